@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# perfdiag: everything that is built lands in build/.  `make help` lists the targets, V=1 shows the commands.
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CLANG ?= clang-14
+CLANG_FORMAT ?= clang-format-14
+BPFTOOL ?= /usr/sbin/bpftool
+CC := gcc
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' lib/perfdiag/__init__.py)
+MACHINE := $(shell uname -m)
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
+PYTHON := build/venv/bin/python
+PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
+# Caches go to build/ too; sudo drops the environment, hence by name.
+CACHES := PYTHONPYCACHEPREFIX=$(CURDIR)/build/pycache HYPOTHESIS_STORAGE_DIRECTORY=$(CURDIR)/build/hypothesis
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+AS_ROOT := $(SUDO) env $(CACHES)
+
+Q := $(if $(filter 1,$(V)),,@)
+say = @printf '  %-8s %s\n' $(1) $(2)
+
+##@ Everyday
+.PHONY: help build demo test clean
+help: ## list the targets
+	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile
+
+build: deps build/bin/perfdiag build/bin/perfdiag-recorder ## compile everything: leaves a runnable build/bin/perfdiag
+	$(Q)$(PYTHON) -m compileall -q lib/perfdiag # or a start as root, which writes nothing, would compile each time
+
+# Three threads and one lock that each of them holds 20 of every 21 ms.
+DEMO := build/workloads/lock --duration-ms 60000
+demo: build workloads ## start a workload with a known ailment and diagnose it
+	$(Q)$(DEMO) >/dev/null & workload=$$!; trap 'kill $$workload' EXIT; \
+	$(SUDO) build/bin/perfdiag latency --pid $$workload --duration 5 $(ARGS)
+
+test: build workloads man ## install what is needed, build, run unit and live tests
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live $(ARGS)
+
+clean: ## remove build/
+	$(Q)rm -rf build
+
+##@ Parts
+.PHONY: deps packages workloads man test-unit test-live bench readme
+deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
+
+PACKAGES ?= packages.txt
+# Asks dpkg first, so that a second run needs neither network nor privilege.
+packages: | build/
+	$(Q)wanted=$$(sed 's/#.*//' $(PACKAGES) | xargs -n1 | sort); \
+	if ! command -v dpkg-query >/dev/null; then \
+		echo "not a Debian system: install the equivalents of $(PACKAGES) by hand" >&2; exit 0; fi; \
+	present=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $$wanted 2>/dev/null | sed -n 's/^installed //p' | sort -u || true); \
+	missing=$$(comm -23 <(echo "$$wanted") <(echo "$$present")); \
+	if [ -n "$$missing" ]; then \
+		echo "  APT     " $$missing; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		options="-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0"; \
+		$(SUDO) apt-get $$options update; \
+		$(SUDO) apt-get $$options install --yes --no-install-recommends $$missing >build/apt.log; \
+	fi
+
+build/venv/.stamp: requirements.lock requirements-dev.lock | packages build/
+	$(call say,VENV,build/venv)
+	$(Q)/usr/bin/python3 -m venv build/venv
+	$(Q)$(PIP) download --require-hashes --only-binary :all: --dest build/wheels -r requirements-dev.lock
+	$(Q)$(PIP) install --no-index --find-links build/wheels --require-hashes -r requirements-dev.lock
+	$(Q)echo $(CURDIR)/lib >$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/perfdiag.pth
+	$(Q)touch $@
+
+workloads: $(patsubst tests/workloads/%.c,build/workloads/%,$(wildcard tests/workloads/*.c)) ## compile the test workloads
+
+man: deps ## write all manual pages to build/man
+	$(call say,MAN,build/man)
+	$(Q)mkdir -p build/man
+	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.manual build/man
+	$(Q)cp man/*.[1-8] build/man
+
+test-unit: build workloads man ## tests that need no privilege
+	$(Q)env $(CACHES) $(PYTHON) -m pytest tests/unit $(ARGS)
+
+test-live: build workloads ## tests on this kernel (root)
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/live $(ARGS)
+
+bench: build workloads ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute)
+	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
+	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
+
+readme: build workloads ## put the report of a fresh demo into README.md
+	$(Q)$(MAKE) demo >tests/data/readme-report.txt
+	$(Q)$(PYTHON) -m pytest -q tests/unit/test_readme.py --update
+
+##@ Habits
+.PHONY: lint lint-c lint-python lint-shell lint-man fmt lock check-arm64
+C_FILES = $(wildcard bpf/*.[ch] lib/recorder/*.[ch] tests/workloads/*.[ch] tests/unit/c/*.[ch])
+SHELL_FILES = $(shell grep -rlIE '^\#!/bin/(ba)?sh' .ci lib tests 2>/dev/null)
+
+lint: lint-c lint-python lint-shell lint-man ## what CI checks besides the tests
+
+lint-c: deps
+	$(call say,LINT,'C')
+	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+
+lint-python: deps
+	$(call say,LINT,'Python')
+	$(Q)$(PYTHON) -m ruff check --quiet .
+	$(Q)$(PYTHON) -m ruff format --quiet --check . || { echo "make fmt would format Python anew" >&2; false; }
+	$(Q)$(PYTHON) -m mypy --no-error-summary lib
+
+lint-shell: deps
+	$(call say,LINT,'shell')
+	$(Q)shellcheck $(SHELL_FILES)
+
+lint-man: man
+	$(call say,LINT,'man pages')
+	$(Q)mandoc -T lint -W warning build/man/*.[1-8]
+
+fmt: deps ## format C and Python, sort imports and __all__
+	$(Q)$(CLANG_FORMAT) -i $(C_FILES)
+	$(Q)$(PYTHON) -m ruff check --quiet --fix-only .
+	$(Q)$(PYTHON) -m ruff format --quiet .
+
+lock: deps ## write requirements*.lock anew from pyproject.toml
+	$(Q)$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools
+	$(Q)for extra in "" dev; do CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/pip-compile --quiet --upgrade \
+		--generate-hashes --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+		$${extra:+--extra $$extra} --output-file requirements$${extra:+-$$extra}.lock pyproject.toml; done
+
+# Compiles only: needs no arm64 machine.  The C part needs the cross compiler and says so when it is absent.
+check-arm64: build ## does it compile for arm64?
+	$(Q)mkdir -p build/arm64
+	$(Q)for source in $(BPF_SOURCES); do \
+		$(CLANG) $(subst -D__TARGET_ARCH_$(BPF_ARCH),-D__TARGET_ARCH_arm64,$(BPF_FLAGS)) \
+			-c $$source -o build/arm64/$$(basename $$source .c).o; done
+	$(Q)echo "  arm64    $(words $(BPF_SOURCES)) BPF objects compile"
+	$(Q)if ! command -v aarch64-linux-gnu-gcc >/dev/null; then \
+		echo "  arm64    C part not checked: no aarch64-linux-gnu-gcc (apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"; \
+	else for source in $(RECORDER_SOURCES) $(LAUNCHER_SOURCES); do \
+		aarch64-linux-gnu-gcc $(C_FLAGS) -idirafter /usr/include -fsyntax-only $$source; done; \
+		echo "  arm64    $(words $(RECORDER_SOURCES) $(LAUNCHER_SOURCES)) C files compile"; fi
+
+##@ Delivery
+.PHONY: install uninstall package
+INSTALLED = $(DESTDIR)$(PREFIX)
+install: build man ## install below PREFIX (/usr/local); honours DESTDIR
+	$(call say,INSTALL,$(INSTALLED))
+	$(Q)install -d $(INSTALLED)/bin $(INSTALLED)/lib/perfdiag
+	$(Q)install -m 755 build/bin/perfdiag $(INSTALLED)/bin/
+	$(Q)install -m 755 build/bin/perfdiag-recorder $(INSTALLED)/lib/perfdiag/
+	$(Q)rm -rf $(INSTALLED)/lib/perfdiag/python
+	$(Q)$(PIP) install --no-index --find-links build/wheels --require-hashes --no-compile \
+		--target $(INSTALLED)/lib/perfdiag/python -r requirements.lock
+	$(Q)cp -r lib/perfdiag $(INSTALLED)/lib/perfdiag/python/
+	$(Q)find $(INSTALLED)/lib/perfdiag/python -name __pycache__ -prune -exec rm -rf {} +
+	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
+		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
+	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
+	$(Q)install -d $(addprefix $(INSTALLED)/share/,$(dir $(COMPLETIONS)))
+	$(Q)$(foreach file,$(COMPLETIONS),build/bin/perfdiag completion $(call shell_of,$(file)) >$(INSTALLED)/share/$(file);)
+
+COMPLETIONS := bash-completion/completions/perfdiag zsh/site-functions/_perfdiag fish/vendor_completions.d/perfdiag.fish
+shell_of = $(firstword $(subst -, ,$(subst /, ,$(1))))
+
+uninstall: ## remove what install put there
+	$(Q)rm -rf $(INSTALLED)/bin/perfdiag $(INSTALLED)/lib/perfdiag $(INSTALLED)/share/man/man?/perfdiag*.[1-8]
+	$(Q)rm -f $(addprefix $(INSTALLED)/share/,$(COMPLETIONS))
+
+package: build/perfdiag-$(VERSION)-$(MACHINE).tar.gz ## one tarball to copy to a host where nothing may be installed
+
+build/perfdiag-$(VERSION)-$(MACHINE).tar.gz: FORCE
+	$(Q)rm -rf build/package
+	$(Q)$(MAKE) install PREFIX= DESTDIR=$(CURDIR)/build/package/perfdiag-$(VERSION)-$(MACHINE)
+	$(call say,TAR,$@)
+	$(Q)tar --sort=name --owner=0 --group=0 --numeric-owner -C build/package -czf $@ perfdiag-$(VERSION)-$(MACHINE)
+FORCE:
+
+# --- Rules -----------------------------------------------------------------------------------------------------------
+
+build/:
+	$(Q)mkdir -p $@
+
+# Kernel side: one object a subsystem, linked into one, with one skeleton.
+BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
+BPF_FLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Ibpf -I/usr/include/$(MACHINE)-linux-gnu -Wall -Werror
+BPF_SOURCES := $(wildcard bpf/*.bpf.c)
+BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=build/bpf/%.bpf.o)
+
+build/bpf/%.bpf.o: bpf/%.bpf.c | packages
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c $< -o $@
+
+# sched defines the maps that the others declare extern: the linker wants to meet the definitions first.
+build/bpf/perfdiag.bpf.o: $(BPF_OBJECTS)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ build/bpf/sched.bpf.o $(filter-out build/bpf/sched.bpf.o,$^)
+
+build/include/perfdiag.skel.h: build/bpf/perfdiag.bpf.o
+	$(call say,SKELETON,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name perfdiag >$@
+
+# Recorder and launcher: static, so that they need nothing of the host they diagnose, and little of its memory.
+LAUNCHER_SOURCES := lib/recorder/launcher.c lib/recorder/out_of_memory.c
+RECORDER_SOURCES := $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c))
+RECORDER_OBJECTS := $(RECORDER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
+RECORDER_LIBRARIES := -lbpf -lelf -lz -llzma
+C_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -DPERFDIAG_VERSION='"$(VERSION)"' \
+	-Ibpf -Ilib/recorder -Ibuild/include
+
+GENERATED := build/include/perfdiag.skel.h build/include/syscall_names.inc
+ifeq ($(MACHINE),x86_64)
+GENERATED += build/include/syscall_names_i386.inc
+endif
+
+build/include/syscall_names.inc: SYSCALL_HEADER = asm/unistd.h
+build/include/syscall_names_i386.inc: SYSCALL_HEADER = asm/unistd_32.h
+$(filter %.inc,$(GENERATED)): lib/recorder/syscall_names.sh | packages
+	$(call say,NAMES,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)CC=$(CC) sh $< $(SYSCALL_HEADER) >$@
+
+build/recorder/%.o: lib/recorder/%.c | packages $(GENERATED)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(C_FLAGS) -MMD -MP -c $< -o $@
+
+build/bin/perfdiag-recorder: $(RECORDER_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -static -pthread -o $@ $^ $(RECORDER_LIBRARIES)
+
+build/bin/perfdiag: $(LAUNCHER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -static -o $@ $^
+
+# Workloads say what they need in their first lines: /* LIBS: -laio */
+build/workloads/%: tests/workloads/%.c | packages
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread -MMD -MP -MF $@.d \
+		-o $@ $< $$(sed -n '1,10s/.*LIBS: \(.*\) \*\/.*/\1/p' $<)
+
+-include $(wildcard build/bpf/*.d build/recorder/*.d build/workloads/*.d)

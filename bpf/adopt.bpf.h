@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A thread that lived before it was followed gets its record: its window begins in the middle of what it does. */
+#pragma once
+#include "classify.bpf.h"
+#include "record.bpf.h"
+
+static __always_inline void adopt(struct task_struct *task)
+{
+	struct record *record = create_record(task);
+	__u64 now;
+
+	if (!record)
+		return;
+	now = bpf_ktime_get_ns();
+	/*
+	 * Its own switch may come first and begin the record: then that stands.  One that comes in between must find
+	 * where the open segment began.
+	 */
+	if (record->start)
+		return;
+	record->since = now;
+	record->run_ns = task->se.sum_exec_runtime;
+	if (__sync_val_compare_and_swap(&record->start, 0, now))
+		return;
+	open_record(record, task, now);
+	if (task->on_cpu) {
+		record->state = STATE_RUNNING;
+		record->steal_ns = steal_clock(task);
+	} else if (!task_state(task)) {
+		record->state = STATE_RUNNABLE;
+	} else {
+		struct blocked blocked = {};
+
+		describe(task, &blocked);
+		blocked.marker = marker_of(task);
+		classify(record, &blocked);
+	}
+}

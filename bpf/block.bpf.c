@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * block - how long do a device's requests queue, and how long does the device itself take?
+ *
+ * HOOKS   tp_btf block_rq_complete; all times come from the request itself (start_time_ns, io_start_time_ns).
+ * COST    one hash look-up a completed request.
+ * CANNOT  see who asked: the sums are the device's, whoever uses it.  Requests of drivers without I/O statistics
+ *         have no start time and are counted without one.  Time in a cgroup's I/O throttle comes before the request.
+ */
+#include "ledger.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, struct device_key);
+	__type(value, struct device_sum);
+} devices SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct device_sum);
+} empty_device SEC(".maps");
+
+static __always_inline __u32 kind_of(unsigned int flags)
+{
+	/* enum req_op of include/linux/blk_types.h */
+	switch (flags & 0xff) {
+	case 0: return REQUEST_READ;
+	case 1: return REQUEST_WRITE;
+	case 2: return REQUEST_FLUSH;
+	case 3:
+	case 5: return REQUEST_DISCARD;
+	}
+	return REQUEST_OTHER;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(block_rq_complete, struct request *request, int error, unsigned int bytes)
+{
+	struct device_key key = {};
+	struct device_sum *sum;
+	__u64 now = bpf_ktime_get_ns(), start = request->start_time_ns, issued = request->io_start_time_ns;
+	__u32 zero = 0, bucket;
+	struct gendisk *disk = request->q->disk;
+
+	if (disk)
+		key.device = disk->major << 20 | disk->first_minor;
+	key.operation = kind_of(request->cmd_flags);
+	sum = bpf_map_lookup_elem(&devices, &key);
+	if (!sum) {
+		struct device_sum *empty = bpf_map_lookup_elem(&empty_device, &zero);
+
+		if (!empty)
+			return 0;
+		bpf_map_update_elem(&devices, &key, empty, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&devices, &key);
+		if (!sum)
+			return 0;
+	}
+	sum->count++;
+	sum->errors += error != 0;
+	sum->bytes += bytes;
+	if (issued && now > issued) {
+		sum->service_ns += now - issued;
+		bucket = bucket_of(now - issued);
+		if (bucket < BUCKETS)
+			sum->service_buckets[bucket]++;
+	}
+	if (start && issued >= start) {
+		sum->queue_ns += issued - start;
+		bucket = bucket_of(issued - start);
+		if (bucket < BUCKETS)
+			sum->queue_buckets[bucket]++;
+	}
+	if (start && now - start > sum->max_ns)
+		sum->max_ns = now - start;
+	return 0;
+}

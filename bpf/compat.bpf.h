@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every difference between kernels and processors, each with its commit.  Features are tested for, never versions.
+ */
+#pragma once
+#include "kernel.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/*
+ * A field of a kernel object.  Where the kernel lets a pointer be named as of a type, the load is one instruction that
+ * yields 0 where it would fault, at a tenth of the price of a checked read; and the verifier does not search the names
+ * of all types, as for every pointer loaded from one it trusts.
+ * a35b9af4ec2c ("bpf: Add a kfunc for generic type cast"), v6.2.
+ */
+#ifdef LEDGER_DEFINE /* in the object linked first: libbpf 1.1 cannot link one extern function of two */
+extern void *bpf_rdonly_cast(void *object, __u32 type) __ksym __weak;
+const volatile bool has_rdonly_cast;
+#define CAST(type, object) ((struct type *)bpf_rdonly_cast(object, bpf_core_type_id_kernel(struct type)))
+#else
+#define has_rdonly_cast false
+#define CAST(type, object) (object)
+#endif
+
+#define LOAD(type, object, field)                                                                                      \
+	({                                                                                                             \
+		struct type *loaded_from = (struct type *)(object);                                                    \
+		typeof(loaded_from->field) loaded;                                                                     \
+		if (has_rdonly_cast)                                                                                   \
+			loaded = CAST(type, loaded_from)->field;                                                       \
+		else                                                                                                   \
+			bpf_core_read(&loaded, sizeof(loaded), &loaded_from->field);                                   \
+		loaded;                                                                                                \
+	})
+
+/*
+ * 2f064a59a11f ("sched: Change task_struct::state"), v5.14, renamed `state`; kernels before it have no task
+ * iterator that reads registers either, and are declined as a whole.
+ */
+static __always_inline __u32 task_state(struct task_struct *task)
+{
+	return task->__state;
+}
+
+/*
+ * Clock of the time a run queue was throttled.  677ea015f231 ("sched: add throttled time stat for throttled
+ * children"), v6.6.  Without it a throttle count is looked at, see note_throttling().
+ */
+static __always_inline bool has_throttled_clock(void)
+{
+	return bpf_core_field_exists(struct cfs_rq, throttled_clock_self_time);
+}
+
+/* Fair group scheduling and CPU bandwidth control may be configured out. */
+static __always_inline bool has_cfs_rq(void)
+{
+	return bpf_core_field_exists(struct sched_entity, cfs_rq);
+}
+
+static __always_inline bool has_throttle_count(void)
+{
+	return bpf_core_field_exists(struct cfs_rq, throttle_count);
+}
+
+static __always_inline bool has_steal_clock(void)
+{
+	return has_cfs_rq() && (bpf_core_field_exists(struct rq, prev_steal_time_rq) ||
+				bpf_core_field_exists(struct rq, prev_steal_time));
+}
+
+static __always_inline __u64 steal_clock(struct task_struct *task)
+{
+	struct rq *rq;
+
+	if (!has_cfs_rq())
+		return 0;
+	rq = LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), rq);
+	/* The second is only advanced where paravirt_steal_rq_enabled, the first with CONFIG_IRQ_TIME_ACCOUNTING too. */
+	if (bpf_core_field_exists(struct rq, prev_steal_time_rq))
+		return LOAD(rq, rq, prev_steal_time_rq);
+	if (bpf_core_field_exists(struct rq, prev_steal_time))
+		return LOAD(rq, rq, prev_steal_time);
+	return 0;
+}
+
+/* Where the task's user stack ends: what it has pushed lies from there on. */
+static __always_inline void *user_stack(struct task_struct *task)
+{
+	return (void *)((struct pt_regs *)bpf_task_pt_regs(task))->sp;
+}
+
+struct call {
+	__s64 number;	/* -1: not in a system call (a fault or an interrupt) */
+	bool returning; /* the call is over, the kernel works on the way back */
+	bool i386;
+	__u64 arguments[4];
+	__u64 stack_pointer;
+};
+
+static __always_inline void read_call(struct task_struct *task, struct call *call)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+#if defined(__TARGET_ARCH_x86)
+	__s64 error = (__s64)regs->ax;
+
+	call->number = (__s64)regs->orig_ax;
+	call->returning = error != -38;		   /* -ENOSYS stands there from entry until the call's result does */
+	call->i386 = task->thread_info.status & 2; /* TS_COMPAT */
+	call->stack_pointer = regs->sp;
+	if (call->i386) {
+		call->number = (__s32)call->number;
+		call->returning = (__s32)error != -38;
+		call->arguments[0] = regs->bx;
+		call->arguments[1] = regs->cx;
+		call->arguments[2] = regs->dx;
+		call->arguments[3] = regs->si;
+	} else {
+		call->arguments[0] = regs->di;
+		call->arguments[1] = regs->si;
+		call->arguments[2] = regs->dx;
+		call->arguments[3] = regs->r10;
+	}
+#else
+	call->number = regs->syscallno;
+	call->returning = false; /* not to be told on arm64: the result overwrites the first argument */
+	call->i386 = false;
+	call->stack_pointer = regs->sp;
+	call->arguments[0] = regs->orig_x0;
+	call->arguments[1] = regs->regs[1];
+	call->arguments[2] = regs->regs[2];
+	call->arguments[3] = regs->regs[3];
+#endif
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few kernel fields that are read, as CO-RE types: the loader moves each access to where the running kernel has
+ * the field.  A field that some kernels lack is asked for with bpf_core_field_exists() first; where its type or place
+ * changed, compat.bpf.h knows.
+ */
+#pragma once
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct list_head {
+	struct list_head *next;
+};
+
+struct kernfs_node {
+	const char *name;
+	__u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+	int level;
+	struct cgroup *ancestors[];
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+enum cgroup_subsys_id { cpu_cgrp_id = 1 };
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[16];
+	struct list_head cgrp_links;
+};
+
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
+};
+
+struct rq {
+	__u64 prev_steal_time, prev_steal_time_rq;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+	__u64 throttled_clock_self_time;
+	int throttle_count;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+	struct {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+struct inode {
+	struct hlist_head i_dentry;
+	__u16 i_mode;
+	__u32 i_rdev;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct file {
+	struct inode *f_inode;
+	void *private_data;
+	unsigned int f_flags;
+};
+
+struct vm_area_struct {
+	struct file *vm_file;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct signal_struct {
+	int nr_threads;
+	struct {
+		int counter;
+	} live;
+};
+
+struct thread_info {
+	__u32 status;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	unsigned int in_iowait : 1;
+	int on_cpu;
+	int exit_state;
+	int pid, tgid;
+	char comm[16];
+	__u64 self_exec_id;
+	__u64 utime, stime;
+	struct sched_entity se;
+	struct task_struct *group_leader, *real_parent;
+	struct signal_struct *signal;
+	struct files_struct *files;
+	struct css_set *cgroups;
+	struct pid *thread_pid;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long bx, r8, r10, cx, dx, si, di, orig_ax, ax, ip, sp;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, orig_x0;
+	__s32 syscallno;
+};
+#else
+#error "perfdiag knows the system call registers of x86-64 and arm64 only"
+#endif
+
+struct in6_addr {
+	__u8 bytes[16];
+};
+
+struct sock_common {
+	__u32 skc_daddr, skc_rcv_saddr;
+	__u16 skc_dport, skc_num;
+	unsigned short skc_family;
+	unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+	struct pid *sk_peer_pid;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct minmax_sample {
+	__u32 t, v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+struct tcp_sock {
+	__u32 srtt_us, snd_cwnd, packets_out, snd_wnd, rcv_wnd, total_retrans;
+	__u32 snd_una, snd_nxt;
+	struct minmax rtt_min;
+};
+
+struct io_ring_ctx {
+	unsigned int cached_sq_head, cached_cq_tail;
+};
+
+struct backing_dev_info {
+	char dev_name[64];
+};
+
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+};
+
+struct gendisk {
+	int major, first_minor;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	__u64 start_time_ns, io_start_time_ns;
+};
+
+struct hrtimer {
+	void *function;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+/* Constants of the user-space ABI or unchanged for a decade; include/linux/sched.h and friends. */
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED_BIT 0x0004
+#define TASK_TRACED_BIT 0x0008
+#define TASK_DEAD 0x0080
+#define TASK_FROZEN 0x8000 /* f5d39b020809 ("freezer,sched: Rewrite core freezer logic"), v6.1 */
+#define PF_EXITING 0x00000004
+#define PF_IO_WORKER 0x00000010
+#define PF_KTHREAD 0x00200000
+
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+#define S_IFDIR 0040000
+#define S_IFIFO 0010000
+#define O_DSYNC 00010000
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define AF_VSOCK 40
+#define SOCK_STREAM 1
+#define TCP_SYN_SENT 2
+#define TCP_LISTEN 10
+#define IPPROTO_TCP 6
+
+#define FUSE_MAGIC 0x65735546
+#define NFS_MAGIC 0x6969
+#define CIFS_MAGIC 0xff534d42
+#define SMB2_MAGIC 0xfe534d42
+#define V9FS_MAGIC 0x01021997
+#define CEPH_MAGIC 0x00c36400
+#define AFS_MAGIC 0x5346414f
+#define ANON_INODE_MAGIC 0x09041934

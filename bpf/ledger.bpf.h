@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ledger: one record a thread, and the only code that writes into it.
+ *
+ * A record is written by its own thread alone (at its switches, on its CPU, with preemption off), so no lock is
+ * needed; readers on other CPUs see an odd or changed `sequence` and try again.  The exceptions are `waking`, `waker`
+ * and `throttled`, one store each from the CPU that wakes the thread.
+ */
+#pragma once
+#include "maps.bpf.h"
+
+/*
+ * Functions that are called often, or branch a lot, are global (weak, because several objects that are linked have
+ * them): the verifier looks at such a function once and not at every call, which is most of the time to start.
+ */
+
+/* Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones. */
+__weak __noinline __u32 bucket_of(__u64 ns)
+{
+	__u32 bucket = 0;
+
+	ns >>= 8;
+#define STEP(bits)                                                                                                     \
+	do {                                                                                                           \
+		if (ns >> (bits)) {                                                                                    \
+			bucket += (bits);                                                                              \
+			ns >>= (bits);                                                                                 \
+		}                                                                                                      \
+	} while (0)
+	STEP(32);
+	STEP(16);
+	STEP(8);
+	STEP(4);
+	STEP(2);
+	STEP(1);
+#undef STEP
+	if (ns)
+		bucket++;
+	return bucket < BUCKETS ? bucket : BUCKETS - 1;
+}
+
+#if defined(__TARGET_ARCH_x86)
+/* One writer, and stores become visible in their order: a plain one will do, at a tenth of the price. */
+#define ADVANCE(sequence)                                                                                              \
+	do {                                                                                                           \
+		asm volatile("" ::: "memory");                                                                         \
+		*(volatile __u32 *)&(sequence) += 1;                                                                   \
+		asm volatile("" ::: "memory");                                                                         \
+	} while (0)
+#else
+/* The result has to be wanted, or the compiler takes the instruction that orders nothing. */
+#define ADVANCE(sequence)                                                                                              \
+	do {                                                                                                           \
+		__u32 before = __sync_fetch_and_add(&(sequence), 1);                                                   \
+		barrier_var(before);                                                                                   \
+	} while (0)
+#endif
+
+static __always_inline void begin_write(struct record *record)
+{
+	ADVANCE(record->sequence);
+}
+
+static __always_inline void end_write(struct record *record)
+{
+	ADVANCE(record->sequence);
+}
+
+/* The place of an account and object in a record: the one used last, its own, a free one; DETAILS if there is none. */
+__weak __noinline __u32 find_place(struct record *record, __u32 account, __u64 object)
+{
+	struct detail *detail;
+	__u32 place;
+
+	if (!record || account >= ACCOUNT_COUNT)
+		return DETAILS;
+	place = record->hint[account];
+	if (place < DETAILS) {
+		detail = &record->details[place];
+		if (detail->count && detail->account == account && detail->object == object)
+			return place;
+	}
+	for (int i = 0; i < DETAILS; i++) {
+		detail = &record->details[i];
+		if (detail->count && (detail->account != account || detail->object != object))
+			continue;
+		detail->account = account;
+		detail->object = object;
+		record->hint[account] = i;
+		return i;
+	}
+	return DETAILS;
+}
+
+/* Where the wait that is open will be booked; NULL if there was no room, then it is spilled. */
+static __always_inline struct detail *open_detail(struct record *record)
+{
+	__u32 place = record->place;
+
+	if (place >= DETAILS)
+		return NULL;
+	barrier_var(place); /* or the compiler computes the address before the check, which the verifier refuses */
+	return &record->details[place];
+}
+
+static __always_inline struct detail *find_detail(struct record *record, __u32 account, __u64 object)
+{
+	__u32 place = find_place(record, account, object);
+
+	if (place >= DETAILS)
+		return NULL;
+	barrier_var(place); /* as above */
+	return &record->details[place];
+}
+
+static __always_inline void add_to_detail(struct detail *detail, __u64 ns)
+{
+	__u32 bucket = bucket_of(ns);
+
+	detail->ns += ns;
+	detail->count++;
+	if (ns >= (detail->max_us + 1ULL) * 1000)
+		detail->max_us = ns / 1000;
+	if (bucket < BUCKETS)
+		detail->buckets[bucket]++;
+}
+
+/* A detail that finds no place in its thread's record. */
+__weak __noinline int spill(struct record *record, __u32 account, __u64 object, __u64 ns)
+{
+	struct detail_key key = { .object = object, .account = account };
+	struct detail *detail, empty = {};
+	__u32 bucket = bucket_of(ns), us = ns / 1000;
+
+	if (!record)
+		return 0;
+	key.tgid = record->tgid;
+	detail = bpf_map_lookup_elem(&spilled, &key);
+	if (!detail) {
+		empty.account = account;
+		empty.object = object;
+		bpf_map_update_elem(&spilled, &key, &empty, BPF_NOEXIST);
+		detail = bpf_map_lookup_elem(&spilled, &key);
+		if (!detail) {
+			count_loss(COUNTER_DETAIL_FULL);
+			return 0;
+		}
+	}
+	__sync_fetch_and_add(&detail->ns, ns);
+	__sync_fetch_and_add(&detail->count, 1);
+	if (us > detail->max_us)
+		detail->max_us = us; /* two CPUs can race here; the smaller maximum then stays: tolerated */
+	if (bucket < BUCKETS)
+		__sync_fetch_and_add(&detail->buckets[bucket], 1);
+	return 0;
+}
+
+/* The same nanoseconds once more, in the ledger of the operation the thread is in. */
+static __always_inline void book_operation(struct record *record, __u32 account, __u64 ns)
+{
+	for (int i = 0; i < OPERATION_PARTS; i++) {
+		if (record->parts[i].ns && record->parts[i].account != account)
+			continue;
+		record->parts[i].account = account;
+		record->parts[i].ns += ns;
+		return;
+	}
+}
+
+/* Books ns to an account alone: running (cpu.*) has no object, and nobody asks how long its slices were. */
+static __always_inline void add_to_sum(struct record *record, __u32 account, __u64 ns)
+{
+	struct account_sum *sum;
+
+	if (account >= ACCOUNT_COUNT)
+		return;
+	if (knobs.slo_ns && record->operating)
+		book_operation(record, account, ns);
+	sum = &record->accounts[account];
+	sum->ns += ns;
+	sum->count++;
+	if (ns >= (sum->max_us + 1ULL) * 1000) /* a division is needed rarely */
+		sum->max_us = ns / 1000;
+}
+
+/* Books ns to an account and to its object's detail, where that has been looked up already (NULL: it has no room). */
+static __always_inline void book_at(struct record *record, struct detail *detail, __u32 account, __u64 object, __u64 ns)
+{
+	add_to_sum(record, account, ns);
+	if (detail)
+		add_to_detail(detail, ns);
+	else
+		spill(record, account, object, ns);
+}
+
+/*
+ * Books a part of a wait to its detail (NULL: it has no room), not to the account: whatever one object has of the wait
+ * that is being booked counts once, by the whole of it.
+ */
+static __always_inline struct detail *book_part(struct record *record, __u32 account, __u64 object, __u64 ns)
+{
+	struct detail *detail = find_detail(record, account, object);
+	__u32 bucket;
+
+	if (!detail) {
+		spill(record, account, object, ns);
+		return NULL;
+	}
+	if (detail->count && detail->wait == record->sequence) {
+		bucket = bucket_of(detail->part_ns);
+		detail->ns -= detail->part_ns;
+		detail->count--;
+		if (bucket < BUCKETS)
+			detail->buckets[bucket]--;
+		ns += detail->part_ns;
+	}
+	detail->wait = record->sequence;
+	detail->part_ns = ns;
+	add_to_detail(detail, ns);
+	return detail;
+}
+
+/* Books ns to one account and object.  The caller holds the record (begin_write). */
+__weak __noinline int book(struct record *record, __u32 account, __u64 object, __u64 ns)
+{
+	if (record && account < ACCOUNT_COUNT)
+		book_at(record, find_detail(record, account, object), account, object, ns);
+	return 0;
+}
+
+/* Books the time a thread has been running since `since`, less what interrupts and `steal` took from it. */
+static __always_inline void book_running(struct record *record, struct cpu_state *cpu, __u64 steal, __u64 now)
+{
+	__u64 ns = now > record->since ? now - record->since : 0;
+	__u64 irq = cpu ? cpu->irq_ns - record->irq_ns : 0;
+	__u32 account = running_account(record->region);
+
+	if (irq) {
+		if (irq > ns)
+			irq = ns;
+		add_to_sum(record, ACCOUNT_CPU_IRQ, irq);
+		ns -= irq;
+	}
+	/* A steal clock that ran backwards, or of another CPU, is no steal. */
+	if (steal && steal <= ns) {
+		add_to_sum(record, ACCOUNT_CPU_STOLEN, steal);
+		ns -= steal;
+	}
+	if (account == ACCOUNT_CPU_USER)
+		add_to_sum(record, account, ns);
+	else
+		book(record, account, 0, ns);
+	record->since = now;
+	record->irq_ns = cpu ? cpu->irq_ns : 0;
+}
+
+/* Enters or leaves a region that books differently from here on (the running thread itself, preemption off). */
+static __always_inline int change_region(__u32 region)
+{
+	struct record *record = record_of(bpf_get_current_task_btf());
+
+	if (!record || record->state != STATE_RUNNING)
+		return 0;
+	begin_write(record);
+	book_running(record, this_cpu(), 0, bpf_ktime_get_ns()); /* what was stolen is seen at the switch */
+	record->region = region;
+	end_write(record);
+	return 0;
+}
+
+/* Remembers what an object's 56 bits cannot hold. */
+static __always_inline void name_object(__u64 object, const struct object_name *name)
+{
+	if (bpf_map_lookup_elem(&names, &object))
+		return;
+	if (bpf_map_update_elem(&names, &object, name, BPF_NOEXIST) < 0 && !bpf_map_lookup_elem(&names, &object))
+		count_loss(COUNTER_NAMES_FULL);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What crosses from the kernel side into user space: the single source of truth for both.  Plain C types only, so
+ * that it parses in either world; the including file provides the fixed-width integer types.
+ *
+ * Ids are never reused: append before the last one.
+ */
+#pragma once
+
+/* The accounts of the ledger, in the order of lib/perfdiag/accounts.py (a test compares the two). */
+#define ACCOUNTS(X)                                                                                                    \
+	X(CPU_USER, "cpu.user")                                                                                        \
+	X(CPU_KERNEL, "cpu.kernel")                                                                                    \
+	X(CPU_IRQ, "cpu.irq")                                                                                          \
+	X(CPU_STOLEN, "cpu.stolen")                                                                                    \
+	X(VM_GUEST, "vm.guest")                                                                                        \
+	X(VM_EXIT, "vm.exit")                                                                                          \
+	X(VM_HALT, "vm.halt")                                                                                          \
+	X(RUNQ_BUSY, "runq.busy")                                                                                      \
+	X(RUNQ_WAKING, "runq.waking")                                                                                  \
+	X(RUNQ_THROTTLED, "runq.throttled")                                                                            \
+	X(DISK_READ, "disk.read")                                                                                      \
+	X(DISK_WRITE, "disk.write")                                                                                    \
+	X(DISK_FLUSH, "disk.flush")                                                                                    \
+	X(NFS_READ, "nfs.read")                                                                                        \
+	X(NFS_WRITE, "nfs.write")                                                                                      \
+	X(NFS_COMMIT, "nfs.commit")                                                                                    \
+	X(NFS_METADATA, "nfs.metadata")                                                                                \
+	X(NFS_LOCK, "nfs.lock")                                                                                        \
+	X(REMOTE_FS, "remote.fs")                                                                                      \
+	X(MEMORY_RECLAIM, "memory.reclaim")                                                                            \
+	X(MEMORY_COMPACTION, "memory.compaction")                                                                      \
+	X(MEMORY_DIRTY_THROTTLE, "memory.dirty_throttle")                                                              \
+	X(MEMORY_SWAP_IN, "memory.swap_in")                                                                            \
+	X(MEMORY_MAJOR_FAULT, "memory.major_fault")                                                                    \
+	X(MEMORY_CGROUP, "memory.cgroup")                                                                              \
+	X(LOCK_FUTEX, "lock.futex")                                                                                    \
+	X(LOCK_FILE, "lock.file")                                                                                      \
+	X(LOCK_KERNEL, "lock.kernel")                                                                                  \
+	X(WAIT_PARKED, "wait.parked")                                                                                  \
+	X(NET_CONNECT, "net.connect")                                                                                  \
+	X(NET_RECEIVE, "net.receive")                                                                                  \
+	X(NET_SEND, "net.send")                                                                                        \
+	X(IPC_PIPE, "ipc.pipe")                                                                                        \
+	X(IPC_UNIX, "ipc.unix")                                                                                        \
+	X(WAIT_IO_URING, "wait.io_uring")                                                                              \
+	X(RUNTIME_SAFEPOINT, "runtime.safepoint")                                                                      \
+	X(WAIT_EVENTS, "wait.events")                                                                                  \
+	X(WAIT_TIMER, "wait.timer")                                                                                    \
+	X(WAIT_CHILD, "wait.child")                                                                                    \
+	X(WAIT_SIGNAL, "wait.signal")                                                                                  \
+	X(NET_ACCEPT, "net.accept")                                                                                    \
+	X(WAIT_STOPPED, "wait.stopped")                                                                                \
+	X(KERNEL_OTHER, "kernel.other")                                                                                \
+	X(UNEXPLAINED, "unexplained")
+
+#define ACCOUNT_ENUM(id, name) ACCOUNT_##id,
+enum account { ACCOUNTS(ACCOUNT_ENUM) ACCOUNT_COUNT };
+
+/* Is a thread that blocks on it idle, as far as the call tells? */
+static inline _Bool is_idle(__u32 account)
+{
+	switch (account) {
+	case ACCOUNT_WAIT_PARKED:
+	case ACCOUNT_WAIT_EVENTS:
+	case ACCOUNT_WAIT_TIMER:
+	case ACCOUNT_WAIT_CHILD:
+	case ACCOUNT_WAIT_SIGNAL:
+	case ACCOUNT_WAIT_STOPPED:
+	case ACCOUNT_NET_ACCEPT: return 1;
+	}
+	return 0;
+}
+
+/* Do only its callers tell what such a wait is for?  Locks of databases are waited for in all of these. */
+static inline _Bool needs_callers(__u32 account)
+{
+	return account == ACCOUNT_WAIT_PARKED || account == ACCOUNT_WAIT_EVENTS || account == ACCOUNT_WAIT_TIMER;
+}
+
+/* Losses and failed look-ups; every one stands in the recording's footer. */
+#define COUNTERS(X)                                                                                                    \
+	X(RING_BUFFER, "ring_buffer")		/* exits, execs and joins that found the ring full */                  \
+	X(STORAGE_FAILED, "storage_failed")	/* a record could not be allocated */                                  \
+	X(DETAIL_FULL, "detail_full")		/* waits whose object was dropped, their account kept */               \
+	X(NAMES_FULL, "names_full")		/* objects without a name */                                           \
+	X(WAKEUPS_MISSING, "wakeups_missing")	/* waits whose end was not seen: run queue time unknown */             \
+	X(SWITCHES_MISSING, "switches_missing") /* switches not announced; times then come from the task's clock */    \
+	X(SNAPSHOTS_TORN, "snapshots_torn")	/* reads of a record that met a write */                               \
+	X(STACKS_FAILED, "stacks_failed")	/* stacks that could not be walked */                                  \
+	X(STACKS_DROPPED, "stacks_dropped")	/* stacks that found the ring full */                                  \
+	X(EXITED_FOLDED_FULL, "exited_folded_full") /* ended threads whose time is lost */
+
+#define COUNTER_ENUM(id, name) COUNTER_##id,
+enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
+
+/* An object is a kind in the upper byte and 56 bits of identity; `names` holds what does not fit. */
+enum object_kind {
+	OBJECT_NONE,
+	OBJECT_DEVICE,	   /* dev_t of the kernel: major << 20 | minor */
+	OBJECT_PEER,	   /* IPv4 address << 16 | port, both in host order */
+	OBJECT_PEER6,	   /* hash of struct object_name */
+	OBJECT_UNIX,	   /* pid of the peer */
+	OBJECT_TASK,	   /* pid of a process outside the target */
+	OBJECT_OWN,	   /* pid of a process of the target */
+	OBJECT_CGROUP,	   /* inode number */
+	OBJECT_IDLE_STATE, /* index + 1; 0: no idle state known */
+	OBJECT_SYSCALL,	   /* number, or number | OBJECT_SYSCALL_I386 */
+	OBJECT_FUTEX,	   /* user address */
+	OBJECT_PIPE,	   /* inode number */
+	OBJECT_FILE,	   /* hash of struct object_name */
+	OBJECT_FUNCTION,   /* index into the markers */
+	OBJECT_PORT,	   /* local port */
+	OBJECT_MOUNT,	   /* dev_t of the superblock */
+	OBJECT_IN_FLIGHT,  /* io_uring: 1 requests in flight, 0 none */
+	OBJECT_EXIT,	   /* the thread is exiting */
+	OBJECT_RETURN,	   /* work on the way back to user space */
+	OBJECT_FAULT,	   /* a page fault of a kind not shown */
+	OBJECT_WORKER,	   /* a kernel worker serving the target */
+};
+
+#define OBJECT_SYSCALL_I386 (1ULL << 32)
+#define OBJECT(kind, id) ((__u64)(kind) << 56 | ((__u64)(id) & ((1ULL << 56) - 1)))
+#define OBJECT_KIND(object) ((object) >> 56)
+#define OBJECT_ID(object) ((object) & ((1ULL << 56) - 1))
+
+#define FILE_NAME_BYTES 44
+
+struct object_name {
+	union {
+		char comm[16];
+		struct {
+			__u8 address[16];
+			__u16 port, family;
+		} peer;
+		struct {
+			__u64 inode;
+			__u32 device;
+			char base[FILE_NAME_BYTES]; /* its last path component, which may be cut */
+		} file;
+	};
+	__u32 padding;
+};
+
+#define COMM_BYTES 16
+#define BUCKETS 32
+#define DETAILS 14	  /* 14 x 184 + 44 x 16 bytes of accounts keeps a record under 4,000 bytes */
+#define OPERATION_PARTS 6 /* accounts of one operation; more are told as running time */
+#define STACK_FRAMES 48
+#define SCAN_WORDS 48
+#define STACK_PAGE 4096
+#define MARKERS 96
+
+struct account_sum {
+	__u64 ns;
+	__u32 count;
+	__u32 max_us;
+};
+
+/* One account and object with its distribution. */
+struct detail {
+	__u64 object;
+	__u64 ns;
+	__u64 sampled_ns; /* `ns` when its stack was last taken */
+	__u32 count;
+	__u32 max_us;
+	__u32 waker; /* majority vote over the threads that ended these waits (Boyer and Moore) */
+	__u32 waker_votes;
+	__u8 account;
+	__u8 padding[3];
+	__u32 wait;    /* its last one, if that came in parts: the record's sequence when it was booked */
+	__u64 part_ns; /* of that wait, so far */
+	__u32 buckets[BUCKETS];
+};
+
+enum state {
+	STATE_NEW, /* storage exists, nothing booked yet */
+	STATE_RUNNING,
+	STATE_RUNNABLE,
+	STATE_BLOCKED,
+	STATE_CLOSED, /* dead, books merged */
+};
+
+/*
+ * A thread's ledger.  Only the thread itself writes it, at its own switches (but for what its waker stores).  What
+ * every switch needs stands first: after a sleep a line of memory costs more than all that is done with it.
+ */
+struct record {
+	__u32 sequence;	    /* odd while being written */
+	__u8 state;	    /* enum state */
+	__u8 account;	    /* enum account of the open wait */
+	__u8 place;	    /* of the open wait's detail, DETAILS: none */
+	__u8 region;	    /* enum region it is inside of */
+	__u64 since;	    /* the open segment begins here; of the last switch */
+	__u64 waking;	    /* last sched_waking; stale if not after `since` */
+	__u64 object;	    /* of the open wait */
+	__u64 cfs_rq;	    /* at switch-out, for throttling */
+	__u64 throttled_ns; /* its throttled clock at switch-out */
+	__u64 irq_ns;	    /* interrupt clock of the CPU at switch-in */
+	__u64 steal_ns;	    /* steal clock of the CPU at switch-in */
+	__u64 run_ns; /* the kernel's clock of its time on a CPU, at switch-out; in a copy: how far it went on since */
+	__u64 start;  /* its window begins here */
+	__u64 fault_inode;   /* struct inode whose pages the last fault wanted, 0: none since the last wait */
+	__u32 waker;	     /* who called sched_waking, 0: interrupt or unknown */
+	__u32 last_syscall;  /* number of the last system call seen, for restart_syscall */
+	__u32 region_device; /* what REGION_DIRTY_THROTTLE waits for */
+	__u8 throttled;	     /* runnable inside a throttled group (kernels without a throttled clock) */
+	__u8 operating;	     /* inside a system call that blocked (operation.bpf.c) */
+	__u8 on_cpu;	     /* when it was copied */
+	__u8 padding;
+	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
+	__u8 padding2[4];
+	__u64 serial;
+	__u64 user_start_ns; /* utime and stime when the window began */
+	__u64 kernel_start_ns;
+	__u64 user_ns; /* utime and stime when it was last copied */
+	__u64 kernel_ns;
+	__u64 at; /* clock when it was copied */
+	__u32 tid, tgid, namespace_tid;
+	__u32 padding3;
+	__u64 refused_at;      /* last EVENT_REFUSED */
+	__u64 operation_start; /* the call it is in blocked first */
+	__u64 operation_call;
+	struct {
+		__u64 ns;
+		__u32 account, padding;
+	} parts[OPERATION_PARTS]; /* of the operation, so far */
+	char comm[COMM_BYTES];
+	char process_comm[COMM_BYTES];
+	struct account_sum accounts[ACCOUNT_COUNT];
+	struct detail details[DETAILS];
+};
+
+/* A thread inside one of these books there, running or blocked. */
+enum region { REGION_NONE, REGION_RECLAIM, REGION_CGROUP_RECLAIM, REGION_COMPACTION, REGION_DIRTY_THROTTLE };
+
+static inline __u32 region_account(__u32 region)
+{
+	switch (region) {
+	case REGION_RECLAIM: return ACCOUNT_MEMORY_RECLAIM;
+	case REGION_CGROUP_RECLAIM: return ACCOUNT_MEMORY_CGROUP;
+	case REGION_COMPACTION: return ACCOUNT_MEMORY_COMPACTION;
+	case REGION_DIRTY_THROTTLE: return ACCOUNT_MEMORY_DIRTY_THROTTLE;
+	}
+	return ACCOUNT_CPU_USER; /* user and kernel are told apart by the kernel's own tick counts, in user space */
+}
+
+/* The pause of a throttled writer is a wait; until then it runs as ever. */
+static inline __u32 running_account(__u32 region)
+{
+	return region == REGION_DIRTY_THROTTLE ? ACCOUNT_CPU_USER : region_account(region);
+}
+
+/* Waits of exited threads and waits whose object found no place in its thread's record. */
+struct detail_key {
+	__u64 object;
+	__u32 tgid; /* 0: of processes that ended */
+	__u32 account;
+};
+
+/* Threads that ended and found the ring full, folded by the comm of their process. */
+struct fold {
+	__u64 wall_ns, user_ns, kernel_ns;
+	__u32 threads, processes;
+	struct account_sum accounts[ACCOUNT_COUNT];
+};
+
+enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN };
+
+struct event {
+	__u32 kind;
+	__u32 tgid, tid;
+	__u32 padding;
+	__u64 at;
+};
+
+struct stack_event {
+	struct event event;
+	__u64 object;
+	__u64 weight_ns;
+	__u32 on_cpu; /* 1: a CPU sample, 0: the beginning of a wait */
+	__u32 account;
+	__s32 kernel_bytes, user_bytes, scan_bytes; /* negative: -errno */
+	__u32 stack_offset; /* where in its page the user stack of a wait ends: of one path as a rule the same */
+	__u64 kernel[STACK_FRAMES];
+	__u64 user[STACK_FRAMES];
+	__u64 scan[SCAN_WORDS]; /* the top of the user stack, where frame pointers may be missing */
+};
+
+struct exit_event {
+	struct event event;
+	__u64 process_ended; /* no thread of its process lives on */
+	struct record record;
+};
+
+struct exec_event {
+	struct event event;
+	__u32 old_tid;
+	char comm[COMM_BYTES];
+	__u32 padding;
+};
+
+/* System calls that blocked, by number: their time from the first block to the return, and its ledger. */
+struct operation_key {
+	__u64 call; /* as an object of kind OBJECT_SYSCALL */
+	__u64 over_slo;
+};
+
+struct operation_sum {
+	__u64 count, errors, ns, max_ns;
+	__u32 buckets[BUCKETS];
+	struct account_sum accounts[ACCOUNT_COUNT];
+};
+
+/* A system call that failed for want of a descriptor; at most one a second and thread. */
+struct refused_event {
+	struct event event;
+	__u64 error; /* EMFILE or ENFILE */
+};
+
+/* A process came into the control group that is followed. */
+struct join_event {
+	struct event event;
+	char comm[COMM_BYTES];
+};
+
+struct device_key {
+	__u32 device;
+	__u32 operation; /* enum request_kind */
+};
+
+enum request_kind { REQUEST_READ, REQUEST_WRITE, REQUEST_FLUSH, REQUEST_DISCARD, REQUEST_OTHER };
+
+struct device_sum {
+	__u64 count, errors, bytes, queue_ns, service_ns, max_ns;
+	__u32 queue_buckets[BUCKETS];
+	__u32 service_buckets[BUCKETS];
+};
+
+/* A TCP socket the target waited on, as last seen; keyed by its object. */
+struct socket_sum {
+	__u32 local_address;
+	__u16 local_port, family;
+	__u32 rtt_us, minimum_rtt_us, congestion_window, in_flight;
+	__u32 send_window_bytes, receive_window_bytes;
+	__u32 retransmits, retransmits_seen;
+	__u32 waits_congestion, waits_receiver, waits_buffer;
+	__u32 padding;
+};
+
+/* A kernel function that, found innermost on a blocked thread's stack, says what it waits for. */
+struct marker {
+	__u64 start, end;
+	__u32 account;
+	__u32 padding;
+};
+
+#define GROUP_NAME_BYTES 128
+
+/* A control group whose processes are followed, and those of all below it.  Ids are unique in a hierarchy only. */
+struct group {
+	__u64 id;	 /* 0: none */
+	__u64 parent_id; /* a group that is made anew there under the same name (a unit's restart) is it, too */
+	__u32 hierarchy; /* as /proc/PID/cgroup numbers them */
+	__u32 padding;
+	char name[GROUP_NAME_BYTES]; /* filled up with zeroes */
+};
+
+/*
+ * What user space tells the programs.  Not read-only data: the recorder loads them on standby, before it knows what
+ * is asked for, and looks up addresses meanwhile.  All is written before the first program is attached.
+ */
+struct knobs {
+	__u64 slo_ns;	       /* 0: operations are not followed */
+	__u64 stack_period_ns; /* a wait's stack is kept once per this much time in its detail */
+	__u64 tick_ns;	       /* where the kernel's configuration cannot be read */
+	__u64 tick_function;   /* address of the scheduler tick's hrtimer function, 0: no CPU samples */
+	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
+	__u32 descendants;
+	__u32 all_stacks;
+	__u32 swept; /* since then the pids of the targets may be others' */
+	__u32 padding;
+	struct group group;
+	__u64 marker_count;
+	struct marker markers[MARKERS]; /* sorted by address */
+};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sched - where does every nanosecond of the target's threads go?
+ *
+ * HOOKS   tp_btf sched_switch, sched_waking.
+ * COST    two look-ups of task storage a switch, one a wake-up; what blocks is classified from registers and the
+ *         descriptor table.  `make bench` measures it.
+ * CANNOT  name all who ran during a long run-queue wait: the last 64 are.
+ */
+#define LEDGER_DEFINE
+#include "switch.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct knobs knobs;
+__u32 dormant;
+
+/* The thread's stack, kernel and user, at the beginning of a wait: once per stack_period_ns of its detail. */
+static __always_inline void sample_wait(void *ctx, struct record *record, __u64 stack_pointer)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct detail *detail = open_detail(record);
+	struct stack_event *event;
+	__u64 now;
+
+	if (!detail || !cpu)
+		return;
+	if (detail->count && !knobs.all_stacks && detail->ns - detail->sampled_ns < knobs.stack_period_ns)
+		return;
+	now = bpf_ktime_get_ns();
+	/* At most 1,000 stacks a second and CPU: 10,000 threads that all block at once are not worth more. */
+	if (now - cpu->samples_since > 100000000) {
+		cpu->samples_since = now;
+		cpu->samples = 0;
+	}
+	if (cpu->samples++ >= 100)
+		return;
+	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	if (!event) {
+		count_loss(COUNTER_STACKS_DROPPED);
+		return;
+	}
+	head_event(&event->event, EVENT_STACK, record->tgid, record->tid, now);
+	event->object = record->object;
+	event->account = record->account;
+	event->on_cpu = 0;
+	event->weight_ns = detail->ns - detail->sampled_ns;
+	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
+	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
+	event->scan_bytes = 0;
+	/* What such a wait is for is known from its callers only, and libc keeps no frame pointers. */
+	if (needs_callers(record->account) &&
+	    !bpf_probe_read_user(event->scan, sizeof(event->scan), (void *)stack_pointer))
+		event->scan_bytes = sizeof(event->scan);
+	event->stack_offset = stack_pointer % STACK_PAGE;
+	detail->sampled_ns = detail->ns;
+	bpf_ringbuf_submit(event, gather());
+}
+
+static __always_inline void wake_recorder(struct record *record, __u64 now)
+{
+	struct event event = {};
+
+	head_event(&event, EVENT_AWAKE, record->tgid, record->tid, now);
+	if (!bpf_ringbuf_output(&ring, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+		dormant = 0;
+}
+
+static __always_inline void switch_out(void *ctx, struct task_struct *task, struct record *record,
+				       struct cpu_state *cpu, bool preempted, __u64 now)
+{
+	__u32 state = task_state(task);
+
+	begin_write(record);
+	if (record->state == STATE_NEW && !record->start)
+		open_record(record, task, now);
+	else if (record->state == STATE_RUNNING)
+		book_running(record, cpu, steal_clock(task) - record->steal_ns, now);
+	else
+		book_unseen_run(task, record, cpu, now);
+	if (dormant)
+		wake_recorder(record, now); /* it came in unseen */
+	record->since = now;
+	record->run_ns = task->se.sum_exec_runtime;
+	note_throttling(record, task);
+	if (state & TASK_DEAD) {
+		copy_names(record, task);
+		record->state = STATE_CLOSED;
+		record->at = now;
+		end_write(record);
+		close_record(record, LOAD(signal_struct, LOAD(task_struct, task, signal), live.counter) <= 0);
+		__sync_fetch_and_add(&live_threads, -1); /* last: who sees 0 finds all ends in the ring */
+		return;
+	}
+	/*
+	 * Blocked is a state of the task, never on_rq: delayed dequeue leaves that set.  A pending signal turns a
+	 * sleep back into __state 0.
+	 */
+	if (preempted || !state) {
+		record->state = STATE_RUNNABLE;
+	} else {
+		struct blocked blocked = {}; /* whole: verifiers before 6.3 refuse padding never written */
+
+		describe(task, &blocked);
+		classify(record, &blocked);
+		if (blocked.needs_stack) {
+			blocked.marker = marker_of_current(ctx);
+			classify(record, &blocked);
+		}
+		record->fault_inode = 0;
+		if (record->region == REGION_DIRTY_THROTTLE)
+			record->region = record->region_device = 0; /* one pause, announced by its tracepoint */
+		sample_wait(ctx, record, blocked.call.stack_pointer);
+	}
+	end_write(record);
+}
+
+static __always_inline void switch_in(struct task_struct *task, struct record *record, struct task_struct *prev,
+				      struct cpu_state *cpu, __u64 now)
+{
+	__u64 runnable;
+
+	begin_write(record);
+	if (record->state == STATE_NEW && !record->start) {
+		open_record(record, task, now);
+	} else {
+		if (record->state == STATE_RUNNING)
+			unseen_leave(task, record, now);
+		runnable = record->state == STATE_BLOCKED ? book_wait(record, now) : record->since;
+		book_runnable(task, record, prev, cpu, runnable, now);
+	}
+	begin_running(record, task, cpu, now);
+	end_write(record);
+	if (dormant)
+		wake_recorder(record, now);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task_struct *next)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct cpu_state *cpu = this_cpu();
+	struct record *record = NULL;
+
+	if (prev->pid) {
+		record = record_of(prev);
+		if (record && record->state != STATE_CLOSED)
+			switch_out(ctx, prev, record, cpu, preempted, now);
+	}
+	record = next->pid ? record_of(next) : NULL;
+	if (next->pid) {
+		if (record && record->state != STATE_CLOSED)
+			switch_in(next, record, prev, cpu, now);
+	} else if (cpu) {
+		cpu->idle_since = now;
+	}
+	if (cpu) {
+		cpu->last_switch = now;
+		cpu->follows = record != NULL;
+		note_runner(cpu, next, record, now);
+	}
+	return 0;
+}
+
+/*
+ * Runnable begins at sched_waking: sched_wakeup comes late, on the target's CPU, when the wake list is used.  Nothing
+ * else of a record is ever written by somebody else.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *task)
+{
+	struct record *record = record_of(task);
+	struct task_struct *waker;
+	struct cpu_state *cpu;
+
+	if (!record)
+		return 0;
+	waker = bpf_get_current_task_btf();
+	cpu = this_cpu();
+	record->waker = cpu && cpu->interrupts ? 0 : waker->pid; /* a timer or a packet, not whom it interrupted */
+	if (!has_throttled_clock() && has_cfs_rq() && has_throttle_count() &&
+	    LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), throttle_count) > 0)
+		record->throttled = 1;
+	record->waking = bpf_ktime_get_ns();
+	return 0;
+}

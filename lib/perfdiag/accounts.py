@@ -1,0 +1,92 @@
+"""The accounts of the ledger: every nanosecond of a thread stands in exactly one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """How the time of an account counts."""
+
+    LATENCY = "latency"  # work, or waiting that somebody pays for
+    IDLE = "idle"  # waiting for work: shown, never counted
+    UNKNOWN = "unknown"  # waiting or idle, nothing proves which: its own line, counted as neither
+
+
+@dataclass(frozen=True)
+class Account:
+    """One account; `measured` is False where only the schema has its place yet."""
+
+    name: str
+    meaning: str
+    kind: Kind = Kind.LATENCY
+    object: str = ""  # what its rows name
+    measured: bool = True
+    recorded: bool = True  # False: the kernel side knows no such account, evidence proves it afterwards
+
+
+_IDLE, _UNKNOWN = Kind.IDLE, Kind.UNKNOWN
+
+# The order is the order of the enum in bpf/records.h; a test compares the two.
+ACCOUNTS: tuple[Account, ...] = (
+    Account("cpu.user", "running its own code", object="hot stack"),
+    Account("cpu.kernel", "running kernel code on its own behalf", object="hot stack"),
+    Account("cpu.irq", "current, but an interrupt or softirq had the CPU", object="vector"),
+    Account("cpu.stolen", "current in a guest whose virtual CPU was taken away"),
+    Account("vm.guest", "a virtual CPU running its guest", measured=False),
+    Account("vm.exit", "a virtual CPU being served by the kernel or the emulator", object="reason", measured=False),
+    Account("vm.halt", "a virtual CPU whose guest is idle", _IDLE, measured=False),
+    Account("runq.busy", "runnable while its CPU ran somebody else", object="who ran"),
+    Account("runq.waking", "runnable while its idle CPU woke up", object="idle state left"),
+    Account("runq.throttled", "runnable, but its cgroup had used up its CPU quota", object="cgroup"),
+    Account("disk.read", "waiting for a read from a block device", object="device"),
+    Account("disk.write", "waiting for a write to a block device", object="device"),
+    Account("disk.flush", "waiting until data was safe: fsync, journal commit, cache flush", object="device"),
+    Account("nfs.read", "waiting for an NFS READ", object="server:/export", measured=False),
+    Account("nfs.write", "waiting for an NFS WRITE", object="server:/export", measured=False),
+    Account("nfs.commit", "waiting for an NFS COMMIT", object="server:/export", measured=False),
+    Account("nfs.metadata", "waiting for NFS names and attributes", object="server:/export", measured=False),
+    Account("nfs.lock", "waiting for an NFS lock", object="server:/export", measured=False),
+    Account(
+        "remote.fs",
+        "waiting for a remote or user-space file system: FUSE, CIFS, 9p, Ceph, virtiofs, NFS",
+        object="mount",
+    ),
+    Account("memory.reclaim", "freeing memory itself before it got any (CPU time included)", object="zone"),
+    Account("memory.compaction", "making room for large pages (CPU time included)", object="zone"),
+    Account("memory.dirty_throttle", "paused because too many pages wait to be written", object="device"),
+    Account("memory.swap_in", "waiting for its memory to come back from swap"),
+    Account("memory.major_fault", "waiting for a mapped file's page to be read", object="file"),
+    Account("memory.cgroup", "stopped by its cgroup's memory limit", object="cgroup"),
+    Account("lock.futex", "waiting for a user-space lock, shown by evidence", object="futex"),
+    Account("lock.file", "waiting for a file lock", object="file"),
+    Account("lock.kernel", "waiting for a lock inside the kernel", object="kernel function"),
+    Account("wait.parked", "parked on a futex: waiting or idle, cannot tell", _UNKNOWN, object="futex"),
+    Account("net.connect", "waiting for a connection to be answered", object="peer"),
+    Account("net.receive", "waiting for data from a peer", object="peer"),
+    Account("net.send", "waiting until a peer takes data", object="peer"),
+    Account("ipc.pipe", "waiting for another process at a pipe", object="pipe"),
+    Account("ipc.unix", "waiting for another process at a unix socket", object="peer"),
+    Account("wait.io_uring", "waiting for completions of io_uring or libaio", object="in flight or idle"),
+    Account("runtime.safepoint", "stopped by its own language runtime", object="operation", measured=False),
+    Account("wait.events", "waiting for events: poll, select, epoll, inotify", _IDLE),
+    Account("wait.timer", "sleeping for a chosen time", _IDLE),
+    Account("wait.child", "waiting for a child process", _IDLE, object="child"),
+    Account("wait.signal", "waiting for a signal", _IDLE),
+    Account("net.accept", "waiting for a connection to come in", _IDLE, object="port"),
+    Account("wait.stopped", "stopped, traced or frozen", _IDLE),
+    Account("kernel.other", "blocked in the kernel for a reason its object names", object="system call"),
+    Account("unexplained", "none of the above could be shown"),
+    Account(
+        "wait.work",
+        "a thread of a language runtime or its pool, parked because there was nothing to do",
+        _IDLE,
+        object="whose threads",
+        recorded=False,
+    ),
+)
+
+BY_NAME: dict[str, Account] = {account.name: account for account in ACCOUNTS}
+
+__all__ = ["ACCOUNTS", "BY_NAME", "Account", "Kind"]

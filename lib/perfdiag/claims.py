@@ -1,0 +1,169 @@
+"""Who is granted which nanosecond: every one of them once, the most specific finding first.
+
+A finding states what it *wants* (`Finding.claims`).  Several may want the same time: a slow flush, the full queue
+that makes it slow and the cgroup limit that fills the queue.  `settle` grants in this order:
+
+1. faults before profile (severity INFO), because a fact must not take time from its cause;
+2. a rule before every rule it refines, directly or through others (`Rule.refines`);
+3. otherwise a fixed order of the findings' own content, so that the order in which rules ran never shows.
+
+A multiplier (low clock, remote memory) makes each nanosecond longer instead of adding some: it is granted its
+fraction of what is *left* of an account, so two multipliers never give back more than there is.
+Time of idle and "cannot tell" accounts is never granted: no share counts it.
+
+Ranked is by the time granted, faults before profile, and what background threads alone suffer below the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.findings.base import RULES, Confidence, Finding, Role, Rule, Severity
+from perfdiag.findings.roles import Roles
+from perfdiag.model import Model
+
+MULTIPLIERS = frozenset({"CPU-FREQUENCY-LOW", "NUMA-REMOTE"})
+
+# A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
+# do not: it is set aside, and the crumbs it was granted go back to the unclaimed.
+RESIDUE = 0.1
+
+Claim = str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """The findings in the order of the report; `claims` of each now holds what was granted."""
+
+    findings: Sequence[Finding]
+    superseded: Sequence[Finding]  # true, but (nearly) all of their time has a more specific name
+    unclaimed_ns: int
+
+
+def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] = RULES) -> Settlement:
+    """Grant the target's busy time to `findings` and rank them; the shares and `unclaimed_ns` add up to all of it."""
+    purse, roles = _Purse(model), Roles(model)
+    kept: list[Finding] = []
+    superseded: list[Finding] = []
+    for finding in _most_specific_first(findings, rules):
+        granted = {
+            claim: purse.grant(claim, wanted, part_of_rest=finding.id in MULTIPLIERS)
+            for claim, wanted in sorted(finding.claims.items(), key=str)
+        }
+        total, wanted = sum(granted.values()), purse.worth(finding)
+        threads, role = roles.of(claim for claim, ns in granted.items() if ns)
+        settled = replace(
+            finding,
+            threads=threads,
+            role=role,
+            claims={claim: ns for claim, ns in granted.items() if ns},
+            claimed_ns=total,
+            share=total / model.busy_ns if model.busy_ns else 0.0,
+        )
+        if wanted and total < RESIDUE * wanted:
+            purse.give_back(granted)
+            superseded.append(replace(settled, claims={}, claimed_ns=0, share=0.0))
+        else:
+            kept.append(settled)
+    return Settlement(sorted(kept, key=_rank), superseded, purse.left_ns)
+
+
+def counted(account: str) -> bool:
+    """Return whether time of this account is part of the busy time that shares are shares of."""
+    known = BY_NAME.get(account)
+    return known is None or known.kind is Kind.LATENCY
+
+
+def _account(claim: Claim) -> str:
+    return claim if isinstance(claim, str) else claim[0]
+
+
+class _Purse:
+    """What nobody has been granted yet: of the target, of each account, and of each row."""
+
+    def __init__(self, model: Model) -> None:
+        self.left_ns = model.busy_ns
+        self.accounts = {name: total.ns for name, total in model.accounts.items() if counted(name)}
+        self.account_ns = dict(self.accounts)
+        rows: defaultdict[tuple[str, str], int] = defaultdict(int)
+        for row in model.rows:
+            rows[row.account, row.key] += row.distribution.sum_ns
+        self.rows = dict(rows)
+        self.row_ns = dict(rows)
+
+    def worth(self, finding: Finding) -> int:
+        """Return what the finding would be granted if it were alone."""
+        return sum(min(max(ns, 0), self._whole(claim)) for claim, ns in finding.claims.items())
+
+    def grant(self, claim: Claim, wanted_ns: int, *, part_of_rest: bool) -> int:
+        account = _account(claim)
+        left, whole = self.accounts.get(account, 0), self._whole(claim)
+        if not isinstance(claim, str):
+            left = min(left, self.rows.get(claim, 0))
+        left = min(left, self.left_ns)
+        wanted_ns = min(max(wanted_ns, 0), whole)
+        if part_of_rest and whole:
+            wanted_ns = wanted_ns * left // whole
+        granted = min(wanted_ns, left)
+        self._take(claim, granted)
+        return granted
+
+    def give_back(self, granted: Mapping[Claim, int]) -> None:
+        for claim, ns in granted.items():
+            self._take(claim, -ns)
+
+    def _whole(self, claim: Claim) -> int:
+        if isinstance(claim, str):
+            return self.account_ns.get(claim, 0)
+        return min(self.row_ns.get(claim, 0), self.account_ns.get(claim[0], 0))
+
+    def _take(self, claim: Claim, ns: int) -> None:
+        if not ns:
+            return
+        self.left_ns -= ns
+        self.accounts[_account(claim)] -= ns
+        if not isinstance(claim, str):
+            self.rows[claim] -= ns
+
+
+def _most_specific_first(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    def depth(id: str, path: tuple[str, ...] = ()) -> int:
+        """Length of the longest chain of refinements below a rule; a circle, which a test forbids, ends the chain."""
+        if id in path or id not in rules:
+            return 0
+        return max((depth(coarser, (*path, id)) + 1 for coarser in rules[id].refines), default=0)
+
+    def key(finding: Finding) -> tuple[object, ...]:
+        return (
+            finding.severity is Severity.INFO,
+            -depth(finding.id),
+            _CONFIDENCE[finding.confidence],
+            -sum(finding.claims.values()),
+            finding.id,
+            finding.claim,
+            sorted(map(str, finding.claims.items())),
+        )
+
+    return sorted(findings, key=key)
+
+
+_CONFIDENCE = {Confidence.HIGH: 0, Confidence.MEDIUM: 1, Confidence.LOW: 2}
+_SEVERITY = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def _rank(finding: Finding) -> tuple[object, ...]:
+    return (
+        finding.severity is Severity.INFO,
+        finding.role is Role.BACKGROUND,
+        -finding.claimed_ns,
+        _SEVERITY[finding.severity],
+        _CONFIDENCE[finding.confidence],
+        finding.id,
+        finding.claim,
+    )
+
+
+__all__ = ["MULTIPLIERS", "Settlement", "counted", "settle"]

@@ -1,0 +1,113 @@
+"""The command line: finds the command, prints what goes wrong, chooses the exit status.
+
+Nothing else in perfdiag prints errors or ends the process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import import_module
+
+import click
+
+from perfdiag import __version__
+from perfdiag.errors import HINTS, MEMORY_HINT, PerfdiagError
+from perfdiag.progress import say
+from perfdiag.text import printable
+
+MESSAGE_LIMIT = 500
+COMMANDS = ("latency", "record", "report", "check", "explain", "completion")  # the order of --help
+
+
+class Commands(click.Group):
+    """The commands by name; each is imported when it is asked for, so that the others cost no start-up time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"perfdiag.commands.{cmd_name}").command
+        return command
+
+
+@click.group(cls=Commands, no_args_is_help=False, context_settings={"max_content_width": 100})
+@click.version_option(__version__, prog_name="perfdiag", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Where did this process's time go, and what would give it back?
+
+    Exit status: 0 done; 2 wrong usage; 3 not permitted; 4 the target is not there (any more); 1 any other failure;
+    10 findings, with --exit-code.
+    """
+
+
+def main() -> int:
+    """Run the command line and return the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        return _run()
+    finally:
+        for fd, stream in ((1, sys.stdout), (2, sys.stderr)):
+            try:
+                stream.flush()
+            except OSError:  # or Python tries, fails and complains again
+                os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
+
+
+def _run() -> int:
+    """Run the command line, print what goes wrong, return the exit status."""
+    stdout = sys.stdout
+    try:
+        status = cli.main(prog_name="perfdiag", standalone_mode=False)
+        sys.stdout.flush()
+        return int(status or 0)
+    except PerfdiagError as error:
+        _explain(str(error), error.hint)
+        return error.exit_status
+    except click.UsageError as error:
+        message = printable(" ".join(error.format_message().split()), MESSAGE_LIMIT)
+        _explain(message, f"{error.ctx.command_path if error.ctx else 'perfdiag'} --help")
+        return 2
+    except SystemExit:
+        if sys.stdout is not stdout:
+            return 0  # click replaces it, and gives up, when its reader has gone
+        raise
+    except MemoryError:
+        _explain("memory is exhausted", MEMORY_HINT)
+        return 1
+    except SystemError as error:  # what Python makes of an allocation that failed where it did not look
+        _explain(f"Python ran out of memory, or into a bug of its own: {printable(str(error))}", MEMORY_HINT)
+        return 1
+    except ImportError as error:
+        _explain(f"cannot load a part of perfdiag: {printable(str(error))}", f"{MEMORY_HINT}; or install it again")
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+        return 130
+    except BrokenPipeError:
+        return 0  # whoever read the report has seen enough
+    except Exception as error:
+        if os.environ.get("PERFDIAG_DEBUG"):
+            raise
+        if isinstance(error, OSError) and error.strerror:
+            where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
+            _explain(f"{where}{error.strerror}", HINTS.get(error.errno or 0, "PERFDIAG_DEBUG=1 shows where"))
+        else:
+            _explain(
+                f"this is a bug in perfdiag: {type(error).__name__}: {printable(str(error))}",
+                "PERFDIAG_DEBUG=1 shows where; please report it",
+            )
+        return 1
+
+
+def _explain(message: str, hint: str | None) -> None:
+    """Print one line that says what failed and, below it, what to do."""
+    say(f"error: {message}", *([f"HINT: {hint}"] if hint else []))
+
+
+__all__ = ["cli", "main"]

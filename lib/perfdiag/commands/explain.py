@@ -1,0 +1,31 @@
+"""perfdiag explain: what a finding or an account means, how it is measured, what to do about it."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from perfdiag import config, explain
+from perfdiag.accounts import ACCOUNTS
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    import perfdiag.findings  # noqa: F401  (registers the rules)
+    from perfdiag.findings.base import RULES
+
+    findings = [CompletionItem(id, help=RULES[id].title) for id in sorted(RULES) if id.startswith(incomplete.upper())]
+    accounts = [CompletionItem(each.name, help=each.meaning) for each in ACCOUNTS if each.name.startswith(incomplete)]
+    return findings + (accounts if incomplete else [])
+
+
+@click.command("explain")
+@click.argument("finding_id", metavar="FINDING-ID", shell_complete=_complete)
+def command(finding_id: str) -> None:
+    """Explain a finding: its meaning, how it is measured, what else it could be, remedies, how to verify.
+
+    The name of an account, as "lock.futex", is explained too.
+    """
+    click.echo(explain.text(finding_id, config.load()).rstrip("\n"))
+
+
+__all__ = ["command"]

@@ -1,0 +1,136 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from perfdiag.errors import UsageError
+from perfdiag.record import Window
+from perfdiag.target import Wanted
+from perfdiag.text import printable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+LONGEST_NS = 366 * 86400 * 10**9
+DEFAULT_DURATION_NS = 10 * 10**9
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.4 on
+    """A time with its unit ("250ms", "5m"), in nanoseconds; a number alone is in `unit`, where there is one."""
+
+    name = "duration"
+
+    def __init__(self, unit: str | None) -> None:
+        self.unit = unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?([a-z]*)", value)
+        unit = (match[2] or self.unit) if match else None
+        if match is None or unit not in UNITS_NS:
+            number = "a number of seconds" if self.unit == "s" else "a time with its unit"
+            self.fail(f"{printable(value)!r} is not {number} such as 250ms, 30s or 5m", param, ctx)
+        duration_ns = round(float(match[1]) * UNITS_NS[unit])
+        if not duration_ns and float(match[1]):
+            self.fail(f"{printable(value)!r} is less than a nanosecond", param, ctx)
+        if duration_ns > LONGEST_NS:
+            self.fail(f"{printable(value)!r} is more than a year", param, ctx)
+        return duration_ns
+
+
+class TargetCommand(click.Command):
+    """A command that can take a command to be measured, which must stand after "--"."""
+
+    allow_interspersed_args = False
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        separated = "--" in args
+        rest = super().parse_args(ctx, args)
+        arguments = ctx.params.get("arguments", ())
+        if arguments and not separated:
+            first = printable(arguments[0])
+            hint = f"--pid {first} measures that process" if first.isdecimal() else f"to measure a command: -- {first}"
+            raise UsageError(f"{first!r} is no option", hint)
+        return rest
+
+
+def target_options(function: F) -> F:
+    """Add the selectors of the target and the shape of the window."""
+    for decorator in reversed(
+        (
+            click.option(
+                "--pid",
+                type=click.IntRange(min=1),
+                multiple=True,
+                metavar="PID",
+                help="Measure this process; repeatable. A pid inside a container works too.",
+            ),
+            click.option("--name", metavar="REGEX", help="Measure the program whose process name matches."),
+            click.option(
+                "--port", type=click.IntRange(1, 65535), metavar="N", help="Measure who listens on this port."
+            ),
+            click.option("--unit", metavar="NAME", help="Measure this systemd unit."),
+            click.option("--container", metavar="ID|NAME", help="Measure this container."),
+            click.option("--cgroup", metavar="PATH", help="Measure this control group."),
+            click.option("--only", is_flag=True, help="Leave out the descendants, which are included by default."),
+            click.option(
+                "--duration",
+                type=Duration("s"),
+                metavar="TIME",
+                help="How long: seconds, or 500ms, 5m; 0 until Ctrl-C.  [default: 10; with a COMMAND: 0]",
+            ),
+            click.option(
+                "--slo",
+                type=Duration(None),
+                metavar="TIME",
+                help="Time system calls as operations against this limit, such as 250ms.",
+            ),
+            click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
+            click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
+        )
+    ):
+        function = decorator(function)
+    return function
+
+
+def report_options(function: F) -> F:
+    """Add how a report is shown."""
+    for decorator in reversed(
+        (
+            click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
+            click.option("--full", is_flag=True, help="Print everything, however long it gets."),
+            click.option("--exit-code", is_flag=True, help="Exit with 10 if a finding is a warning or worse."),
+        )
+    ):
+        function = decorator(function)
+    return function
+
+
+def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
+    """Return what the options of `target_options` mean.  Raises UsageError for what cannot be meant."""
+    wanted = Wanted(
+        options["pid"],
+        options["name"],
+        options["port"],
+        options["unit"],
+        options["container"],
+        options["cgroup"],
+        options["arguments"],
+        options["only"],
+    )
+    wanted.check()
+    if options["slo"] == 0:
+        raise UsageError("--slo 0: every operation takes longer", "give the time that is too long, such as 250ms")
+    duration_ns = options["duration"]
+    if duration_ns is None:
+        duration_ns = 0 if wanted.command else DEFAULT_DURATION_NS
+    return wanted, Window(duration_ns, wanted.only, options["stacks"], options["slo"])
+
+
+__all__ = ["Duration", "TargetCommand", "report_options", "target_options", "wanted_and_window"]

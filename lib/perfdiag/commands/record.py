@@ -1,0 +1,40 @@
+"""perfdiag record: make a recording here, to be reported anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from perfdiag.commands import session
+from perfdiag.commands.options import TargetCommand, target_options, wanted_and_window
+from perfdiag.progress import say
+from perfdiag.text import printable
+
+
+@click.command("record", cls=TargetCommand)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="FILE",
+    required=True,
+    help='Write the recording to FILE, readable for you only; "-" is standard output.',
+)
+@target_options
+def command(path: str, **options: Any) -> int:
+    """Record a live process into a file, to be reported anywhere without privileges.
+
+    A COMMAND keeps its standard output, unless the recording goes there.
+    """
+    wanted, window = wanted_and_window(options)
+    made = session.run(wanted, window, path, command_stdout_fd=2 if path == "-" else 1)
+    if made.file and path == "-":
+        made.file.check_stream(made.reason, made.recorder.cut_off())
+    elif made.file:
+        size = made.file.check(made.recorder.cut_off())
+        say(f"perfdiag: {size:,} bytes; to read them: perfdiag report {printable(path)}")
+    return made.command_status()
+
+
+__all__ = ["command"]

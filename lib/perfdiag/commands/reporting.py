@@ -1,0 +1,57 @@
+"""From a recording to the report on standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO
+
+from rich.console import Console
+
+from perfdiag import findings, ledger, reader, report
+from perfdiag.config import Config
+from perfdiag.findings.base import Severity
+from perfdiag.progress import say
+from perfdiag.render import document, terminal
+
+WIDTH = 80
+HEIGHT = 25  # of no meaning: nothing is laid out by it
+FINDINGS_STATUS = 10
+
+
+class Output(Console):
+    """Standard output; that its reader has gone is for `cli.main` to decide, not a reason for rich to exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def show(stream: IO[bytes], config: Config, command: str, *, as_json: bool, full: bool, exit_code: bool) -> int:
+    """Read a recording, print its report as that of `command`, and return the exit status.  Raises RecordingError."""
+    say(*(f"warning: {sentence}" for sentence in config.left_out))
+    model = ledger.build(reader.read(stream))
+    diagnosis = findings.diagnose(model)
+    made = report.make(model, diagnosis, config, command)
+    if as_json:
+        sys.stdout.buffer.write(document.render(made))
+    else:
+        # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
+        output = Output(width=_width(), height=HEIGHT, highlight=False, emoji=False)
+        terminal.render(made, output, full=full)
+    sys.stdout.flush()
+    faults = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
+    return FINDINGS_STATUS if exit_code and faults else 0
+
+
+def _width() -> int:
+    """Return the width of a report: 80 columns, fewer only where COLUMNS or the terminal says so."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isascii() and wanted.isdigit() and (digits := wanted.lstrip("0")):
+        return min(WIDTH, int(digits[: len(str(WIDTH)) + 1]))  # what has more digits is wider; int() takes 4,300
+    try:
+        return min(WIDTH, os.get_terminal_size(1).columns or WIDTH)
+    except OSError:
+        return WIDTH
+
+
+__all__ = ["show"]

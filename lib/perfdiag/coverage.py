@@ -1,0 +1,108 @@
+"""How far a recording can be believed, and what it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from perfdiag import schema, stacks
+from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.facts import Facts
+from perfdiag.model import AccountTotal, Coverage, NotMeasured, ThreadLedger
+from perfdiag.reader import Recording
+
+OBSERVED_LONG_NS = 1_000_000_000  # shorter threads cannot be held to 1 %
+
+# Feature of Probe.feature: what it would have told, and where else that can be learnt.
+_FEATURES: Mapping[str, tuple[str, str]] = {
+    "ledger": ("where the threads' time went", "needs BTF and tp_btf: see perfdiag check"),
+    "runq": ("time spent runnable, and who had the CPU", "see perfdiag check; by hand: perf sched timehist"),
+    "idle_state": ("the idle state that wake-ups had to leave", "in a guest, run perfdiag on its host"),
+    "irq": ("CPU time taken by interrupts", "a kernel with the irq tracepoints; by hand: mpstat -I SUM 1"),
+    "block": ("queue and service time of disks", "a kernel with block tracepoints; by hand: iostat -x 1"),
+    "reclaim": ("time in direct reclaim", "a kernel with vmscan tracepoints; by hand: /proc/pressure/memory"),
+    "compaction": ("time in compaction", "a kernel with its tracepoints; by hand: compact_stall in /proc/vmstat"),
+    "dirty_throttle": ("pauses for dirty pages", "a kernel with its tracepoints; by hand: Dirty in /proc/meminfo"),
+    "fault_file": ("the files that page faults read", "Linux 6.11 or later; by hand: perf trace -F maj -p PID"),
+    "stacks": ("functions behind CPU time and waits", "needs CAP_PERFMON: see perfdiag check"),
+    "operations": ("time per operation", "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID"),
+    "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
+    "tcp": ("retransmissions and windows per connection", "see perfdiag check; by hand: ss -ti"),
+    "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
+    "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),
+    "oom": ("OOM kills", "by hand: the kernel log"),
+}
+TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
+STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
+_NFS = NotMeasured("NFS by operation", "NFS waits are booked whole, as remote.fs", "by hand: nfsiostat 1", "nfs")
+_VM = NotMeasured("guest time and exits of vCPUs", "not part of this version", "by hand: perf kvm stat live", "vm")
+_RUNTIME = NotMeasured("pauses of the Java runtime", "not part of this version", "by hand: -Xlog:gc", "runtime")
+
+
+def measure(
+    recording: Recording,
+    threads: Sequence[ThreadLedger],
+    accounts: Mapping[str, AccountTotal],
+    sampled: Sequence[schema.Stack],
+    busy_ns: int,
+) -> Coverage:
+    """Return how well the books close, what was lost, and how often account and kernel stack agree."""
+    wall_ns = sum(thread.wall_ns for thread in threads)
+    long = [thread for thread in threads if thread.wall_ns >= OBSERVED_LONG_NS and thread.threads == 1]
+    unknown = {name for name, account in BY_NAME.items() if account.kind is Kind.UNKNOWN}
+    parked_ns = sum(total.ns for name, total in accounts.items() if name in unknown)
+    unexplained_ns = accounts["unexplained"].ns if "unexplained" in accounts else 0
+    agreement = stacks.agreement(sampled)
+    lost = dict(recording.footer.lost) if recording.footer else {}
+    if recording.bad_lines:
+        lost["bad_lines"] = recording.bad_lines
+    return Coverage(
+        closed_error=sum(abs(thread.booked_ns - thread.wall_ns) for thread in threads) / wall_ns if wall_ns else 0.0,
+        worst_thread_error=max((abs(t.booked_ns - t.wall_ns) / t.wall_ns for t in long), default=0.0),
+        unexplained_share=unexplained_ns / busy_ns if busy_ns else 0.0,
+        parked_share=parked_ns / wall_ns if wall_ns else 0.0,
+        lost=lost,
+        stack_agreement=agreement.share,
+        stack_samples=agreement.samples,
+        disagreements=agreement.disagreements,
+        complete=recording.footer is not None,
+        reason=recording.footer.reason if recording.footer else "cut off",
+    )
+
+
+def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
+    """Return what the recording cannot know, with reason and remedy."""
+    missing: dict[str, NotMeasured] = {}
+    for probe in recording.header.probes:
+        if not probe.attached and probe.feature not in missing:
+            what, fix = _FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
+            missing[probe.feature] = NotMeasured(what, probe.reason or "its probe is not attached", fix, probe.feature)
+    found = list(missing.values())
+    comms = {target.comm for target in recording.header.targets}
+    if any(mount.fstype.startswith("nfs") for mount in facts.mounts):
+        found.append(_NFS)
+    if any(comm.startswith(("qemu", "kvm", "firecracker", "cloud-hypervisor")) for comm in comms):
+        found.append(_VM)
+    if "java" in comms:
+        found.append(_RUNTIME)
+    found += _unanswered(recording.facts)
+    if recording.problems:
+        found.append(
+            NotMeasured(
+                "the whole recording" if recording.footer is None else f"{recording.bad_lines} lines of the recording",
+                "; ".join(recording.problems[:3]),
+                "record again, or copy the recording again",
+            )
+        )
+    return found
+
+
+def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
+    """Say in one line which host facts the recorder gave up waiting for."""
+    paths = list(dict.fromkeys(fact.path for fact in facts if fact.error == TIMEOUT))
+    if not paths:
+        return []
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return [NotMeasured(f"{paths[0]}{more}", "not read in time: who asks for it hangs", STUCK, "facts")]
+
+
+__all__ = ["measure", "not_measured"]

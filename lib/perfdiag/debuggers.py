@@ -1,0 +1,62 @@
+"""What shows where the target's threads are: its stacks, or a tool of its own runtime when perfdiag cannot tell."""
+
+from __future__ import annotations
+
+import re
+
+from perfdiag.model import Model
+
+# By the module that stacks were found in, else by the name of the process.
+_TOOLS = (
+    (re.compile(r"\((libjvm\.so)"), re.compile(r"java"), "jstack {}"),
+    (
+        re.compile(r"\((libpython|python)[\d.]"),
+        re.compile(r"python|gunicorn|uwsgi|uvicorn|celery"),
+        "py-spy dump --pid {}",
+    ),
+    # Debian's has no names of its waits; and a debugger would stop all clients.
+    (re.compile(r"\(mariadbd\)"), re.compile(r"mariadbd"), "mariadb -e 'SHOW ENGINE INNODB STATUS\\G'"),
+    (re.compile(r"\(mysqld\)"), re.compile(r"mysqld"), "mysql -e 'SHOW ENGINE INNODB STATUS\\G'"),
+    (re.compile(r"\(libruby"), re.compile(r"ruby|puma|unicorn|sidekiq"), "rbspy snapshot --pid {}"),
+)
+_ANY = "gdb -p {} -batch -ex 'thread apply all bt' (stops the process for a moment)"
+
+
+def shows_stacks(model: Model, pid: int) -> str:
+    """Return the command that shows what the threads of a process (0: the first target) are in, by its runtime."""
+    process = _process(model, pid)
+    return (_tool(model, process) or _ANY).format(process)
+
+
+def shows_sleepers(model: Model, pid: int) -> str:
+    """Return the same in few words, to follow a statement, as a rule "perfdiag latency --stacks shows where".
+
+    Never a debugger's command cut short: gdb without -batch stops the process until somebody quits.
+    """
+    process = _process(model, pid)
+    tool = _tool(model, process)
+    return f"{tool.format(process)} shows where" if tool else with_stacks(model, "shows where")
+
+
+def _process(model: Model, pid: int) -> int:
+    return pid or next((target.pid for target in model.header.targets), 0)
+
+
+def _tool(model: Model, process: int) -> str:
+    """Return the tool of the runtime of a process, "" where it has none."""
+    comms = {thread.comm for thread in model.threads if thread.pid == process and thread.tid == process}
+    comms |= {target.comm for target in model.header.targets if target.pid == process}
+    frames = [frame for stack in model.stacks if stack.pid == process for frame in (*stack.user, *stack.scan)]
+    for module, comm, tool in _TOOLS:
+        if any(map(comm.match, comms)) or any(map(module.search, frames)):
+            return tool
+    return ""
+
+
+def with_stacks(model: Model, shows: str) -> str:
+    """Return "perfdiag latency --stacks shows ...", or where that was recorded already that the full report does."""
+    recorded = model.header.options.stacks == "all"
+    return f"{'this report with --full' if recorded else 'perfdiag latency --stacks'} {shows}"
+
+
+__all__ = ["shows_sleepers", "shows_stacks", "with_stacks"]

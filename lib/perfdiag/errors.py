@@ -1,0 +1,62 @@
+"""The errors perfdiag raises; `cli.main` is the only place that prints them and chooses the exit status."""
+
+from __future__ import annotations
+
+import errno
+
+_ROOM = "make room where the output goes, or send it to a file system that has some: /dev/shm is in memory"
+_FILES = "raise the limit of open files: ulimit -n 1024"
+MEMORY_HINT = "raise the limit (ulimit -v), or make the report of a recording elsewhere"
+
+# What to do where the operating system lacks something, by error number.
+HINTS = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: "raise the limit of file sizes: ulimit -f unlimited",
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENOMEM: MEMORY_HINT,
+}
+
+
+class PerfdiagError(Exception):
+    """Anything a user can act on: one line that says what failed, a hint that says what to do."""
+
+    exit_status = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(PerfdiagError):
+    """The command line asks for something that cannot be meant."""
+
+    exit_status = 2
+
+
+class PermissionDenied(PerfdiagError):
+    """The host refuses what was asked; the hint is the command that would work."""
+
+    exit_status = 3
+
+
+class TargetGone(PerfdiagError):
+    """The target ended before anything was measured."""
+
+    exit_status = 4
+
+
+class RecordingError(PerfdiagError):
+    """A recording cannot be read."""
+
+
+__all__ = [
+    "HINTS",
+    "MEMORY_HINT",
+    "PerfdiagError",
+    "PermissionDenied",
+    "RecordingError",
+    "TargetGone",
+    "UsageError",
+]

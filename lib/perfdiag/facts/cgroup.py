@@ -1,0 +1,287 @@
+"""Control groups of the targets and their ancestors, versions 1 and 2 alike.  Unlimited is `math.inf`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from posixpath import dirname
+
+from perfdiag.facts.pressure import Pressure, read_pressure
+from perfdiag.facts.storage import Mount
+from perfdiag.facts.texts import Texts, changes, lines_of, number, table, words_of
+
+THROTTLES_1 = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
+UNLIMITED_BYTES = 1 << 62  # version 1 writes "no limit" as the largest number of whole pages
+
+
+@dataclass(frozen=True)
+class Cgroup:
+    """What all kinds share.  `path` is the directory as mounted on the recorded host."""
+
+    path: str
+    version: int  # 1 or 2
+    pids: tuple[int, ...]  # targets in it or below it
+    inode: int | None  # the ID of objects "cgroup:ID"
+    depth: int  # 0: the hierarchy's root as far as it is visible
+
+
+@dataclass(frozen=True)
+class CpuGroup(Cgroup):
+    """CPU bandwidth; counters begin to end."""
+
+    quota_cpus: float | None  # quota / period, inf: unlimited, None: unknown
+    period_ns: int | None
+    weight: int | None  # cpu.weight, or cpu.shares in version 1
+    periods: int | None
+    throttled_periods: int | None
+    throttled_ns: int | None
+    usage_ns: int | None
+    pressure: Pressure | None
+
+
+@dataclass(frozen=True)
+class MemoryGroup(Cgroup):
+    """Memory limits at the end; events begin to end."""
+
+    limit_bytes: float | None  # memory.max or memory.limit_in_bytes
+    high_bytes: float | None  # version 2 only
+    usage_bytes: int | None
+    swap_limit_bytes: float | None
+    events: Mapping[str, int]  # version 2: low, high, max, oom, oom_kill; version 1: failcnt (as max), oom_kill
+    stat: Mapping[str, int]  # memory.stat at the end: anon, file, shmem, file_dirty ... (version 1: rss, cache ...)
+    changes: Mapping[str, int]  # of the counters in memory.stat, begin to end
+    pressure: Pressure | None
+
+
+@dataclass(frozen=True)
+class IoGroup(Cgroup):
+    """I/O limits by device "MAJOR:MINOR"; counters begin to end."""
+
+    limits: Mapping[str, Mapping[str, int]]  # rbps, wbps, riops, wiops; only those that are set
+    counters: Mapping[str, Mapping[str, int]]  # version 2: rbytes, wbytes, rios, wios, dbytes, dios
+    pressure: Pressure | None
+
+
+@dataclass(frozen=True)
+class PidsGroup(Cgroup):
+    """Number of tasks."""
+
+    limit: float | None
+    current: int | None
+
+
+@dataclass
+class Directory:
+    """A directory of a hierarchy that targets are in or below."""
+
+    path: str
+    controller: str | None  # None: version 2
+    depth: int
+    pids: list[int] = field(default_factory=list)
+
+
+def find_directories(texts: Texts, mounts: Sequence[Mount]) -> Sequence[Directory]:
+    """Return the directories of all targets' groups, each followed by its ancestors up to the mount point."""
+    found: dict[tuple[str, str | None], Directory] = {}
+    for path, match in texts.match(r"/proc/([0-9]{1,10})/cgroup"):
+        for line in lines_of(texts.text(path)):
+            identity, _, rest = line.partition(":")
+            controllers, _, group = rest.partition(":")
+            for controller in controllers.split(",") if controllers else [None]:
+                if identity.isdigit() and group.startswith("/"):
+                    for directory, depth in _places(mounts, controller, group):
+                        entry = found.setdefault((directory, controller), Directory(directory, controller, depth))
+                        if int(match[1]) not in entry.pids:
+                            entry.pids.append(int(match[1]))
+    return sorted(found.values(), key=lambda directory: -directory.depth)
+
+
+def _places(mounts: Sequence[Mount], controller: str | None, group: str) -> Iterator[tuple[str, int]]:
+    """Yield the directory of a group and its ancestors; the choice of the mount is facts_cgroup.c's."""
+    best: Mount | None = None
+    for mount in mounts:
+        fits = mount.fstype == "cgroup" and controller in mount.options if controller else mount.fstype == "cgroup2"
+        root = mount.root.rstrip("/")
+        if fits and (group == root or group.startswith(f"{root}/")) and (not best or _rank(mount) <= _rank(best)):
+            best = mount
+    if best:
+        rest = group[len(best.root.rstrip("/")) :].rstrip("/")
+        for depth in range(rest.count("/"), -1, -1):
+            yield best.mountpoint + rest, depth
+            rest = dirname(rest).rstrip("/")
+
+
+def _rank(mount: Mount) -> tuple[bool, int]:
+    return mount.root != "/", len(mount.mountpoint)
+
+
+class Reader:
+    """Reads the groups of a recording, nearest to the targets first."""
+
+    def __init__(self, texts: Texts, mounts: Sequence[Mount]) -> None:
+        self._texts = texts
+        self.directories = find_directories(texts, mounts)
+
+    def _of(self, controller: str, *files: str) -> Iterator[tuple[Directory, int]]:
+        """Yield the directories that show a controller: version 1, or version 2 with one of its files."""
+        for directory in self.directories:
+            if directory.controller == controller:
+                yield directory, 1
+            elif directory.controller is None and any(f"{directory.path}/{file}" in self._texts for file in files):
+                yield directory, 2
+
+    def inode(self, path: str) -> int | None:
+        """Return the inode number that was recorded with a directory."""
+        words = words_of(self._texts.text(path))
+        return number(words[2]) if len(words) == 3 else None
+
+    def _number(self, directory: Directory, file: str) -> int | None:
+        path = f"{directory.path}/{file}"
+        return self._texts.number(path) if path in self._texts else None
+
+    def _limit(self, directory: Directory, file: str) -> float | None:
+        word = self._texts.word(f"{directory.path}/{file}")
+        value = number(word)
+        if word == "max" or (value is not None and value >= UNLIMITED_BYTES):
+            return math.inf
+        return value
+
+    def _delta(self, directory: Directory, file: str) -> dict[str, int]:
+        path = f"{directory.path}/{file}"
+        return changes(table(self._texts.text(path, "begin")), table(self._texts.text(path, "end")))
+
+    def cpu(self) -> Iterator[CpuGroup]:
+        """Yield CPU bandwidth."""
+        for directory, version in self._of("cpu", "cpu.max", "cpu.weight"):
+            stat = self._delta(directory, "cpu.stat")
+            throttled = stat.get("throttled_time")
+            if version == 2:
+                quota, period_us = self._quota_2(directory)
+                throttled = _times_1000(stat.get("throttled_usec"))
+            else:
+                quota, period_us = self._quota_1(directory)
+            yield CpuGroup(
+                directory.path,
+                version,
+                tuple(directory.pids),
+                self.inode(directory.path),
+                directory.depth,
+                quota_cpus=quota,
+                period_ns=_times_1000(period_us),
+                weight=self._number(directory, "cpu.weight" if version == 2 else "cpu.shares"),
+                periods=stat.get("nr_periods"),
+                throttled_periods=stat.get("nr_throttled"),
+                throttled_ns=throttled,
+                usage_ns=_times_1000(stat.get("usage_usec")) if version == 2 else self._usage_1(directory),
+                pressure=read_pressure(self._texts, f"{directory.path}/cpu.pressure") if version == 2 else None,
+            )
+
+    def _quota_2(self, directory: Directory) -> tuple[float | None, int | None]:
+        words = words_of(self._texts.text(f"{directory.path}/cpu.max"))
+        period = number(words[1]) if len(words) == 2 else None
+        quota = number(words[0]) if words else None
+        if words and words[0] == "max":
+            return math.inf, period
+        return quota / period if quota is not None and period else None, period
+
+    def _quota_1(self, directory: Directory) -> tuple[float | None, int | None]:
+        quota, period = self._number(directory, "cpu.cfs_quota_us"), self._number(directory, "cpu.cfs_period_us")
+        if quota is not None and quota < 0:
+            return math.inf, period
+        return quota / period if quota is not None and period else None, period
+
+    def _usage_1(self, directory: Directory) -> int | None:
+        path = f"{directory.path}/cpuacct.usage"
+        return self._texts.delta(path) if path in self._texts else None
+
+    def memory(self) -> Iterator[MemoryGroup]:
+        """Yield memory limits."""
+        for directory, version in self._of("memory", "memory.max", "memory.current"):
+            first = version == 1
+            limit = self._limit(directory, "memory.limit_in_bytes" if first else "memory.max")
+            yield MemoryGroup(
+                directory.path,
+                version,
+                tuple(directory.pids),
+                self.inode(directory.path),
+                directory.depth,
+                limit_bytes=limit,
+                high_bytes=None if first else self._limit(directory, "memory.high"),
+                usage_bytes=self._number(directory, "memory.usage_in_bytes" if first else "memory.current"),
+                swap_limit_bytes=self._swap_1(directory, limit) if first else self._limit(directory, "memory.swap.max"),
+                events=self._events_1(directory) if first else self._delta(directory, "memory.events"),
+                stat=table(self._texts.text(f"{directory.path}/memory.stat")),
+                changes=self._delta(directory, "memory.stat"),
+                pressure=None if first else read_pressure(self._texts, f"{directory.path}/memory.pressure"),
+            )
+
+    def _swap_1(self, directory: Directory, limit: float | None) -> float | None:
+        """Version 1 limits the sum of memory and swap."""
+        both = self._limit(directory, "memory.memsw.limit_in_bytes")
+        if both is None or both == math.inf or limit is None:
+            return both if both == math.inf else None
+        return max(both - limit, 0)
+
+    def _events_1(self, directory: Directory) -> dict[str, int]:
+        events = {name: n for name, n in self._delta(directory, "memory.oom_control").items() if name == "oom_kill"}
+        refused = self._texts.delta(f"{directory.path}/memory.failcnt")
+        return events if refused is None else {**events, "max": refused}
+
+    def io(self) -> Iterator[IoGroup]:
+        """Yield I/O limits."""
+        for directory, version in self._of("blkio", "io.max", "io.stat"):
+            begin, end = (_by_device(self._texts.text(f"{directory.path}/io.stat", p)) for p in ("begin", "end"))
+            yield IoGroup(
+                directory.path,
+                version,
+                tuple(directory.pids),
+                self.inode(directory.path),
+                directory.depth,
+                limits=self._limits_1(directory)
+                if version == 1
+                else _by_device(self._texts.text(f"{directory.path}/io.max")),
+                counters={device: changes(begin.get(device, {}), values) for device, values in end.items()},
+                pressure=None if version == 1 else read_pressure(self._texts, f"{directory.path}/io.pressure"),
+            )
+
+    def _limits_1(self, directory: Directory) -> dict[str, dict[str, int]]:
+        limits: dict[str, dict[str, int]] = {}
+        for name, file in THROTTLES_1.items():
+            for line in lines_of(self._texts.text(f"{directory.path}/blkio.throttle.{file}_device")):
+                device, _, value = line.partition(" ")
+                limit = number(value)
+                if limit is not None:
+                    limits.setdefault(device, {})[name] = limit
+        return limits
+
+    def pids(self) -> Iterator[PidsGroup]:
+        """Yield task limits."""
+        for directory, version in self._of("pids", "pids.max"):
+            yield PidsGroup(
+                directory.path,
+                version,
+                tuple(directory.pids),
+                self.inode(directory.path),
+                directory.depth,
+                limit=self._limit(directory, "pids.max"),
+                current=self._number(directory, "pids.current"),
+            )
+
+
+def _times_1000(value: int | None) -> int | None:
+    return None if value is None else value * 1000
+
+
+def _by_device(text: str | None) -> dict[str, dict[str, int]]:
+    """Parse lines "8:0 rbps=1048576 wbps=max"; what is not a number is left out."""
+    devices: dict[str, dict[str, int]] = {}
+    for line in lines_of(text):
+        device, *pairs = words_of(line) or [""]
+        values = {key: number(value) for key, _, value in (pair.partition("=") for pair in pairs)}
+        if device:
+            devices[device] = {key: value for key, value in values.items() if value is not None}
+    return devices
+
+
+__all__ = ["Cgroup", "CpuGroup", "Directory", "IoGroup", "MemoryGroup", "PidsGroup", "Reader"]

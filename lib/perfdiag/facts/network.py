@@ -1,0 +1,148 @@
+"""Network interfaces and protocol counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from posixpath import basename
+
+from perfdiag.facts.devices import interface_kind
+from perfdiag.facts.hypervisor import Hypervisor
+from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, words_of
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One network interface, with its counters begin to end."""
+
+    name: str
+    driver: str | None
+    kind: str | None  # physical, emulated, paravirtual, virtual (bridge, veth, tun ...), loopback; None: unknown
+    up: bool | None
+    mtu: int | None
+    speed_bits_per_second: int | None
+    counters: Mapping[str, int]  # names of statistics/: rx_bytes, rx_packets, rx_errors, rx_dropped, tx_...
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """Counters of the targets' network namespaces, begin to end; None: this kernel does not have the counter."""
+
+    segments_out: int | None
+    segments_in: int | None
+    retransmitted_segments: int | None
+    timeouts: int | None
+    zero_window_advertised: int | None  # we told a peer to stop: this host reads too slowly
+    zero_window_probes: int | None  # peers told us to stop
+    listen_overflows: int | None
+    listen_drops: int | None
+    attempts_failed: int | None
+    resets_received: int | None
+    memory_pressure: int | None
+
+
+@dataclass(frozen=True)
+class Softnet:
+    """Receive processing of all CPUs, begin to end."""
+
+    processed: int
+    dropped: int
+    squeezed: int  # ran out of budget with work left
+
+
+def read_interfaces(texts: Texts, hypervisor: Hypervisor | None) -> Sequence[Interface]:
+    """Read all interfaces of the recorder's network namespace."""
+    counters: dict[str, dict[str, int]] = {}
+    for path, match in texts.match(r"/sys/class/net/([^/]+)/statistics/([a-z_]+)"):
+        delta = texts.delta(path)
+        if delta is not None:
+            counters.setdefault(match[1], {})[match[2]] = delta
+    names = texts.names(r"/sys/class/net/([^/]+)/mtu")
+    return [_interface(texts, name, counters.get(name, {}), hypervisor) for name in names]
+
+
+def _interface(texts: Texts, name: str, counters: Mapping[str, int], hypervisor: Hypervisor | None) -> Interface:
+    base = f"/sys/class/net/{name}"
+    link = texts.word(f"{base}/device/driver") if f"{base}/device/driver" in texts else None
+    driver = basename(link) if link else None
+    state, megabits = texts.word(f"{base}/operstate"), texts.number(f"{base}/speed")
+    return Interface(
+        name=name,
+        driver=driver,
+        kind=interface_kind(name, driver, texts.word(base) or "", hypervisor),
+        up={"up": True, "down": False}.get(state or ""),
+        mtu=texts.number(f"{base}/mtu"),
+        speed_bits_per_second=megabits * 1_000_000 if megabits and megabits > 0 else None,
+        counters=counters,
+    )
+
+
+def read_network_deltas(texts: Texts) -> Mapping[str, int]:
+    """Return the deltas of net/snmp and net/netstat, summed over the targets' namespaces: {"Tcp.RetransSegs": 3}."""
+    sums: dict[str, int] = {}
+    for path, _ in texts.match(r"/proc/([0-9]+|self)/net/(?:snmp|netstat)"):
+        begin, end = (_counters(texts.text(path, phase)) for phase in ("begin", "end"))
+        for name, delta in changes(begin, end).items():
+            sums[name] = sums.get(name, 0) + delta
+    return sums
+
+
+def _counters(text: str | None) -> dict[str, int]:
+    """Parse pairs of lines "Tcp: names" and "Tcp: values"."""
+    counters: dict[str, int] = {}
+    lines = lines_of(text)
+    for names, values in pairwise(lines):
+        (prefix, *keys), (same, *numbers) = words_of(names) or [""], words_of(values) or [""]
+        if prefix == same and prefix.endswith(":"):
+            for key, value in zip(keys, map(number, numbers), strict=False):
+                if value is not None and number(key) is None:
+                    counters[f"{prefix[:-1]}.{key}"] = value
+    return counters
+
+
+def read_tcp(deltas: Mapping[str, int]) -> Tcp | None:
+    """Pick the counters of TCP."""
+    if not any(name.startswith(("Tcp.", "TcpExt.")) for name in deltas):
+        return None
+    return Tcp(
+        segments_out=deltas.get("Tcp.OutSegs"),
+        segments_in=deltas.get("Tcp.InSegs"),
+        retransmitted_segments=deltas.get("Tcp.RetransSegs"),
+        timeouts=deltas.get("TcpExt.TCPTimeouts"),
+        zero_window_advertised=deltas.get("TcpExt.TCPToZeroWindowAdv"),
+        zero_window_probes=deltas.get("TcpExt.TCPWinProbe"),
+        listen_overflows=deltas.get("TcpExt.ListenOverflows"),
+        listen_drops=deltas.get("TcpExt.ListenDrops"),
+        attempts_failed=deltas.get("Tcp.AttemptFails"),
+        resets_received=deltas.get("Tcp.EstabResets"),
+        memory_pressure=deltas.get("TcpExt.TCPMemoryPressures"),
+    )
+
+
+def read_softnet(texts: Texts) -> Softnet | None:
+    """Sum /proc/net/softnet_stat over the CPUs."""
+    begin, end = (_softnet_sums(texts.text("/proc/net/softnet_stat", phase)) for phase in ("begin", "end"))
+    deltas = [difference(first, last) for first, last in zip(begin, end, strict=False)]
+    known = [delta for delta in deltas if delta is not None]
+    return Softnet(*known) if len(known) == 3 else None
+
+
+def _softnet_sums(text: str | None) -> list[int]:
+    rows = []
+    for line in lines_of(text):
+        words = words_of(line)[:3]
+        if len(words) == 3 and all(len(word) == 8 and not word.strip("0123456789abcdef") for word in words):
+            rows.append([int(word, 16) for word in words])
+    return [sum(column) for column in zip(*rows, strict=True)]
+
+
+__all__ = [
+    "Interface",
+    "Softnet",
+    "Tcp",
+    "read_interfaces",
+    "read_network_deltas",
+    "read_softnet",
+    "read_tcp",
+]

@@ -1,0 +1,172 @@
+"""The target processes: limits, descriptors, counters."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, table, words_of
+
+# Of /proc/PID/stat, counted behind the comm in parentheses.
+STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17}
+
+
+@dataclass(frozen=True)
+class Process:
+    """One target; counters begin to end, everything else at the end (or the begin, if it ended before)."""
+
+    pid: int
+    comm: str
+    status: Mapping[str, str]  # /proc/PID/status
+    threads: int | None
+    nice: int | None  # of the first thread
+    resident_bytes: int | None
+    swapped_bytes: int | None
+    minor_faults: int | None
+    major_faults: int | None
+    run_ns: int | None  # of the first thread: schedstat
+    wait_ns: int | None
+    read_bytes: int | None  # from storage
+    written_bytes: int | None
+    read_characters: int | None  # asked for by system calls
+    written_characters: int | None
+    read_calls: int | None
+    write_calls: int | None
+    oom_score_adjustment: int | None
+    cpus_allowed: str | None  # of the first thread
+    thread_cpus: Mapping[int, str] | None  # by tid, of threads that may use others than the first; at most 16 are known
+    limits: Mapping[str, tuple[float, float]]  # "Max open files" -> (soft, hard), inf: unlimited
+
+
+@dataclass(frozen=True)
+class Descriptors:
+    """Open files of one process, or (pid 0) of the system, over time."""
+
+    pid: int
+    used: Sequence[tuple[int, int]]  # (at_ns, count), in time; may be empty
+    soft_limit: float | None
+    hard_limit: float | None
+
+    @property
+    def latest(self) -> int | None:
+        """Number at the end."""
+        return self.used[-1][1] if self.used else None
+
+    @property
+    def growth_per_second(self) -> float | None:
+        """From the first to the last count; None with fewer than two."""
+        if len(self.used) < 2 or self.used[-1][0] <= self.used[0][0]:
+            return None
+        return (self.used[-1][1] - self.used[0][1]) * 1e9 / (self.used[-1][0] - self.used[0][0])
+
+
+def pids(texts: Texts) -> list[int]:
+    """Return the recorded targets."""
+    return [int(name) for name in texts.names(r"/proc/([0-9]{1,10})/(?:status|stat)")]
+
+
+def read_process(texts: Texts, pid: int) -> Process:
+    """Read all that was recorded of one process."""
+    status = _status(texts.text(f"/proc/{pid}/status"))
+    begin, end = (_stat(texts.text(f"/proc/{pid}/stat", phase)) for phase in ("begin", "end"))
+    run, wait = (_word_delta(texts, f"/proc/{pid}/schedstat", index) for index in (0, 1))
+    io = changes(*(table(texts.text(f"/proc/{pid}/io", phase)) for phase in ("begin", "end")))
+    sizes = table("\n".join(f"{key}: {value}" for key, value in status.items() if value.endswith(" kB")))
+    return Process(
+        pid=pid,
+        comm=status.get("Name", ""),
+        status=status,
+        threads=(end or begin).get("threads"),
+        nice=(end or begin).get("nice"),
+        resident_bytes=sizes.get("VmRSS"),
+        swapped_bytes=sizes.get("VmSwap"),
+        minor_faults=difference(begin.get("minor_faults"), end.get("minor_faults")),
+        major_faults=difference(begin.get("major_faults"), end.get("major_faults")),
+        run_ns=run,
+        wait_ns=wait,
+        read_bytes=io.get("read_bytes"),
+        written_bytes=io.get("write_bytes"),
+        read_characters=io.get("rchar"),
+        written_characters=io.get("wchar"),
+        read_calls=io.get("syscr"),
+        write_calls=io.get("syscw"),
+        oom_score_adjustment=texts.number(f"/proc/{pid}/oom_score_adj"),
+        cpus_allowed=status.get("Cpus_allowed_list"),
+        thread_cpus=_thread_cpus(texts, pid),
+        limits=parse_limits(texts.text(f"/proc/{pid}/limits")),
+    )
+
+
+def _thread_cpus(texts: Texts, pid: int) -> dict[int, str]:
+    """Return the CPUs of the threads that were recorded because theirs are not those of the first thread."""
+    tids = [int(name) for name in texts.names(rf"/proc/{pid}/task/([0-9]{{1,10}})/status")]
+    known = {tid: _status(texts.text(f"/proc/{pid}/task/{tid}/status")).get("Cpus_allowed_list") for tid in tids}
+    return {tid: cpus for tid, cpus in known.items() if cpus}
+
+
+def _status(text: str | None) -> dict[str, str]:
+    pairs = (line.partition(":") for line in lines_of(text))
+    return {key: value.strip() for key, colon, value in pairs if colon}
+
+
+def _stat(text: str | None) -> dict[str, int]:
+    words = words_of((text or "").rpartition(")")[2])
+    values = {name: number(words[index]) for name, index in STAT_FIELDS.items() if index < len(words)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _word_delta(texts: Texts, path: str, index: int) -> int | None:
+    begin, end = (words_of(texts.text(path, phase)) for phase in ("begin", "end"))
+    return difference(*(number(words[index]) if index < len(words) else None for words in (begin, end)))
+
+
+def parse_limits(text: str | None) -> dict[str, tuple[float, float]]:
+    """Parse /proc/PID/limits."""
+    limits: dict[str, tuple[float, float]] = {}
+    for line in lines_of(text):
+        match = re.match(r"(Max [a-z ]+?) {2,}(\S+) +(\S+)(?: |$)", line)
+        values = [math.inf if word == "unlimited" else number(word) for word in (match[2], match[3])] if match else []
+        soft, hard = values if match else (None, None)
+        if match and soft is not None and hard is not None:
+            limits[match[1]] = (soft, hard)
+    return limits
+
+
+def read_descriptors(texts: Texts, pid: int) -> Descriptors:
+    """Read the number of open files of a process over time, and its limit."""
+    used = _first_words(texts, f"/proc/{pid}/fd")
+    soft, hard = parse_limits(texts.text(f"/proc/{pid}/limits")).get("Max open files", (None, None))
+    return Descriptors(pid, used, soft, hard)
+
+
+def read_system_descriptors(texts: Texts) -> Descriptors | None:
+    """Read /proc/sys/fs/file-nr over time."""
+    used = _first_words(texts, "/proc/sys/fs/file-nr")
+    words = words_of(texts.text("/proc/sys/fs/file-nr"))
+    limit = number(words[2]) if len(words) == 3 else None
+    return Descriptors(0, used, limit, limit) if used else None
+
+
+def read_dentries(texts: Texts) -> Sequence[tuple[int, int]]:
+    """Read the number of cached directory entries over time."""
+    return _first_words(texts, "/proc/sys/fs/dentry-state")
+
+
+def _first_words(texts: Texts, path: str) -> list[tuple[int, int]]:
+    if path not in texts:
+        texts.text(path)  # for the reason
+    values = ((at_ns, number((words_of(text) or [""])[0])) for at_ns, text in texts.series(path))
+    return [(at_ns, value) for at_ns, value in values if value is not None]
+
+
+__all__ = [
+    "Descriptors",
+    "Process",
+    "pids",
+    "read_dentries",
+    "read_descriptors",
+    "read_process",
+    "read_system_descriptors",
+]

@@ -1,0 +1,56 @@
+"""All rules, and `diagnose`, which runs them on a model.  A new module in this package is imported by being there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+
+# The module, not its names: claims imports this package too, and may be only half loaded when it is asked for first.
+from perfdiag import claims
+from perfdiag.findings.base import RULES, Check, Finding, Rule, Silence
+from perfdiag.model import Model
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the rules say of a model; the shares of `findings` and `unclaimed_ns` make up all of its busy time."""
+
+    findings: Sequence[Finding]  # as ranked: faults by share, then profile
+    checks: Sequence[Check]  # looked at and fine
+    silences: Sequence[Silence]  # could not decide
+    unclaimed_ns: int  # busy time that no finding claims
+    superseded: Sequence[Finding] = ()  # true, but (nearly) all of their time has a more specific name above
+
+
+def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
+    """Run every rule, settle who gets which time, and rank.
+
+    A rule that fails takes only itself down: it becomes a Silence that says so.
+    """
+    findings: list[Finding] = []
+    checks: list[Check] = []
+    silences: list[Silence] = []
+    for id, rule in sorted(rules.items()):
+        try:
+            outcomes = list(rule.function(model))
+        except Exception as error:  # any bug in one rule, or a fact no rule thought of: the others must still speak
+            reason = f"the rule itself failed ({type(error).__name__}: {error})".replace("\n", " ")
+            silences.append(Silence(id, reason, "please report this with the recording (perfdiag record)"))
+            continue
+        for outcome in outcomes:
+            if isinstance(outcome, Finding):
+                findings.append(outcome)
+            elif isinstance(outcome, Check):
+                checks.append(outcome)
+            else:
+                silences.append(outcome)
+    settled = claims.settle(model, findings, rules)
+    return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
+
+
+__all__ = ["RULES", "Diagnosis", "diagnose"]

@@ -1,0 +1,150 @@
+"""A rule on CPU time the target's own code takes, and what both rules on CPU time need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.collection import collection
+from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, words
+from perfdiag.findings.target import CPU, again, cpu_ns
+from perfdiag.findings.weigh import duration, fix, judged, percent, plain, worth
+from perfdiag.model import Model
+
+# "Bound" means that more than half of the busy time is of this kind: no other cause can be larger.
+BOUND_SHARE = 0.5
+# Loops that only ask for work are what the target does if they take two fifths of its samples; a busy event loop
+# spends a tenth in epoll_wait.
+SPINNING_SHARE = 0.4
+# Half width of the user/kernel split beyond which "mostly kernel" cannot be told from "mostly user".
+SPLIT_ERROR = 0.1
+
+
+@rule(
+    "CPU-BOUND",
+    title="The target's own code takes most of its time",
+    accounts=("cpu.user",),
+    meaning="More than half of the busy time the target runs its own code. That is what a CPU is for: profile, no"
+    " fault. The functions named are where a change of the code gives most back. If most of the samples only ask"
+    " whether there is work (spin, yield), the finding says so: then time is burnt, not used.",
+    measured="Exact CPU time of the threads (ledger), split into user and kernel by ticks (error stated), joined with"
+    " CPU stacks sampled at the scheduler's tick, by thread, over the whole window. A function's share is that of"
+    " the samples whose innermost frame it is, with its 95 % interval.",
+    alternatives="A low clock, remote memory or a busy sibling hyperthread make the same code take longer: they are"
+    " findings of their own and take their part first. Work that runs in step with the tick is sampled wrongly.",
+    remedies="Change or avoid the functions named; cache results; more or faster CPUs.",
+    verify="Measure the same work again: its CPU time per piece of work must have shrunk, not only its share.",
+)
+def bound(model: Model) -> Iterable[Outcome]:
+    """Join cpu.user with the innermost functions of sampled CPU stacks, over the window."""
+    share = model.share("cpu.user")
+    if share < BOUND_SHARE or not worth(model, model.ns("cpu.user")):
+        text = f"own code {duration(model.ns('cpu.user'))}, {percent(share)} of busy time"
+        yield Check("CPU-BOUND", text, share, "share")
+        return
+    samples = CpuSamples(model)
+    error = split_error(model)
+    ns = model.ns("cpu.user")
+    evidence = [
+        Evidence(
+            f"{duration(ns)} in own code", float(ns), "ns", "ledger, split by ticks", error=error * model.ns(*CPU)
+        ),
+        *_threads(model),
+        *_functions(samples),
+    ]
+    confidence, limits = judged(model, Confidence.HIGH, [*sample_limits(model, samples), split_limit(error)])
+    spinning, garbage = samples.spinning(), collection(model, samples)
+    if garbage:
+        evidence.append(garbage.evidence)
+    if samples.count >= ENOUGH and spinning.share - spinning.error >= SPINNING_SHARE:
+        claim = (
+            f"The target spins: {spinning} of its CPU samples only ask whether there is work. It takes"
+            f" {duration(ns)} of CPU time and waits, it does not compute."
+        )
+        remedy = fix(
+            "wait instead of asking: block in poll or on a condition, or bound the spin; where polling is"
+            " meant (DPDK, low-latency trading), this is its price"
+        )
+    else:
+        named = samples.hottest(1) if samples.count >= ENOUGH else []
+        top = f", most in {named[0][0]} ({named[0][1]} of CPU samples)" if named else ""
+        if garbage:
+            top = f", and {garbage.part} of its CPU samples are garbage collection"
+        claim = f"The target computes: {percent(share)} of its busy time is its own code{top}."
+        remedy = fix(
+            "make the named functions cheaper or call them less; if the code is as it must be, more or faster"
+            " CPUs are what helps"
+        )
+    yield Finding(
+        "CPU-BOUND",
+        Severity.INFO,
+        confidence,
+        claim,
+        {"cpu.user": ns},
+        evidence,
+        [*([garbage.remedy] if garbage else []), remedy],
+        alternatives=["code whose time is cache misses or a busy sibling hyperthread: not measured here"],
+        limits=limits,
+        verify=f"{again(model)}: CPU time per piece of work",
+    )
+
+
+def split_error(model: Model) -> float:
+    """Return the half width of the user share of the target's CPU time; threads without ticks know nothing (0.5)."""
+    cpu = sum(cpu_ns(thread) for thread in model.threads)
+    squares = sum(
+        ((0.5 if thread.cpu_split_error is None else thread.cpu_split_error) * cpu_ns(thread)) ** 2
+        for thread in model.threads
+    )
+    return math.sqrt(squares) / cpu if cpu else 0.0
+
+
+def split_limit(error: float) -> str:
+    """Return what to say of a split that is too coarse, "" of a good one."""
+    return f"user and kernel time are split by ticks to +-{percent(error)} only" if error > SPLIT_ERROR else ""
+
+
+def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) -> list[str]:
+    """Return what is wrong with the samples for naming functions of user space or of the kernel."""
+    if not model.measured("stacks"):
+        return ["no CPU stacks were sampled: functions are not named"]
+    if samples.count < ENOUGH:
+        return [f"only {samples.count} CPU samples: functions are not named"]
+    nameless = 1 - samples.named()
+    return (
+        []
+        if kernel or nameless < 0.5
+        else [
+            f"{percent(nameless)} of the samples in own code have no function name (no symbols, or code made at run "
+            "time without a perf map)"
+        ]
+    )
+
+
+def _threads(model: Model) -> list[Evidence]:
+    busiest = sorted(model.threads, key=cpu_ns, reverse=True)[:3]
+    text = ", ".join(f"{plain(t.comm)} {duration(cpu_ns(t))}" for t in busiest if cpu_ns(t))
+    return [Evidence(f"busiest threads: {text}", float(cpu_ns(busiest[0])), "ns", "ledger")] if text else []
+
+
+def _functions(samples: CpuSamples) -> list[Evidence]:
+    if samples.count < ENOUGH:
+        return []
+    hottest = samples.hottest()
+    return (
+        [
+            Evidence(
+                f"{words(hottest)} of {samples.count:,} CPU samples",
+                hottest[0][1].share,
+                "share",
+                FUNCTIONS,
+                error=hottest[0][1].error,
+            )
+        ]
+        if hottest
+        else []
+    )
+
+
+__all__ = ["SPLIT_ERROR", "bound", "sample_limits", "split_error", "split_limit"]

@@ -1,0 +1,147 @@
+"""Exchanges that take 40 ms each: one side holds data back until the other's kernel acknowledges, or so it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from perfdiag import schema
+from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, rule
+from perfdiag.findings.connections import Cause, named, outcomes
+from perfdiag.findings.peers import Connections, round_trip_ns
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
+from perfdiag.findings.weigh import waits as waits_evidence
+from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row
+
+ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"
+
+# Linux delays an acknowledgement by 40 ms, and up to a tick (10 ms) more.
+DELAY_NS = (39_000_000, 51_000_000)
+# Waits of one length lie in one bucket: so much of their time has to. And so much of it both ends have to wait at once.
+CLUSTERED = 0.8
+# Of a peer elsewhere: acknowledgements that come so much later than the way takes were delayed.
+LATE_NS = 10_000_000
+# While a wait lasts: what the kernel holds back is "notsent", what the other has not acknowledged "unacked".
+TELLING = (
+    "set TCP_NODELAY on trial on the side that writes a message in several pieces, and look at ss -tin on both sides"
+    " (notsent and unacked while the other waits: held back)"
+)
+
+
+@rule(
+    ID,
+    title="Small writes wait for a delayed acknowledgement",
+    accounts=(RECEIVE,),
+    meaning="One side writes a message in several small pieces. Its kernel holds the second piece back until the first"
+    " is acknowledged (Nagle's algorithm), and the other side's kernel delays that by 40 ms, because it expects an"
+    " answer to carry it. Then every exchange takes 40 ms, however fast the peer is.",
+    measured="Waits of net.receive by peer, over the window. A finding only where both ends of a connection belong to"
+    " the target: four fifths of the time lie in waits of one length, 39 to 51 ms beyond the shortest round trip on"
+    " average, and the two ends together wait longer than the window lasts, which is at the same time. Of other"
+    " connections NET-PEER-SLOW names it as what looks alike, unless it is ruled out: the target's network namespace"
+    " delayed too few acknowledgements (TcpExt.DelayedACKs counts those of all its connections), and a peer elsewhere"
+    " did not delay them either (data in flight, and a mean round trip far above the shortest). Small writes themselves"
+    " are not seen.",
+    alternatives="A protocol that waits for 40 ms of its own accord.",
+    remedies="TCP_NODELAY on the side that writes in pieces, or one write (writev, a buffer) for each message.",
+    verify="p50 of net.receive for this peer; ss -tin: notsent.",
+    refines=("NET-PEER-SLOW", "NET-SELF-SLOW"),
+)
+def delayed(model: Model) -> Iterable[Outcome]:
+    """One finding for all connections whose two ends wait for each other that long."""
+    connections, waited_ns = Connections(model), dict[str, int]()
+    for row in model.rows_of(RECEIVE):
+        waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns
+
+    def explained_ns(rows: list[Row], socket: schema.Socket) -> int:
+        """Return the waits of a connection during which nobody worked on the answer: the other end waited too."""
+        ns, other_ns = total_ns(rows), waited_ns.get(f"peer:{socket.local}", 0)
+        if max(ns, other_ns) > model.window_ns:  # several threads at one end: their waits overlap by themselves
+            return 0
+        both = ns + other_ns - model.window_ns >= CLUSTERED * ns
+        return ns if both and looks_alike(model, connections, rows) else 0
+
+    return outcomes(model, ID, (RECEIVE,), explained_ns, _finding, "both ends waiting at once")
+
+
+def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> bool:
+    """Whether waits for peers may be for delayed acknowledgements: most of them last that long, nothing rules it out.
+
+    Nothing here proves it: a peer that works for 40 ms has its questions acknowledged late, too.
+    """
+    answers = [row for row in rows if row.account == RECEIVE]
+    keys = {row.key for row in answers}
+    sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
+    whole, way_ns = together(answers), round_trip_ns(sockets) or 0
+    long = DELAY_NS[0] <= typical_ns(whole) - way_ns < DELAY_NS[1] and _clustered(whole) >= CLUSTERED
+    if not long or 2 * whole.sum_ns < total_ns(rows) or (not sockets and model.measured("tcp")):
+        return False
+    seen = _counted(model)
+    if seen is None or 2 * seen >= whole.count:
+        return True
+    # This kernel did not delay them: another's may have.
+    late = not sockets or any(each.in_flight and each.rtt_us * 1000 - way_ns >= LATE_NS for each in sockets)
+    return late and not all(connections.near(key) for key in keys)
+
+
+def lengths(rows: Sequence[Row]) -> str:
+    """Return between what the typical wait for an answer lies, "33.6 to 67.1 ms": more a histogram cannot tell."""
+    low, high = (f"{edge / 1e6:.1f}" for edge in _bucket(together(row for row in rows if row.account == RECEIVE)))
+    return f"{low} to {high} ms"
+
+
+def telling() -> Remedy:
+    """Return how to tell a peer that takes 40 ms from an acknowledgement that does."""
+    return fix(f"to tell a slow peer from delayed acknowledgements: {TELLING}")
+
+
+def evidence_of(model: Model) -> list[Evidence]:
+    """Return how many acknowledgements were delayed here, for whomever."""
+    seen = _counted(model)
+    if seen is None:
+        return []
+    text = f"{seen:,} acknowledgements delayed here, on any connection"
+    return [Evidence(text, float(seen), "count", "TcpExt.DelayedACKs")]
+
+
+def _bucket(whole: Distribution) -> tuple[int, int]:
+    high = SMALLEST_BUCKET_NS << (typical_ns(whole) // SMALLEST_BUCKET_NS).bit_length()
+    return high // 2, high
+
+
+def _clustered(whole: Distribution) -> float:
+    """Return the share of the time that lies in the bucket of the typical wait."""
+    low, high = _bucket(whole)
+    return share_above(whole, low) - share_above(whole, high)
+
+
+def _counted(model: Model) -> int | None:
+    return model.facts.network_delta("TcpExt.DelayedACKs")
+
+
+def _finding(model: Model, causes: list[Cause]) -> Finding:
+    rows = [row for cause in causes for row in cause[1]]
+    name = named(causes)
+    confidence, limits = judged(model, Confidence.HIGH, ["the writes themselves were not seen"])
+    return Finding(
+        ID,
+        fault(model, total_ns(rows)),
+        confidence,
+        f"Exchanges with {name} wait for an acknowledgement that a kernel delays by 40 ms: both ends belong to the"
+        f" target and wait for each other at the same time, in waits of {lengths(rows)}. One side writes its messages"
+        " in small pieces.",
+        {cause[0]: cause[3] for cause in causes},
+        [waits_evidence(together(rows), f"waits for {name}"), *evidence_of(model)],
+        [
+            fix(
+                "set TCP_NODELAY on the side that writes a message in several pieces (strace -f -T -e"
+                " trace=write,sendto,sendmsg shows them), or give it one write: writev, a buffer"
+            )
+        ],
+        alternatives=["a protocol that waits for 40 ms of its own accord"],
+        limits=limits,
+        verify=f"{again(model)}: waits for {name} well under {duration(DELAY_NS[0])}",
+    )
+
+
+__all__ = ["delayed", "evidence_of", "lengths", "looks_alike", "telling"]

@@ -1,0 +1,88 @@
+"""What the rules on waits for disks share: the three kinds of wait, and what a wait on a device should take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfdiag.findings.backing import Backing, Requests, backing, device_of
+from perfdiag.findings.weigh import together, typical_ns
+from perfdiag.model import Distribution, Model, Row
+
+# Under a millisecond the path through file system and scheduler is part of any wait.
+ABOVE_DEVICE_NS = 1_000_000
+# A read needs at most its mapping block and then its data; a write the same.
+CHAIN = 2
+# A flush may find a journal commit under way and then need its own: two, each of at most three dependent writes (data,
+# journal blocks, commit record) and two cache flushes.
+COMMITS, COMMIT_WRITES, COMMIT_FLUSHES = 2, 3, 2
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sets the three rules apart."""
+
+    id: str
+    account: str
+    nouns: str  # "flushes"; one call to flush may be several waits
+    operations: tuple[str, ...]
+    fewer: str  # the remedy that always works
+    above: str  # what may hold a wait above the device
+
+
+FLUSH = Kind(
+    "DISK-FLUSH-SLOW",
+    "disk.flush",
+    "flushes",
+    ("write", "flush"),
+    "fewer flushes: put several changes into one transaction or commit, call fsync once for many files",
+    "other writers whose data the journal commits too, a device-mapper layer, an I/O limit",
+)
+READ = Kind(
+    "DISK-READ-SLOW",
+    "disk.read",
+    "reads",
+    ("read",),
+    "fewer reads: a larger cache (of the database or the page cache), an index, larger sequential reads",
+    "an I/O limit, a device-mapper layer, read-ahead of others in front of it",
+)
+WRITE = Kind(
+    "DISK-WRITE-SLOW",
+    "disk.write",
+    "writes",
+    ("write",),
+    "fewer or larger writes; let the page cache collect them (no O_SYNC, no O_DIRECT) where the data may wait",
+    "an I/O limit, a device-mapper layer, the file system waiting for its journal",
+)
+KINDS = {kind.account: kind for kind in (FLUSH, READ, WRITE)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One device and what its waits look like."""
+
+    where: Backing
+    rows: list[Row]
+    wait: Distribution
+    wait_ns: int  # typical
+    chain: Requests
+    explained_ns: int  # the longest chain of requests a wait can stand for
+
+    @property
+    def above(self) -> bool:
+        """Whether the wait is longer than its device explains."""
+        return bool(self.chain.count) and self.wait_ns >= ABOVE_DEVICE_NS and self.wait_ns > self.explained_ns
+
+
+def case_of(model: Model, kind: Kind, rows: list[Row]) -> Case:
+    """Join the waits of one account on one device with its requests."""
+    where = backing(model, device_of(rows[0]))
+    wait = together(rows)
+    chain = where.requests(model, *kind.operations)
+    explained = CHAIN * chain.typical_ns
+    if kind is FLUSH:
+        writes, flushes = where.requests(model, "write"), where.requests(model, "flush")
+        explained = COMMITS * (COMMIT_WRITES * writes.typical_ns + COMMIT_FLUSHES * flushes.typical_ns)
+    return Case(where, rows, wait, typical_ns(wait), chain, explained)
+
+
+__all__ = ["CHAIN", "FLUSH", "KINDS", "READ", "WRITE", "Case", "Kind", "case_of"]

@@ -1,0 +1,259 @@
+"""A rule on local processes that others wait for at a pipe or a unix socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.operations import system_call
+from perfdiag.findings.pipelines import PIPE, UNIX, Pipeline, Stage, peer_pid, pipelines
+from perfdiag.findings.target import again, cpu_ns
+from perfdiag.findings.wakers import ended_by
+from perfdiag.findings.weigh import (
+    about,
+    claims_of,
+    duration,
+    fault,
+    fine,
+    fix,
+    judged,
+    percent,
+    plain,
+    still_waiting,
+    together,
+    top,
+    total_ns,
+    typical_ns,
+    waits,
+    worth,
+)
+from perfdiag.model import Model, Row
+
+# A local answer takes some 50 us and the peer's own work; from 10 ms on that work is what takes the time.
+SLOW_ANSWER_NS = 10_000_000
+OTHER_END = "'s other end"
+# One thread that ended at least half of the waits is the one at the other end.
+MAJORITY = 0.5
+# Of so many waits some waker would be known, if one thread ended most of them.
+MANY_WAITS = 20
+WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice", "vmsplice", "tee")
+# Kernel functions in which a writer waits for room, at pipes (by two names) and unix sockets.
+WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "unix_dgram_sendmsg"})
+
+
+@rule(
+    "IPC-PEER-SLOW",
+    title="Another local process answers slowly",
+    accounts=(PIPE, UNIX),
+    meaning="Threads wait at a pipe or a unix socket for another process of this host: until it writes, or until it"
+    " reads what fills the pipe. Where that process belongs to the target its time is in these books already; else the"
+    " place to look is there.",
+    measured="Waits of ipc.pipe by pipe and of ipc.unix by peer process over the window; who ended them"
+    " (sched_waking); whether they began in calls that write (operations, sampled stacks). The norm is 10 ms, for the"
+    " wait in which half of the time was spent. Of processes of the target that wait for each other the stage that"
+    " works is named: it waits at most a quarter of its time, and at most half as much as any other.",
+    alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here.",
+    remedies="Measure the other process in the same way.",
+    verify="perfdiag latency --pid PEER, while this target waits.",
+)
+def peer_slow(model: Model) -> Iterable[Outcome]:
+    """One finding for each peer or pipe worth it; each pipeline inside the target is one, as profile."""
+    inside, outside = pipelines(model)
+    small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
+    found = 0
+    for rows in [*(rows for rows in outside if worth(model, total_ns(rows))), small]:
+        if worth(model, total_ns(rows)):
+            found += 1
+            yield _finding(model, rows)
+    for pipeline in inside:
+        if worth(model, pipeline.ns):
+            found += 1
+            yield _inside_finding(model, pipeline)
+    if not found:
+        yield fine(model, "IPC-PEER-SLOW", "waiting for local processes", PIPE, UNIX)
+
+
+def _waker(rows: list[Row]) -> int:
+    """Return the thread that ended most of the waits, 0 if there is none such."""
+    ended: dict[int, int] = {}
+    for row in rows:
+        if row.waker_tid:
+            ended[row.waker_tid] = ended.get(row.waker_tid, 0) + row.waker_count
+    tid = max(ended, key=lambda each: ended[each], default=0)
+    return tid if ended.get(tid, 0) >= MAJORITY * sum(row.distribution.count for row in rows) else 0
+
+
+def _finding(model: Model, rows: list[Row]) -> Finding:
+    whole, waker = together(rows), _waker(rows)
+    keys = {row.key for row in rows}
+    who, where = _other_end(model, rows, waker)
+    evidence = [waits(whole, f"waits for {who}{where}")]
+    if waker:
+        evidence.append(Evidence(f"most of them ended by {who}, outside the target", waker, "tid", "sched_waking"))
+    in_turn = _in_turn(model, rows)
+    slow = typical_ns(whole) >= SLOW_ANSWER_NS and not in_turn
+    exact = _writing_part(model, rows[0].account)
+    writing = _writing_in_stacks(model, rows) if exact is None else exact
+    writes = writing is not None and writing >= MAJORITY
+    if in_turn:
+        claim = (
+            f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
+            f" perhaps those of {in_turn}, whose time is in these books."
+        )
+    elif not slow:
+        claim = (
+            f"{who} answers in {about(typical_ns(whole))}{where}, which is no long time: it is the number of waits"
+            f" ({whole.count:,}) that costs."
+        )
+    elif writes:
+        claim = f"{who} reads slowly{where}: writers of the target wait {duration(whole.sum_ns)} for it."
+    else:
+        claim = f"{who} answers slowly{where}: half of the waiting time lies in waits of {about(typical_ns(whole))}."
+    hanging = len([thread for thread, wait in still_waiting(model, PIPE, UNIX) if wait.object in keys])
+    if hanging:
+        claim += f" {hanging} of the threads still waited at the end."
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        [
+            "who ends the waits is not known: no thread ends half of them" if in_turn else "",
+            "" if writes or not slow else "waiting for work looks the same as waiting for an answer",
+            "that it writes is told by sampled stacks" if writes and slow and exact is None else "",
+        ],
+    )
+    # A socket names who listened or made the pair; who ends the waits may be a child that inherited it.
+    other = waker or peer_pid(rows[0].key)
+    measured_at = f"--pid {other}" if other else "--pid PEER (lsof -E names it)"
+    return Finding(
+        "IPC-PEER-SLOW",
+        fault(model, whole.sum_ns) if slow else Severity.INFO,
+        confidence,
+        claim,
+        claims_of(rows),
+        evidence,
+        [fix(f"measure the other end: perfdiag latency {measured_at}")],
+        alternatives=[] if writes else ["a worker that waits for its next job"],
+        limits=limits,
+        verify=f"waits for {who}{where} under {duration(SLOW_ANSWER_NS)}",
+    )
+
+
+def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
+    """Return who is waited for, and (" at pipe 88") where: a pipe alone names nobody, a socket who listened."""
+    if len({row.key for row in rows}) > 1:
+        return f"{len({row.key for row in rows})} local peers", ""
+    place = plain(rows[0].object or "a peer not named")
+    listener = peer_pid(rows[0].key)
+    if not waker or waker == listener:
+        return place + OTHER_END * (rows[0].account == PIPE and rows[0].object != ""), ""
+    return ended_by(model, rows, waker), f" at {'a unix socket of ' if listener else ''}{place}"
+
+
+def _writing_in_stacks(model: Model, rows: list[Row]) -> float | None:
+    """Return the part of sampled waits that stand in a function that writes; None without samples."""
+    keys, sums = {row.key for row in rows}, {True: 0, False: 0}
+    for stack in model.wait_stacks(rows[0].account):
+        if stack.object in keys and stack.kernel:
+            sums[not WRITING.isdisjoint(stack.kernel)] += stack.weight_ns
+    return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
+
+
+def _in_turn(model: Model, rows: list[Row]) -> str:
+    """Return which others of the target could be those that end waits of which nobody ends half, "" if none could: of
+    many wakers that take turns the recording keeps none."""
+    if any(row.waker_count for row in rows) or sum(row.distribution.count for row in rows) < MANY_WAITS:
+        return ""
+    waiting = {row.pid for row in rows}
+    ran = [thread for thread in model.threads if thread.pid and cpu_ns(thread)]
+    processes = {thread.pid for thread in ran} - waiting
+    if processes:
+        return f"the other {len(processes)} processes of the target"
+    # A socket names the process at its other end, a pipe may end in the same one.
+    beside = peer_pid(rows[0].key) is None and len([thread for thread in ran if thread.pid in waiting]) > 1
+    return "other threads of the target" if beside else ""
+
+
+def _writing_part(model: Model, account: str) -> float | None:
+    """Return the part of the waits of an account that began in calls which write; None without operations."""
+    sums = {True: 0, False: 0}
+    for operation in model.operations:
+        for part in operation.accounts:
+            if part.account == account:
+                sums[system_call(operation) in WRITES] += part.sum_ns
+    return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
+
+
+def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
+    confidence, limits = judged(model, Confidence.HIGH)
+    works = pipeline.works
+    who = f"{plain(works.thread.comm)} ({works.thread.pid})" if works else ""
+    if works:
+        others = pipeline.waited_for(works)
+        claim = (
+            f"Processes of the target wait {duration(others)} at pipes or sockets for {who}, the stage that works: its"
+            f" own time is {_does(works)}."
+        )
+        remedy = fix(f"make {who} faster, or run several of it: the findings name what its time goes to")
+        if _stopped(works):
+            claim = (
+                f"Processes of the target wait {duration(others)} at pipes or sockets that nobody wakes; {who} of the"
+                f" same target was stopped meanwhile ({_does(works)})."
+            )
+            remedy = fix(f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too")
+    else:
+        claim = (
+            f"{_members(pipeline)} of the target wait for each other at pipes or sockets for {duration(pipeline.ns)},"
+            " and no one of them is the limit: the other end's time is in these books, and its findings are the cause."
+        )
+        remedy = fix("look at the findings of the threads that are waited for")
+    return Finding(
+        "IPC-PEER-SLOW",
+        Severity.INFO,
+        confidence,
+        claim,
+        claims_of(pipeline.rows),
+        [
+            waits(together(pipeline.rows), "waits inside the target"),
+            *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
+        ],
+        [remedy],
+        limits=limits,
+        verify=f"{again(model)}, after its cause is gone: waits at its pipes and sockets",
+    )
+
+
+def _members(pipeline: Pipeline) -> str:
+    return "Processes" if len({row.pid for row in pipeline.rows}) > 1 or len(pipeline.stages) > 1 else "Threads"
+
+
+def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
+    """Return what the threads do that end the waits, besides waiting themselves: a sleep has no finding of its own."""
+    tids = {row.waker_tid for row in pipeline.rows}
+    sums: dict[str, int] = {}
+    for thread in model.threads:
+        for name, total in thread.accounts.items() if thread.tid and thread.tid in tids else ():
+            if name not in (PIPE, UNIX):
+                sums[name] = sums.get(name, 0) + total.ns
+    if not sums:
+        return []
+    return [Evidence(f"those that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]
+
+
+def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
+    if not pipeline.stages:
+        return []
+    words = ", ".join(f"{plain(s.thread.comm)} {percent(s.waiting)}" for s in pipeline.stages[:4])
+    return [Evidence(f"waiting for other stages: {words} of their time", pipeline.stages[0].waiting, "share", "ledger")]
+
+
+def _stopped(stage: Stage) -> bool:
+    accounts = stage.thread.accounts
+    return "wait.stopped" in accounts and 2 * accounts["wait.stopped"].ns >= stage.thread.wall_ns
+
+
+def _does(stage: Stage) -> str:
+    """Return what the time of a stage goes to besides waiting for other stages."""
+    return top({name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)})
+
+
+__all__ = ["peer_slow"]

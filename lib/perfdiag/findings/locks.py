@@ -1,0 +1,256 @@
+"""A rule on locks, and who it is that the waiters wait for: a lock is the path of a cause, seldom the cause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfdiag.debuggers import shows_stacks
+from perfdiag.findings import herds, lock_advice, stuck_locks
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.findings.holders import Holder, holder_of, path, remedy_of, under
+from perfdiag.findings.kernel_locks import subject_of
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import (
+    by_key,
+    claims_of,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    plain,
+    together,
+    top,
+    total_ns,
+    waits,
+    worth,
+)
+from perfdiag.model import Model, Row
+from perfdiag.runtimelocks import RuntimeLock, Words
+from perfdiag.symbols import caller, is_named
+
+FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
+
+# From this part of all thread time on, parked threads of which nothing shows lock or idle are worth a word.
+PARKED_PART = 0.05
+# So often a thread must have been parked on one futex before that can be a lock.
+REPEATED = 3
+# Code of the runtime itself, as stacks name its library.
+OF_JAVA = "(libjvm.so)"
+OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv|node\b)")
+
+
+@rule(
+    "LOCK-CONTENTION",
+    title="Threads wait for locks",
+    accounts=(FUTEX, FILE, KERNEL),
+    meaning="Threads wait for a lock in user space (futex), on a file, or inside the kernel. Who released it most often"
+    " is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush is the"
+    " root and the lock only its path.",
+    measured="Joins lock waits by lock over the whole window, all words of a runtime's lock (the GIL, a JVM's garbage"
+    " collection) as one; the holder is the thread that ended at least half of them (sched_waking), its ledger that"
+    " of the whole window. It names a root only if it takes as long as the lock must have been held: what threads that"
+    " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
+    " by nobody is deadlocked. Futex waits count as lock only with evidence; the others stay 'cannot tell'.",
+    alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
+    " a lock because its stack holds a lock function.",
+    remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
+    " instead of threads, or native code that releases it.",
+    verify="perfdiag latency again: share of lock.futex, lock.file or lock.kernel.",
+)
+def contention(model: Model) -> Iterable[Outcome]:
+    """One finding for each lock that is worth it; small locks of one kind together are checked as one number."""
+    found = 0
+    never, stuck = stuck_locks.stuck(model)
+    wanted = {
+        row.key: max(code, key=lambda each: code[each]) for row in never if (code := _code(model, FUTEX, row.key))
+    }
+    if whole := stuck_locks.finding(model, never, stuck, wanted):
+        found += 1
+        yield whole
+    told = set(map(id, never)) if whole else set()
+    others = [row for row in model.rows_of(FUTEX, FILE, KERNEL) if id(row) not in told]
+    for (account, key), rows in by_key(others).items():
+        if worth(model, total_ns(rows)):
+            found += 1
+            yield _finding(model, account, key, rows)
+    parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
+    if parked >= PARKED_PART and not (found and _named_stacks(model)):
+        yield _cannot_tell(model, parked)
+    elif not found:
+        share = model.share(FUTEX, FILE, KERNEL)
+        yield Check("LOCK-CONTENTION", f"locks {percent(share)} of busy time", share, "share")
+
+
+def _cannot_tell(model: Model, parked: float) -> Silence:
+    """Of threads that wake each other: a lock, or work that is handed on."""
+    said = f"{percent(parked)} of thread time is parked on futexes that threads of the target wake"
+    if _named_stacks(model):
+        reason = f"{said}, with a condition, semaphore or runtime on their stacks: that serves locks and work alike"
+    else:
+        reason = f"{said}, and no stack with names shows whether for a lock or for work"
+        if not model.measured("stacks"):
+            return Silence("LOCK-CONTENTION", reason, "see perfdiag check, feature stacks")
+    rows = [row for row in model.rows_of("wait.parked") if row.waker_tid]
+    longest = max(rows, key=lambda row: row.distribution.sum_ns)
+    return Silence("LOCK-CONTENTION", reason, lock_advice.tells(model, longest.pid))
+
+
+def _suspicious_ns(model: Model) -> int:
+    """Return the parked time that could be a lock's: ended again and again by threads of the target itself.
+
+    Once or twice is also a thread that is joined; ended by nobody of the target is a timer or work from outside.
+    """
+    own = {thread.tid for thread in model.threads}
+    return total_ns(
+        row
+        for row in model.rows_of("wait.parked")
+        if row.waker_tid in own and row.waker_tid and row.distribution.count >= REPEATED
+    )
+
+
+def _named_stacks(model: Model) -> bool:
+    """Whether user-space functions of threads on a futex are known, so that a lock would have been recognised."""
+    return any(
+        is_named(name) for stack in model.wait_stacks(FUTEX, "wait.parked") for name in (*stack.user, *stack.scan)
+    )
+
+
+def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
+    whole = together(rows)
+    name = plain(rows[0].object or key)
+    runtime = lock_advice.lock_of_key(key)
+    holder = _holder(model, rows, runtime)
+    code = _code(model, account, key)
+    asks = max(code, key=lambda each: code[each], default="")
+    together_ns = herds.woken_ns(model, key) if account == FUTEX and not runtime and not OF_RUNTIMES.search(asks) else 0
+    herd = together_ns > 0 and not (holder and holder.waits)
+    if runtime:
+        claim, remedies = lock_advice.claim(runtime, rows, name, whole.sum_ns)
+    elif herd:
+        claim, remedies = herds.claim(name, whole.sum_ns, asks, at_once=whole.sum_ns > model.window_ns)
+    else:
+        claim, remedies = _claim(model, account, key, name, whole.sum_ns)
+    if account == FUTEX and not runtime and not herd:
+        remedies = _remedies(model, rows, asks, holder)
+    elif holder and not herd and (root := remedy_of(holder)) and account != KERNEL:
+        remedies.insert(len(remedies) if runtime else 0, fix(root))  # under a kernel's lock nothing is the program's
+    evidence = [waits(whole, f"waits for {name}")]
+    if code:
+        text = f"{'shown' if runtime else 'wanted'} by {top(code)} of the sampled waits"
+        evidence.append(Evidence(text, float(sum(code.values())), "ns", "stack samples"))
+    limits = _limits(model, account, runtime, bool(code))
+    if herd:
+        evidence.append(herds.shown(together_ns))
+    elif runtime is None or runtime.taken:  # else the runtime ends these waits: that says nothing
+        taken, shown, limit = _taken(holder)
+        claim += taken
+        evidence += shown
+        limits.append(limit)
+    confidence, limits_all = judged(model, Confidence.HIGH, limits)
+    return Finding(
+        "LOCK-CONTENTION",
+        fault(model, whole.sum_ns),
+        confidence,
+        f"{claim}.",
+        claims_of(rows),
+        evidence,
+        remedies,
+        alternatives=["a holder that has no CPU", "many threads that take the lock in turn for a short time each"],
+        limits=limits_all,
+        verify=f"{again(model)}: {account} under {percent(whole.sum_ns / model.busy_ns)} of busy time",
+    )
+
+
+def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holder | None:
+    """Return who holds a lock; of a lock whose purpose is known, with what is done under it."""
+    if runtime and (account := lock_advice.account_under(runtime)) and (holder := under(model, rows, account)):
+        return holder
+    found = holder_of(model, rows)
+    if found and runtime and runtime.words is Words.ONE_LOCK:
+        # It guards all that the runtime does: to compute is no fault of a holder.
+        return replace(found, root="", another="")
+    return found
+
+
+def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
+    """Return how a claim goes on with who holds the lock, what shows that, and what limits it."""
+    if holder is None:
+        return "", [], "who released the lock is not known: it was no thread of the target, or a folded one"
+    if not holder.root and not holder.another:
+        return path(holder), [], ""
+    part = f"outside locks {percent(holder.root_part)} of their time is {holder.root}"
+    if holder.known:
+        part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
+    shown = Evidence(f"released by {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
+    limit = "the holder's ledger is of the whole window, not only of the time it held the lock"
+    return path(holder), [] if holder.another else [shown], limit
+
+
+def _limits(model: Model, account: str, runtime: RuntimeLock | None, sampled: bool) -> list[str]:
+    """Return what limits the statement which lock it is."""
+    limits = []
+    if runtime:
+        limits.append(
+            "which lock it is was read from sampled stacks" if sampled else lock_advice.without_names(runtime)
+        )
+        if runtime.words is Words.OF_THREADS:
+            limits.append(
+                "each thread waits on a word of its own: whether for one of these locks or several is unknown"
+            )
+    elif sampled:
+        limits.append("who wants the lock was sampled")
+    parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
+    if account == FUTEX and parked >= PARKED_PART:
+        limits.append(f"{percent(parked)} of thread time is parked without proof of lock or idle")
+    return limits
+
+
+def _code(model: Model, account: str, key: str) -> dict[str, int]:
+    """Return the functions that wait, or by which a runtime's lock is known, by sampled time."""
+    runtime = lock_advice.lock_of_key(key)
+    return lock_advice.shows(model, runtime, key) if runtime else _waiting_code(model, account, key)
+
+
+def _waiting_code(model: Model, account: str, key: str) -> dict[str, int]:
+    """Return the functions outside the C library that asked for the lock, by sampled time."""
+    weights: dict[str, int] = {}
+    for stack in model.wait_stacks(account, key=key):
+        # Where frames are missing, scanning the stack finds the caller that the frames left out.
+        name = plain(caller((*stack.scan, *stack.user)))
+        if name:
+            weights[name] = weights.get(name, 0) + stack.weight_ns
+    return weights
+
+
+def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[str, list[Remedy]]:
+    """Return what is contended, in words, and what can be done about this kind of lock."""
+    if account == FILE:
+        return f"Threads wait {duration(ns)} for the lock on {name}", [
+            fix("see who holds it: lslocks; hold it for a shorter time, or lock ranges instead of the whole file")
+        ]
+    if account == KERNEL:
+        subject = subject_of(model, key)
+        return f"Threads wait {duration(ns)} in the kernel for {subject.name} ({name})", [fix(subject.remedy)]
+    return f"Threads wait {duration(ns)} for one lock ({name})", []
+
+
+def _remedies(model: Model, rows: list[Row], code: str, holder: Holder | None) -> list[Remedy]:
+    """Return what to do about a lock of the program's own, and where in it."""
+    root = remedy_of(holder) if holder else ""
+    if code.endswith(OF_JAVA):
+        # Garbage collection, compilation and safepoints: the program cannot shorten what the runtime locks.
+        look = f"{code} is inside the Java runtime: -Xlog:gc,safepoint tells its pauses; a larger heap (-Xmx)"
+        rest = [fix(root)] if holder and root and not holder.root.startswith("cpu.") else []
+        return [fix(f"{look} means less garbage collection"), *rest]
+    if code:
+        return [fix(f"in {code}: {root or 'shorten the locked section or split the lock'}")]
+    finds = "perfdiag latency --stacks names the code that waits"
+    if model.header.options.stacks == "all":
+        finds = f"the code that waits has no names here; {shows_stacks(model, rows[0].pid)} may know them"
+    return [*([fix(root)] if root else []), fix(f"{finds}; shorten the locked section or split the lock")]
+
+
+__all__ = ["contention"]

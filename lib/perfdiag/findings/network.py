@@ -1,0 +1,264 @@
+"""A rule on peers: who is waited for across the network, and whether it is they or the distance that takes the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perfdiag import schema
+from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
+from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
+from perfdiag.findings.peers import Connections, Peer, peer_of, round_trip_ns
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import (
+    about,
+    claims_of,
+    duration,
+    fault,
+    fine,
+    fix,
+    judged,
+    plain,
+    share_above,
+    still_waiting,
+    together,
+    total_ns,
+    typical_ns,
+    waits,
+    worth,
+)
+from perfdiag.model import Model, Row
+
+ACCOUNTS = ("net.receive", "net.connect", "net.send")
+
+# What a peer takes beyond the round trip is its own work; from 10 ms on it computes, reads a disk or queues.
+SLOW_ANSWER_NS = 10_000_000
+# A lost SYN is sent again after 1 s (then 3 s, 7 s): connects above half a second (a bucket's edge) were retried.
+RETRIED_CONNECT_NS = 536_870_912
+
+
+@rule(
+    "NET-PEER-SLOW",
+    title="A peer across the network answers slowly",
+    accounts=ACCOUNTS,
+    meaning="Threads wait for another host or a local server: until it answers, accepts a connection, or takes data."
+    " Answers that take much longer than the round trip are the peer's own time, and the place to look is there;"
+    " answers as fast as the network allows are profile: their number costs.",
+    measured="Joins waits of net.receive, net.connect and net.send by peer with the TCP socket's shortest round trip,"
+    " over the window. The norm is the round trip and 10 ms, for the wait in which half of the time was spent."
+    " Connections on which the target itself was asked (by port numbers) are set apart: it waits for its clients."
+    " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
+    " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
+    alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
+    " acknowledgement; a name server that does not answer.",
+    remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
+    verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
+)
+def peer_slow(model: Model) -> Iterable[Outcome]:
+    """One finding for each peer worth it, one for the other peers together, one for clients."""
+    connections = Connections(model)
+    rows = model.rows_of(*ACCOUNTS)
+    mine: dict[str, list[Row]] = {}
+    clients: list[Row] = []
+    for row in rows:
+        peer = peer_of(row.key)
+        if not connections.asked(row.key) or (peer and peer.unconnected):
+            clients.append(row)
+        elif not connections.answered_here(row.key):
+            mine.setdefault(row.key if peer else "", []).append(row)
+    small = [row for group in mine.values() if not worth(model, total_ns(group)) for row in group]
+    large = [group for key, group in mine.items() if worth(model, total_ns(group))]
+    found = 0
+    for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
+        found += 1
+        yield _peer_finding(model, connections, group)
+    if worth(model, total_ns(clients)):
+        found += 1
+        yield _clients_finding(model, connections, clients)
+    if not found:
+        yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
+
+
+@dataclass(frozen=True)
+class _Waits:
+    """The waits for one peer, or for several small ones together, and what is known of the way to them."""
+
+    rows: list[Row]
+    peers: list[Peer]
+    sockets: list[schema.Socket]
+    round_trip_ns: int | None
+    repeated: int  # segments sent again
+    typical_ns: int  # without what segments sent again explain, which is no slowness of the peer's
+    taken_ns: int  # the same
+    like_delayed: bool  # acknowledgements that a kernel delays by 40 ms would look the same
+
+    @property
+    def name(self) -> str:
+        """Return the peer, or how many there are."""
+        if len(self.peers) == 1:
+            return plain(str(self.peers[0]))
+        return f"{len(self.peers)} peers" if self.peers else "peers not named"
+
+    @property
+    def connects(self) -> list[Row]:
+        """Return the waits for a connection."""
+        return [row for row in self.rows if row.account == "net.connect"]
+
+    @property
+    def slow(self) -> bool:
+        """Whether answers take longer than the way and some work of the peer's."""
+        return self.typical_ns >= (self.round_trip_ns or 0) + SLOW_ANSWER_NS
+
+
+def _waits_for(model: Model, connections: Connections, rows: list[Row]) -> _Waits:
+    keys = dict.fromkeys(row.key for row in rows)
+    sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
+    repeated = sum(socket.retransmits_seen for socket in sockets)
+    whole = together(rows)
+    rest = without_timeouts(whole, repeated) if repeated >= ENOUGH_RETRANSMITS else whole
+    peers = [peer for peer in map(peer_of, keys) if peer]
+    like_delayed = looks_alike(model, connections, rows)
+    return _Waits(rows, peers, sockets, round_trip_ns(sockets), repeated, typical_ns(rest), rest.sum_ns, like_delayed)
+
+
+def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
+    found, keys = _waits_for(model, connections, group), {row.key for row in group}
+    severity, claim, remedies = _judgement(model, found)
+    evidence = [waits(together(group), f"waits for {found.name}")]
+    round_trip = found.round_trip_ns
+    if round_trip is not None:
+        evidence.append(Evidence(f"shortest round trip {duration(round_trip)}", float(round_trip), "ns", "tcp_info"))
+    if found.repeated:
+        sent_again = f"{found.repeated:,} segments sent again"
+        evidence.append(Evidence(sent_again, float(found.repeated), "count", "tcp_retransmit_skb"))
+    hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
+    if hanging:
+        claim += f" {len(hanging)} of the threads still waited at the end."
+    not_known = "the round trip to the peer was not measured" if round_trip is None else ""
+    best, alike = Confidence.HIGH, ""
+    if found.like_delayed:
+        best, alike = Confidence.MEDIUM, "a peer that works for 40 ms and a delayed acknowledgement look alike"
+        evidence += evidence_of(model)
+    confidence, limits = judged(model, best, [not_known, alike])
+    return Finding(
+        "NET-PEER-SLOW",
+        severity,
+        confidence,
+        claim,
+        claims_of(group),
+        evidence,
+        remedies,
+        limits=limits,
+        alternatives=[
+            "loss on the way: see NET-RETRANSMITS",
+            "a peer that has nothing to say yet: then this is waiting for work",
+        ],
+        verify=f"{again(model)}: waits for {found.name} within the round trip and {duration(SLOW_ANSWER_NS)}",
+    )
+
+
+def _judgement(model: Model, found: _Waits) -> tuple[Severity, str, list[Remedy]]:
+    """Return what the waits for a peer mean, and what to do."""
+    name, typical = found.name, about(found.typical_ns)
+    connects_ns = total_ns(found.connects)
+    if worth(model, connects_ns) and share_above(together(found.connects), RETRIED_CONNECT_NS) >= 0.5:
+        return (
+            fault(model, connects_ns),
+            f"Connecting to {name} takes retries: {duration(connects_ns)} of waiting for an answer, because its listen"
+            " queue is full, it is down, or packets are dropped on the way.",
+            _retry_remedies(),
+        )
+    remedies = _remedies(found.peers, slow=found.slow)
+    if not found.slow:
+        return (
+            Severity.INFO,
+            f"{name} answers in {typical}, which is no long time: it is the number of waits"
+            f" ({together(found.rows).count:,}) that costs.",
+            remedies,
+        )
+    sending = all(row.account == "net.send" for row in found.rows)
+    if sending and _own_buffer(found.sockets):
+        return (
+            Severity.INFO,
+            f"Sending to {name} waits for room in the own send buffer ({duration(found.taken_ns)}): it holds less than"
+            " the round trip takes, or the reader is as fast as this.",
+            [_buffer_remedy(model), *remedies],
+        )
+    severity = fault(model, found.taken_ns)
+    if sending:
+        claim = f"{name} takes data slowly: half of the waiting time lies in waits of {typical}."
+        return severity, claim, remedies
+    if found.like_delayed:
+        claim = (
+            f"{name} answers slowly, or as likely one side writes in small pieces, which wait until the other's kernel"
+            f" acknowledges, 40 ms late: half of the waiting time lies in waits of {lengths(found.rows)}."
+        )
+        return severity, claim, [telling(), *remedies]
+    way_ns = found.round_trip_ns
+    beyond = f", {about(found.typical_ns - way_ns)} more than the round trip" if way_ns is not None else ""
+    claim = f"{name} answers slowly: half of the waiting time lies in waits of {typical}{beyond}."
+    return severity, claim, remedies
+
+
+def _own_buffer(sockets: list[schema.Socket]) -> bool:
+    """Whether most waits in send found room in the windows of peer and path, but none in the own buffer."""
+    return sum(socket.waits_buffer for socket in sockets) > sum(
+        socket.waits_receiver + socket.waits_congestion for socket in sockets
+    )
+
+
+def _buffer_remedy(model: Model) -> Remedy:
+    present = model.facts.sysctl("net/ipv4/tcp_wmem")
+    return fix(
+        "let the program ask for a larger send buffer (SO_SNDBUF), or none so that the kernel sizes it"
+        f"{f' up to the third value of net.ipv4.tcp_wmem (present {plain(present)})' if present else ''}"
+    )
+
+
+def _retry_remedies() -> list[Remedy]:
+    return [
+        fix(
+            "ask the peer whether it listens and accepts: ss -ltn (Recv-Q against Send-Q), nstat -az"
+            " TcpExtListenOverflows TcpExtListenDrops; then the firewalls between"
+        )
+    ]
+
+
+def _remedies(peers: list[Peer], *, slow: bool) -> list[Remedy]:
+    where = fix("measure the peer: run perfdiag latency there")
+    if len(peers) == 1 and not peers[0].unconnected:
+        host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
+        where = fix(f"measure the peer, {host}: perfdiag latency --port {peers[0].port}")
+    fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
+    return [where, fewer] if slow else [fewer, where]
+
+
+def _clients_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
+    """Waiting for one's own clients departs from no norm: whether they are slow or silent cannot be seen from here."""
+    whole = together(group)
+    found = [peer for peer in map(peer_of, dict.fromkeys(row.key for row in group)) if peer]
+    peers, local = len({row.key for row in group}), bool(found) and all(peer.local for peer in found)
+    names = (
+        f"ss -tnp shows who has {plain(str(found[0]))}" if found and not found[0].unconnected else "ss -tnp shows them"
+    )
+    confidence, limits = judged(model, Confidence.MEDIUM, ["which side asked is told by port numbers"])
+    in_pieces = (
+        "clients that write in small pieces, which wait for acknowledgements delayed by 40 ms: TCP_NODELAY there"
+    )
+    return Finding(
+        "NET-PEER-SLOW",
+        Severity.INFO,
+        confidence,
+        f"The target waits for its own clients ({peers:,} peer{'s' * (peers != 1)}): between requests that is idle,"
+        " inside one the client or the network is slow; nothing here tells which.",
+        claims_of(group),
+        [waits(whole, "waits for clients")],
+        [fix(f"measure one of the clients: perfdiag latency {'on this host' if local else 'there'} ({names})")],
+        alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
+        limits=limits,
+        verify="perfdiag latency on a client, while it talks to this target",
+    )
+
+
+__all__ = ["peer_slow"]

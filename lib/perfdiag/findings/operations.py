@@ -1,0 +1,119 @@
+"""A rule on operations that took longer than they may (--slo), and what their time consisted of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag import schema
+from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
+from perfdiag.model import Model
+
+# An operation over its limit that mostly waits for work (a poll that returns when somebody has a wish) breaks nothing.
+IDLE_PART = 0.5
+# With fewer operations than this no statement on the rarest hundredth is possible: the count is said instead.
+ENOUGH_FOR_SHARE = 300
+
+
+@rule(
+    "SLO-BREACH",
+    title="Operations took longer than they may",
+    accounts=(),
+    meaning="Operations (today: system calls that blocked) took longer than the limit given with --slo. The accounts of"
+    " exactly those slow operations say where their time went, which can be another place than the mean's.",
+    measured="Operations of the window over the limit, by name, with the exact ledger of their own time. Waiting for"
+    " work (poll, accept, sleep) is left out. It claims no time: the findings of the accounts do.",
+    alternatives="A limit that is too tight for what the operation does.",
+    remedies="See the finding of the account that dominates the slow operations.",
+    verify="perfdiag latency again with the same --slo.",
+)
+def slo_breach(model: Model) -> Iterable[Outcome]:
+    """One finding for each name with operations over the limit, the most broken first."""
+    limit_ns = model.header.options.slo_ns
+    if not limit_ns:
+        return
+    if not model.measured("operations"):
+        yield Silence("SLO-BREACH", "operations were not measured", "see perfdiag check, feature operations")
+        return
+    broken = [operation for operation in model.operations if operation.over_slo and not _idle(operation)]
+    if not broken:
+        counted = sum(operation.count for operation in model.operations if not _waits_for_work(operation))
+        rarest = f"; what is rarer than 1 in {counted // 3:,} could not be seen" if counted >= 3 else ""
+        yield Check("SLO-BREACH", f"0 of {counted:,} operations over {duration(limit_ns)}{rarest}", 0.0, "count")
+        return
+    for operation in sorted(broken, key=lambda each: -each.over_slo):
+        yield _finding(model, operation, limit_ns)
+
+
+def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Finding:
+    name, over = plain(operation.name), operation.over_slo
+    sums = _busy(operation.over_slo_accounts)
+    part = over / operation.count if operation.count else 1.0
+    evidence = [
+        Evidence(
+            f"{over:,} of {operation.count:,} {name} over {duration(limit_ns)}"
+            f"{f' ({percent(part)})' if operation.count >= ENOUGH_FOR_SHARE else ''}, "
+            f"longest {duration(operation.max_ns)}",
+            part,
+            "share",
+            "operations",
+        )
+    ]
+    if sums:
+        evidence.append(Evidence(f"the slow ones: {top(sums)}", float(sum(sums.values())), "ns", "operations"))
+        evidence.append(
+            Evidence(f"all of them: {top(_busy(operation.accounts))}", float(operation.sum_ns), "ns", "operations")
+        )
+    worst = max(sums, key=lambda account: sums[account], default="")
+    confidence, limits = judged(
+        model, Confidence.HIGH, ["" if sums else "the ledger of the slow operations is not known"]
+    )
+    return Finding(
+        "SLO-BREACH",
+        Severity.WARNING,
+        confidence,
+        f"{over:,} of {operation.count:,} {name} took longer than {duration(limit_ns)}"
+        f"{f'; most of that time is {worst}' if worst else ''}.",
+        {},
+        evidence,
+        [
+            fix(
+                f"see the finding of {worst}; with --record, perfdiag report shows these operations again"
+                if worst
+                else "perfdiag latency --full shows the operations"
+            )
+        ],
+        alternatives=["a limit that is too tight for what the operation does"],
+        limits=limits,
+        verify=f"the same command again: operations over {duration(limit_ns)}",
+    )
+
+
+def system_call(operation: schema.Operation) -> str:
+    """Return the system call an operation is one kind of."""
+    return operation.name.removeprefix("syscall:")
+
+
+def _busy(parts: Iterable[schema.AccountSum]) -> dict[str, int]:
+    return {
+        part.account: part.sum_ns
+        for part in parts
+        if part.sum_ns and (part.account not in BY_NAME or BY_NAME[part.account].kind is Kind.LATENCY)
+    }
+
+
+def _idle(operation: schema.Operation) -> bool:
+    return _mostly_idle(operation.over_slo_accounts) if operation.over_slo_accounts else _waits_for_work(operation)
+
+
+def _waits_for_work(operation: schema.Operation) -> bool:
+    return _mostly_idle(operation.accounts)
+
+
+def _mostly_idle(parts: list[schema.AccountSum]) -> bool:
+    whole = sum(part.sum_ns for part in parts)
+    return bool(whole) and sum(_busy(parts).values()) < (1 - IDLE_PART) * whole
+
+
+__all__ = ["slo_breach", "system_call"]

@@ -1,0 +1,190 @@
+"""Rules on what is left: waits named only by what they wait in, completions of asynchronous I/O, the unexplained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.debuggers import with_stacks
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import (
+    about,
+    by_key,
+    claims_of,
+    duration,
+    fault,
+    fine,
+    fix,
+    judged,
+    percent,
+    plain,
+    together,
+    top,
+    total_ns,
+    typical_ns,
+    waits,
+    worth,
+)
+from perfdiag.model import Model
+
+OTHER, URING, UNEXPLAINED = "kernel.other", "wait.io_uring", "unexplained"
+
+# A quarter of the busy time in calls no other rule knows is worth somebody's look, whatever they are.
+LARGE_SHARE = 0.25
+# A spinning disk answers in 10 ms: a completion that takes longer met a queue, a slow device or a slow peer.
+SLOW_COMPLETION_NS = 10_000_000
+# The ledger's own law: more than one in a hundred unexplained is said, always.
+EXPLAINED_SHARE = 0.01
+
+
+@rule(
+    "KERNEL-OTHER",
+    title="Blocked in the kernel for a reason only its name tells",
+    accounts=(OTHER,),
+    meaning="Threads are blocked in system calls that belong to no other account: exec, exit, RCU (membarrier), tty,"
+    " device ioctl, message queues, userfaultfd. The object names the call or kernel function. It is profile, unless it"
+    " is a quarter of the busy time.",
+    measured="Waits of kernel.other by object over the window.",
+    alternatives="A driver that is slow; a debugger or terminal that does not read.",
+    remedies="Look up what the call named does; sampled wait stacks show the way to it.",
+    verify="perfdiag latency again: kernel.other.",
+)
+def kernel_other(model: Model) -> Iterable[Outcome]:
+    """Name the largest objects of kernel.other."""
+    rows = model.rows_of(OTHER)
+    taken_ns = total_ns(rows)
+    if not worth(model, taken_ns):
+        yield fine(model, "KERNEL-OTHER", "other waits in the kernel", OTHER)
+        return
+    groups = by_key(rows)
+    names = {plain(group[0].object or key[1] or "not named"): total_ns(group) for key, group in groups.items()}
+    largest = next(iter(groups.values()))
+    confidence, limits = judged(model, Confidence.HIGH, ["" if largest[0].key else "which call it is was not recorded"])
+    yield Finding(
+        "KERNEL-OTHER",
+        Severity.WARNING if taken_ns >= LARGE_SHARE * model.busy_ns else Severity.INFO,
+        confidence,
+        f"{duration(taken_ns)} blocked in the kernel for other reasons: {top(names)}.",
+        claims_of(rows),
+        [waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
+        [fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
+        alternatives=["a slow driver", "a debugger or terminal that does not read"],
+        limits=limits,
+        verify=f"{again(model)}: kernel.other",
+    )
+
+
+@rule(
+    "IO-URING-SLOW",
+    title="Completions of asynchronous I/O are waited for",
+    accounts=(URING,),
+    meaning="Threads wait in io_uring_enter or io_getevents while requests are in flight. Short waits are profile;"
+    " from 10 ms on a device, file system or peer behind the requests is slow. With nothing in flight the wait is for"
+    " work and counted as idle.",
+    measured="Waits of wait.io_uring with requests in flight over the window, joined with the block requests of the"
+    " same window: their time per request says whether the device explains the wait.",
+    alternatives="A socket or timeout among the requests, which waits for work; work done by io_uring's own kernel"
+    " threads, which are not in these books.",
+    remedies="See the DISK or NET findings for what the requests go to; submit fewer at once.",
+    verify="perfdiag latency again: p50 of wait.io_uring.",
+)
+def io_uring(model: Model) -> Iterable[Outcome]:
+    """Join completion waits with the time per block request."""
+    rows = model.rows_of(URING)
+    taken_ns = total_ns(rows)
+    if not worth(model, taken_ns):
+        yield fine(model, "IO-URING-SLOW", "waiting for completions", URING)
+        return
+    whole = together(rows)
+    typical = typical_ns(whole)
+    slow = typical >= SLOW_COMPLETION_NS
+    evidence = [waits(whole, "waits for completions")]
+    busiest = max(model.devices, key=lambda device: device.queue_ns + device.service_ns, default=None)
+    if busiest and busiest.count:
+        each = (busiest.queue_ns + busiest.service_ns) / busiest.count
+        evidence.append(
+            Evidence(
+                f"{model.facts.disk_name(busiest.device)} took {duration(each)} for each of {busiest.count:,}"
+                f" {plain(busiest.operation)} requests",
+                each,
+                "ns",
+                "block_rq_complete",
+            )
+        )
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        [
+            "what the requests were for (disk, socket, timer) is not known",
+            "" if model.measured("block") else "block requests were not measured",
+        ],
+    )
+    yield Finding(
+        "IO-URING-SLOW",
+        fault(model, taken_ns) if slow else Severity.INFO,
+        confidence,
+        f"Threads wait {duration(taken_ns)} for completions of asynchronous I/O, half of it in waits of"
+        f" {about(typical)}.",
+        claims_of(rows),
+        evidence,
+        [fix("see the DISK and NET findings for what the requests go to; fewer requests in flight shorten each")],
+        alternatives=["a socket or timer among the requests, which waits for work"],
+        limits=limits,
+        verify=f"{again(model)}: p50 of wait.io_uring",
+    )
+
+
+@rule(
+    "UNEXPLAINED",
+    title="Time that no account could be shown for",
+    accounts=(UNEXPLAINED,),
+    meaning="Time between two switches of a thread for which the ledger found no reason. It is printed and never"
+    " hidden; above a hundredth of the busy time it limits what every other finding may say.",
+    measured="The account unexplained over the window, with the kernel functions sampled there.",
+    alternatives="Lost records; a kernel function the ledger does not know.",
+    remedies="Record it (--record) and report it with the functions named.",
+    verify="perfdiag latency again: unexplained under 1 %.",
+)
+def unexplained(model: Model) -> Iterable[Outcome]:
+    """Say how much is unexplained, and where its stacks stood."""
+    taken_ns, part = model.ns(UNEXPLAINED), model.share(UNEXPLAINED)
+    if part < EXPLAINED_SHARE:
+        yield Check("UNEXPLAINED", f"unexplained {percent(part)} of busy time", part, "share")
+        return
+    functions: dict[str, int] = {}
+    for stack in model.wait_stacks(UNEXPLAINED):
+        if stack.kernel:
+            name = plain(stack.kernel[0])
+            functions[name] = functions.get(name, 0) + stack.weight_ns
+    evidence = [Evidence(f"{duration(taken_ns)} in no account", float(taken_ns), "ns", "ledger")]
+    if functions:
+        evidence.append(
+            Evidence(f"stacks stood in {top(functions)}", float(sum(functions.values())), "ns", "stack samples")
+        )
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        [f"{percent(part)} of the busy time has no cause", "" if functions else "no stack of it was sampled"],
+    )
+    yield Finding(
+        "UNEXPLAINED",
+        Severity.INFO,
+        confidence,
+        f"{duration(taken_ns)} ({percent(part)} of the busy time) could not be explained: no finding speaks for it.",
+        {UNEXPLAINED: taken_ns},
+        evidence,
+        [fix(_report_it(model))],
+        alternatives=["lost records"],
+        limits=limits,
+        verify=f"{again(model)}: unexplained under 1 %",
+    )
+
+
+def _report_it(model: Model) -> str:
+    """Return how the function that no account knows becomes known to who can mend it."""
+    if model.header.options.stacks == "all":
+        return "report the kernel functions that --full shows for it: the ledger does not know them"
+    return f"{again(model)} --stacks --record FILE, and report the kernel functions it shows"
+
+
+__all__ = ["io_uring", "kernel_other", "unexplained"]

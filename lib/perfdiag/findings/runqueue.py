@@ -1,0 +1,170 @@
+"""A rule on threads that could run while their CPU ran other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.findings.competition import (
+    KERNEL_THREADS,
+    claims,
+    comm_of,
+    competition,
+    long_ns,
+    named_waits,
+    no_competition,
+    not_measured,
+    surely_neighbours,
+    unnamed,
+    what_is_missing,
+)
+from perfdiag.findings.nameless import without_names
+from perfdiag.findings.target import again, idle_share, own_group, setting, usable_cpus, widened_affinity, yielding
+from perfdiag.findings.weigh import (
+    attempt,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    plain,
+    together,
+    total_ns,
+    typical_ns,
+    worth,
+)
+from perfdiag.model import Model, Row
+
+# Behind somebody who computes one waits a slice of the scheduler, 0.75 to 3 ms: from 524 us on (a bucket's edge).
+SLICE_NS = 524_288
+# With a third of the host's CPUs idle, waiting for one is a matter of placement.
+PLACEMENT_IDLE = 0.3
+# A neighbour's competition is answered with a multiple of the target's own weight that is felt but leaves it some.
+WEIGHT_FACTOR = 4
+LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
+
+
+@rule(
+    "CPU-CONTENTION",
+    title="Other processes have the CPU while the target could run",
+    accounts=("runq.busy",),
+    meaning="Threads of the target are ready to run, and their CPU runs somebody outside the target. The finding names"
+    " who, and how long.",
+    measured="Exact waits from sched_waking (or preemption) to the switch, while the CPU ran a task outside the target,"
+    " by the tasks that had it meanwhile, over the whole window. Waits that began behind a kernel thread count as"
+    " behind own threads where those are most of the competition. Waits up to 131 us are left out: that is what"
+    " handing a CPU over takes. It is a fault when half of the time lies in waits of a scheduler's slice (0.5 ms)"
+    " or more. Of waits of which is not known who ran, as much is taken in as own CPU time cannot explain: nobody"
+    " queues behind own threads for longer than those ran.",
+    alternatives="An affinity or cpuset that confines the target to few CPUs; a CPU quota (CPU-QUOTA-THROTTLED) and"
+    " a host that takes the CPU away (CPU-STOLEN) are measured apart.",
+    remedies="Let the target use more CPUs, raise its cgroup's weight, or move the neighbour.",
+    verify="Measure again: runq.busy and the neighbour's name must be gone from the report.",
+)
+def contention(model: Model) -> Iterable[Outcome]:
+    """Join runq.busy rows with the tasks outside the target that ran meanwhile."""
+    id = "CPU-CONTENTION"
+    unmeasured = not_measured(model, id)
+    if unmeasured:
+        yield unmeasured
+        return
+    competing = competition(model)
+    wanted = long_ns(competing.neighbours)
+    inferred = surely_neighbours(model, competing)
+    inferred_ns, unknown_ns = sum(inferred.values()), total_ns(competing.unnamed) - sum(inferred.values())
+    wanted |= inferred
+    ns = sum(wanted.values())
+    if not worth(model, ns):
+        yield unnamed(model, id, unknown_ns, ns) or no_competition(model, id, "neighbours", ns)
+        return
+    whole = together(competing.neighbours + competing.unnamed if inferred_ns else competing.neighbours)
+    not_named = f"who had the CPU for {duration(inferred_ns)} of it is inferred" if inferred_ns > ns / 10 else ""
+    confidence, limits = judged(model, Confidence.HIGH, [not_named, *what_is_missing(model, competing, ns, unknown_ns)])
+    yield Finding(
+        id,
+        fault(model, ns) if typical_ns(whole) >= SLICE_NS else Severity.INFO,
+        confidence,
+        _claim(model, competing.neighbours, ns, inferred_ns),
+        claims(wanted),
+        [
+            *named_waits(competing.neighbours, "neighbours", wanted),
+            *without_names(model, inferred_ns),
+            *_nice(model),
+            *host(model),
+        ],
+        _remedies(model, competing.neighbours),
+        alternatives=["neighbours that serve the target itself (a local database, a kernel thread)"],
+        limits=limits,
+        verify=f"{again(model)}: runq.busy",
+    )
+
+
+def host(model: Model) -> list[Evidence]:
+    """Return which CPUs the target may use, and whether the host had any left."""
+    idle = idle_share(model)
+    cpus, online = usable_cpus(model), model.header.host.cpus_online
+    found = (
+        []
+        if cpus == online
+        else [Evidence(f"the target may use {cpus} of {online} CPUs", float(cpus), "count", "/proc/PID/status")]
+    )
+    if idle is not None:
+        placed = ": waiting is a matter of placement" if idle >= PLACEMENT_IDLE else ""
+        found.append(
+            Evidence(f"the host's CPUs were idle {percent(idle)} of the time{placed}", idle, "share", "/proc/stat")
+        )
+    return found
+
+
+def _nice(model: Model) -> list[Evidence]:
+    return [
+        Evidence(f"the target itself yields: process {pid} runs at nice {nice}", float(nice), "nice", "/proc/PID/stat")
+        for pid, nice in list(yielding(model).items())[:1]
+    ]
+
+
+def _claim(model: Model, rows: Iterable[Row], ns: int, inferred_ns: int) -> str:
+    by_comm: dict[str, int] = {}
+    for row in rows:
+        by_comm[comm_of(row.key)] = by_comm.get(comm_of(row.key), 0) + row.distribution.sum_ns
+    largest = sorted(by_comm.items(), key=lambda item: -item[1])[:3]
+    whole = sum(by_comm.values()) + inferred_ns
+    parts = [f"{plain(comm)} {percent(part / whole)}" for comm, part in largest]
+    names = ", ".join([*parts, f"by others, names not kept, for {duration(inferred_ns)}"] if inferred_ns else parts)
+    yields = "".join(f" It yields to them: nice {nice}." for nice in list(yielding(model).values())[:1])
+    return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {names}.{yields}"
+
+
+def _remedies(model: Model, rows: list[Row]) -> list[Remedy]:
+    found = [_niced(model, pid, nice) for pid, nice in list(yielding(model).items())[:1]]
+    found += [remedy for remedy in (widened_affinity(model), _weight(model)) if remedy]
+    largest = comm_of(max(rows, key=lambda row: row.distribution.sum_ns).key) if rows else ""
+    advice = "give the neighbours named less: a lower weight, a quota, other CPUs, or another host"
+    if not rows:
+        advice = "find who takes the CPUs (perf sched record -a), and give it a lower weight or other CPUs"
+    elif largest.startswith(KERNEL_THREADS):
+        advice = (
+            f"{plain(largest)} is a kernel thread: look for what feeds it (interrupts, write-back, memory), not for its"
+            " priority"
+        )
+    found.append(fix(advice))
+    return found
+
+
+def _niced(model: Model, pid: int, nice: int) -> Remedy:
+    """Return what takes back a nice value: a trial of a process of one thread, for each thread has its own value."""
+    if sum(thread.threads for thread in model.threads if thread.pid == pid) == 1:
+        return attempt(f"renice -n 0 -p {pid}", f"renice -n {nice} -p {pid}", f"nice {nice}")
+    return fix(f"renice -n 0 -p $(ls /proc/{pid}/task): first note what each thread has, ps -Lo tid,ni -p {pid}")
+
+
+def _weight(model: Model) -> Remedy | None:
+    group = own_group(model)
+    if group is None or not group.weight:
+        return None
+    wanted = min(LARGEST_WEIGHT.get(group.version, LARGEST_WEIGHT[2]), WEIGHT_FACTOR * group.weight)
+    name = "cpu.weight" if group.version == 2 else "cpu.shares"
+    return setting(f"{group.path}/{name}", str(wanted), str(group.weight)) if wanted > group.weight else None
+
+
+__all__ = ["SLICE_NS", "contention", "host"]

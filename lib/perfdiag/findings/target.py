@@ -1,0 +1,131 @@
+"""What rules ask about the target itself: its CPUs, its control groups, the command that measures it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePosixPath
+
+from perfdiag.facts import CpuGroup
+from perfdiag.findings.base import Remedy
+from perfdiag.findings.weigh import attempt
+from perfdiag.model import Model, ThreadLedger
+
+CPU = ("cpu.user", "cpu.kernel")
+# Far more CPUs than any host has: a recorded list that says more is damaged.
+MOST_CPUS = 65_536
+
+
+def again(model: Model) -> str:
+    """Return the command that measures the same target once more."""
+    pids = [target.pid for target in model.header.targets if not target.descendant] or [
+        target.pid for target in model.header.targets
+    ]
+    return " ".join(["perfdiag latency", *(f"--pid {pid}" for pid in pids[:4])])
+
+
+def cpu_ns(thread: ThreadLedger) -> int:
+    """Return how long a thread ran, in user space and in the kernel."""
+    return sum(thread.accounts[name].ns for name in CPU if name in thread.accounts)
+
+
+def cpu_list(text: str | None) -> frozenset[int] | None:
+    """Parse "0-3,8"; None for anything else."""
+    cpus: set[int] = set()
+    for part in (text or "").strip().split(","):
+        first, _, last = part.partition("-")
+        if not (first.isascii() and first.isdigit() and (not last or (last.isascii() and last.isdigit()))):
+            return None
+        if len(first) > 6 or len(last) > 6 or int(last or first) >= MOST_CPUS:
+            return None
+        cpus.update(range(int(first), int(last or first) + 1))
+    return frozenset(cpus) or None
+
+
+def allowed_cpus(model: Model) -> frozenset[int] | None:
+    """Return the CPUs that the target's processes may use (of their first threads); None when not recorded."""
+    sets = [cpu_list(process.cpus_allowed) for process in model.facts.processes.values()]
+    known = [cpus for cpus in sets if cpus]
+    return frozenset().union(*known) if known else None
+
+
+def usable_cpus(model: Model) -> int:
+    """Return how many CPUs the target can run on."""
+    online = model.header.host.cpus_online
+    allowed = allowed_cpus(model)
+    return min(online, len(allowed)) if allowed else online
+
+
+def cpus_of(model: Model, thread: ThreadLedger) -> frozenset[int] | None:
+    """Return the CPUs one thread may use; None when not recorded (folds of threads that ended, children)."""
+    process = model.facts.processes.get(thread.pid) if thread.tid else None
+    return cpu_list((process.thread_cpus or {}).get(thread.tid, process.cpus_allowed)) if process else None
+
+
+def idle_share(model: Model) -> float | None:
+    """Return the share of the host's CPU time in which a CPU was idle; None when not recorded."""
+    times = {name: ns for name, ns in model.facts.cpu_times_ns.items() if not name.startswith("guest")}
+    total = sum(times.values())
+    return (times.get("idle", 0) + times.get("iowait", 0)) / total if total and "idle" in times else None
+
+
+def own_group(model: Model) -> CpuGroup | None:
+    """Return the innermost CPU control group of the target that is not the root."""
+    groups = [group for group in model.facts.cpu_groups if group.depth > 0]
+    return max(groups, key=lambda group: group.depth, default=None)
+
+
+def write(value: str, path: str) -> str:
+    """Return the command that writes a kernel setting, quoted for a root shell."""
+    return f"echo {shlex.quote(value)} > {shlex.quote(path)}"
+
+
+def setting(path: str, value: str, present: str) -> Remedy:
+    """Return the trial that writes `value` to a kernel setting, with `present` as its undo."""
+    return attempt(write(value, path), write(present, path), f"{PurePosixPath(path).name} {present}")
+
+
+def yielding(model: Model) -> dict[int, int]:
+    """Return the processes of the target that yield to others by their own nice value, and that value."""
+    found = {pid: process.nice for pid, process in sorted(model.facts.processes.items())}
+    return {pid: nice for pid, nice in found.items() if nice and nice > 0}
+
+
+def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy | None:
+    """Return the trial that lets the target use all CPUs, if it may use fewer now; of one thread, if that has CPUs
+    of its own."""
+    online = model.header.host.cpus_online
+    process = model.facts.processes.get(thread.pid) if thread else None
+    bound = (process.thread_cpus or {}).get(thread.tid) if thread and process else None
+    own = cpu_list(bound)
+    if thread and bound and own and len(own) < online:
+        return attempt(
+            f"taskset -cp 0-{online - 1} {thread.tid}",
+            f"taskset -cp {shlex.quote(bound.strip())} {thread.tid}",
+            f"CPUs {bound.strip()} of {online} (thread {thread.tid}, unlike the first of {thread.pid})",
+        )
+    for pid, process in sorted(model.facts.processes.items()):
+        allowed = cpu_list(process.cpus_allowed)
+        if allowed and len(allowed) < online and process.cpus_allowed:
+            present = process.cpus_allowed.strip()
+            return attempt(
+                f"taskset -acp 0-{online - 1} {pid}",
+                f"taskset -acp {shlex.quote(present)} {pid}",
+                f"CPUs {present} of {online} (first thread of {pid})",
+            )
+    return None
+
+
+__all__ = [
+    "CPU",
+    "again",
+    "allowed_cpus",
+    "cpu_list",
+    "cpu_ns",
+    "cpus_of",
+    "idle_share",
+    "own_group",
+    "setting",
+    "usable_cpus",
+    "widened_affinity",
+    "yielding",
+]

@@ -1,0 +1,75 @@
+"""Locks that are waited for as for work or for a timer: by which functions they are known.
+
+The system call is that of a server without work, so the books say idle, and only stacks say more: databases wait for
+locks on rows, tables and files in the same calls as for their clients.  The functions of one wait lie next to each
+other on its stack; a name further out may be left from an earlier call and proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.schema import Stack
+from perfdiag.symbols import nearest_of, symbol_of
+
+_CALLS = re.compile(
+    r"(__)?(GI_)*_*(clock_)?nanosleep\w*|_*u?sleep|_*libc_\w+|_*(p?select|p?poll)(64|_chk)?|epoll_p?wait2?"
+    r"|__new_sem_wait_slow\w*"  # as a rule left in the gaps of stacks of PostgreSQL
+)
+
+
+@dataclass(frozen=True)
+class HiddenLock:
+    """A kind of lock; `name` and `who` (of those that wait) are for people."""
+
+    account: str
+    name: str
+    who: str
+    functions: str  # that wait for it
+    through: str  # what these wait in, next to them
+    known: str  # functions that wait for something else in the same way: where they are seen, a lock would be
+    cause: str
+    tells: str  # what shows who holds it, in few words
+    command: str  # the same to be typed
+
+    def waited_in(self, stack: Stack) -> str:
+        """Return the function in which this stack waits for such a lock, "" if it does not."""
+        if (stack.kind, stack.account) != ("wait", self.account):
+            return ""
+        found = (nearest_of(names, self.functions, self.through, _CALLS) for names in (stack.user, stack.scan))
+        return next((symbol_of(frame) for frame in found if frame), "")
+
+    def would_show(self, names: Sequence[str]) -> bool:
+        """Return whether callers have names in a process with this stack."""
+        return any(re.fullmatch(self.known, symbol_of(name)) for name in names)
+
+
+POSTGRES = HiddenLock(
+    account="wait.events",
+    name="PostgreSQL's locks",
+    who="backend",
+    functions=r"ProcSleep|WaitOnLock|LockAcquire(Extended)?",
+    through=r"WaitLatch(OrSocket)?|WaitEventSetWait\w*",
+    known=r"secure_read|pq_getbyte|ProcSleep|\w+Main",
+    cause="the sessions that hold them are the cause",
+    tells="pg_blocking_pids(pid) in pg_stat_activity",
+    command='psql -c "SELECT pid, pg_blocking_pids(pid), state, wait_event_type, query FROM pg_stat_activity"',
+)
+SQLITE = HiddenLock(
+    account="wait.timer",
+    name="SQLite's locks",
+    who="process",
+    # Only sqlite3_sleep() sleeps there for another reason.
+    functions=r"sqlite3InvokeBusyHandler|sqliteDefaultBusyCallback|btreeInvokeBusyHandler"
+    r"|(?!sqlite3_sleep|sqlite3OsSleep|unixSleep).* \(libsqlite3\.so.*",
+    through=r"_*u?sleep|(clock_)?nanosleep\w*|unixSleep|sqlite3OsSleep",
+    known=r"(?!)",
+    cause="whoever keeps a transaction open is the cause",
+    tells="lslocks, by the database's files",
+    command="lslocks --output COMMAND,PID,MODE,PATH",
+)
+HIDDEN_LOCKS = (POSTGRES, SQLITE)
+
+__all__ = ["HIDDEN_LOCKS", "POSTGRES", "HiddenLock"]

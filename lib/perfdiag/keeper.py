@@ -1,0 +1,144 @@
+"""The child process that opens a recording's file and writes it; it may hang, where the file system is dead."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import json
+import mmap
+import os
+import signal
+import socket
+import stat
+from contextlib import suppress
+from typing import Any
+
+from perfdiag import privileges
+from perfdiag.errors import PerfdiagError
+from perfdiag.text import printable
+
+FOOTER_BYTES = 1 << 16  # a footer is far shorter
+PART_BYTES = 1 << 16
+PIPE_BYTES = 1 << 20  # what the recorder can write while a file system pauses, without a pause of its own
+ELSEWHERE = "give another file, on a file system with room: /dev/shm is in memory"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+READING, WRITING, CLOSING = range(3)  # what a keeper may wait for: the recorder, or twice its file system
+
+
+class Progress(ctypes.Structure):
+    """How far a keeper is, in memory shared with it: one that hangs in the kernel answers nothing."""
+
+    size_bytes: int
+    doing: int
+    _fields_ = [("size_bytes", ctypes.c_uint64), ("doing", ctypes.c_uint64)]
+
+    @classmethod
+    def shared(cls) -> Progress:
+        """Return one for this process and the children it starts from now on."""
+        return cls.from_buffer(mmap.mmap(-1, mmap.PAGESIZE))
+
+
+def keep(path: str, progress: Progress, answers: socket.socket) -> None:
+    """Answer with a pipe, write what comes through it into the file, and tell how that went."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal sends them to all: the pipe's end counts
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        fd, created = _open(path)
+    except PerfdiagError as error:
+        answers.send(json.dumps({"message": str(error), "hint": error.hint}).encode())
+        return
+    status = os.fstat(fd)
+    reader, writer = os.pipe()
+    with suppress(OSError):  # then it keeps its 64 KiB
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    told = {"created": created, "device": status.st_dev, "inode": status.st_ino}
+    socket.send_fds(answers, [json.dumps(told).encode()], [writer])
+    os.close(writer)
+    privileges.drop()
+    answers.send(json.dumps(_write(reader, fd, progress)).encode())
+
+
+def _write(reader: int, fd: int, progress: Progress) -> dict[str, Any]:
+    """Copy to the end of the pipe; of a file that takes no more, half a line is taken back."""
+    size = lines_bytes = 0
+    tail, error_text, meddled = b"", None, None
+    try:
+        while part := os.read(reader, PART_BYTES):
+            progress.doing = WRITING
+            while part:
+                count = os.write(fd, part)
+                tail = (tail + part[:count])[-FOOTER_BYTES:]
+                if (newline := part.rfind(b"\n", 0, count)) >= 0:
+                    lines_bytes = size + newline + 1
+                size += count
+                progress.size_bytes = size
+                part = part[count:]
+            progress.doing = READING
+        progress.doing = CLOSING  # from here on: on NFS even fstat() waits until all is at the server
+        meddled = _meddled_with(fd, size)
+        os.close(fd)  # some file systems tell only here that a write has failed
+    except OSError as error:
+        error_text = error.strerror
+        with suppress(OSError):
+            os.ftruncate(fd, lines_bytes)
+            size = lines_bytes
+    last_line = tail.rstrip(b"\n").rpartition(b"\n")[2]
+    complete = error_text is None and tail.endswith(b"\n") and b'"footer"' in last_line
+    return {"size": size, "complete": complete, "error": error_text, "meddled": meddled}
+
+
+def _meddled_with(fd: int, size: int) -> str | None:
+    """Return what somebody else did to the file meanwhile."""
+    status = os.fstat(fd)
+    if not status.st_nlink:
+        return "it was removed or replaced meanwhile"
+    return None if status.st_size == size else "somebody else wrote to it meanwhile"
+
+
+def _open(path: str) -> tuple[int, bool]:
+    """Open and empty the file, return it and whether it was created; hangs where its file system is dead."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        try:
+            fd, created = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600), True
+        except FileExistsError:
+            fd, created = os.open(path, flags), False
+            _check_own(path, fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before it is emptied
+            os.fchmod(fd, 0o600)
+            if os.geteuid() == 0 and (user := privileges.invoking_user()):
+                os.fchown(fd, *user)
+            os.ftruncate(fd, 0)
+        except OSError:
+            if created:
+                os.unlink(path)
+            raise
+    except BlockingIOError as error:
+        raise PerfdiagError(
+            f"cannot write {printable(path)}: another perfdiag writes it", "give another file"
+        ) from error
+    except OSError as error:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        hint = ELSEWHERE if error.errno in _NO_ROOM else "give another file"
+        raise PerfdiagError(f"cannot write {printable(path)}: {why}", hint) from error
+    return fd, created
+
+
+def _check_own(path: str, fd: int) -> None:
+    """Refuse to empty what is no recording file of the invoking user's."""
+    status = os.fstat(fd)
+    owner = (privileges.invoking_user() or (os.geteuid(),))[0]  # under sudo not root: its files are not ours to empty
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        what = "is no ordinary file"
+    elif status.st_uid != owner:
+        what = "belongs to somebody else"
+    else:
+        return
+    raise PerfdiagError(f"will not overwrite {printable(path)}: it {what}", "give another file")
+
+
+__all__ = ["CLOSING", "ELSEWHERE", "READING", "WRITING", "Progress", "keep"]

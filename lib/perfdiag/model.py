@@ -1,0 +1,215 @@
+"""What a recording means: typed sums, distributions and host facts that findings are computed from.
+
+Built by `build` (ledger.py) from a `Recording` (reader.py).  Nothing here prints, reads files or knows a terminal.
+All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle time, unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perfdiag import schema
+from perfdiag.facts import Facts
+
+SMALLEST_BUCKET_NS = 256
+SURE_FACTOR = 1.1  # between the bounds of a mean that is said to be known
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A log2 histogram of durations (buckets as in `schema.Detail`): bounded relative error, at most a factor 2."""
+
+    count: int
+    sum_ns: int
+    max_ns: int
+    buckets: Mapping[int, int] = field(default_factory=dict)
+
+    def quantile_ns(self, q: float) -> int | None:
+        """Return the q-quantile (0 <= q <= 1), at most `max_ns`; None if empty.
+
+        Inside its bucket it is the mean of that bucket where the exact sum leaves no doubt of it (waits of one length
+        come out as that length), else interpolated.
+        """
+        total = sum(self.buckets.values())
+        if not total:
+            return None
+        rank = q * total
+        for index in sorted(self.buckets):
+            rank -= self.buckets[index]
+            if rank <= 0:
+                low, high = _edges_ns(index)
+                part = 1 + rank / self.buckets[index]
+                inside = self._mean_ns(index) or low + (high - low) * part
+                return min(int(inside), self.max_ns)
+        return self.max_ns
+
+    def _mean_ns(self, index: int) -> float | None:
+        """Return the mean of the waits in one bucket, None where the others leave more than a tenth of doubt."""
+        others = [(number, _edges_ns(other)) for other, number in self.buckets.items() if other != index]
+        low, high = _edges_ns(index)
+        least = (self.sum_ns - sum(number * edges[1] for number, edges in others)) / self.buckets[index]
+        most = (self.sum_ns - sum(number * edges[0] for number, edges in others)) / self.buckets[index]
+        least, most = max(least, low), min(most, high)
+        return (least + most) / 2 if 0 < least <= most <= SURE_FACTOR * least else None
+
+    def merged(self, other: Distribution) -> Distribution:
+        """Return the distribution of both together."""
+        buckets = dict(self.buckets)
+        for index, count in other.buckets.items():
+            buckets[index] = buckets.get(index, 0) + count
+        return Distribution(
+            self.count + other.count, self.sum_ns + other.sum_ns, max(self.max_ns, other.max_ns), buckets
+        )
+
+
+def _edges_ns(index: int) -> tuple[int, int]:
+    return (SMALLEST_BUCKET_NS << (index - 1) if index else 0), SMALLEST_BUCKET_NS << index
+
+
+@dataclass(frozen=True)
+class AccountTotal:
+    """One account over a thread, a process or the whole target."""
+
+    account: str
+    ns: int
+    count: int
+    max_ns: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One account and object of the whole target: the finest sum there is, with its distribution."""
+
+    account: str
+    object: str  # resolved for people where facts allow ("vda (254:0)"), else as recorded
+    key: str  # as recorded; what belongs to one lock of a runtime has that lock's ("lock:gil:1234")
+    pid: int  # 0: of exited processes
+    distribution: Distribution
+    waker_tid: int = 0
+    waker_count: int = 0
+    waker_comm: str = ""  # of a thread outside the target, where it was asked for
+
+
+@dataclass(frozen=True)
+class ThreadLedger:
+    """One thread (or one fold of exited threads: tid 0) and its closed books."""
+
+    pid: int
+    tid: int
+    namespace_tid: int
+    comm: str
+    wall_ns: int
+    accounts: Mapping[str, AccountTotal]
+    threads: int = 1  # more than one only for a fold
+    processes: int = 0  # how many of them were the first of their process
+    exited: bool = False
+    still_waiting: schema.OpenWait | None = None  # the wait it was in at the end
+    cpu_split_error: float | None = None  # half width of the user share of cpu.*, from the number of ticks
+
+    @property
+    def booked_ns(self) -> int:
+        """Sum of all accounts; equals `wall_ns` within 1 % in a sound recording."""
+        return sum(total.ns for total in self.accounts.values())
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How far the recording can be believed."""
+
+    closed_error: float  # |booked - wall| / wall over all threads
+    worst_thread_error: float  # of threads observed at least 1 s
+    unexplained_share: float  # of busy time
+    parked_share: float  # "cannot tell", of wall time
+    lost: Mapping[str, int]  # every counter of the footer
+    stack_agreement: float | None  # account against sampled kernel stack, by time; None: no samples
+    stack_samples: int
+    disagreements: Mapping[tuple[str, str], int]  # (account, class of the stack) -> ns
+    complete: bool  # the recording has its footer
+    reason: str  # why it ended
+
+    @property
+    def time_lost(self) -> Mapping[str, int]:
+        """The counters whose records may have taken time of the books with them."""
+        return {name: number for name, number in self.lost.items() if name not in schema.NO_TIME_LOST}
+
+    @property
+    def lost_total(self) -> int:
+        """How many records may have taken time of the books with them."""
+        return sum(self.time_lost.values())
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """Something that could not be measured, why, and what would make it so."""
+
+    what: str
+    reason: str
+    fix: str
+    feature: str = ""  # key for findings: the part of the ledger that is missing
+
+
+@dataclass(frozen=True)
+class Model:
+    """A recording, understood."""
+
+    header: schema.Header
+    window_ns: int
+    wall_ns: int  # sum over threads
+    busy_ns: int  # wall without idle and "cannot tell": the whole of every share
+    idle_ns: int
+    parked_ns: int
+    accounts: Mapping[str, AccountTotal]  # of the whole target, after futex evidence was weighed
+    rows: Sequence[Row]  # largest first
+    threads: Sequence[ThreadLedger]  # largest busy time first
+    stacks: Sequence[schema.Stack]
+    devices: Sequence[schema.Device]
+    sockets: Sequence[schema.Socket]
+    operations: Sequence[schema.Operation]
+    events: Sequence[schema.Event]
+    intervals: Sequence[schema.Interval]
+    facts: Facts
+    coverage: Coverage
+    not_measured: Sequence[NotMeasured]
+    cost: schema.Cost | None
+    footer: schema.Footer | None
+
+    def ns(self, *accounts: str) -> int:
+        """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
+        return sum(
+            total.ns
+            for name, total in self.accounts.items()
+            if any(name == wanted or (wanted.endswith(".") and name.startswith(wanted)) for wanted in accounts)
+        )
+
+    def share(self, *accounts: str) -> float:
+        """Return `ns(*accounts)` as a share of busy time, 0 when there is none."""
+        return self.ns(*accounts) / self.busy_ns if self.busy_ns else 0.0
+
+    def rows_of(self, *accounts: str) -> list[Row]:
+        """Return the rows of the named accounts, largest first."""
+        return [row for row in self.rows if row.account in accounts]
+
+    def wait_stacks(self, *accounts: str, key: str | None = None) -> list[schema.Stack]:
+        """Return the stacks sampled where waits of the named accounts began: those for the object `key`, or all."""
+        return [
+            stack
+            for stack in self.stacks
+            if stack.kind == "wait" and stack.account in accounts and key in (None, stack.object)
+        ]
+
+    def measured(self, feature: str) -> bool:
+        """Return False when the recording says that `feature` was not measured."""
+        return all(item.feature != feature for item in self.not_measured)
+
+
+__all__ = [
+    "SMALLEST_BUCKET_NS",
+    "AccountTotal",
+    "Coverage",
+    "Distribution",
+    "Model",
+    "NotMeasured",
+    "Row",
+    "ThreadLedger",
+]

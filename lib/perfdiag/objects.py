@@ -1,0 +1,94 @@
+"""What an account waited for, in words: "device:254:0" becomes "vda (254:0)".  Everything returned is printable.
+
+Objects are as the recorder wrote them, but for the locks of runtimes, whose words futexes.py puts together
+("lock:gil:1234").
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from perfdiag.facts import Facts
+from perfdiag.reader import Recording
+from perfdiag.runtimeidle import IDLE_BY_ID
+from perfdiag.runtimelocks import BY_ID
+from perfdiag.text import printable
+
+_FIXED = {
+    "": "",
+    "inflight": "requests in flight",
+    "idle": "nothing in flight",
+    "io_uring:idle": "io_uring, nothing in flight",
+    "swap": "swap",
+    "user": "user",
+}
+
+
+class Names:
+    """Resolves the objects of one recording."""
+
+    def __init__(self, facts: Facts, recording: Recording) -> None:
+        self._facts = facts
+        self._processes = {line.tid: line.comm for line in recording.threads.values()}
+        self._several = len({line.pid for line in recording.threads.values()}) > 1
+        self._processes |= {target.pid: target.comm for target in recording.header.targets}
+
+    def resolve(self, key: str) -> str:
+        """Return an object string of the recording for people; what cannot be resolved stays as it was recorded."""
+        if key in _FIXED:
+            return _FIXED[key]
+        kind, colon, rest = key.partition(":")
+        words = None
+        if colon and rest:
+            with contextlib.suppress(ValueError):  # numbers that are none: shown as recorded
+                words = self._words(kind, rest)
+        return printable(key if words is None else words)
+
+    def _words(self, kind: str, rest: str) -> str | None:
+        match kind:
+            case "peer" | "function" | "syscall":
+                return rest if kind == "peer" else f"{rest}()"
+            case "port" | "pipe":
+                return f"{kind} {rest}"
+            case "futex":
+                return f"futex {rest}"
+            case "lock":
+                return self._runtime_lock(rest)
+            case "runtime":
+                return IDLE_BY_ID[rest].name if rest in IDLE_BY_ID else None
+            case "device":
+                return self._facts.disk_name(rest)
+            case "task" | "unix" | "own":
+                pid, _, comm = rest.partition(":")
+                return f"{'own thread ' if kind == 'own' else ''}{comm or '?'} ({int(pid)})"
+            case "child":
+                return f"{self._processes.get(int(rest), 'child')} ({rest})"
+            case "cgroup":
+                group = self._facts.cgroup_of(int(rest))
+                return f"cgroup {group.path if group else rest}"
+            case "idle":
+                states = {state.index: state.name for state in self._facts.idle_states}
+                return states.get(int(rest), f"idle state {int(rest)}")
+            case "file":
+                numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
+                major, minor, inode = (int(part) for part in numbers)
+                where = f"on {self._facts.disk_name(f'{major}:{minor}')}"
+                return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
+            case "mount":
+                return self._mount(rest)
+        return None
+
+    def _runtime_lock(self, rest: str) -> str | None:
+        """Return "the GIL", and whose where the target is more than one process, each with its own."""
+        id, pid, *address = rest.split(":") if ":" in rest else (rest, "")
+        if id not in BY_ID:
+            return None
+        whose = f" of {self._processes.get(int(pid), 'ended processes')} ({pid})" if self._several and pid else ""
+        return " ".join([BY_ID[id].name, *address]) + whose
+
+    def _mount(self, device: str) -> str:
+        mount = self._facts.mount_of(device)
+        return f"{mount.source} on {mount.mountpoint} ({mount.fstype})" if mount else f"file system {device}"
+
+
+__all__ = ["Names"]

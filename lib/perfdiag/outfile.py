@@ -1,0 +1,164 @@
+"""The file a recording goes to: made before root is given up, readable for its owner only, never through a link.
+
+Only a child process has it open and writes it: its file system may die in the window, and then whoever closes the file,
+or ends with it open, hangs.  The recorder writes to a pipe to that child, which goes on to its end when nobody waits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+
+from perfdiag import deadline
+from perfdiag.errors import PerfdiagError, UsageError
+from perfdiag.keeper import CLOSING, ELSEWHERE, READING, Progress, keep
+from perfdiag.record import DIED, OUTPUT_CLOSED
+from perfdiag.text import printable
+
+OPEN_DEADLINE_S = 5
+CLOSE_DEADLINE_S = 5  # without any progress
+CLOSE_LIMIT_S = 30  # in all: a slow file system is not waited for to its end
+LOOK_S = 0.1
+UNLINK_DEADLINE_S = 1
+SILENCE = "its file system has not answered for {} s"
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """The child that has the file open; `identity` is device and inode of the file."""
+
+    child: deadline.Child
+    progress: Progress
+    identity: tuple[int, int]
+
+    def last_answer(self) -> bytes:
+        """Wait for how it went while something moves; b"" if the child was killed.  Raises TimeoutError: why not."""
+        moved_at = began = time.monotonic()
+        before = self._state()
+        while True:
+            try:
+                return self.child.receive(time.monotonic() + LOOK_S)[0]
+            except TimeoutError:
+                now, state = time.monotonic(), self._state()
+                if state != before:
+                    before, moved_at = state, now
+                silent = now - moved_at >= CLOSE_DEADLINE_S
+                if silent or now - began >= CLOSE_LIMIT_S:
+                    raise TimeoutError(self._waits_for(silent=silent)) from None
+
+    def _state(self) -> tuple[int, int]:
+        return self.progress.size_bytes, self.progress.doing
+
+    def _waits_for(self, *, silent: bool) -> str:
+        size_bytes, doing = self._state()
+        written = f"{'all ' * (doing == CLOSING)}{size_bytes:,} bytes written"
+        if doing == READING:
+            return f"{written}, the recorder still holds it"
+        if silent:
+            return f"{written}, {SILENCE.format(CLOSE_DEADLINE_S)}"
+        return f"{written}, its file system is slow: not done in {CLOSE_LIMIT_S} s"
+
+
+@dataclass(frozen=True)
+class OutFile:
+    """An open recording file; the recorder writes to a copy of `fd`, which leads to the keeper or standard output."""
+
+    path: str
+    fd: int
+    created: bool
+    keeper: Keeper | None = None
+
+    def discard(self) -> None:
+        """Take back a file that was made for a recording that did not come about."""
+        os.close(self.fd)
+        if self.keeper:
+            self.keeper.child.end()
+        if self.keeper and self.created:
+            unlink = partial(_unlink, self.path, self.keeper.identity)
+            with suppress(TimeoutError), deadline.child(unlink) as receive:
+                receive(time.monotonic() + UNLINK_DEADLINE_S)
+
+    def check(self, why: str | None = None) -> int:
+        """Return the size in bytes of a recording that has its footer; raise PerfdiagError for one cut short.
+
+        `why` is what the recorder said of it.
+        """
+        assert self.keeper, "standard output is no file"
+        os.close(self.fd)
+        name, to_read = printable(self.path), f"perfdiag report {printable(self.path)}"
+        hint = f"what is there can be read: {to_read}"
+        try:
+            answer = self.keeper.last_answer()
+        except TimeoutError as error:
+            pid = self.keeper.child.pid
+            raise PerfdiagError(
+                f"not known whether {name} is whole: {error}",
+                f"process {pid} goes on with it and ends by itself (kill -KILL {pid} gives it up); then: {to_read}",
+            ) from error
+        finally:  # it is never ended here: what is still in the pipe would be lost
+            self.keeper.child.leave()
+        if not answer:
+            raise PerfdiagError(f"{name} is cut short: who writes it was killed", hint)
+        told = json.loads(answer)
+        if told["meddled"]:
+            raise PerfdiagError(f"{name} is lost: {told['meddled']}", "record again, to a file of its own")
+        if not told["complete"]:
+            why = told["error"] or why or "the recorder ended before its end"
+            raise PerfdiagError(
+                f"{name} is cut short after {told['size']:,} bytes: {why}", hint if told["size"] else ELSEWHERE
+            )
+        return int(told["size"])
+
+    def check_stream(self, reason: str, why: str | None = None) -> None:
+        """Raise PerfdiagError for a recording on standard output that is cut short, not by its reader."""
+        poll = select.poll()
+        poll.register(self.fd, 0)  # POLLERR: no reader is left
+        if reason in (DIED, OUTPUT_CLOSED) and not any(event & select.POLLERR for _fd, event in poll.poll(0)):
+            raise PerfdiagError(
+                f"the recording is cut short{f': {why}' if why else ''}",
+                "write it to a file with -o, on a file system with room",
+            )
+
+
+def create(path: str) -> OutFile:
+    """Open `path` for a recording: a new file, or a regular file of the invoking user's, emptied; "-": standard output.
+
+    Under sudo it belongs to the user behind it.  Raises PerfdiagError for anything else that stands there, and when
+    its file system does not answer.
+    """
+    name = printable(path)
+    if not path:
+        raise UsageError("the file to record to has no name", "give one: record -o FILE, latency --record FILE")
+    if path == "-":
+        if os.isatty(1):
+            raise UsageError("a recording is nothing for a terminal", "write it to a file, or into a pipe")
+        return OutFile(path, os.dup(1), created=False)
+    progress = Progress.shared()
+    child = deadline.Child(partial(keep, path, progress))
+    with ExitStack() as undo:
+        undo.callback(child.end)
+        try:
+            answer, descriptors = child.receive(time.monotonic() + OPEN_DEADLINE_S)
+        except TimeoutError as error:
+            raise PerfdiagError(f"cannot write {name}: {SILENCE.format(OPEN_DEADLINE_S)}", ELSEWHERE) from error
+        told = json.loads(answer or "{}")
+        if not descriptors:
+            raise PerfdiagError(told.get("message", f"cannot write {name}: who opens it was killed"), told.get("hint"))
+        undo.pop_all()
+    return OutFile(path, descriptors[0], told["created"], Keeper(child, progress, (told["device"], told["inode"])))
+
+
+def _unlink(path: str, identity: tuple[int, int], _answers: socket.socket) -> None:
+    with suppress(OSError):  # root is given up already, and the directory is root's: an empty file stays
+        status = os.lstat(path)
+        if (status.st_dev, status.st_ino) == identity:
+            os.unlink(path)
+
+
+__all__ = ["OutFile", "create"]

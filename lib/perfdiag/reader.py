@@ -1,0 +1,197 @@
+"""Read a recording: validate each line against schema.py, keep what counts, say what was wrong with the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import IO, TypeVar
+
+import msgspec
+
+from perfdiag import schema
+from perfdiag.errors import RecordingError
+
+T = TypeVar("T")
+
+LONGEST_LINE_BYTES = 64 << 20
+MOST_PROBLEMS_TOLD = 20
+
+_RECORD_AGAIN = "make a new one: perfdiag record -o FILE --pid PID"
+_COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip", b"\xfd7zXZ": "unxz", b"BZh": "bunzip2"}
+
+
+@dataclass
+class Recording:
+    """All lines of a recording by type, in the order they came; of each thread only its last row."""
+
+    header: schema.Header
+    facts: list[schema.Fact] = field(default_factory=list)
+    threads: dict[int, schema.Thread] = field(default_factory=dict)  # by serial
+    exited: dict[str, schema.Exited] = field(default_factory=dict)  # by comm; cumulative, the last one counts
+    intervals: list[schema.Interval] = field(default_factory=list)
+    details: dict[tuple[int, str, str], schema.Detail] = field(default_factory=dict)  # pid, account, object
+    stacks: list[schema.Stack] = field(default_factory=list)
+    devices: list[schema.Device] = field(default_factory=list)
+    sockets: list[schema.Socket] = field(default_factory=list)
+    operations: list[schema.Operation] = field(default_factory=list)
+    events: list[schema.Event] = field(default_factory=list)
+    footer: schema.Footer | None = None
+    problems: list[str] = field(default_factory=list)  # one a bad line, for people
+    bad_lines: int = 0  # may be more than `problems` tells
+    last_at_ns: int = 0  # the latest time any row carries
+
+    def books(self) -> list[schema.Thread | schema.Exited]:
+        """Return every line that carries books of its own: no nanosecond stands in two of them."""
+        return [*self.threads.values(), *self.exited.values()]
+
+    def problem(self, text: str) -> None:
+        """Count a bad line and keep its description, unless too many are known already."""
+        self.bad_lines += 1
+        if len(self.problems) < MOST_PROBLEMS_TOLD:
+            self.problems.append(text)
+
+
+class _Greeting(msgspec.Struct):
+    """As much of a header as any version of the schema has."""
+
+    type: str
+    schema: int
+
+
+class _ThreadRow(msgspec.Struct, tag_field="type", tag="thread"):
+    """As much of a thread row as tells whether a later one replaces it."""
+
+    serial: int
+
+
+# Nearly all of a long recording are thread rows that later ones replace: deciding that takes a third of decoding them.
+_THREAD_ROW = b'{"type":"thread"'
+
+_thread_row = msgspec.json.Decoder(_ThreadRow)
+_greeting = msgspec.json.Decoder(_Greeting)
+_header = msgspec.json.Decoder(schema.Header)
+_line = msgspec.json.Decoder(schema.AnyLine)
+
+
+def read(stream: IO[bytes]) -> Recording:
+    """Read a recording as a stream, in memory that does not grow with superseded rows.
+
+    Bad lines, a cut-off last line and a missing footer are told in `Recording.problems`.
+    Raises RecordingError for input that is empty, foreign, of a newer schema, or has a line over 64 MiB.
+    """
+    recording = Recording(_read_header(_readline(stream, 1)))
+    newest: dict[int, list[tuple[int, bytes]]] = {}  # serial -> its newest row and the one before it
+    number = 1
+    while line := _readline(stream, number + 1):
+        number += 1
+        if line.isspace():
+            continue
+        try:
+            if line.startswith(_THREAD_ROW):
+                rows = newest.setdefault(_decode(_thread_row, line)[0].serial, [])
+                rows[:] = [(number, line), *rows[:1]]
+                continue
+            parsed, replaced = _decode(_line, line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            if line.endswith(b"\n"):
+                recording.problem(f"line {number}: {error}")
+            else:
+                recording.problem(f"line {number}, the last one, is cut off")
+            continue
+        if isinstance(parsed, schema.Header):
+            recording.problem(f"line {number}: a second recording begins here; only the first one was read")
+            break
+        if replaced:
+            recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
+        _keep(recording, parsed)
+    _keep_threads(recording, newest)
+    if recording.footer is None:
+        recording.problems.append("the recording has no end: it was cut off, or its recorder was killed")
+    return recording
+
+
+def _keep_threads(recording: Recording, newest: dict[int, list[tuple[int, bytes]]]) -> None:
+    for rows in newest.values():
+        for number, line in rows:
+            try:
+                parsed, replaced = _decode(_line, line)
+            except (msgspec.DecodeError, RecursionError) as error:
+                recording.problem(f"line {number}: {error}")
+                continue
+            if replaced:
+                recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
+            _keep(recording, parsed)
+            break
+
+
+def _readline(stream: IO[bytes], number: int) -> bytes:
+    line = stream.readline(LONGEST_LINE_BYTES + 1)
+    if len(line) > LONGEST_LINE_BYTES:
+        raise RecordingError(
+            f"line {number} is longer than {LONGEST_LINE_BYTES >> 20} MiB: no recorder writes that", _RECORD_AGAIN
+        )
+    return line
+
+
+def _read_header(line: bytes) -> schema.Header:
+    if not line.strip():
+        raise RecordingError("the recording is empty", _RECORD_AGAIN)
+    for magic, command in _COMPRESSED.items():
+        if line.startswith(magic):
+            raise RecordingError("the recording is compressed", f"decompress it first: {command} FILE")
+    try:
+        greeting, _ = _decode(_greeting, line)
+    except (msgspec.DecodeError, RecursionError):
+        if line.startswith(b'{"type":"header"'):
+            raise RecordingError("the recording is cut off in its first line", _RECORD_AGAIN) from None
+        raise RecordingError("this is not a perfdiag recording", _RECORD_AGAIN) from None
+    if greeting.type != "header":
+        raise RecordingError("the recording has no header in its first line", _RECORD_AGAIN)
+    if greeting.schema > schema.SCHEMA_VERSION:
+        raise RecordingError(
+            f"the recording has schema {greeting.schema}, this perfdiag reads up to {schema.SCHEMA_VERSION}",
+            "use the perfdiag that made it, or a newer one",
+        )
+    if greeting.schema < 1:
+        raise RecordingError(f"the header of the recording is not valid: schema {greeting.schema}", _RECORD_AGAIN)
+    try:
+        return _decode(_header, line)[0]
+    except msgspec.DecodeError as error:
+        raise RecordingError(f"the header of the recording is not valid: {error}", _RECORD_AGAIN) from None
+
+
+def _decode(decoder: msgspec.json.Decoder[T], line: bytes) -> tuple[T, bool]:
+    """Decode a line; True when bytes that are not UTF-8 had to be replaced."""
+    try:
+        return decoder.decode(line), False
+    except UnicodeDecodeError:
+        return decoder.decode(line.decode("utf-8", errors="replace")), True
+
+
+def _keep(recording: Recording, line: schema.AnyLine) -> None:
+    match line:
+        case schema.Thread():
+            recording.threads[line.serial] = line
+        case schema.Interval():
+            recording.intervals.append(line)
+        case schema.Detail():
+            recording.details[line.pid, line.account, line.object] = line
+        case schema.Stack():
+            recording.stacks.append(line)
+        case schema.Fact():
+            recording.facts.append(line)
+        case schema.Exited():
+            recording.exited[line.comm] = line
+        case schema.Device():
+            recording.devices.append(line)
+        case schema.Socket():
+            recording.sockets.append(line)
+        case schema.Operation():
+            recording.operations.append(line)
+        case schema.Event():
+            recording.events.append(line)
+        case schema.Footer():
+            recording.footer = line
+    recording.last_at_ns = max(recording.last_at_ns, getattr(line, "at_ns", 0))
+
+
+__all__ = ["Recording", "read"]

@@ -1,0 +1,1 @@
+"""How a report is shown: for people in a terminal, for programs as JSON."""

@@ -1,0 +1,97 @@
+"""The findings of a report: what takes the time, what a fix gives back, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip
+from perfdiag.report.shape import Evidence, Finding, Remedy, Report
+from perfdiag.units import duration, fine_share, share
+
+FUNCTIONS = "stack samples"  # the probe of evidence that names functions
+_STYLES = {"critical": "bold red", "warning": "yellow"}
+
+
+def causes(report: Report, page: Page) -> Section:
+    """Findings by share; those that do not fit are folded with their sum."""
+    faults = any(finding.severity != "info" for finding in report.findings)
+    blocks = [_finding(page, index, finding, faults) for index, finding in enumerate(report.findings)]
+    title = apart("FINDINGS", "share = the most a fix can return; nothing is counted twice", page.width)
+
+    def fold(hidden: Sequence[int]) -> list[Text]:
+        part = sum(report.findings[index].share for index in hidden)
+        return [Text(f"and {len(hidden)} more: {share(part)}  (--full)")]
+
+    heading = [Text(title if blocks else "FINDINGS  none", HEADING)]
+    return Section(heading, blocks, fold, [Text(_unclaimed(report, page))])
+
+
+def _unclaimed(report: Report, page: Page) -> str:
+    left = [f"{name} {share(ns / report.busy_ns)}" for name, ns in report.unclaimed.items()]
+    line = f"NO FINDING CLAIMS {share(report.unclaimed_share)}"
+    for number, each in enumerate(left):
+        longer = line + (", " if number else ": ") + each
+        more = f", {len(left) - number} more"
+        if len(longer) + (len(more) if number + 1 < len(left) else 0) > page.width:
+            return clip(line + more, page.width)
+        line = longer
+    return line
+
+
+def _finding(page: Page, index: int, finding: Finding, faults: bool) -> Block:
+    later = 4 if finding.severity == "info" and faults else 0  # a fact stands behind every fault
+    remedies = [
+        Chunk(_remedy(page, remedy), 3 + 3 * index + 9 * number + later) for number, remedy in enumerate(finding.remedy)
+    ]
+    # The functions are what somebody with a full CPU looks for: a remedy speaks of them.
+    functions = [
+        page.chunk(_with_error(each), 2 + 3 * index + later, limit=2)
+        for each in finding.evidence
+        if each.probe == FUNCTIONS
+    ]
+    evidence = [
+        page.chunk(_with_error(each), 5 + 4 * index + 6 * number + later, limit=2)
+        for number, each in enumerate(each for each in finding.evidence if each.probe != FUNCTIONS)
+    ]
+    last = 30 + 4 * index
+    rest = [page.chunk(f"limited by: {text}", last, limit=2) for text in finding.limits]
+    rest += [page.chunk(f"ruled out: {text}", last, limit=2) for text in finding.ruled_out]
+    rest += [page.chunk(f"could also be: {text}", last, limit=2) for text in finding.alternatives]
+    rest += [page.chunk(f"verify: {finding.verify}", last)] if finding.verify else []
+    rest += [page.chunk(f"read on: {finding.runbook}", last)] if finding.runbook else []
+    title = Chunk([_title(page, index, finding)], 1 + 3 * index)
+    claim = page.chunk(finding.claim, 2 + 3 * index + later, limit=3)
+    return [title, claim, *functions, *remedies[:1], *evidence, *remedies[1:], *rest]
+
+
+def _title(page: Page, index: int, finding: Finding) -> Text:
+    severity = "no fault" if finding.severity == "info" else finding.severity
+    took = f"{share(finding.share):>5} {duration(finding.ns):>7}" if finding.ns else f"{'-':>5} {'no time':>7}"
+    number = f"{index + 1} "
+    left = f"{number}{finding.id:<24} {took}  {severity}"
+    title = Text(apart(left, f"confidence {finding.confidence}", page.width), _STYLES.get(finding.severity, ""))
+    if finding.runbook:
+        title.stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.id))
+    return title
+
+
+def _remedy(page: Page, remedy: Remedy) -> list[Text]:
+    """Never cut: half a command is another command, and a trial without its undo is a trap."""
+    undo = f"{remedy.undo}   (now: {remedy.present_value})" if remedy.present_value else remedy.undo
+    lines = page.wrapped(remedy.text, first=f"  {remedy.kind:<6}")
+    lines += page.wrapped(undo, first="  undo  ") if undo else []
+    lines += page.wrapped(remedy.risk, first="  risk  ") if remedy.risk else []
+    return lines
+
+
+def _with_error(evidence: Evidence) -> str:
+    if evidence.error is None or "+-" in evidence.text:
+        return evidence.text
+    shown = {"ns": duration, "share": fine_share}.get(evidence.unit)
+    error = shown(evidence.error) if shown else f"{evidence.error:.3g} {evidence.unit}"
+    return f"{evidence.text} (+-{error})"
+
+
+__all__ = ["causes"]

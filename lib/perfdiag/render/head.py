@@ -1,0 +1,78 @@
+"""The head of a report: target, verdict, work done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+from rich.text import Text
+
+from perfdiag.render.layout import COLUMNS, HEADING, Block, Page, Section, apart, clip
+from perfdiag.report.shape import Operation, Report
+from perfdiag.report.words import sentences
+from perfdiag.units import about, count, duration, plural, share, size
+
+VERDICT_LINES = 3
+LEAST_WORK_BYTES = 1024  # a second; of less nobody would say that it is what the target does
+
+
+def head(report: Report, page: Page) -> Section:
+    """Who was measured, when, where; what must be known before any number."""
+    target, host, window = report.target, report.host, report.window
+    inside = f", {target.namespace_pid} in its namespace" if target.namespace_pid != target.pid else ""
+    when = window.start.replace("T", " ").replace("Z", " UTC")
+    measured = f"{when}, {duration(window.duration_ns)}, {plural(target.threads, 'thread')}"
+    guest = f"{host.hypervisor} guest, " if host.hypervisor not in (None, "none") else ""
+    notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{plural(host.cpus, 'CPU')}"]
+    lines = [
+        Text(apart(target.command, f"host {host.name}, Linux {host.kernel}", page.width), HEADING),
+        Text(apart(f"{target.comm} (pid {target.pid}{inside})", measured, page.width)),
+        *page.wrapped("; ".join(notes), first="", rest="  "),
+    ]
+    return Section(lines, [], gap=False)
+
+
+def verdict(report: Report, page: Page) -> Section:
+    """One of five kinds, at most three lines of 80 columns: whole sentences, the most important first."""
+    limit = ceil(VERDICT_LINES * COLUMNS / page.width)
+    shown = sentences(report.verdict.text)
+    while len(shown) > 1 and len(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ")) > limit and not page.full:
+        shown.pop()
+    return Section(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ", limit=limit, style=HEADING), [])
+
+
+def work(report: Report, page: Page) -> Section:
+    """Work done, and how long operations took."""
+    blocks: list[Block] = []
+    seconds = report.window.duration_ns / 1e9
+    least = 1 if page.full else LEAST_WORK_BYTES * seconds
+    moving = [each for each in report.work if each.amount >= least] if seconds else []
+    if moving:
+        moved = ", ".join(f"{each.name} {size(each.amount / seconds)}/s" for each in moving)
+        blocks.append([page.chunk(moved, 6, first="WORK     ", limit=2)])
+    lines_before = len(blocks)
+    for index, operation in enumerate(report.operations):
+        first = "         " if index else "OPERATES "
+        blocks.append([page.chunk(_operation(operation), 3 + 5 * index, first=first, limit=2)])
+
+    def fold(hidden: Sequence[int]) -> list[Text]:
+        names = ", ".join(report.operations[index - lines_before].name for index in hidden if index >= lines_before)
+        return [page.line(f"         and {len(hidden)} more (--full){': ' + names if names else ''}")]
+
+    return Section([], blocks, fold)
+
+
+def _operation(operation: Operation) -> str:
+    """Percentiles only where there are enough of them; what the window could not have seen is said."""
+    parts = [f"{operation.name}: {count(operation.count)}, {operation.per_second:.3g}/s"]
+    times = (("p50", operation.p50_ns), ("p90", operation.p90_ns), ("p99", operation.p99_ns))
+    parts += [f"{name} {about(ns)}" for name, ns in times if ns is not None]
+    parts.append(f"longest {duration(operation.max_ns)}")
+    if operation.over_slo is not None:
+        parts.append(f"{count(operation.over_slo)} over the limit")
+    if operation.p99_ns is None and operation.rarity_unseen is not None:
+        parts.append(f"rarer than {share(operation.rarity_unseen)} could not be seen")
+    return ", ".join(parts)
+
+
+__all__ = ["head", "verdict", "work"]

@@ -1,0 +1,178 @@
+"""Lines that fit: wrapping by terminal cells, and a page of so many lines that folds the least important parts.
+
+A page is made of sections, a section of blocks (a row, a finding), a block of chunks (its title, its claim, its
+remedy).  Every chunk has a rank; when the page is short of lines, chunks of higher rank are given up first, and a
+section whose last blocks are hidden says what they were: nothing is dropped silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.text import Text
+
+LINES = 45
+COLUMNS = 80
+HEADING = "bold"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Lines that are shown together or not at all; a chunk is shown only after those before it in its block."""
+
+    lines: Sequence[Text]
+    rank: int = 0
+
+
+Block = Sequence[Chunk]
+
+# A number and its unit stay on one line; texts of a report hold no control characters, so one can glue them.
+_GLUE = "\0"
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMGTP]iB|B|GHz|MHz|ns|us|ms|s|h|min)(?:[^\w]|$))")
+
+
+def _nothing(hidden: Sequence[int]) -> Sequence[Text]:
+    return ()
+
+
+@dataclass
+class Section:
+    """A heading, blocks, and lines at the end that are always shown; `fold` stands for blocks not shown at all."""
+
+    heading: Sequence[Text]
+    blocks: Sequence[Block]
+    fold: Callable[[Sequence[int]], Sequence[Text]] = _nothing
+    tail: Sequence[Text] = ()
+    gap: bool = True  # an empty line before it
+    shown: list[int] = field(default_factory=list)  # chunks shown of each block
+
+    def lines(self) -> list[Text]:
+        """Return the lines as chosen so far."""
+        found = list(self.heading)
+        for block, shown in zip(self.blocks, self.shown, strict=True):
+            for chunk in block[:shown]:
+                found += chunk.lines
+        hidden = [index for index, shown in enumerate(self.shown) if not shown]
+        found += (*(self.fold(hidden) if hidden else ()), *self.tail)
+        return [Text(), *found] if self.gap and found else found
+
+
+@dataclass(frozen=True)
+class Page:
+    """The width of a page, and whether it may be as long as it likes."""
+
+    width: int
+    full: bool = False
+
+    def limit(self, lines: int) -> int | None:
+        """Return how many lines a text may take: no limit on a full page."""
+        return None if self.full else lines
+
+    def wrapped(
+        self, text: str, *, first: str = "  ", rest: str | None = None, limit: int | None = None, style: str = ""
+    ) -> list[Text]:
+        """Return `text` as lines, at most `limit` of them unless the page is full."""
+        limit = None if limit is None else self.limit(limit)
+        return [Text(line, style) for line in wrap(text, self.width, first=first, rest=rest, limit=limit)]
+
+    def line(self, text: str, style: str = "") -> Text:
+        """Return `text` as one line, cut if it must be."""
+        return Text(clip(text, self.width), style)
+
+    def chunk(
+        self, text: str, rank: int, *, first: str = "  ", rest: str | None = None, limit: int | None = None
+    ) -> Chunk:
+        """Return a chunk of `wrapped` lines."""
+        return Chunk(self.wrapped(text, first=first, rest=rest, limit=limit), rank)
+
+
+def arrange(sections: Sequence[Section], budget: int | None) -> list[Text]:
+    """Return the lines of a page: everything without a budget, else what matters most and fits."""
+    for section in sections:
+        section.shown = [0 if budget is not None else len(block) for block in section.blocks]
+    if budget is not None:
+        _choose(sections, budget)
+    return [line for section in sections for line in section.lines()]
+
+
+def _choose(sections: Sequence[Section], budget: int) -> None:
+    lengths = [len(section.lines()) for section in sections]
+    candidates = sorted(
+        (chunk.rank, place, index, number)
+        for place, section in enumerate(sections)
+        for index, block in enumerate(section.blocks)
+        for number, chunk in enumerate(block)
+    )
+    for _, place, index, number in candidates:
+        section = sections[place]
+        if section.shown[index] != number or (number == 0 and 0 in section.shown[:index]):
+            continue  # what stands before it was given up
+        section.shown[index] += 1
+        length = len(section.lines())
+        if sum(lengths) - lengths[place] + length <= budget:
+            lengths[place] = length
+        else:
+            section.shown[index] -= 1
+
+
+def wrap(text: str, width: int, *, first: str = "", rest: str | None = None, limit: int | None = None) -> list[str]:
+    """Break `text` into lines of at most `width` cells, begun with `first` and then `rest` (default: as wide).
+
+    With a `limit` the last line that is allowed ends in "..." if there was more.
+    """
+    rest = " " * cell_len(first) if rest is None else rest
+    lines, line, empty = [], first, True
+    room = width - max(cell_len(first), cell_len(rest))
+    for word in _UNIT.sub(_GLUE, text).split():
+        word = word.replace(_GLUE, " ")
+        for piece in [word] if cell_len(word) <= room else chop_cells(word, room):
+            joined = line + piece if empty else f"{line} {piece}"
+            if empty or cell_len(joined) <= width:
+                line, empty = joined, False
+            else:
+                lines.append(line)
+                line = rest + piece
+    lines.append(line)
+    if limit is not None and len(lines) > limit:
+        lines = [*lines[: limit - 1], clip(lines[limit - 1] + " " + "." * width, width)]
+    return lines
+
+
+def clip(text: str, width: int) -> str:
+    """Cut `text` to `width` cells; what was cut ends in "..."."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - 3)).rstrip(" .") + "..."[:width]
+
+
+def pad(text: str, width: int) -> str:
+    """Make `text` exactly `width` cells wide."""
+    return set_cell_size(clip(text, width), width)
+
+
+def apart(left: str, right: str, width: int) -> str:
+    """Put two texts on one line, the second at its right end and not cut unless it fills the line alone."""
+    if not right:
+        return clip(left, width)
+    right = clip(right, width)
+    room = width - cell_len(right) - 2
+    return right if room < 1 else pad(left, room) + "  " + right
+
+
+__all__ = [
+    "COLUMNS",
+    "HEADING",
+    "LINES",
+    "Block",
+    "Chunk",
+    "Page",
+    "Section",
+    "apart",
+    "arrange",
+    "clip",
+    "pad",
+    "wrap",
+]

@@ -1,0 +1,171 @@
+"""The report of a model and its diagnosis, as data: verdict, books, findings, what was not measured, coverage, cost.
+
+Here names become printable and numbers are joined; nothing is left out: what does not fit is for a renderer to fold.
+"""
+
+from __future__ import annotations
+
+from perfdiag import __version__, schema
+from perfdiag.claims import counted
+from perfdiag.config import Config
+from perfdiag.findings import Diagnosis
+from perfdiag.findings import base as found
+from perfdiag.findings.weigh import FAULT_SHARE
+from perfdiag.model import Model
+from perfdiag.report import books, databases, header, shape, stacks
+from perfdiag.report.shape import Report
+from perfdiag.report.verdict import decide
+from perfdiag.report.words import uncertain_ns
+from perfdiag.text import printable
+
+LONGEST_TEXT = 1000
+
+
+def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") -> Report:
+    """Return the report that `command` asked for.
+
+    Shares of its findings and `unclaimed_share` add up to all of the busy time.
+    """
+    return Report(
+        schema=shape.SCHEMA_VERSION,
+        verdict=decide(model, diagnosis),
+        target=header.target(model, command),
+        window=header.window(model),
+        notes=header.notes(model),
+        wall_ns=model.wall_ns,
+        busy_ns=model.busy_ns,
+        idle_ns=model.idle_ns,
+        work=header.work(model),
+        operations=books.operations(model),
+        accounts=books.accounts(model),
+        still_waiting=books.still_waiting(model),
+        threads=books.threads(model),
+        stacks=stacks.stacks(model),
+        findings=[_finding(finding, config) for finding in diagnosis.findings],
+        unclaimed_ns=diagnosis.unclaimed_ns,
+        unclaimed_share=diagnosis.unclaimed_ns / model.busy_ns if model.busy_ns else 0.0,
+        unclaimed=_unclaimed(model, diagnosis),
+        checked=[
+            shape.Checked(id=check.id, number=check.number, unit=check.unit, text=_text(check.text), fine=_fine(check))
+            for check in diagnosis.checks
+        ],
+        not_measured=_not_measured(model, diagnosis),
+        coverage=_coverage(model),
+        cost=_cost(model.cost),
+        host=header.host(model),
+        versions={
+            "report": __version__,
+            "recording": model.header.perfdiag,
+            "engine": model.header.engine,
+            "recording_schema": str(model.header.schema),
+        },
+    )
+
+
+def _text(text: str) -> str:
+    return printable(text, LONGEST_TEXT)
+
+
+def _finding(finding: found.Finding, config: Config) -> shape.Finding:
+    return shape.Finding(
+        id=finding.id,
+        severity=finding.severity.value,
+        share=finding.share,
+        ns=finding.claimed_ns,
+        confidence=finding.confidence.value,
+        claim=_text(finding.claim + _suffered(finding)),
+        evidence=[
+            shape.Evidence(text=_text(e.text), value=e.value, unit=e.unit, probe=_text(e.probe), error=e.error)
+            for e in finding.evidence
+        ],
+        ruled_out=[_text(text) for text in finding.ruled_out],
+        alternatives=[_text(text) for text in finding.alternatives],
+        limits=[_text(text) for text in finding.limits],
+        remedy=[
+            shape.Remedy(
+                kind=remedy.kind.value,
+                text=_text(remedy.text),
+                undo=_text(remedy.undo),
+                present_value=_text(remedy.present_value),
+                risk=_text(remedy.risk),
+            )
+            for remedy in finding.remedies
+        ],
+        verify=_text(finding.verify),
+        runbook=config.runbook(finding.id),
+    )
+
+
+def _fine(check: found.Check) -> bool:
+    """Whether a reader sees nothing large in a check: what is large may be no fault, but it is not fine."""
+    if check.large is not None:
+        return not check.large
+    return check.unit != "share" or check.number < FAULT_SHARE
+
+
+def _suffered(finding: found.Finding) -> str:
+    """Return why a finding may stand below smaller ones, "" where it does not."""
+    if finding.role is not found.Role.BACKGROUND:
+        return ""
+    more = f" and {len(finding.threads) - 2} more" if len(finding.threads) > 2 else ""
+    return f" Only background threads suffer it: {', '.join(finding.threads[:2])}{more}."
+
+
+def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
+    """What no finding claims, by account, the largest first."""
+    left = {name: total.ns for name, total in model.accounts.items() if counted(name)}
+    for finding in diagnosis.findings:
+        for claim, ns in finding.claims.items():
+            account = claim if isinstance(claim, str) else claim[0]
+            left[account] = left.get(account, 0) - ns
+    return {_text(name): ns for name, ns in sorted(left.items(), key=lambda item: -item[1]) if ns > 0}
+
+
+def _not_measured(model: Model, diagnosis: Diagnosis) -> list[shape.NotMeasured]:
+    """What the recording lacks, then the rules that kept silent, those of one reason together."""
+    found_missing = [
+        shape.NotMeasured(what=_text(item.what), reason=_text(item.reason), fix=_text(item.fix), ids=[])
+        for item in model.not_measured
+    ]
+    silent: dict[tuple[str, str], list[str]] = {}
+    for silence in diagnosis.silences:
+        ids = silent.setdefault((silence.reason, silence.fix), [])
+        if silence.id not in ids:
+            ids.append(silence.id)
+    return [*databases.not_measured(model), *found_missing] + [
+        shape.NotMeasured(what=", ".join(ids), reason=_text(reason), fix=_text(fix), ids=ids)
+        for (reason, fix), ids in silent.items()
+    ]
+
+
+def _coverage(model: Model) -> shape.Coverage:
+    coverage = model.coverage
+    return shape.Coverage(
+        closed_error=coverage.closed_error,
+        worst_thread_error=coverage.worst_thread_error,
+        unexplained_share=coverage.unexplained_share,
+        cannot_tell_ns=model.parked_ns,
+        uncertain_share=uncertain_ns(model) / model.busy_ns if model.busy_ns else 0.0,
+        cpu_split_error=books.cpu_split_error(model),
+        records=sum(total.count for total in model.accounts.values()),
+        lost={_text(name): number for name, number in coverage.lost.items()} if coverage.complete else None,
+        stack_agreement=coverage.stack_agreement,
+        stack_samples=coverage.stack_samples,
+        disagreements=[
+            (_text(a), b, ns) for (a, b), ns in sorted(coverage.disagreements.items(), key=lambda item: -item[1])
+        ],
+        complete=coverage.complete,
+    )
+
+
+def _cost(cost: schema.Cost | None) -> shape.Cost | None:
+    if cost is None:
+        return None
+    return shape.Cost(
+        cpu_ns=cost.cpu_ns,
+        rss_bytes=cost.resident_bytes,
+        probes=[shape.Program(name=_text(p.name), runs=p.runs, ns=p.ns) for p in cost.programs],
+    )
+
+
+__all__ = ["Report", "make"]

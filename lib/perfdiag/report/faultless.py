@@ -1,0 +1,130 @@
+"""The verdict of a target without a fault that takes time: asleep, idle, computing, or not to be told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from perfdiag.claims import counted
+from perfdiag.findings import Diagnosis
+from perfdiag.findings.base import Finding
+from perfdiag.findings.samples import FUNCTIONS
+from perfdiag.ledger import UNLISTED
+from perfdiag.model import Model, ThreadLedger
+from perfdiag.report import databases, rest, shape
+from perfdiag.report.words import Kind, first_sentence, next_step, reasons, told, verdict
+from perfdiag.text import printable
+from perfdiag.units import duration, plural, share
+
+NO_FAULT = "No fault found: that departs from no norm."
+IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
+_SHOWN = 3
+
+
+def without_time(
+    model: Model, diagnosis: Diagnosis, faults: Sequence[Finding], unknown_ns: int, acquit: bool
+) -> shape.Verdict:
+    """Return the verdict where no fault claims time; `acquit`: nothing else forbids to say that it waits for work."""
+    sleep = rest.sleep(model)
+    slept = [sleep.sentence] if sleep else []
+    first = diagnosis.findings[:1]
+    claims = [first_sentence(finding.claim) for finding in faults[:2]]
+    hidden = databases.leading(model)
+    if hidden and hidden.ns > max(unknown_ns, model.busy_ns):
+        return verdict(Kind.CAUSE, [hidden.sentence, hidden.tells, *claims, *slept, _busy(model)], faults[:2])
+    if faults:
+        return verdict(Kind.CAUSE, [*claims, *slept], faults[:2])
+    if unknown_ns > max(model.busy_ns, IDLE * model.window_ns) or model.coverage.unexplained_share > 0.5:
+        cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than all the time that is understood."
+        known = [f"Of the rest: {told(each)}" for each in first if model.busy_ns >= rest.FELT * unknown_ns]
+        return verdict(Kind.CANNOT_TELL, [cannot, *next_step(model), *known, *slept], first)
+    if model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns):
+        return _idle(model, sleep, hidden, acquit)
+    busiest = [*map(told, first), *_hottest(first)] or [_largest(model)]
+    if sleep and sleep.ns > model.busy_ns:
+        return verdict(Kind.PROFILE, [sleep.sentence, sleep.advice, *busiest, _busy(model)], first)
+    waits = rest.waits(model)
+    otherwise = f"Otherwise it waited {waits}." if waits and model.idle_ns > model.busy_ns and not sleep else ""
+    unseen = [hidden.sentence, hidden.tells] if hidden else []
+    if scheduler := rest.scheduler(model):
+        unseen = [f"What its {scheduler.tasks}s wait for, also each other, no thread shows: {scheduler.tells}."]
+    if waits and not sleep and model.busy_ns < rest.FELT * model.window_ns:
+        hardly = f"Hardly busy, {duration(model.busy_ns)} in {duration(model.window_ns)}: it waited {waits}."
+        return verdict(Kind.PROFILE, [hardly, *(unseen or [_senders(model)]), *busiest, NO_FAULT], first)
+    return verdict(Kind.PROFILE, [*busiest, NO_FAULT, *unseen, *slept, otherwise], first)
+
+
+def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | None, acquit: bool) -> shape.Verdict:
+    """Of a target that is hardly busy: only waiting for work acquits it."""
+    waits, parked = rest.waits(model), rest.stuck_or_idle(model)
+    work_ns = model.ns(*rest.FOR_WORK, "wait.signal")
+    number = sum(thread.threads for thread in parked)
+    stuck = f"{plural(number, 'thread')}{_of(parked)} stayed parked all the time: an idle pool, or deadlocked."
+    if sleep:
+        others_ns = work_ns + model.ns("wait.child")
+        others = f"Apart from that sleep it waited {waits}, idle too." if others_ns >= rest.FELT * sleep.ns else ""
+        also = stuck if parked else ""
+        return verdict(Kind.PROFILE, [sleep.sentence, sleep.advice, others, also, _busy(model)])
+    if parked:
+        cannot = f"Cannot tell: {stuck[0].lower()}{stuck[1:]}"
+        none = ": no work came to them" if work_ns and not _senders(model) else ""
+        also = f"The others waited {waits}{none}."
+        return verdict(Kind.CANNOT_TELL, [cannot, also if waits else "", *next_step(model), _busy(model)])
+    if not work_ns:
+        waited = f"It waited {waits}." if waits else "Nothing shows what it waits for."
+        return verdict(Kind.PROFILE, ["No fault found, and hardly any work.", waited, _busy(model)])
+    if scheduler := rest.scheduler(model):
+        what = "no work came, or they wait for each other or for somebody else"
+        none = f"No {scheduler.tasks} of it could run: {what}; no thread shows it."
+        return verdict(Kind.PROFILE, [none, f"To tell: {scheduler.tells}.", f"It waited {waits}.", _busy(model)])
+    if hidden:
+        return verdict(
+            Kind.CANNOT_TELL,
+            [f"Cannot tell: {hidden.sentence}", hidden.tells, f"It waited {waits}.", _busy(model)],
+        )
+    came, look = "no work came", f"It waited {waits}: look at who should send it."
+    if senders := _senders(model):
+        came, look = f"it waited {waits}", senders
+    start = "This process is not the slow part:" if acquit else "Otherwise"
+    return verdict(Kind.ELSEWHERE if acquit else Kind.PROFILE, [f"{start} {came}.", look, _busy(model)])
+
+
+def _senders(model: Model) -> str:
+    """Return who may send the events that were waited for, "" where none came or none was waited for."""
+    waiting = [t for t in model.threads if rest.ns_of(t, rest.EVENTS)]
+    if sum(t.accounts[rest.EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
+        return ""
+    pid = max(waiting, key=lambda thread: rest.ns_of(thread, rest.EVENTS)).pid
+    which = f": ss -tnp | grep pid={pid}" if pid else ""
+    return f"Events come from clients, or from whoever it asks in turn{which}."
+
+
+def _of(threads: Sequence[ThreadLedger]) -> str:
+    """Return by which names threads are known, without the numbers of a pool."""
+    alike: dict[str, set[str]] = {}
+    for comm in {thread.comm for thread in threads} - {UNLISTED}:
+        alike.setdefault(re.sub(r"\d+", "N", comm), set()).add(comm)
+    names = sorted(name if len(comms) > 1 else comms.pop() for name, comms in alike.items())
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f" ({', '.join(map(printable, names[:_SHOWN]))}{more})" if names else ""
+
+
+def _busy(model: Model) -> str:
+    return f"It was busy for {duration(model.busy_ns)} of {duration(model.wall_ns)} of thread time."
+
+
+def _largest(model: Model) -> str:
+    largest = next((total for name, total in model.accounts.items() if counted(name)), None)
+    if largest is None:
+        return "Nothing was busy."
+    return f"Most of its busy time is {largest.account} ({share(model.share(largest.account))})."
+
+
+def _hottest(findings: Sequence[Finding]) -> list[str]:
+    """Return the functions CPU time went to, where they are evidence and not part of the claim."""
+    sampled = [each.text for finding in findings for each in finding.evidence if each.probe == FUNCTIONS]
+    known = [text for text in sampled[:1] if text.partition(" ")[0] not in findings[0].claim]
+    return [f"{text[0].upper()}{text[1:]}." for text in known]
+
+
+__all__ = ["without_time"]

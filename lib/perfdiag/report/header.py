@@ -1,0 +1,133 @@
+"""The head of a report: what was measured, where, when, and what a reader must know before any number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from perfdiag.ledger import UNLISTED
+from perfdiag.model import Model
+from perfdiag.report import shape
+from perfdiag.text import printable
+from perfdiag.units import count, duration, plural
+
+_START_OF_EXEC_NS = 200_000_000  # an exec this early is that of a command perfdiag started itself
+_NEARLY = 0.98
+
+
+def target(model: Model, command: str) -> shape.Target:
+    """Return the processes of the target, the first one asked for in front, and what they were asked for with."""
+    processes = [
+        shape.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm), descendant=t.descendant)
+        for t in sorted(model.header.targets, key=lambda t: t.descendant)
+    ]
+    first = processes[0] if processes else shape.Process(pid=0, namespace_pid=0, comm="(no target)", descendant=False)
+    named = " ".join(f"--pid {process.pid}" for process in processes[:3] if not process.descendant)
+    return shape.Target(
+        command=printable(command) or f"perfdiag latency {named or '(no target)'}",
+        pid=first.pid,
+        namespace_pid=first.namespace_pid,
+        comm=first.comm,
+        processes=processes,
+        threads=sum(thread.threads for thread in model.threads),
+    )
+
+
+def window(model: Model) -> shape.Window:
+    """Return when was measured."""
+    try:
+        start = datetime.fromtimestamp(model.header.realtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, OSError, ValueError):  # a clock gone mad, or a hostile recording
+        start = "unknown"
+    return shape.Window(
+        start=start,
+        duration_ns=model.window_ns,
+        asked_ns=model.header.options.duration_ns,
+        ended=printable(model.coverage.reason),
+    )
+
+
+def host(model: Model) -> shape.Host:
+    """Return where was measured."""
+    recorded, hypervisor = model.header.host, model.facts.hypervisor
+    return shape.Host(
+        name=printable(recorded.nodename),
+        kernel=printable(recorded.release),
+        machine=printable(recorded.machine),
+        cpus=recorded.cpus_online,
+        hypervisor=printable(hypervisor.name) if hypervisor else None,
+    )
+
+
+def notes(model: Model) -> list[str]:
+    """Return what must not be hidden: a cut window, a target gone or restarted, processes left out or taken in."""
+    asked_ns, reason = model.header.options.duration_ns, model.coverage.reason
+    short = bool(asked_ns) and model.window_ns < _NEARLY * asked_ns
+    found = []
+    if not model.coverage.complete:
+        found.append(f"CUT SHORT: the recording has no end, its last line came after {duration(model.window_ns)}")
+    elif reason == "targets gone":
+        found.append(f"TARGET GONE after {duration(model.window_ns)}")
+    elif reason == "output closed":
+        found.append(f"CUT SHORT: the recorder's output was closed after {duration(model.window_ns)}")
+    elif short:
+        found.append(f"ended early: {duration(model.window_ns)} of {duration(asked_ns)}")
+    found += _processes(model)
+    found += _restarts(model)
+    ended = sum(thread.threads for thread in model.threads if thread.exited and thread.comm != UNLISTED)
+    if ended:
+        found.append(f"{plural(ended, 'thread')} ended in the window")
+    if any(thread.comm == UNLISTED for thread in model.threads):
+        which = "not all" if any(thread.tid for thread in model.threads) else "no"
+        found.append(f"{which} threads are listed: the recording is cut off")
+    return found
+
+
+def _processes(model: Model) -> list[str]:
+    named = [t for t in model.header.targets if not t.descendant]
+    taken_in = len(model.header.targets) - len(named)
+    found = []
+    if len(named) > 1:
+        found.append(f"{count(len(named))} processes: {_by_name([t.comm for t in named])}")
+    if taken_in:
+        names = _by_name([t.comm for t in model.header.targets if t.descendant])
+        found.append(f"with {plural(taken_in, 'descendant')}: {names}")
+    elif not model.header.options.descendants:
+        found.append("only what was named: descendants, if any, are left out")
+    return found
+
+
+def _by_name(comms: list[str]) -> str:
+    largest = Counter(comms).most_common()
+    named = ", ".join(printable(comm) + (f" ({number})" if number > 1 else "") for comm, number in largest[:4])
+    rest = sum(number for _, number in largest[4:])
+    return named + (f" and {count(rest)} more" if rest else "")
+
+
+def _restarts(model: Model) -> list[str]:
+    pids = {t.pid for t in model.header.targets if not t.descendant}
+    late_ns = model.header.start_ns + _START_OF_EXEC_NS
+    late = [e for e in model.events if e.name == "exec" and e.pid in pids and e.at_ns >= late_ns]
+    if not late:
+        return []
+    first, after_ns = late[0], late[0].at_ns - model.header.start_ns
+    more = f" (and {plural(len(late) - 1, 'exec')} more)" if len(late) > 1 else ""
+    return [f"RESTARTED: {first.pid} became {printable(first.text)} after {duration(after_ns)}{more}"]
+
+
+def work(model: Model) -> list[shape.Work]:
+    """Return the bytes the target's processes moved, where the host counted them."""
+    found = []
+    for name, field in (
+        ("read", "read_characters"),
+        ("written", "written_characters"),
+        ("read from storage", "read_bytes"),
+        ("written to storage", "written_bytes"),
+    ):
+        known = [amount for p in model.facts.processes.values() if (amount := getattr(p, field)) is not None]
+        if known:
+            found.append(shape.Work(name=name, amount=sum(known), unit="bytes"))
+    return found
+
+
+__all__ = ["host", "notes", "target", "window", "work"]

@@ -1,0 +1,112 @@
+"""Sampled stacks of a report: where in its code and in the kernel the time of each account went."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perfdiag import schema
+from perfdiag.futexes import joins
+from perfdiag.model import Model
+from perfdiag.report import shape
+from perfdiag.symbols import caller, is_named, readable
+from perfdiag.text import printable
+
+MOST_OF_ACCOUNT = 20  # different stacks, the heaviest first
+JOIN = "pthread_join"  # stands for all ways to wait for the end of a thread
+# Java code that waits, and threads that wait for an operation of the virtual machine.
+_OF_JAVA = re.compile(r"ObjectMonitor|Parker|Unsafe_Park|JVM_|VMThread\d*execute|Safepoint|sleep")
+
+
+@dataclass
+class _Fold:
+    ns: int = 0
+    count: int = 0
+
+
+def stacks(model: Model) -> list[shape.Stack]:
+    """Return the heaviest stacks of each account, the account with most sampled time first."""
+    objects = {row.key: row.object for row in model.rows}
+    folds: defaultdict[tuple[str, str, int, tuple[str, ...], tuple[str, ...], tuple[str, ...]], _Fold]
+    folds = defaultdict(_Fold)
+    for stack in model.stacks:
+        key = (stack.account, objects.get(stack.object, stack.object), stack.pid, tuple(stack.kernel), *_user(stack))
+        folds[key].ns += stack.weight_ns
+        folds[key].count += stack.count
+    of_account: defaultdict[str, int] = defaultdict(int)
+    for key, fold in folds.items():
+        of_account[key[0]] += fold.ns
+    shown: defaultdict[str, int] = defaultdict(int)
+    found = []
+    for key, fold in sorted(folds.items(), key=lambda item: (-of_account[item[0][0]], -item[1].ns, item[0])):
+        account, object, pid, kernel, user, guessed = key
+        shown[account] += 1
+        if shown[account] > MOST_OF_ACCOUNT:
+            continue
+        found.append(
+            shape.Stack(
+                account=printable(account),
+                object=printable(object),
+                pid=pid,
+                ns=fold.ns,
+                count=fold.count,
+                share=fold.ns / of_account[account] if of_account[account] else 0.0,
+                kernel=_printable(kernel),
+                user=_printable(user),
+                callers=_printable(guessed),
+            )
+        )
+    return found
+
+
+def waiting_code(model: Model) -> dict[tuple[str, str], str]:
+    """Return the function outside the C library that most waits of (account, object key) began in."""
+    weights: defaultdict[tuple[str, str], defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for stack in model.stacks:
+        if stack.kind == "wait" and (name := _waits_in(stack)):
+            weights[stack.account, stack.object][name] += stack.weight_ns or 1
+    return {key: max(names, key=lambda name: (names[name], name)) for key, names in weights.items()}
+
+
+def natural_waits(model: Model) -> set[tuple[str, str]]:
+    """Return (account, object key) of waits in which nothing is stuck: for the end of a thread, or inside a runtime."""
+    waits: defaultdict[tuple[str, str], list[schema.Stack]] = defaultdict(list)
+    for stack in model.wait_stacks("wait.parked"):
+        waits[stack.account, stack.object].append(stack)
+    return {key for key, same in waits.items() if all(joins(stack) or _serves(stack) for stack in same)}
+
+
+def _serves(stack: schema.Stack) -> bool:
+    """Return whether it is a service thread of HotSpot; Java code that waits there does so by a name of its own."""
+    inside = [name for name in (*stack.user, *stack.scan) if "(libjvm.so)" in name]
+    return bool(inside) and not any(_OF_JAVA.search(name) for name in inside)
+
+
+def _waits_in(stack: schema.Stack) -> str:
+    if joins(stack):
+        return JOIN
+    # Where frames are missing, scanning the stack finds the caller that the frames left out.
+    return printable(caller((*stack.scan, *stack.user)), 80)
+
+
+def _user(stack: schema.Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the frames of user space as far as they have names, and what a scan found besides.
+
+    Code without frame pointers ends the walk of the frames in addresses of nothing; the first frame is always right.
+    """
+    frames = list(stack.user)
+    while len(frames) > 1 and not is_named(frames[-1]):
+        frames.pop()
+    if any(not is_named(frame) for frame in frames[1:]):
+        frames = frames[:1]
+    known = set(frames)
+    return tuple(map(readable, frames)), tuple(readable(name) for name in stack.scan if name not in known)
+
+
+def _printable(names: Iterable[str]) -> list[str]:
+    return [printable(name) for name in names]
+
+
+__all__ = ["MOST_OF_ACCOUNT", "natural_waits", "stacks", "waiting_code"]

@@ -1,0 +1,180 @@
+"""The verdict: one of five kinds, and a cause only when what is not known could not have been the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfdiag.claims import counted
+from perfdiag.findings import Diagnosis
+from perfdiag.findings.base import Confidence, Finding, Role, Severity
+from perfdiag.model import Model
+from perfdiag.report import databases, rest, shape
+from perfdiag.report.faultless import without_time
+from perfdiag.report.words import (
+    Kind,
+    first_sentence,
+    next_step,
+    reasons,
+    told,
+    uncertain_ns,
+    verdict,
+)
+from perfdiag.units import duration, share
+
+SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
+MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
+LONGEST_PAIR = 205  # three lines of 80 columns, less what breaking them between words costs
+_SOMEBODY_ELSE = frozenset({"NET-PEER-SLOW", "IPC-PEER-SLOW"})
+
+
+def decide(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
+    """Weigh the findings against what is not known; that the target was stopped stands before everything else."""
+    if not model.wall_ns:
+        return verdict(Kind.CANNOT_TELL, ["Cannot tell: nothing of the target was measured."])
+    stop = rest.stop(model)
+    if stop is None:
+        return _running(model, diagnosis, acquit=True)
+    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    if stop.lasts and 2 * stop.ns >= model.window_ns:
+        found = ", ".join(f"{finding.id} ({share(finding.share)})" for finding in faults[:2])
+        follows = f"What else was found may follow from that: {found}." if found else ""
+        return verdict(Kind.CAUSE, [stop.sentence, follows], faults)
+    other = _running(model, diagnosis, acquit=False)
+    return shape.Verdict(kind=other.kind, text=f"{stop.sentence} {other.text}", ids=other.ids)
+
+
+def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdict:
+    """Weigh the findings; a target that was stopped for a while is never acquitted."""
+    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    timed = [finding for finding in faults if finding.claimed_ns]
+    unknown_ns = uncertain_ns(model)
+    if not timed:
+        return without_time(model, diagnosis, faults, unknown_ns, acquit)
+    gaps = [_gap(first, second) for first, second in zip(timed, [*timed[1:], None], strict=True)]
+    if unknown_ns <= gaps[0]:
+        return _named(model, diagnosis, timed, faults, acquit)
+    slept = _besides(model, timed[:2])
+    if len(timed) > 1 and unknown_ns <= gaps[1] and unknown_ns < timed[1].claimed_ns:
+        which = "Which of the two is larger is within what is not known."
+        return verdict(Kind.CAUSES, [told(timed[0]), told(timed[1]), which, *slept], timed[:2])
+    largest = sorted(diagnosis.findings, key=lambda finding: -finding.claimed_ns)
+    shown = largest[:1] if largest[0] is timed[0] else [largest[0], timed[0]]
+    found = ", ".join(
+        f"{finding.id} {share(finding.share)}{' (no fault)' if finding.severity is Severity.INFO else ''}"
+        for finding in shown
+    )
+    cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than sets the findings apart."
+    return verdict(Kind.CANNOT_TELL, [cannot, f"Largest found: {found}.", *next_step(model), *slept], list(shown))
+
+
+def _gap(first: Finding, second: Finding | None) -> int:
+    """Return how much time would have to be added to the second for it to stand before the first.
+
+    What background threads alone suffer does not compete: whatever is added to it, it ranks below.
+    """
+    if second is None or (second.role is Role.BACKGROUND and first.role is not Role.BACKGROUND):
+        return first.claimed_ns
+    return first.claimed_ns - second.claimed_ns
+
+
+def _named(
+    model: Model, diagnosis: Diagnosis, timed: Sequence[Finding], faults: Sequence[Finding], acquit: bool
+) -> shape.Verdict:
+    first = timed[0]
+    untimed = [finding.id for finding in faults if not finding.claimed_ns and finding.severity is Severity.CRITICAL]
+    critical = f"Also critical: {', '.join(untimed[:2])}." if untimed else ""
+    unsure = "Probably: " if first.confidence is Confidence.LOW else ""
+    slept = _besides(model, timed[:1])
+    hidden = databases.leading(model)
+    leads = hidden is not None and hidden.ns > first.claimed_ns
+    if acquit and not slept and not leads and _is_somebody_elses(model, timed):
+        return verdict(Kind.ELSEWHERE, ["This process is not the slow part.", told(first), critical], [first])
+    rivals = [each for each in timed[1:2] if each.role is first.role or each.role is not Role.BACKGROUND]
+    if rivals and rivals[0].share >= SECOND_CAUSE:
+        kind, named = Kind.CAUSES, list(timed[:2])
+        causes, returns = [f"{unsure}{told(first)}", _second(told(first), timed[1])], ""
+    else:
+        kind, named = Kind.CAUSE, [first]
+        most = "all" if first.share >= 0.995 else f"at most {share(first.share)}"
+        causes, returns = [f"{unsure}{first_sentence(first.claim)}"], f"A fix returns {most} of its busy time."
+        returns = first.returns or returns
+    most_time = _most_time(model, diagnosis, named)
+    # A fault that takes little of the window does not make a process slow that sleeps for half of it.
+    sleep = rest.sleep(model, beside_faults=True)
+    if sleep and slept and sleep.longest_ns >= model.window_ns / 2 and first.claimed_ns < rest.FELT * model.window_ns:
+        busy = f"Of {duration(model.busy_ns)} of busy time {share(first.share)} is {first.id}."
+        return verdict(kind, [sleep.sentence, critical, sleep.advice, busy, *causes], named)
+    looks_idle = [hidden.sentence, hidden.tells] if hidden else []
+    proven, unproven = (looks_idle, []) if leads else ([], looks_idle)
+    if outweighs := _outweighs(diagnosis, first):
+        profile = f"{told(outweighs).rstrip('.')}, no fault in itself."
+        return verdict(kind, [*proven, profile, f"The fault found: {told(first)}", critical, *unproven, *slept], named)
+    hardly = _hardly_busy(model, first)
+    return verdict(kind, [*proven, *causes, critical, hardly, *unproven, most_time, *slept, returns], named)
+
+
+def _outweighs(diagnosis: Diagnosis, first: Finding) -> Finding | None:
+    """Return what takes far more time than a minor first fault, so that mending that would hardly be felt."""
+    profile = (finding for finding in diagnosis.findings if finding.severity is Severity.INFO)
+    largest = max(profile, key=lambda finding: finding.claimed_ns, default=first)
+    return largest if first.share < MINOR <= largest.share and largest.claimed_ns >= 2 * first.claimed_ns else None
+
+
+def _hardly_busy(model: Model, first: Finding) -> str:
+    """Return that the first cause is one of a time that is hardly felt."""
+    waits = rest.waits(model)
+    if first.claimed_ns >= rest.NOTICED * model.window_ns or not waits:
+        return ""
+    return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}, otherwise it waited {waits}."
+
+
+def _second(first: str, finding: Finding) -> str:
+    """Return what the second cause says, only its name where both do not fit a verdict of three lines."""
+    second = told(finding)
+    return second if len(first) + len(second) <= LONGEST_PAIR else f"Second: {finding.id} ({share(finding.share)})."
+
+
+def _is_somebody_elses(model: Model, timed: Sequence[Finding]) -> bool:
+    """Whether waiting for others is most of the busy time, and no cause of the target's own is worth a word."""
+    if timed[0].id not in _SOMEBODY_ELSE or timed[0].confidence is Confidence.LOW:
+        return False
+    theirs_ns = sum(finding.claimed_ns for finding in timed if finding.id in _SOMEBODY_ELSE)
+    own = max((finding.share for finding in timed if finding.id not in _SOMEBODY_ELSE), default=0.0)
+    return 2 * theirs_ns > model.busy_ns and own < SECOND_CAUSE
+
+
+def _besides(model: Model, named: Sequence[Finding]) -> list[str]:
+    """Return that it sleeps by its own choice, unless that is hardly felt or already said."""
+    sleep = rest.sleep(model, beside_faults=True)
+    if (
+        sleep is None
+        or sleep.longest_ns < rest.FELT * model.window_ns
+        or any("own choice" in each.claim for each in named)
+    ):
+        return []
+    return [sleep.sentence]
+
+
+def _most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> str:
+    """Return what takes more time than all that was named, though it departs from no norm."""
+    named_ns = sum(finding.claimed_ns for finding in named)
+    left = {name: total.ns for name, total in model.accounts.items() if counted(name)}
+    for finding in named:
+        for account in left:
+            left[account] -= _claimed(finding, account)
+    largest = max(left, key=lambda name: left[name], default="")
+    if not largest or left[largest] <= named_ns:
+        return ""
+    others = [f for f in diagnosis.findings if f not in named and 2 * _claimed(f, largest) > left[largest]]
+    why = "no finding claims it"
+    if others:
+        background = ", of background threads" if others[0].role is Role.BACKGROUND else ""
+        why = f"{others[0].id}{', no fault' if others[0].severity is Severity.INFO else background}"
+    return f"Most time is {largest}, {share(left[largest] / model.busy_ns)} ({why})."
+
+
+def _claimed(finding: Finding, account: str) -> int:
+    return sum(ns for claim, ns in finding.claims.items() if account in (claim, claim[0]))
+
+
+__all__ = ["decide"]

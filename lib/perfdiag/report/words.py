@@ -1,0 +1,103 @@
+"""What verdicts are made of: kinds, sentences, and what is not known.
+
+A verdict is made of sentences, the most important first: a renderer that lacks room leaves out whole ones from the
+end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+
+from perfdiag.debuggers import shows_stacks
+from perfdiag.findings.base import Finding
+from perfdiag.model import Model
+from perfdiag.report import rest, shape
+from perfdiag.text import printable
+from perfdiag.units import duration, plural, share
+
+LONGEST_SENTENCE = 600
+# A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
+_SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
+
+
+class Kind(Enum):
+    """What a verdict can be."""
+
+    CAUSE = "cause"
+    CAUSES = "causes"
+    ELSEWHERE = "elsewhere"  # this process is not the slow part
+    PROFILE = "profile"  # busy, asleep by its own choice or idle, but nothing departs from a norm
+    CANNOT_TELL = "cannot tell"
+
+
+def uncertain_ns(model: Model) -> int:
+    """Return the time that could hide another cause: unexplained, lost, and parked without proof of lock or idle."""
+    unexplained = model.accounts["unexplained"].ns if "unexplained" in model.accounts else 0
+    return unexplained + rest.parked_ns(model) + round(lost_share(model) * model.busy_ns)
+
+
+def lost_share(model: Model) -> float:
+    """Return the part of all records that was lost, and time with them."""
+    lost = model.coverage.lost_total
+    kept = sum(total.count for total in model.accounts.values())
+    return lost / (lost + kept) if lost else 0.0
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a verdict or a claim."""
+    return [part for part in _SENTENCE_END.split(text.strip()) if part]
+
+
+def next_step(model: Model) -> list[str]:
+    """Return what tells where parked threads are; of the process that parks most."""
+    parked = max(model.threads, key=lambda thread: rest.ns_of(thread, "wait.parked"), default=None)
+    if parked is None or not rest.ns_of(parked, "wait.parked"):
+        return []
+    return [f"To tell: {shows_stacks(model, parked.pid)}."]
+
+
+def reasons(model: Model, unknown_ns: int) -> str:
+    """Return what makes it impossible to tell."""
+    parts = []
+    if "unexplained" in model.accounts:
+        parts.append(f"{duration(model.accounts['unexplained'].ns)} unexplained")
+    if parked_ns := rest.parked_ns(model):
+        parts.append(f"{duration(parked_ns)} parked, waiting or idle")
+    if lost_share(model):
+        parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
+    return ", ".join(parts) or f"{duration(unknown_ns)} not known"
+
+
+def told(finding: Finding) -> str:
+    """Return what a finding says and its share, unless its words hold that number already."""
+    claim, part = first_sentence(finding.claim).rstrip("."), share(finding.share)
+    if re.search(rf"(?<!\d){re.escape(part)}", claim):
+        return f"{claim}."
+    without = " without the other findings" if "of its busy time" in claim else ""  # which took their part of it
+    return f"{claim} ({part}{without})."
+
+
+def first_sentence(claim: str) -> str:
+    """Return the first sentence of a claim."""
+    return sentences(claim)[0] if claim.strip() else ""
+
+
+def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) -> shape.Verdict:
+    """Return the verdict made of the sentences in `parts` (empty ones are none), which speaks of `findings`."""
+    text = " ".join(printable(part, LONGEST_SENTENCE) for part in parts if part)
+    return shape.Verdict(kind=kind.value, text=text, ids=[finding.id for finding in findings])
+
+
+__all__ = [
+    "Kind",
+    "first_sentence",
+    "lost_share",
+    "next_step",
+    "reasons",
+    "sentences",
+    "told",
+    "uncertain_ns",
+    "verdict",
+]

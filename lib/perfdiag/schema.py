@@ -1,0 +1,329 @@
+"""The recording: one JSON object a line, and the only place where recorder and Python meet.
+
+Every line has a ``type``.  All times are nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
+Sums are cumulative since the start of the window, so a lost or cut-off line costs freshness, never truth.
+Names that come from the target (comm, paths, functions, peers) are hostile bytes: see `UNTRUSTED_FIELDS`.
+The prose twin of this module is perfdiag-recording(5); a test compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+SCHEMA_VERSION = 1
+
+LARGEST = 2**63 - 1  # what is more has wrapped or was forged, and no sum of such lines would fit a float
+Nanoseconds = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Buckets = list[tuple[Annotated[int, msgspec.Meta(ge=0, le=31)], Count]]  # (bucket index, count), empty ones left out
+
+UNTRUSTED_FIELDS = frozenset(
+    {"comm", "waker_comm", "text", "kernel", "user", "scan", "object", "name", "selector", "local", "peer"}
+)
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Common base: unknown fields are ignored, so that an older reader reads a newer minor recording."""
+
+
+class AccountSum(msgspec.Struct, frozen=True, array_like=True):
+    """One account of one thread (or sum of threads): ``[account, sum_ns, count, max_ns]``."""
+
+    account: str
+    sum_ns: Nanoseconds
+    count: Count
+    max_ns: Nanoseconds
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """What uname(2) and sysconf(3) say of the recorded host."""
+
+    nodename: str
+    release: str
+    machine: str
+    cpus_online: int
+    page_size_bytes: int
+    tick_ns: Nanoseconds
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recorder was asked for."""
+
+    duration_ns: Nanoseconds  # 0: until told to stop
+    interval_ns: Nanoseconds
+    descendants: bool
+    stacks: str  # "sampled" or "all"
+    slo_ns: Nanoseconds | None = None
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One process the recording was started on."""
+
+    pid: int
+    namespace_pid: int  # the pid inside the innermost pid namespace
+    comm: str
+    descendant: bool = False  # True: found as a child of a named target
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """One BPF program, attached or not; `feature` is the part of the ledger that is lost without it."""
+
+    name: str
+    hook: str
+    feature: str
+    attached: bool
+    reason: str | None = None  # why not attached
+
+
+class Header(Line, tag="header"):
+    """First line of every recording."""
+
+    schema: int
+    perfdiag: str
+    engine: str  # "libbpf"
+    realtime_ns: Nanoseconds  # wall-clock time of start_ns
+    start_ns: Nanoseconds
+    host: Host
+    options: Options
+    targets: list[Target]
+    probes: list[Probe]
+
+
+class Fact(Line, tag="fact"):
+    """One small file of /proc or /sys as it was read, or why it could not be.
+
+    A symbolic link is recorded with its destination as text, a directory as "N inode M": entries and inode number.
+    """
+
+    at_ns: Nanoseconds
+    phase: str  # "begin", "series" or "end"
+    path: str
+    text: str | None = None
+    error: str | None = None
+    truncated: bool = False
+
+
+class OpenWait(msgspec.Struct, frozen=True, kw_only=True):
+    """The account a thread was in when its row was written (already included in its sums)."""
+
+    account: str
+    object: str
+    since_ns: Nanoseconds
+
+
+class FutexSum(msgspec.Struct, frozen=True, array_like=True):
+    """Time parked on one futex by one thread: ``[object, sum_ns, count, waker_tid]`` (waker 0: unknown)."""
+
+    object: str
+    sum_ns: Nanoseconds
+    count: Count
+    waker_tid: int
+
+
+class Thread(Line, tag="thread"):
+    """One thread's ledger so far.  The last row of a serial counts."""
+
+    at_ns: Nanoseconds
+    serial: int  # unique in the recording; tids can be reused
+    pid: int
+    tid: int
+    namespace_tid: int
+    comm: str
+    state: str  # "alive" or "exited"
+    start_ns: Nanoseconds
+    wall_ns: Nanoseconds
+    user_ns: Nanoseconds  # tick-sampled by the kernel: only for the split of cpu.*
+    kernel_ns: Nanoseconds
+    accounts: list[AccountSum]
+    open: OpenWait | None = None
+    futexes: list[FutexSum] = []
+
+
+class Exited(Line, tag="exited"):
+    """Threads that ended in the window and have no row of their own, folded by the comm of their process."""
+
+    at_ns: Nanoseconds
+    comm: str
+    threads: Count
+    processes: Count
+    wall_ns: Nanoseconds
+    user_ns: Nanoseconds
+    kernel_ns: Nanoseconds
+    accounts: list[AccountSum]
+
+
+class Interval(Line, tag="interval"):
+    """Cumulative sums of the whole target at one moment."""
+
+    at_ns: Nanoseconds
+    threads: Count
+    wall_ns: Nanoseconds
+    accounts: list[AccountSum]
+
+
+class Detail(Line, tag="detail"):
+    """One account and object of one process (pid 0: exited processes), with its distribution.
+
+    Bucket 0 counts waits below 256 ns, bucket i those in [2**(i+7), 2**(i+8)) ns, bucket 31 all longer ones.
+    """
+
+    pid: int
+    account: str
+    object: str  # "", "device:254:0", "peer:10.0.0.1:5432", "task:123:comm", "cgroup:42", ... see objects.py
+    sum_ns: Nanoseconds
+    count: Count
+    max_ns: Nanoseconds
+    buckets: Buckets
+    waker_tid: int = 0  # the thread that ended most of these waits, 0: unknown or timer
+    waker_count: Count = 0  # how many of `count` it is known to have ended, at least
+    waker_comm: str = ""  # its name when the window ended, where it can be another process's
+
+
+class Stack(Line, tag="stack"):
+    """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
+
+    Equal stacks of a process are folded: `tid` is the first thread seen with it.
+    """
+
+    kind: str
+    pid: int
+    tid: int
+    account: str
+    object: str
+    count: Count
+    weight_ns: Nanoseconds
+    kernel: list[str]  # function names, innermost first; may be empty
+    user: list[str]  # "function (module)" or "0x.. (module)", innermost first
+    scan: list[str] = []  # functions found by scanning the top of the user stack: hints where frames are missing
+
+
+class Device(Line, tag="device"):
+    """Requests of one block device and operation, whoever asked; queue and service time from the request itself."""
+
+    device: str  # "254:0"
+    operation: str  # read, write, flush, discard, other
+    count: Count
+    errors: Count
+    bytes: Count
+    queue_ns: Nanoseconds
+    service_ns: Nanoseconds
+    max_ns: Nanoseconds
+    queue_buckets: Buckets
+    service_buckets: Buckets
+
+
+class Socket(Line, tag="socket"):
+    """A TCP socket the target waited on, as last seen when a wait on it began."""
+
+    object: str  # as in Detail
+    local: str
+    rtt_us: Count
+    minimum_rtt_us: Count
+    congestion_window: Count
+    in_flight: Count
+    send_window_bytes: Count
+    receive_window_bytes: Count
+    retransmits: Count  # of this connection since it was opened
+    retransmits_seen: Count  # inside the window
+    waits_congestion: Count
+    waits_receiver: Count
+    waits_buffer: Count
+
+
+class Operation(Line, tag="operation"):
+    """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
+
+    name: str
+    count: Count
+    errors: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    buckets: Buckets
+    over_slo: Count
+    accounts: list[AccountSum]
+    over_slo_accounts: list[AccountSum] = []
+
+
+class Event(Line, tag="event"):
+    """Something rare and worth a line: a process replaced by exec, an OOM kill, descriptors refused."""
+
+    at_ns: Nanoseconds
+    name: str
+    pid: int
+    tid: int
+    text: str
+
+
+class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
+    """Calibrated cost of one BPF program over the window."""
+
+    name: str
+    runs: Count | None = None  # None, here and below: the kernel did not tell
+    ns: Nanoseconds | None = None
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recording itself took."""
+
+    cpu_ns: Nanoseconds  # of the recorder's own threads
+    resident_bytes: Count | None = None
+    programs: list[ProgramCost]  # empty when none was measured
+
+
+class Footer(Line, tag="footer"):
+    """Last line; a recording without it was cut off and says so in its report."""
+
+    at_ns: Nanoseconds
+    reason: str  # "duration", "signal", "command ended", "targets gone", "output closed"
+    threads_seen: Count
+    lost: dict[str, Count]  # counter name -> records lost or look-ups failed; every known counter stands here
+    cost: Cost
+
+
+# Counters of the footer that cost names or samples, or time that another clock then told; all others may have taken
+# time of the books with them.
+NO_TIME_LOST = frozenset(
+    {
+        "detail_full",
+        "details",
+        "names_full",
+        "stacks",
+        "stacks_dropped",
+        "stacks_failed",
+        "switches_missing",
+        "wakeups_missing",
+    }
+)
+
+AnyLine = Header | Fact | Thread | Exited | Interval | Detail | Stack | Device | Socket | Operation | Event | Footer
+
+__all__ = [
+    "NO_TIME_LOST",
+    "SCHEMA_VERSION",
+    "UNTRUSTED_FIELDS",
+    "AccountSum",
+    "AnyLine",
+    "Cost",
+    "Detail",
+    "Device",
+    "Event",
+    "Exited",
+    "Fact",
+    "Footer",
+    "FutexSum",
+    "Header",
+    "Host",
+    "Interval",
+    "Line",
+    "OpenWait",
+    "Operation",
+    "Options",
+    "Probe",
+    "ProgramCost",
+    "Socket",
+    "Stack",
+    "Target",
+    "Thread",
+]

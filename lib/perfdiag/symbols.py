@@ -1,0 +1,81 @@
+"""Names of functions in stacks: "take_gil (libpython3.so)", "_ZN13ObjectMonitor5enterEv (libjvm.so)", "0x12 (app)"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_START = re.compile(r"_ZN[VKrRO]*(St)?")
+_LENGTH = re.compile(r"L?(\d{1,3})")
+_NO_NAME = re.compile(r"h[0-9a-f]{16}|_GLOBAL__N_1")  # the hash at the end of Rust's names, a namespace without a name
+_RUST_MARKS = (("$LT$", "<"), ("$GT$", ">"), ("$u20$", " "), ("$RF$", "&"), ("..", "::"))
+_RUST_CLOSURE = "_$u7b$$u7b$closure$u7d$$u7d$"
+
+
+def symbol_of(frame: str) -> str:
+    """Return the function of a frame without its module and version: "take_gil (libpython3.so)" is take_gil."""
+    return frame.partition(" (")[0].partition("@")[0]
+
+
+def is_named(frame: str) -> bool:
+    """Return whether a frame has a function; older recordings hold address 0 as "0"."""
+    return not frame.startswith("0x") and frame != "0"
+
+
+def readable(frame: str) -> str:
+    """Return "ObjectMonitor::enter (libjvm.so)" for "_ZN13ObjectMonitor5enterEv (libjvm.so)"; other names as given.
+
+    C++ and Rust, as far as that takes no parser of types: scopes and name, no arguments.
+    """
+    start = _START.match(frame)
+    parts, at = ["std"] if start and start[1] else [], start.end() if start else len(frame)
+    while (digits := _LENGTH.match(frame[at:])) is not None:
+        at += digits.end()
+        part = frame[at : at + int(digits[1])]
+        at += int(digits[1])
+        if not _NO_NAME.fullmatch(part):
+            parts.append(part)
+    if parts in ([], ["std"]) or at > len(frame):
+        return frame
+    name = "::".join(parts).replace(_RUST_CLOSURE, "{closure}")
+    for mark, means in _RUST_MARKS:
+        name = name.replace(mark, means)
+    module = frame[at:].partition(" (")[2]
+    return f"{name} ({module}" if module else name
+
+
+# Modules and functions that take locks for others, or park threads for them: never the code that wants it.
+_LIBRARIES = ("(libc.so", "(libc-", "(libpthread", "(ld-linux", "(ld-musl", "(libstdc++")
+_FOR_OTHERS = re.compile(
+    r"uv_(mutex|rwlock|cond|sem)_\w+|std::(mutex|shared_mutex|unique_lock|condition_variable)\b.*|g_(mutex|cond)_\w+"
+    r"|os::Platform\w+::\w+|PosixSemaphore::\w+|Monitor::wait\w*|PyThread_acquire_lock\w*|boost::.*(lock|wait)\b.*"
+)
+
+
+def caller(frames: Iterable[str]) -> str:
+    """Return the first of `frames`, innermost first, that is the program's own code, "" if none has a name."""
+    named = [readable(frame) for frame in frames if is_named(frame)]
+    outside = [name for name in named if not any(library in name for library in _LIBRARIES)]
+    return next((name for name in outside if not _FOR_OTHERS.fullmatch(symbol_of(name))), (outside or [""])[0])
+
+
+def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.Pattern[str], strangers: int = 0) -> str:
+    """Return the frame of `names`, innermost first, of one of `functions` that waits in one of `through`, or "".
+
+    Besides those and `neutral` ones at most so many strangers may stand before it: names that earlier calls left.
+    """
+    waits = not through
+    for frame in names:
+        if waits and re.fullmatch(rf"({functions})( \(.*)?", frame):
+            return frame
+        name = symbol_of(frame)
+        if re.fullmatch(through, name):
+            waits = True
+        elif not neutral.fullmatch(name):
+            strangers -= 1
+            if strangers < 0:
+                return ""
+    return ""
+
+
+__all__ = ["caller", "is_named", "nearest_of", "readable", "symbol_of"]

@@ -1,0 +1,25 @@
+"""Names that come from the target are hostile bytes; what people see of them is made harmless here."""
+
+from __future__ import annotations
+
+import codecs
+import os
+
+codecs.lookup("unicode_escape")  # Python imports codecs when they are first used: root may be given up by then
+
+
+def printable(name: str | bytes, limit: int = 200) -> str:
+    """Return `name` without anything a terminal would obey: control, format and undecodable characters escaped.
+
+    Longer names are cut to `limit` characters and end in "...".  Rich markup is not escaped here: whoever prints
+    with rich passes `Text`, never markup.
+    """
+    text = os.fsdecode(name) if isinstance(name, bytes) else name
+    shown = "".join(
+        character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in text[: limit + 1]
+    )
+    return shown if len(shown) <= limit else shown[: limit - 3] + "..."
+
+
+__all__ = ["printable"]

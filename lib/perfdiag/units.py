@@ -1,0 +1,78 @@
+"""Numbers for people: the only place where a duration, a share, a count or a size becomes text."""
+
+from __future__ import annotations
+
+_DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
+_HOUR_NS = 3_600_000_000_000
+_MINUTE_NS = 60_000_000_000
+_SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def duration(ns: float) -> str:
+    """Return `ns` nanoseconds with three significant digits: "79.7 s", "4.12 ms", "2.08 h"."""
+    if ns < 0:
+        return "-" + duration(-ns)
+    if ns >= _HOUR_NS:
+        return f"{_three_digits(ns / _HOUR_NS)} h"
+    if ns >= 10 * _MINUTE_NS:
+        return f"{ns / _MINUTE_NS:.0f} min"
+    for unit_ns, unit in _DURATIONS:
+        # 999.6 ms would print as "1000 ms": leave it to the next larger unit.
+        if ns >= 0.9995 * unit_ns:
+            return f"{_three_digits(ns / unit_ns)} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def about(ns: float) -> str:
+    """Return a duration of which a log2 bucket is known only, with its one or two digits: "about 1.4 ms"."""
+    for unit_ns, unit in ((_HOUR_NS, "h"), (_MINUTE_NS, "min"), *_DURATIONS, (1, "ns")):
+        rounded = float(f"{ns / unit_ns:.2g}")
+        if rounded >= (10 if unit == "min" else 1):
+            return f"about {rounded:g} {unit}"
+    return "about 0 ns"
+
+
+def share(part: float) -> str:
+    """Return a share of 1 as a whole percentage; what is there but small is "<1 %", never "0 %"."""
+    if 0 < part < 0.005:
+        return "<1 %"
+    if 0.995 <= part < 1:
+        return ">99 %"
+    return f"{int(100 * part + 0.5)} %"
+
+
+def fine_share(part: float) -> str:
+    """Return a share of 1 with one more digit, for errors and costs: "0.2 %", never zero by rounding."""
+    if 0 < part < 0.0005:
+        return "<0.1 %"
+    if 0.9995 <= part < 1:
+        return ">99.9 %"
+    return f"{100 * part:.1f} %"
+
+
+def count(number: int) -> str:
+    """Return a whole number with its thousands apart: "61,204"."""
+    return f"{number:,}"
+
+
+def size(number: float) -> str:
+    """Return `number` bytes with three significant digits: "11.2 MiB"."""
+    for unit in _SIZES:
+        if abs(number) < 1023.5 or unit == _SIZES[-1]:
+            return f"{number:.0f} B" if unit == "B" else f"{_three_digits(number)} {unit}"
+        number /= 1024
+    raise AssertionError("unreachable: the last unit takes everything")
+
+
+def plural(number: int, noun: str) -> str:
+    """Return "1 thread" or "2 threads"; only for nouns that take an s."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _three_digits(value: float) -> str:
+    if value >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+__all__ = ["about", "count", "duration", "fine_share", "plural", "share", "size"]

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The line protocol with the unprivileged side: what to follow, when to start and stop.  See perfdiag-recorder(8). */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "recorder.h"
+
+#define LINE_BYTES 4096
+
+static char buffer[LINE_BYTES];
+static size_t buffered;
+
+void control_say(int fd, const char *format, ...)
+{
+	char line[512];
+	va_list arguments;
+	int length;
+
+	if (fd < 0)
+		return;
+	va_start(arguments, format);
+	length = vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	/* A parent that is gone is noticed by its end of file; nothing to do here. */
+	if (length > 0)
+		(void)!send(fd, line, (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1, MSG_NOSIGNAL);
+}
+
+/* One more read; an fd that comes along (SCM_RIGHTS) is kept in *passed. */
+static ssize_t receive(int fd, int *passed)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { buffer + buffered, sizeof(buffer) - buffered };
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
+	struct cmsghdr *header;
+	ssize_t length;
+
+	do
+		length = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	while (length < 0 && errno == EINTR);
+	header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+		if (*passed >= 0)
+			close(*passed);
+		memcpy(passed, CMSG_DATA(header), sizeof(int));
+	}
+	if (length > 0)
+		buffered += length;
+	return length < 0 ? -errno : length;
+}
+
+/* Takes one whole line out of the buffer into `line`; false if there is none. */
+static bool take_line(char line[LINE_BYTES])
+{
+	char *end = memchr(buffer, '\n', buffered);
+	size_t length;
+
+	if (!end)
+		return false;
+	length = end - buffer;
+	memcpy(line, buffer, length);
+	line[length] = 0;
+	buffered -= length + 1;
+	memmove(buffer, end + 1, buffered);
+	return true;
+}
+
+static int add_pid(struct options *options, const char *text, bool on_exec)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	if (end == text || *end || pid <= 0 || pid > INT32_MAX || options->pid_count == MAX_TARGETS)
+		return -EINVAL;
+	options->pids[options->pid_count] = pid;
+	options->on_exec[options->pid_count++] = on_exec;
+	return 0;
+}
+
+static int take_number(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	return errno || end == text || *end || *text == '-' || *ret > INT64_MAX ? -EINVAL : 0;
+}
+
+/* "HIERARCHY ID PARENT NAME"; a name may hold blanks, and begin with them. */
+static int take_group(const char *text, struct group *ret)
+{
+	struct group group = {};
+	unsigned long long id, parent;
+	const char *name;
+	int end;
+
+	if (sscanf(text, "%u %llu %llu%n", &group.hierarchy, &id, &parent, &end) != 3 || text[end] != ' ' || !id)
+		return -EINVAL;
+	name = text + end + 1;
+	if (strlen(name) >= sizeof(group.name))
+		return -EINVAL;
+	group.id = id;
+	group.parent_id = parent;
+	memcpy(group.name, name, strlen(name));
+	*ret = group;
+	return 0;
+}
+
+static int obey(struct options *options, struct output *output, const char *line, int *passed)
+{
+	if (!strncmp(line, "pid ", 4))
+		return add_pid(options, line + 4, false);
+	if (!strncmp(line, "exec ", 5))
+		return add_pid(options, line + 5, true);
+	if (!strncmp(line, "group ", 6))
+		return take_group(line + 6, &options->group);
+	if (!strncmp(line, "duration ", 9))
+		return take_number(line + 9, &options->duration_ns);
+	if (!strncmp(line, "slo ", 4))
+		return take_number(line + 4, &options->slo_ns);
+	if (!strcmp(line, "only"))
+		options->only = true;
+	else if (!strcmp(line, "stacks"))
+		options->stacks = true;
+	else if (!strcmp(line, "output") && *passed >= 0) {
+		int err = output_add(output, *passed, "the recording file");
+
+		*passed = -1;
+		return err;
+	} else
+		return -EINVAL;
+	return 0;
+}
+
+int control_wait_start(struct options *options, struct output *output, int signals)
+{
+	struct pollfd fds[] = { { .fd = options->control_fd, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
+	char line[LINE_BYTES];
+	int passed = -1, err;
+
+	for (;;) {
+		ssize_t length;
+
+		while (take_line(line)) {
+			if (!strcmp(line, "start"))
+				return 0;
+			if (!strcmp(line, "stop"))
+				return -ECANCELED;
+			err = obey(options, output, line, &passed);
+			if (err) {
+				control_say(options->control_fd, "error %d not understood: %.80s\n", -err, line);
+				return err;
+			}
+		}
+		if (buffered == sizeof(buffer))
+			return -EMSGSIZE;
+		if (poll(fds, sizeof(fds) / sizeof(*fds), -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents)
+			return -ECANCELED;
+		if (!fds[0].revents)
+			continue;
+		length = receive(options->control_fd, &passed);
+		if (length <= 0)
+			return length ? (int)length : -ECANCELED;
+	}
+}
+
+int control_read(int fd, bool *stop)
+{
+	char line[LINE_BYTES];
+	int passed = -1;
+	ssize_t length = receive(fd, &passed);
+
+	if (passed >= 0)
+		close(passed);
+	if (length <= 0 || buffered == sizeof(buffer))
+		*stop = true; /* the other side is gone, or talks nonsense */
+	while (take_line(line))
+		if (!strcmp(line, "stop"))
+			*stop = true;
+	return 0;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Details (account and object with their distribution) of processes, and threads that ended, folded by comm. */
+#define _GNU_SOURCE
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include "recorder.h"
+#include "perfdiag.skel.h"
+
+#define DETAIL_ENTRIES 65536
+
+struct fold_entry {
+	char comm[COMM_BYTES];
+	struct fold fold;
+	UT_hash_handle hh;
+};
+
+struct detail_entry {
+	struct detail_key key;
+	struct detail detail;
+	UT_hash_handle hh;
+};
+
+static void add_detail(struct recorder *recorder, const struct detail *detail, uint32_t tgid)
+{
+	struct detail_key key = { .object = detail->object, .tgid = tgid, .account = detail->account };
+	struct detail_entry *entry;
+
+	HASH_FIND(hh, recorder->details, &key, sizeof(key), entry);
+	if (!entry) {
+		if (HASH_COUNT(recorder->details) >= DETAIL_ENTRIES || !(entry = calloc(1, sizeof(*entry)))) {
+			recorder->details_lost++;
+			return;
+		}
+		entry->key = key;
+		HASH_ADD(hh, recorder->details, key, sizeof(key), entry);
+	}
+	entry->detail.ns += detail->ns;
+	entry->detail.count += detail->count;
+	if (detail->max_us > entry->detail.max_us)
+		entry->detail.max_us = detail->max_us;
+	for (int i = 0; i < BUCKETS; i++)
+		entry->detail.buckets[i] += detail->buckets[i];
+	/* Of the threads' winners the one with most votes stands. */
+	if (detail->waker_votes > entry->detail.waker_votes) {
+		entry->detail.waker = detail->waker;
+		entry->detail.waker_votes = detail->waker_votes;
+	}
+}
+
+static void add_details(struct recorder *recorder, const struct detail *details, size_t count, uint32_t tgid)
+{
+	for (size_t i = 0; i < count; i++)
+		if (details[i].count)
+			add_detail(recorder, &details[i], tgid);
+}
+
+void details_add(struct recorder *recorder, const struct record *record, const struct detail *spare, uint32_t tgid)
+{
+	/* Of running the kernel side keeps the sums alone, add_to_sum() says why. */
+	static const enum account running[] = { ACCOUNT_CPU_USER, ACCOUNT_CPU_IRQ, ACCOUNT_CPU_STOLEN };
+
+	add_details(recorder, record->details, DETAILS, tgid);
+	if (spare)
+		add_details(recorder, spare, OPEN_SEGMENTS, tgid);
+	for (size_t i = 0; i < sizeof(running) / sizeof(*running); i++) {
+		const struct account_sum *sum = &record->accounts[running[i]];
+		struct detail detail = {
+			.account = running[i], .ns = sum->ns, .count = sum->count, .max_us = sum->max_us
+		};
+
+		add_details(recorder, &detail, 1, tgid);
+	}
+}
+
+void fold_add(struct recorder *recorder, const char *comm, const struct fold *more)
+{
+	struct fold_entry *entry;
+
+	HASH_FIND(hh, recorder->folds, comm, COMM_BYTES, entry);
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry) {
+			recorder->folds_lost += more->threads;
+			return;
+		}
+		memcpy(entry->comm, comm, COMM_BYTES);
+		HASH_ADD(hh, recorder->folds, comm, COMM_BYTES, entry);
+	}
+	entry->fold.wall_ns += more->wall_ns;
+	entry->fold.user_ns += more->user_ns;
+	entry->fold.kernel_ns += more->kernel_ns;
+	entry->fold.threads += more->threads;
+	entry->fold.processes += more->processes;
+	sums_add(entry->fold.accounts, more->accounts);
+}
+
+/* Folds of threads that ended while the ring was full; cumulative in the kernel, so taken once, at the end. */
+static void take_kernel_folds(struct recorder *recorder)
+{
+	char key[COMM_BYTES], *previous = NULL;
+	struct fold value;
+
+	while (!bpf_map__get_next_key(recorder->skeleton->maps.folds, previous, key, sizeof(key))) {
+		if (!bpf_map__lookup_elem(recorder->skeleton->maps.folds, key, sizeof(key), &value, sizeof(value), 0)) {
+			recorder->threads_seen += value.threads;
+			fold_add(recorder, key, &value);
+		}
+		previous = key;
+	}
+}
+
+static void write_folds(struct recorder *recorder)
+{
+	struct json *json = &recorder->json;
+	struct fold_entry *entry, *next;
+
+	HASH_ITER(hh, recorder->folds, entry, next)
+	{
+		json_open(json, "exited");
+		json_u64(json, "at_ns", recorder->end_ns);
+		json_bytes(json, "comm", entry->comm, strnlen(entry->comm, COMM_BYTES));
+		json_u64(json, "threads", entry->fold.threads);
+		json_u64(json, "processes", entry->fold.processes);
+		json_u64(json, "wall_ns", entry->fold.wall_ns);
+		json_u64(json, "user_ns", entry->fold.user_ns);
+		json_u64(json, "kernel_ns", entry->fold.kernel_ns);
+		sums_write(json, "accounts", entry->fold.accounts);
+		json_write(json, &recorder->output);
+		HASH_DEL(recorder->folds, entry);
+		free(entry);
+	}
+}
+
+static void take_spilled(struct recorder *recorder)
+{
+	struct bpf_map *map = recorder->skeleton->maps.spilled;
+	struct detail_key key, *previous = NULL;
+	struct detail detail;
+
+	while (!bpf_map__get_next_key(map, previous, &key, sizeof(key))) {
+		if (!bpf_map__lookup_elem(map, &key, sizeof(key), &detail, sizeof(detail), 0))
+			add_detail(recorder, &detail, key.tgid);
+		previous = &key;
+	}
+}
+
+/* Waits that a thread of another process may have ended: its name is all that tells who that is. */
+static bool ended_elsewhere(__u32 account)
+{
+	return account == ACCOUNT_LOCK_FILE || account == ACCOUNT_IPC_PIPE || account == ACCOUNT_IPC_UNIX ||
+	       account == ACCOUNT_REMOTE_FS;
+}
+
+static void write_details(struct recorder *recorder)
+{
+	struct json *json = &recorder->json;
+	struct detail_entry *entry, *next;
+
+	HASH_ITER(hh, recorder->details, entry, next)
+	{
+		json_open(json, "detail");
+		json_u64(json, "pid", entry->key.tgid);
+		json_text(json, "account", account_names[entry->key.account]);
+		object_write(recorder, "object", entry->key.object);
+		json_u64(json, "sum_ns", entry->detail.ns);
+		json_u64(json, "count", entry->detail.count);
+		json_u64(json, "max_ns", (uint64_t)entry->detail.max_us * 1000);
+		buckets_write(json, "buckets", entry->detail.buckets);
+		json_u64(json, "waker_tid", entry->detail.waker);
+		json_u64(json, "waker_count", entry->detail.waker_votes);
+		if (entry->detail.waker && ended_elsewhere(entry->key.account))
+			comm_write(recorder, "waker_comm", entry->detail.waker);
+		json_write(json, &recorder->output);
+		HASH_DEL(recorder->details, entry);
+		free(entry);
+	}
+}
+
+void folded_write(struct recorder *recorder)
+{
+	take_kernel_folds(recorder);
+	take_spilled(recorder);
+	write_folds(recorder);
+	write_details(recorder);
+}

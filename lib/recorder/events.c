@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What comes through the ring buffer: stacks (stacks.c folds them), exits, execs, joins. */
+#define _GNU_SOURCE
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "recorder.h"
+#include "perfdiag.skel.h"
+
+static struct ring_buffer *ring;
+
+static void write_event(struct recorder *recorder, const struct event *event, const char *name, const void *text,
+			size_t length)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "event");
+	json_u64(json, "at_ns", event->at);
+	json_text(json, "name", name);
+	json_u64(json, "pid", event->tgid);
+	json_u64(json, "tid", event->tid);
+	json_bytes(json, "text", text, length);
+	json_write(json, &recorder->output);
+}
+
+static int on_event(void *context, void *data, size_t size)
+{
+	struct recorder *recorder = context;
+	const struct event *event = data;
+
+	switch (event->kind) {
+	case EVENT_STACK: stacks_add(recorder, data); return 0;
+	case EVENT_EXIT: {
+		struct exit_event exit;
+
+		memcpy(&exit, data, size < sizeof(exit) ? size : sizeof(exit));
+		rows_exited(recorder, &exit.record, exit.process_ended);
+		return 0;
+	}
+	case EVENT_EXEC: {
+		const struct exec_event *exec = data;
+
+		user_symbols_meet(event->tgid, true);
+		write_event(recorder, event, "exec", exec->comm, strnlen(exec->comm, COMM_BYTES));
+		return 0;
+	}
+	case EVENT_REFUSED: {
+		const struct refused_event *refused = data;
+		const char *name = refused->error == EMFILE ? "EMFILE" : "ENFILE";
+
+		write_event(recorder, event, name, name, strlen(name));
+		return 0;
+	}
+	case EVENT_AWAKE: recorder->awake = true; return 0;
+	case EVENT_JOIN: {
+		const struct join_event *join = data;
+
+		user_symbols_meet(event->tgid, false);
+		write_event(recorder, event, "join", join->comm, strnlen(join->comm, COMM_BYTES));
+		return 0;
+	}
+	}
+	return 0;
+}
+
+int events_open(struct recorder *recorder)
+{
+	ring = ring_buffer__new(bpf_map__fd(recorder->skeleton->maps.ring), on_event, recorder, NULL);
+	if (!ring)
+		return -errno;
+	recorder->ring_fd = ring_buffer__epoll_fd(ring);
+	for (size_t i = 0; i < recorder->options.pid_count; i++)
+		if (!recorder->options.on_exec[i])
+			user_symbols_meet(recorder->options.pids[i], false);
+	return 0;
+}
+
+int events_consume(void)
+{
+	int count = ring_buffer__consume(ring);
+
+	return count < 0 ? count : 0;
+}
+
+void events_close(void)
+{
+	ring_buffer__free(ring);
+	ring = NULL;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Between the parts of the host facts: facts_list.c says what is wanted, facts_cgroup.c which directories of the
+ * targets' control groups and facts_affinity.c which of their threads; facts_read.c reads one file, facts.c does it
+ * in children with a deadline.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum facts_phase {
+	FACTS_BEGIN = 1,
+	FACTS_SERIES = 2,
+	FACTS_END = 4,
+};
+
+#define FACTS_TEXT_MAX (64 * 1024)
+#define FACTS_DEFAULT_MAX (16 * 1024)
+#define FACTS_PIDS_MAX 64 /* of so many targets everything is recorded, of the others nothing */
+
+/* One file to be read. */
+struct wanted {
+	char *path;
+	uint32_t limit;	   /* most bytes of text that are kept */
+	bool again;	   /* at the end too, even if the target is gone by then */
+	const char *until; /* the text is cut before this string; NULL: nowhere.  A literal of the table */
+};
+
+struct wanted_list {
+	struct wanted *items;
+	size_t count, capacity;
+};
+
+int wanted_add(struct wanted_list *list, const char *path, uint32_t limit, const char *until);
+bool wanted_has(const struct wanted_list *list, const char *path);
+void wanted_free(struct wanted_list *list);
+
+/* Everything of one phase, the most important first. */
+int facts_list(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
+/* What else the targets' namespaces hold; since 6.18 asking which those are waits for an exec to get through. */
+int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
+/* The files of the targets' control groups and of all their ancestors that can be seen from here. */
+int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
+
+/* The threads of a process that may use other CPUs than its first one. */
+int facts_list_affinity(struct wanted_list *list, pid_t pid);
+
+struct fact_text {
+	size_t length;
+	int error; /* errno, 0: read */
+	bool truncated;
+	char text[FACTS_TEXT_MAX];
+};
+
+/* Reads a file, a link's destination, a directory's entry count, the kernel log's tail or a CPU's clock counters. */
+void fact_read(const struct wanted *wanted, struct fact_text *fact);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Helpers: forked children that ask what may hang in the kernel.  What they find comes through a socket; they are
+ * killed when their time is up, and left behind if even that does not end them.  They end with the recorder.
+ */
+#pragma once
+#include <sys/types.h>
+
+struct helper {
+	pid_t pid; /* 0: none */
+	int fd;
+};
+
+/* run() has no descriptors but 0 to 2 (/dev/null) and fd, the other end of helper->fd.  0 or -errno, -EBUSY: too many hang. */
+int helper_start(struct helper *helper, void (*run)(const void *argument, int fd), const void *argument);
+/* Kills it. */
+void helper_end(struct helper *helper);

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loading the BPF programs, each on its own terms: a hook this kernel lacks, or a program its verifier refuses, costs
+ * the feature it stands for; only the ledger itself must be there.
+ */
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "probes.h"
+#include "perfdiag.skel.h"
+#include "syscall_table.h"
+
+static char failed_program[64]; /* the last one libbpf complained about */
+static bool verbose;
+
+static int on_message(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char line[512];
+	const char *quote;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	if (verbose)
+		return vfprintf(stderr, format, arguments);
+	vsnprintf(line, sizeof(line), format, arguments);
+	quote = strstr(line, "prog '");
+	if (quote && strstr(line, "failed to load"))
+		sscanf(quote, "prog '%63[^']", failed_program);
+	return 0;
+}
+
+/* A tracepoint that programs can be attached to has a typedef for its arguments among the kernel's types. */
+static bool has_hook(const struct btf *kernel, const struct bpf_program *program, char *reason, size_t size)
+{
+	const char *section = bpf_program__section_name(program);
+	char name[96];
+
+	if (!kernel || strncmp(section, "tp_btf/", 7))
+		return true;
+	snprintf(name, sizeof(name), "btf_trace_%s", section + 7);
+	if (btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) > 0)
+		return true;
+	snprintf(reason, size, "this kernel has no tracepoint %s", section + 7);
+	return false;
+}
+
+static void fill_syscall_classes(struct perfdiag__rodata *rodata)
+{
+	for (unsigned int number = 0; number < SYSCALL_TABLE_SIZE; number++) {
+		rodata->syscall_classes[number] = syscall_class_native(number);
+		rodata->syscall_classes_i386[number] = syscall_class_i386(number);
+	}
+}
+
+static void *load_symbols(void *argument)
+{
+	struct recorder *recorder = argument;
+	long err = kernel_symbols_load(&recorder->symbols);
+
+	if (!err)
+		recorder->marker_count = markers_fill(recorder->symbols, recorder->markers, MARKERS);
+	return (void *)err;
+}
+
+/* kernel: its types, to ask for hooks; NULL on the first try, which hopes that all are there (10 ms saved). */
+static int open_skeleton(struct recorder *recorder, const struct btf *kernel)
+{
+	recorder->skeleton = perfdiag__open();
+	if (!recorder->skeleton)
+		return -errno;
+	fill_syscall_classes(recorder->skeleton->rodata);
+	recorder->skeleton->rodata->has_rdonly_cast =
+		!kernel || btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	for (size_t i = 0; i < probes_count(); i++) {
+		struct probe_state *state = &recorder->probes[i];
+
+		state->program = bpf_object__find_program_by_name(recorder->skeleton->obj, state->name);
+		if (!state->program) {
+			snprintf(state->reason, sizeof(state->reason), "not built into this recorder");
+			continue;
+		}
+		state->wanted = !state->reason[0] &&
+				has_hook(kernel, state->program, state->reason, sizeof(state->reason));
+		bpf_program__set_autoload(state->program, state->wanted && probe_may_be_needed(recorder, state->name));
+	}
+	return 0;
+}
+
+/* Takes the program that failed out of the next try; false if it is needed or not known. */
+static bool give_up_on(struct recorder *recorder, const char *name, int err)
+{
+	for (size_t i = 0; i < probes_count(); i++) {
+		struct probe_state *state = &recorder->probes[i];
+
+		if (strcmp(state->name, name) || state->required || state->reason[0])
+			continue;
+		snprintf(state->reason, sizeof(state->reason), "the kernel refused it: %s", strerror(-err));
+		return true;
+	}
+	return false;
+}
+
+static int load_programs(struct recorder *recorder)
+{
+	struct btf *kernel = NULL;
+	int err;
+
+	for (;;) {
+		failed_program[0] = 0;
+		err = open_skeleton(recorder, kernel);
+		if (err)
+			break;
+		err = perfdiag__load(recorder->skeleton);
+		if (!err)
+			break;
+		perfdiag__destroy(recorder->skeleton);
+		recorder->skeleton = NULL;
+		if (err == -EPERM || err == -EACCES)
+			break;
+		if (kernel && !give_up_on(recorder, failed_program, err))
+			break;
+		if (!kernel) {
+			kernel = btf__load_vmlinux_btf();
+			if (!kernel) {
+				err = -ENOTSUP;
+				break;
+			}
+		}
+	}
+	btf__free(kernel);
+	return err;
+}
+
+static void explain_failure(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		fprintf(stderr,
+			"error: the kernel refuses BPF programs: %s\n"
+			"HINT: run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG\n",
+			strerror(-err));
+	else if (access("/sys/kernel/btf/vmlinux", R_OK))
+		fprintf(stderr, "error: this kernel does not describe its types (no /sys/kernel/btf/vmlinux)\n"
+				"HINT: perfdiag needs a kernel built with CONFIG_DEBUG_INFO_BTF\n");
+	else
+		fprintf(stderr,
+			"error: the ledger cannot be loaded (%s): %s\n"
+			"HINT: perfdiag needs Linux 6.1 or later; `perfdiag check` tells more\n",
+			failed_program[0] ? failed_program : "BPF object", strerror(-err));
+}
+
+int probes_load(struct recorder *recorder)
+{
+	pthread_t thread;
+	void *symbols_err = NULL;
+	int err, thread_err;
+
+	verbose = getenv("PERFDIAG_DEBUG") != NULL;
+	libbpf_set_print(on_message);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	recorder->probes = probes_create();
+	if (!recorder->probes)
+		return -ENOMEM;
+	/* /proc/kallsyms takes as long to read as the programs take to load. */
+	thread_err = pthread_create(&thread, NULL, load_symbols, recorder);
+	err = load_programs(recorder);
+	if (thread_err)
+		symbols_err = load_symbols(recorder);
+	else
+		pthread_join(thread, &symbols_err);
+	if (err) {
+		explain_failure(err);
+		return err;
+	}
+	if (symbols_err)
+		fprintf(stderr, "warning: no kernel symbols (%s): waits are told apart by system call alone\n",
+			strerror(-(long)symbols_err));
+	return 0;
+}

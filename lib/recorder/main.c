@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* perfdiag-recorder: from the first program loaded to the last line written.  The only part that has privileges. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "cleanup.h"
+#include "facts.h"
+#include "interval.h"
+#include "process_files.h"
+#include "recorder.h"
+#include "sleepers.h"
+#include "perfdiag.skel.h"
+
+#define EXIT_NOT_PERMITTED 3
+#define EXIT_TARGET_GONE 4
+
+static int set_targets(struct recorder *recorder)
+{
+	const struct options *options = &recorder->options;
+
+	for (size_t i = 0; i < options->pid_count; i++) {
+		__u32 pid = options->pids[i], mode = options->on_exec[i] ? 2 : 1;
+		int err = bpf_map__update_elem(recorder->skeleton->maps.targets, &pid, sizeof(pid), &mode, sizeof(mode),
+					       BPF_ANY);
+
+		if (err) {
+			fprintf(stderr, "error: cannot follow pid %u: %s\n", pid, strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int arm(int timer, uint64_t at_ns)
+{
+	struct itimerspec spec = { .it_value = { .tv_sec = at_ns / NS_PER_SECOND, .tv_nsec = at_ns % NS_PER_SECOND } };
+
+	return timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, NULL) ? -errno : 0;
+}
+
+static bool has_on_exec(const struct options *options)
+{
+	for (size_t i = 0; i < options->pid_count; i++)
+		if (options->on_exec[i])
+			return true;
+	return false;
+}
+
+/* A process that is to exec can end before it does. */
+static bool any_alive(const struct options *options)
+{
+	for (size_t i = 0; i < options->pid_count; i++)
+		if (process_alive(options->pids[i]))
+			return true;
+	return false;
+}
+
+/* A command that was started to be followed ends as it should; whoever sees that first, it is no target lost. */
+static const char *reason_to_end(const struct options *options, const char *reason)
+{
+	for (size_t i = 0; i < options->pid_count; i++)
+		if (!options->on_exec[i])
+			return reason;
+	return any_alive(options) && !strcmp(reason, "signal") ? reason : "command ended";
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int loop(struct recorder *recorder, int signals)
+{
+	const struct options *options = &recorder->options;
+	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	uint64_t end = options->duration_ns ? recorder->start_ns + options->duration_ns : UINT64_MAX;
+	uint64_t next = recorder->start_ns + options->interval_ns, expirations;
+	struct pollfd fds[] = { { .fd = recorder->ring_fd, .events = POLLIN },
+				{ .fd = timer, .events = POLLIN },
+				{ .fd = signals, .events = POLLIN },
+				{ .fd = options->control_fd, .events = POLLIN } };
+	struct perfdiag__bss *bss = recorder->skeleton->bss;
+	bool stop = false;
+	int err = 0;
+
+	while (!err && !recorder->reason) {
+		err = arm(timer, sooner(sooner(next, end), interval_sweep_due(recorder)));
+		if (err || (poll(fds, sizeof(fds) / sizeof(*fds), -1) < 0 && errno != EINTR))
+			return err ? err : -errno;
+		err = events_consume();
+		if (!err && now_ns() >= interval_sweep_due(recorder))
+			err = interval_sweep(recorder);
+		if (recorder->awake)
+			next = interval_awake(recorder, next);
+		if (fds[1].revents && read(timer, &expirations, sizeof(expirations)) > 0 && !err) {
+			if (now_ns() >= end)
+				recorder->reason = "duration";
+			else if (now_ns() >= next)
+				err = interval_take(recorder, &next);
+		}
+		if (fds[3].revents)
+			control_read(options->control_fd, &stop);
+		if (fds[2].revents || stop)
+			recorder->reason = reason_to_end(options, "signal");
+		if (err == -EPIPE) {
+			recorder->reason = "output closed";
+			err = 0;
+		}
+		/* Records were made and none is left, or none ever will be.  (Into a group others can come.) */
+		if (!recorder->reason && !options->group.id && !*(volatile __u32 *)&bss->live_threads &&
+		    (*(volatile __u64 *)&bss->last_serial || !any_alive(options)))
+			recorder->reason = reason_to_end(options, "targets gone");
+	}
+	return err;
+}
+
+/* A kernel thread has no address space: /proc/PID/statm reads as zeroes. */
+static int explain_no_thread(pid_t pid)
+{
+	_cleanup_fclose_ FILE *statm = NULL;
+	unsigned long pages;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	statm = fopen(path, "re");
+	if (statm && fscanf(statm, "%lu", &pages) == 1 && !pages) {
+		fprintf(stderr,
+			"error: pid %d is a kernel thread (or already dead): it has no time of its own to give back\n",
+			pid);
+		return -EINVAL;
+	}
+	fprintf(stderr, "error: no thread of pid %d is there any more\n", pid);
+	return -ESRCH;
+}
+
+/* A sink that failed on the way: the recording in it is cut off, the other one may be whole. */
+static int explain_sinks(const struct output *output)
+{
+	int err = 0;
+
+	for (int i = 0; i < OUTPUT_SINKS; i++) {
+		const struct sink *sink = &output->sinks[i];
+
+		if (!sink->error || sink->error == -EPIPE)
+			continue;
+		fprintf(stderr, "error: %s is cut off: ", sink->name);
+		if (sink->error == -ETIMEDOUT)
+			fprintf(stderr, "nobody took it for %d s\n", OUTPUT_STALL_MS / 1000);
+		else
+			fprintf(stderr, "%s\n", strerror(-sink->error));
+		err = sink->error;
+	}
+	return err;
+}
+
+static int record(struct recorder *recorder, int signals)
+{
+	const struct options *options = &recorder->options;
+	int err = set_targets(recorder);
+
+	if (!err)
+		err = probes_attach(recorder);
+	if (!err)
+		err = events_open(recorder);
+	recorder->start_ns = now_ns();
+	if (!err)
+		err = probes_sweep(recorder);
+	if (err)
+		return err;
+	recorder->skeleton->bss->knobs.swept = 1;
+	if (!recorder->skeleton->bss->live_threads && !has_on_exec(options))
+		return explain_no_thread(options->pids[0]);
+	interval_begin(recorder);
+	err = header_write(recorder);
+	if (err)
+		return err;
+	fprintf(stderr, "perfdiag-recorder: attached, following %u threads\n", recorder->skeleton->bss->live_threads);
+	control_say(options->control_fd, "attached\n");
+	facts_write(&recorder->output, "begin", options->pids, options->pid_count, FACTS_DEADLINE_MS);
+	err = loop(recorder, signals);
+	if (err)
+		return err;
+	cost_end(recorder);
+	err = interval_sweep_due(recorder) == UINT64_MAX ? 0 : interval_sweep(recorder);
+	err = rows_interval(recorder, true, true) ?: err;
+	if (err) {
+		fprintf(stderr, "warning: the last snapshot failed: %s\n", strerror(-err));
+		recorder->rows_lost++;
+	}
+	events_consume();
+	recorder->end_ns = now_ns(); /* here, because no row may be later than the end of the window */
+	folded_write(recorder);
+	rows_end(recorder);
+	facts_write(&recorder->output, "end", options->pids, options->pid_count, FACTS_DEADLINE_MS);
+	sleepers_take(recorder, SLEEPERS_DEADLINE_MS);
+	stacks_name(recorder, NAMES_DEADLINE_MS, true);
+	stacks_write(recorder);
+	stacks_free(recorder); /* ends the helper that names them, whose CPU time belongs into the footer */
+	tables_write(recorder);
+	footer_write(recorder);
+	if (output_flush(&recorder->output))
+		recorder->reason = "output closed"; /* no sink took it all: each says why */
+	return 0;
+}
+
+static int exit_status(int err)
+{
+	switch (err) {
+	case 0: return EXIT_SUCCESS;
+	case -EPERM:
+	case -EACCES: return EXIT_NOT_PERMITTED;
+	case -ESRCH: return EXIT_TARGET_GONE;
+	}
+	return EXIT_FAILURE;
+}
+
+static int run(struct recorder *recorder)
+{
+	_cleanup_close_ int signals = -1;
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP); /* a terminal that hangs up tells all its processes */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* then a file at its limit is an error of its sink */
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	if (signals < 0)
+		return -errno;
+	/* On a host without memory a page fault of ours may never end.  As pages come, so that it stays small. */
+	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		fprintf(stderr, "warning: memory cannot be locked: %s\n", strerror(errno));
+	err = probes_load(recorder);
+	if (err)
+		return err;
+	if (recorder->options.check) {
+		err = probes_attach(recorder);
+		if (!err)
+			err = probes_sweep(recorder);
+		return err ? err : header_write(recorder);
+	}
+	control_say(recorder->options.control_fd, "loaded\n");
+	if (recorder->options.control_fd >= 0)
+		err = control_wait_start(&recorder->options, &recorder->output, signals);
+	return err ? err : record(recorder, signals);
+}
+
+int main(int argc, char **argv)
+{
+	static struct recorder recorder;
+	int sink_err, err = options_parse(&recorder, argc, argv);
+
+	if (err)
+		return err > 0 ? EXIT_SUCCESS : 2;
+	err = output_add(&recorder.output, dup(STDOUT_FILENO), "standard output");
+	if (!err)
+		err = run(&recorder);
+	sink_err = output_close(&recorder.output);
+	sink_err = explain_sinks(&recorder.output) ?: sink_err;
+	if (err)
+		control_say(recorder.options.control_fd, "error %d %s\n", -err, strerror(-err));
+	else
+		control_say(recorder.options.control_fd, "done %s\n", recorder.reason ? recorder.reason : "");
+	events_close();
+	stacks_free(&recorder);
+	probes_detach(&recorder);
+	kernel_symbols_free(recorder.symbols);
+	json_free(&recorder.json);
+	/* A reader that went away took what it wanted; any other cut-off recording is a failure. */
+	return exit_status(err ?: sink_err == -EPIPE ? 0 : sink_err);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Object ids of the kernel side as the text of a recording ("device:254:0", "peer:10.0.0.1:5432"). */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "cleanup.h"
+#include "recorder.h"
+#include "perfdiag.skel.h"
+#include "syscall_table.h"
+
+static bool look_up(struct recorder *recorder, __u64 object, struct object_name *name)
+{
+	memset(name, 0, sizeof(*name));
+	return !bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), name, sizeof(*name), 0);
+}
+
+/* A peer process was met as a pid only; its name is asked for now, and /proc/PID/comm never blocks. */
+static void read_comm(__u64 pid, char comm[COMM_BYTES])
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+	ssize_t length;
+
+	comm[0] = 0;
+	snprintf(path, sizeof(path), "/proc/%llu/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, comm, COMM_BYTES - 1);
+	comm[length > 0 ? length - (comm[length - 1] == '\n') : 0] = 0;
+}
+
+void comm_write(struct recorder *recorder, const char *key, pid_t tid)
+{
+	char comm[COMM_BYTES];
+
+	read_comm(tid, comm);
+	json_bytes(&recorder->json, key, comm, strlen(comm));
+}
+
+static void write_task(struct recorder *recorder, const char *key, const char *kind, __u64 id, const char *comm)
+{
+	char text[64];
+	int length = snprintf(text, sizeof(text), "%s:%llu:", kind, id);
+
+	memcpy(text + length, comm, strnlen(comm, COMM_BYTES));
+	json_bytes(&recorder->json, key, text, length + strnlen(comm, COMM_BYTES));
+}
+
+static void write_file(struct recorder *recorder, const char *key, const struct object_name *name)
+{
+	char text[64 + FILE_NAME_BYTES];
+	size_t base = strnlen(name->file.base, FILE_NAME_BYTES);
+	int length = snprintf(text, 64, "file:%u:%u:%llu%s", name->file.device >> 20, name->file.device & 0xfffff,
+			      name->file.inode, base ? ":" : "");
+
+	memcpy(text + length, name->file.base, base);
+	json_bytes(&recorder->json, key, text, length + base);
+}
+
+static void write_peer(struct recorder *recorder, const char *key, int family, const void *address, unsigned int port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(family, address, text, sizeof(text));
+	json_format(&recorder->json, key, family == AF_INET ? "peer:%s:%u" : "peer:[%s]:%u", text, port);
+}
+
+void object_write(struct recorder *recorder, const char *key, __u64 object)
+{
+	struct json *json = &recorder->json;
+	__u64 id = OBJECT_ID(object);
+	struct object_name name;
+	const char *text;
+
+	switch (OBJECT_KIND(object)) {
+	case OBJECT_DEVICE: return json_format(json, key, "device:%llu:%llu", id >> 20, id & 0xfffff);
+	case OBJECT_MOUNT: return json_format(json, key, "mount:%llu:%llu", id >> 20, id & 0xfffff);
+	case OBJECT_PEER: {
+		__u32 address = htonl(id >> 16);
+
+		return write_peer(recorder, key, AF_INET, &address, id & 0xffff);
+	}
+	case OBJECT_PEER6:
+		if (!look_up(recorder, object, &name))
+			return json_text(json, key, "peer:unknown");
+		return write_peer(recorder, key, AF_INET6, name.peer.address, name.peer.port);
+	case OBJECT_UNIX: read_comm(id, name.comm); return write_task(recorder, key, "unix", id, name.comm);
+	case OBJECT_TASK:
+	case OBJECT_OWN:
+		look_up(recorder, object, &name);
+		return write_task(recorder, key, OBJECT_KIND(object) == OBJECT_OWN ? "own" : "task", id, name.comm);
+	case OBJECT_CGROUP: return json_format(json, key, "cgroup:%llu", id);
+	case OBJECT_IDLE_STATE: return id ? json_format(json, key, "idle:%llu", id - 1) : json_text(json, key, "");
+	case OBJECT_SYSCALL:
+		text = syscall_name((__u32)id, id & OBJECT_SYSCALL_I386);
+		if (text)
+			return json_format(json, key, "syscall:%s", text);
+		return json_format(json, key, "syscall:%u", (__u32)id);
+	case OBJECT_FUTEX: return json_format(json, key, "futex:%#llx", id);
+	case OBJECT_PIPE: return json_format(json, key, "pipe:%llu", id);
+	case OBJECT_FILE:
+		if (!look_up(recorder, object, &name))
+			return json_text(json, key, "file:unknown");
+		return write_file(recorder, key, &name);
+	case OBJECT_FUNCTION: return json_format(json, key, "function:%s", marker_name(id));
+	case OBJECT_PORT: return json_format(json, key, "port:%llu", id);
+	case OBJECT_IN_FLIGHT: return json_text(json, key, id ? "inflight" : "idle");
+	case OBJECT_EXIT: return json_text(json, key, "exit");
+	case OBJECT_RETURN: return json_text(json, key, "return to user space");
+	case OBJECT_FAULT: return json_text(json, key, "page fault");
+	case OBJECT_WORKER: return json_text(json, key, "kernel worker");
+	}
+	json_text(json, key, "");
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command line of the recorder. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cleanup.h"
+#include "recorder.h"
+
+static const char usage[] =
+	"Usage: perfdiag-recorder --pid PID [OPTION]...\n"
+	"Records where the time of a process's threads goes; the recording goes to standard output.\n\n"
+	"  --pid PID          follow this process (repeatable)\n"
+	"  --only             not its descendants\n"
+	"  --duration SECONDS end after so long; 0: until SIGINT or SIGTERM (default 10)\n"
+	"  --interval MS      between snapshots (default 250)\n"
+	"  --stacks           keep a stack of every wait\n"
+	"  --slo NS           record system calls as operations, those over NS with their ledger\n"
+	"  --output FILE      write the recording there too, mode 0600\n"
+	"  --owner UID:GID    give FILE to this user\n"
+	"  --control FD       take orders from this socket\n"
+	"  --check            load and attach everything, write the header, exit\n"
+	"  --version\n";
+
+static int open_output(struct output *output, const char *path, const char *owner)
+{
+	_cleanup_close_ int fd = -1;
+	unsigned int uid, gid;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || fchmod(fd, 0600)) {
+		fprintf(stderr, "error: cannot write %s: %s\n", path, strerror(errno));
+		return -errno;
+	}
+	if (owner && (sscanf(owner, "%u:%u", &uid, &gid) != 2 || fchown(fd, uid, gid))) {
+		fprintf(stderr, "error: cannot give %s to %s\n", path, owner);
+		return -EINVAL;
+	}
+	return output_add(output, take_fd(fd), "the recording file");
+}
+
+#define LARGEST_NS 9e18 /* what fits into 63 bits */
+
+static int parse_number(const char *option, const char *text, double largest, double *ret)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	if (!*text || *end || !(*ret >= 0 && *ret <= largest)) { /* so written, it refuses what is no number */
+		fprintf(stderr, "error: --%s takes a number, not '%s'\n", option, text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int add_target(struct options *options, const char *text)
+{
+	double pid;
+
+	if (parse_number("pid", text, INT32_MAX, &pid))
+		return -EINVAL;
+	if (pid < 1 || pid != (int32_t)pid || options->pid_count == MAX_TARGETS) {
+		fprintf(stderr, "error: --pid takes the number of a process, at most %d times\n", MAX_TARGETS);
+		return -EINVAL;
+	}
+	options->pids[options->pid_count++] = pid;
+	return 0;
+}
+
+enum {
+	OPTION_PID,
+	OPTION_ONLY,
+	OPTION_DURATION,
+	OPTION_INTERVAL,
+	OPTION_STACKS,
+	OPTION_SLO,
+	OPTION_OUTPUT,
+	OPTION_OWNER,
+	OPTION_CONTROL,
+	OPTION_CHECK,
+	OPTION_VERSION,
+	OPTION_HELP
+};
+
+int options_parse(struct recorder *recorder, int argc, char **argv)
+{
+	static const struct option long_options[] = { { "pid", required_argument, NULL, OPTION_PID },
+						      { "only", no_argument, NULL, OPTION_ONLY },
+						      { "duration", required_argument, NULL, OPTION_DURATION },
+						      { "interval", required_argument, NULL, OPTION_INTERVAL },
+						      { "stacks", no_argument, NULL, OPTION_STACKS },
+						      { "slo", required_argument, NULL, OPTION_SLO },
+						      { "output", required_argument, NULL, OPTION_OUTPUT },
+						      { "owner", required_argument, NULL, OPTION_OWNER },
+						      { "control", required_argument, NULL, OPTION_CONTROL },
+						      { "check", no_argument, NULL, OPTION_CHECK },
+						      { "version", no_argument, NULL, OPTION_VERSION },
+						      { "help", no_argument, NULL, OPTION_HELP },
+						      {} };
+	struct options *options = &recorder->options;
+	const char *path = NULL, *owner = NULL;
+	double number = 0;
+	int option, err = 0;
+
+	*options = (struct options){ .duration_ns = 10 * NS_PER_SECOND,
+				     .interval_ns = NS_PER_SECOND / 4,
+				     .control_fd = -1 };
+	while (!err && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		const double largest = option == OPTION_DURATION   ? LARGEST_NS / NS_PER_SECOND
+				       : option == OPTION_INTERVAL ? LARGEST_NS / 1000000
+				       : option == OPTION_SLO	   ? LARGEST_NS
+				       : option == OPTION_CONTROL  ? INT32_MAX
+								   : 0;
+
+		if (largest)
+			err = parse_number(long_options[option].name, optarg, largest, &number);
+		if (err)
+			break;
+		switch (option) {
+		case OPTION_PID: err = add_target(options, optarg); break;
+		case OPTION_ONLY: options->only = true; break;
+		case OPTION_DURATION: options->duration_ns = number * NS_PER_SECOND; break;
+		case OPTION_INTERVAL: options->interval_ns = (number < 10 ? 10 : number) * 1000000; break;
+		case OPTION_STACKS: options->stacks = true; break;
+		case OPTION_SLO: options->slo_ns = number; break;
+		case OPTION_OUTPUT: path = optarg; break;
+		case OPTION_OWNER: owner = optarg; break;
+		case OPTION_CONTROL: options->control_fd = number; break;
+		case OPTION_CHECK: options->check = true; break;
+		case OPTION_VERSION: puts("perfdiag-recorder " PERFDIAG_VERSION); return 1;
+		case OPTION_HELP: fputs(usage, stdout); return 1;
+		default: err = -EINVAL;
+		}
+	}
+	if (!err && (optind < argc || (!options->pid_count && options->control_fd < 0 && !options->check))) {
+		fprintf(stderr, "error: no --pid to follow\n%s", usage);
+		err = -EINVAL;
+	}
+	if (!err && path)
+		err = open_output(&recorder->output, path, owner);
+	return err;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of BPF programs: what each is for, attached or why not, and the iterators that are read. */
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cleanup.h"
+#include "probes.h"
+#include "perfdiag.skel.h"
+
+#define TICK_NS 4000000ULL	    /* CONFIG_HZ=250, which most distributions have */
+#define STACK_PERIOD_NS 20000000ULL /* a thread that always waits gives 50 stacks a second, then they thin out */
+
+/*
+ * What is lost without a program.  The order is that of attaching: an end before its beginning, which would else stand
+ * alone; the switch last, it begins the window.
+ */
+static const struct probe {
+	const char *name, *feature;
+	bool required;
+} probes[] = {
+	{ "cpu_idle", "idle_state", false },
+	{ "irq_handler_exit", "irq", false },
+	{ "irq_handler_entry", "irq", false },
+	{ "softirq_exit", "irq", false },
+	{ "softirq_entry", "irq", false },
+	{ "direct_reclaim_begin", "reclaim", false },
+	{ "direct_reclaim_end", "reclaim", false },
+	{ "cgroup_reclaim_begin", "reclaim", false },
+	{ "cgroup_reclaim_end", "reclaim", false },
+	{ "compaction_begin", "compaction", false },
+	{ "compaction_end", "compaction", false },
+	{ "balance_dirty_pages", "dirty_throttle", false },
+	{ "filemap_fault", "fault_file", false },
+	{ "block_rq_complete", "block", false },
+	{ "tcp_retransmit_skb", "tcp", false },
+	{ "hrtimer_expire_exit", "stacks", false },
+	{ "hrtimer_expire_entry", "stacks", false },
+	{ "sys_exit", "operations", false },
+	{ "group_made", "group", false },
+	{ "group_joined", "group", false },
+	{ "sched_process_fork", "ledger", true },
+	{ "sched_process_exec", "ledger", true },
+	{ "sched_waking", "ledger", true },
+	{ "sched_switch", "ledger", true },
+	{ "sweep", "ledger", true },
+	{ "snapshot", "ledger", true },
+};
+
+#define PROBES (sizeof(probes) / sizeof(*probes))
+
+size_t probes_count(void)
+{
+	return PROBES;
+}
+
+struct probe_state *probes_create(void)
+{
+	struct probe_state *states = calloc(PROBES, sizeof(*states));
+
+	for (size_t i = 0; states && i < PROBES; i++) {
+		states[i].name = probes[i].name;
+		states[i].feature = probes[i].feature;
+		states[i].required = probes[i].required;
+	}
+	return states;
+}
+
+static bool follows_group(const char *name)
+{
+	return !strncmp(name, "group_", strlen("group_"));
+}
+
+/* A tenth of the time to load: a group to follow is told by the unprivileged side, or there is none. */
+bool probe_may_be_needed(const struct recorder *recorder, const char *name)
+{
+	return !follows_group(name) || recorder->options.control_fd >= 0 || recorder->options.check;
+}
+
+/* Programs that are loaded and yet have nothing to do here. */
+static bool is_switched_off(const struct recorder *recorder, const char *name, char *reason, size_t size)
+{
+	if (!strncmp(name, "hrtimer_", strlen("hrtimer_")) && !recorder->skeleton->bss->knobs.tick_function) {
+		snprintf(reason, size, "the tick's timer is not in /proc/kallsyms");
+		return true;
+	}
+	if (follows_group(name) && !recorder->options.group.id && !recorder->options.check)
+		return true; /* no reason: nobody misses them */
+	if (!strcmp(name, "sys_exit") && !recorder->options.slo_ns && !recorder->options.check) {
+		snprintf(reason, size, "asked for with --slo only: it runs at every system call of the host");
+		return true;
+	}
+	return false;
+}
+
+/* libbpf looks it up in the kernel's configuration, where that can be read. */
+uint64_t probes_tick_ns(const struct recorder *recorder)
+{
+	unsigned long hz = recorder->skeleton->kconfig->CONFIG_HZ;
+
+	return hz ? NS_PER_SECOND / hz : TICK_NS;
+}
+
+static void fill_knobs(struct recorder *recorder)
+{
+	struct knobs *knobs = &recorder->skeleton->bss->knobs;
+	const struct options *options = &recorder->options;
+	uint64_t start, end;
+
+	knobs->descendants = !options->only;
+	knobs->group = options->group;
+	knobs->all_stacks = options->stacks;
+	knobs->slo_ns = options->slo_ns;
+	knobs->stack_period_ns = STACK_PERIOD_NS;
+	knobs->tick_ns = probes_tick_ns(recorder);
+	if (!recorder->symbols)
+		return;
+	memcpy(knobs->markers, recorder->markers, sizeof(knobs->markers));
+	knobs->marker_count = recorder->marker_count;
+	/* ffb7e01c4e65 ("tick/nohz: Remove ... tick_sched_timer") renamed it in v6.8 */
+	if (!kernel_symbols_range(recorder->symbols, "tick_nohz_handler", &start, &end) ||
+	    !kernel_symbols_range(recorder->symbols, "tick_sched_timer", &start, &end))
+		knobs->tick_function = start;
+}
+
+bool probe_is_iterator(const struct probe_state *state)
+{
+	return !strncmp(bpf_program__section_name(state->program), "iter/", 5);
+}
+
+int probes_attach(struct recorder *recorder)
+{
+	fill_knobs(recorder);
+	for (size_t i = 0; i < PROBES; i++) {
+		struct probe_state *state = &recorder->probes[i];
+		int err;
+
+		if (!state->wanted)
+			continue;
+		if (is_switched_off(recorder, state->name, state->reason, sizeof(state->reason))) {
+			state->wanted = false;
+			continue;
+		}
+		state->link = probe_is_iterator(state) ? bpf_program__attach_iter(state->program, NULL)
+						       : bpf_program__attach(state->program);
+		if (state->link)
+			continue;
+		err = -errno;
+		snprintf(state->reason, sizeof(state->reason), "cannot be attached: %s", strerror(-err));
+		state->wanted = false;
+		if (state->required) {
+			fprintf(stderr, "error: %s %s\n", state->name, state->reason);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Many threads share one budget: about 800 stacks a second while all of them wait. */
+void probes_pace_stacks(struct recorder *recorder)
+{
+	recorder->skeleton->bss->knobs.stack_period_ns = STACK_PERIOD_NS * (1 + recorder->living / 16);
+}
+
+/* Reads an iterator that writes nothing. */
+int probes_sweep(struct recorder *recorder)
+{
+	struct perfdiag *skeleton = recorder->skeleton;
+	char byte;
+
+	/* Twice: a thread made during the first pass by one not yet met has no record from its fork. */
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < PROBES; i++) {
+			_cleanup_close_ int fd = -1;
+
+			if (recorder->probes[i].program != skeleton->progs.sweep)
+				continue;
+			fd = bpf_iter_create(bpf_link__fd(recorder->probes[i].link));
+			if (fd < 0)
+				return -errno;
+			while (read(fd, &byte, 1) > 0)
+				;
+		}
+	}
+	return 0;
+}
+
+int probes_snapshot_fd(struct recorder *recorder)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (recorder->probes[i].program == recorder->skeleton->progs.snapshot)
+			return bpf_iter_create(bpf_link__fd(recorder->probes[i].link));
+	return -ENOENT;
+}
+
+static void write_probe(struct json *json, const struct probe_state *state, const char *hook, bool attached)
+{
+	json_object(json, NULL);
+	json_text(json, "name", state->name);
+	json_text(json, "hook", hook);
+	json_text(json, "feature", state->feature);
+	json_bool(json, "attached", attached);
+	json_text(json, "reason", attached ? NULL : state->reason);
+	json_end(json);
+}
+
+/* Programs, and two clocks of the kernel that some are built without. */
+void probes_write(struct recorder *recorder)
+{
+	static const struct probe_state steal = { .name = "steal_clock",
+						  .feature = "steal",
+						  .reason = "the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING" };
+	static const struct probe_state throttle = { .name = "throttled_clock",
+						     .feature = "throttle",
+						     .reason = "the kernel has no CONFIG_CFS_BANDWIDTH" };
+	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
+	struct json *json = &recorder->json;
+
+	json_array(json, "probes");
+	for (size_t i = 0; i < PROBES; i++) {
+		const struct probe_state *state = &recorder->probes[i];
+
+		if (!state->link && !state->reason[0])
+			continue;
+		write_probe(json, state, state->program ? bpf_program__section_name(state->program) : "", state->link);
+	}
+	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock);
+	write_probe(json, &throttle, "field of struct cfs_rq", knobs->has_throttled_clock);
+	json_end(json);
+}
+
+void probes_detach(struct recorder *recorder)
+{
+	for (size_t i = 0; recorder->probes && i < PROBES; i++)
+		bpf_link__destroy(recorder->probes[i].link);
+	free(recorder->probes);
+	recorder->probes = NULL;
+	perfdiag__destroy(recorder->skeleton);
+	recorder->skeleton = NULL;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The BPF programs and the state of each; shared by load.c, probes.c (attaches, reads) and cost.c. */
+#pragma once
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "recorder.h"
+
+struct probe_state {
+	const char *name, *feature; /* what is lost without it */
+	bool required;
+	struct bpf_program *program;
+	struct bpf_link *link;
+	bool wanted;
+	char reason[160];
+	struct bpf_prog_info before, after; /* statistics around the time they were on */
+};
+
+size_t probes_count(void);
+struct probe_state *probes_create(void);
+bool probe_is_iterator(const struct probe_state *state);
+bool probe_may_be_needed(const struct recorder *recorder, const char *name);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The recorder: loads the BPF programs, follows the target, writes the recording.  It interprets nothing.
+ *
+ * options.c   the command line                      control.c   the line protocol with the unprivileged side
+ * main.c      the window: begin, loop, end          header.c    the first and the last line
+ * load.c      loading, each program on its own terms
+ * probes.c    the table of programs; attaching      cost.c      what the BPF programs cost and lost
+ * interval.c  what is done when, paced by its cost
+ * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
+ * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
+ * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
+ * markers.c   kernel functions that mark a wait     objects.c   object ids as text
+ * facts*.c    host facts                            *symbols*.c names for addresses
+ * sleepers.c  stacks of threads that wait at the end
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/types.h>
+#include <sys/types.h>
+#include "json.h"
+#include "monotonic.h"
+#include "output.h"
+#include "records.h"
+#include "symbols.h"
+
+#define NS_PER_SECOND 1000000000ULL
+#ifndef PERFDIAG_VERSION
+#error "the build gives PERFDIAG_VERSION"
+#endif
+#define MAX_TARGETS 4096
+
+struct perfdiag; /* the skeleton */
+
+struct options {
+	pid_t pids[MAX_TARGETS];
+	bool on_exec[MAX_TARGETS]; /* followed from its exec on */
+	size_t pid_count;
+	struct group group;   /* whose processes are followed, whenever they come into it */
+	uint64_t duration_ns; /* 0: until told to stop */
+	uint64_t interval_ns;
+	uint64_t slo_ns;
+	bool only, stacks, check;
+	int control_fd; /* -1: none */
+};
+
+struct recorder {
+	struct options options;
+	struct perfdiag *skeleton;
+	struct kernel_symbols *symbols;
+	struct marker markers[MARKERS]; /* looked up while the programs are being loaded */
+	size_t marker_count;
+	struct output output;
+	struct json json;
+	struct probe_state *probes;
+	struct thread_entry *threads; /* by serial */
+	struct fold_entry *folds;     /* ended threads, by comm of their process */
+	struct detail_entry *details; /* by process, account and object */
+	struct stack_entry *stacks;
+	struct account_sum exited_sums[ACCOUNT_COUNT];
+	uint64_t exited_wall_ns;
+	uint64_t start_ns, end_ns;
+	uint64_t threads_seen, exits, exit_rows, living;
+	uint64_t folds_lost;		    /* ended threads whose time is lost */
+	uint64_t details_lost, stacks_lost; /* tables of the recorder that were full */
+	uint64_t rows_lost;		    /* threads that could not be read at the end */
+	uint64_t row_bytes;		    /* of thread rows in this interval */
+	uint64_t next_rows_ns, next_series_ns, next_names_ns, next_sweep_ns;
+	uint64_t switches; /* sum of the records' sequences in the last snapshot: the same while no thread runs */
+	bool running;	   /* in the last snapshot a thread ran or could have run */
+	bool waiting;	   /* in the last snapshot a thread waited for more than work */
+	bool awake;	   /* EVENT_AWAKE came */
+	int ring_fd;
+	const char *reason;
+};
+
+extern const char *const account_names[ACCOUNT_COUNT];
+
+/* probes.c: functions return 0 or -errno and have said on stderr what went wrong */
+int probes_load(struct recorder *recorder);
+int probes_attach(struct recorder *recorder);
+uint64_t probes_tick_ns(const struct recorder *recorder);
+int probes_sweep(struct recorder *recorder);
+void probes_pace_stacks(struct recorder *recorder);
+int probes_snapshot_fd(struct recorder *recorder); /* an iterator over struct record, to be read and closed */
+void probes_write(struct recorder *recorder);	   /* the header's "probes" */
+void probes_detach(struct recorder *recorder);
+
+/* cost.c */
+void cost_next(struct recorder *recorder);
+bool cost_is_sampled(void); /* the kernel counts at this moment */
+void cost_end(struct recorder *recorder);
+void cost_write(struct recorder *recorder);
+int lost_count(struct recorder *recorder, unsigned int counter, uint64_t *ret); /* enum counter; 0 or -errno */
+uint64_t skipped_runs(struct recorder *recorder);				/* a program met itself on its CPU */
+
+/* markers.c */
+size_t markers_fill(const struct kernel_symbols *symbols, struct marker *markers, size_t capacity);
+const char *marker_name(size_t index);
+
+/* objects.c: writes an object under `key` (NULL in an array) */
+void object_write(struct recorder *recorder, const char *key, __u64 object);
+/* The name of a thread at this moment, "" if it has ended. */
+void comm_write(struct recorder *recorder, const char *key, pid_t tid);
+
+/* sums.c */
+void sums_add(struct account_sum *sums, const struct account_sum *more);
+void sums_write(struct json *json, const char *key, const struct account_sum *sums);
+void buckets_write(struct json *json, const char *key, const __u32 *buckets);
+/* Extends a record by its open segment; details that find no place in it are left in `spare` (zeroed before). */
+#define OPEN_SEGMENTS 3
+void book_open(struct record *record, struct detail spare[OPEN_SEGMENTS]);
+
+/* rows.c */
+/* A snapshot: sums of the target, with `thread_rows` also the threads that changed, with `last` all of them. */
+int rows_interval(struct recorder *recorder, bool thread_rows, bool last);
+void rows_exited(struct recorder *recorder, struct record *record, bool process_ended);
+void rows_end(struct recorder *recorder);
+
+/* details.c */
+/* spare: what book_open() left over, or NULL; tgid: 0 for a process that ended */
+void details_add(struct recorder *recorder, const struct record *record, const struct detail *spare, uint32_t tgid);
+void fold_add(struct recorder *recorder, const char *comm, const struct fold *more);
+void folded_write(struct recorder *recorder);
+
+/* header.c */
+int header_write(struct recorder *recorder);
+void footer_write(struct recorder *recorder);
+
+/* options.c: 0, -errno, or 1 when everything asked for is said already */
+int options_parse(struct recorder *recorder, int argc, char **argv);
+
+/* events.c */
+int events_open(struct recorder *recorder);
+int events_consume(void);
+void events_close(void);
+
+/* stacks.c */
+struct stack_event;
+void stacks_add(struct recorder *recorder, const struct stack_event *event);
+void stacks_name(struct recorder *recorder, unsigned int deadline_ms, bool last); /* the user frames */
+void stacks_write(struct recorder *recorder);
+void stacks_free(struct recorder *recorder);
+
+/* tables.c */
+void tables_write(struct recorder *recorder);
+
+/* control.c */
+int control_wait_start(struct options *options, struct output *output, int signals);
+int control_read(int fd, bool *stop);
+void control_say(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));

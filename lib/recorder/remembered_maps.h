@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is needed to name the addresses of a process after its end: which files it had mapped where.  A helper reads
+ * that while the process lives (maps_child.c), because /proc/PID/maps waits for a lock of the target.  It stays, because
+ * a fork for each process of a target that makes many would cost ten times as much.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LARGEST_MAPS_BYTES (64 * 1024)
+
+struct remembered_maps {
+	pid_t pid;		   /* 0: a free place */
+	bool reused;		   /* more than one process had this number: nobody knows whose an address is */
+	int64_t first_ms, seen_ms; /* met, last met */
+	int64_t next_ms, refreshed_ms;
+	uint64_t start_ticks; /* of the process: its number alone may be another's later */
+	size_t length;
+	char *text; /* executable mappings in the format of /proc/PID/maps, numbers of files as stat() has them */
+};
+
+/* Asks anew for these processes and takes all answers that come within the deadline. */
+void remembered_maps_refresh(const pid_t *pids, size_t count, unsigned int deadline_ms);
+/* NULL: not met. */
+const struct remembered_maps *remembered_maps_find(pid_t pid);
+/* The nth of the processes that are known, in no particular order; 0: there are no more. */
+pid_t remembered_maps_pid(size_t n);
+
+/* The helper is sent numbers of processes (pid_t).  It answers each with this, and length bytes of text. */
+struct maps_record {
+	pid_t pid;
+	uint32_t length;      /* 0: it has ended, or has no memory of its own */
+	uint32_t unasked;     /* sent on the helper's own account */
+	uint64_t start_ticks; /* of the process */
+};
+
+void maps_child(const void *unused, int fd);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Names for addresses.  Kernel: /proc/kallsyms.  User space: the symbol tables of the files that a process maps, and
+ * perf maps (/tmp/perf-PID.map) for code made at run time.  User space is asked in a forked child with a deadline:
+ * opening a binary on a dead mount never returns.  The child gives up all privileges before it parses anything.
+ * C++ and Rust names stay mangled: undoing that is for whoever shows them.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct kernel_symbols;
+
+/* Takes about 40 ms and 2.5 MB: free it when the names are known.  -EPERM: addresses are hidden (kptr_restrict). */
+int kernel_symbols_load(struct kernel_symbols **ret);
+/*
+ * Start and end address of a function; -ENOENT if there is none of that name (a ".cold" part is not it).  A variant
+ * the compiler made ("name.isra.0") is found if there is no other; the first of several functions of one name.
+ */
+int kernel_symbols_range(const struct kernel_symbols *symbols, const char *name, uint64_t *start, uint64_t *end);
+/* Name of the function around address, or NULL. */
+const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address);
+void kernel_symbols_free(struct kernel_symbols *symbols);
+
+struct user_address {
+	pid_t pid;
+	uint64_t address;
+	bool return_address; /* look up address - 1: a call may be a function's last instruction */
+	bool only_code;	     /* from a stack scan: leave name NULL unless it lies inside a known function */
+	char *name;	     /* result: "function (module)" or "0x1234 (module)", freed by the caller; NULL: unknown */
+};
+
+/*
+ * Fills in the names of all addresses it can within the deadline; returns how many it named or -errno.  An address
+ * that has a name already is left alone.  There is no name outside of executable memory, none for a process that
+ * ended before it was met, and none where two processes had the same number one after the other.
+ */
+int user_symbols_resolve(struct user_address *addresses, size_t count, unsigned int deadline_ms);
+
+/*
+ * Says that there are or will be addresses of a process to name, so that it can be done after its end: a helper reads
+ * what it has mapped.  Costs next to nothing if called again and again; asks anew whenever the process's age has
+ * doubled, or it has become another program (after_exec).
+ */
+void user_symbols_meet(pid_t pid, bool after_exec);
+/* Ends the helper and forgets all processes; until then the helper waits for more, as a child of the caller. */
+void user_symbols_end(void);

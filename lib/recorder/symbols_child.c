@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "cleanup.h"
+#include "symbol_lookup.h"
+#include "symbols.h"
+#include "symbols_child.h"
+
+#define NOBODY 65534
+#define LONGEST_MODULE_NAME 100
+#define LARGEST_DATA_BYTES (256 * 1024 * 1024) /* a hostile ELF file can ask for tables of any size */
+
+struct perf_map {
+	pid_t pid;
+	int fd;
+};
+
+void lookup_report(struct lookup *lookup, const char *symbol, size_t length, const char *module, FILE *results)
+{
+	char name[LONGEST_SYMBOL_NAME + 1];
+	struct symbol_record record = { .index = lookup->index };
+	size_t room = sizeof(name) - LONGEST_MODULE_NAME - sizeof(" ()");
+
+	if (symbol)
+		record.length = snprintf(name, sizeof(name), "%.*s (%.*s)", (int)(length < room ? length : room),
+					 symbol, LONGEST_MODULE_NAME, module);
+	else
+		record.length = snprintf(name, sizeof(name), "0x%" PRIx64 " (%.*s)", lookup->place, LONGEST_MODULE_NAME,
+					 module);
+	fwrite(&record, sizeof(record), 1, results);
+	fwrite(name, record.length, 1, results);
+	lookup->named = true;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct lookup *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static int compare_files(const void *left, const void *right)
+{
+	const struct lookup *a = left, *b = right;
+
+	return a->file < b->file ? -1 : a->file > b->file;
+}
+
+static void limit(int resource, rlim_t value)
+{
+	setrlimit(resource, &(struct rlimit){ value, value });
+}
+
+/* Every mapped file is open at the same time. */
+static void raise_descriptors(void)
+{
+	struct rlimit descriptors;
+
+	if (!getrlimit(RLIMIT_NOFILE, &descriptors))
+		limit(RLIMIT_NOFILE, descriptors.rlim_max);
+}
+
+/* From here on a hostile ELF file that breaks libelf or liblzma gains nothing but the descriptors opened so far. */
+static void drop_privileges(unsigned int deadline_ms)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = {};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (geteuid() == 0) {
+		/* Refused only where a user namespace has no such user; the capabilities go in any case. */
+		if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+			errno = 0;
+	}
+	if (syscall(SYS_capset, &header, none))
+		_exit(1);
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_FSIZE, 0);
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow memory would count */
+	limit(RLIMIT_DATA, LARGEST_DATA_BYTES);
+#endif
+	limit(RLIMIT_CPU, deadline_ms / 1000 + 2);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* here, because a change of user resets it */
+}
+
+/* A slice is a run of lookups with the same key, [from, returned end). */
+#define slice_end(lookups, count, from, key)                                                                           \
+	({                                                                                                             \
+		size_t end_ = (from);                                                                                  \
+		while (end_ < (count) && (lookups)[end_].key == (lookups)[from].key)                                   \
+			end_++;                                                                                        \
+		end_;                                                                                                  \
+	})
+
+static size_t begin(struct lookup *lookups, const struct user_address *addresses, size_t count)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (addresses[i].name)
+			continue;
+		lookups[wanted++] = (struct lookup){
+			.index = i,
+			.pid = addresses[i].pid,
+			.address = addresses[i].address - addresses[i].return_address,
+			.only_code = addresses[i].only_code,
+		};
+	}
+	qsort(lookups, wanted, sizeof(*lookups), compare_addresses);
+	return wanted;
+}
+
+_Noreturn void symbols_child(const struct user_address *addresses, size_t count, int results_fd,
+			     unsigned int deadline_ms)
+{
+	struct lookup *lookups = calloc(count, sizeof(*lookups));
+	struct perf_map *maps = calloc(count, sizeof(*maps));
+	struct mapped_files files = {};
+	size_t map_count = 0;
+	FILE *results = fdopen(results_fd, "we");
+
+	raise_descriptors();
+	if (!lookups || !maps || !results)
+		_exit(1);
+	count = begin(lookups, addresses, count);
+	for (size_t from = 0, end; from < count; from = end) {
+		pid_t pid = lookups[from].pid;
+
+		end = slice_end(lookups, count, from, pid);
+		if (process_maps_find(pid, lookups + from, end - from, &files))
+			continue;
+		maps[map_count] = (struct perf_map){ .pid = pid, .fd = perf_map_open(pid) };
+		map_count += maps[map_count].fd >= 0;
+	}
+	drop_privileges(deadline_ms);
+
+	qsort(lookups, count, sizeof(*lookups), compare_files);
+	for (size_t from = 0, end; from < count; from = end) {
+		end = slice_end(lookups, count, from, file);
+		if (lookups[from].file && lookups[from].file->fd >= 0)
+			elf_symbols_find(lookups[from].file, lookups + from, end - from, results);
+		fflush(results);
+	}
+	qsort(lookups, count, sizeof(*lookups), compare_addresses);
+	for (size_t from = 0, end, map = 0; from < count && map < map_count; from = end) {
+		end = slice_end(lookups, count, from, pid);
+		if (lookups[from].pid != maps[map].pid)
+			continue;
+		perf_map_find(maps[map++].fd, lookups + from, end - from, results);
+		fflush(results);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!lookups[i].named && !lookups[i].only_code && lookups[i].file)
+			lookup_report(&lookups[i], NULL, 0, lookups[i].file->name, results);
+	fflush(results);
+	_exit(0);
+}

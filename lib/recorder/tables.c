@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sums the kernel side keeps beside the threads: block devices, TCP sockets, operations. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cleanup.h"
+#include "recorder.h"
+#include "perfdiag.skel.h"
+
+/* One sum out of the copies each CPU keeps. */
+static struct device_sum over_cpus(const struct device_sum *sums, int cpus)
+{
+	struct device_sum total = {};
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		total.count += sums[cpu].count;
+		total.errors += sums[cpu].errors;
+		total.bytes += sums[cpu].bytes;
+		total.queue_ns += sums[cpu].queue_ns;
+		total.service_ns += sums[cpu].service_ns;
+		if (sums[cpu].max_ns > total.max_ns)
+			total.max_ns = sums[cpu].max_ns;
+		for (int i = 0; i < BUCKETS; i++) {
+			total.queue_buckets[i] += sums[cpu].queue_buckets[i];
+			total.service_buckets[i] += sums[cpu].service_buckets[i];
+		}
+	}
+	return total;
+}
+
+static void write_devices(struct recorder *recorder)
+{
+	static const char *const operations[] = { "read", "write", "flush", "discard", "other" };
+	int map = bpf_map__fd(recorder->skeleton->maps.devices), cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct device_sum *sums = calloc(cpus > 0 ? cpus : 1, sizeof(*sums));
+	struct device_key key, *previous = NULL;
+	struct json *json = &recorder->json;
+
+	while (sums && !bpf_map_get_next_key(map, previous, &key)) {
+		struct device_sum sum;
+
+		previous = &key;
+		if (bpf_map_lookup_elem(map, &key, sums) || key.operation > REQUEST_OTHER)
+			continue;
+		sum = over_cpus(sums, cpus);
+		json_open(json, "device");
+		json_format(json, "device", "%u:%u", key.device >> 20, key.device & 0xfffff);
+		json_text(json, "operation", operations[key.operation]);
+		json_u64(json, "count", sum.count);
+		json_u64(json, "errors", sum.errors);
+		json_u64(json, "bytes", sum.bytes);
+		json_u64(json, "queue_ns", sum.queue_ns);
+		json_u64(json, "service_ns", sum.service_ns);
+		json_u64(json, "max_ns", sum.max_ns);
+		buckets_write(json, "queue_buckets", sum.queue_buckets);
+		buckets_write(json, "service_buckets", sum.service_buckets);
+		json_write(json, &recorder->output);
+	}
+}
+
+static void write_sockets(struct recorder *recorder)
+{
+	int map = bpf_map__fd(recorder->skeleton->maps.sockets);
+	struct json *json = &recorder->json;
+	__u64 key, *previous = NULL;
+	struct socket_sum sum;
+
+	while (!bpf_map_get_next_key(map, previous, &key)) {
+		struct in_addr address;
+		char text[INET_ADDRSTRLEN];
+
+		previous = &key;
+		if (bpf_map_lookup_elem(map, &key, &sum))
+			continue;
+		address.s_addr = htonl(sum.local_address);
+		inet_ntop(AF_INET, &address, text, sizeof(text));
+		json_open(json, "socket");
+		object_write(recorder, "object", key);
+		json_format(json, "local", "%s:%u", sum.family == AF_INET ? text : "[]", sum.local_port);
+		json_u64(json, "rtt_us", sum.rtt_us);
+		json_u64(json, "minimum_rtt_us", sum.minimum_rtt_us);
+		json_u64(json, "congestion_window", sum.congestion_window);
+		json_u64(json, "in_flight", sum.in_flight);
+		json_u64(json, "send_window_bytes", sum.send_window_bytes);
+		json_u64(json, "receive_window_bytes", sum.receive_window_bytes);
+		json_u64(json, "retransmits", sum.retransmits);
+		json_u64(json, "retransmits_seen", sum.retransmits_seen);
+		json_u64(json, "waits_congestion", sum.waits_congestion);
+		json_u64(json, "waits_receiver", sum.waits_receiver);
+		json_u64(json, "waits_buffer", sum.waits_buffer);
+		json_write(json, &recorder->output);
+	}
+}
+
+static void add_operation(struct operation_sum *total, const struct operation_sum *more)
+{
+	total->count += more->count;
+	total->errors += more->errors;
+	total->ns += more->ns;
+	if (more->max_ns > total->max_ns)
+		total->max_ns = more->max_ns;
+	for (int i = 0; i < BUCKETS; i++)
+		total->buckets[i] += more->buckets[i];
+	sums_add(total->accounts, more->accounts);
+}
+
+static void write_operation(struct recorder *recorder, __u64 call, const struct operation_sum *total,
+			    const struct operation_sum *over)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "operation");
+	object_write(recorder, "name", call);
+	json_u64(json, "count", total->count);
+	json_u64(json, "errors", total->errors);
+	json_u64(json, "sum_ns", total->ns);
+	json_u64(json, "max_ns", total->max_ns);
+	buckets_write(json, "buckets", total->buckets);
+	json_u64(json, "over_slo", over->count);
+	sums_write(json, "accounts", total->accounts);
+	sums_write(json, "over_slo_accounts", over->accounts);
+	json_write(json, &recorder->output);
+}
+
+static void write_operations(struct recorder *recorder)
+{
+	int map = bpf_map__fd(recorder->skeleton->maps.operations);
+	struct operation_key key, *previous = NULL, other;
+
+	while (!bpf_map_get_next_key(map, previous, &key)) {
+		struct operation_sum total = {}, over = {}, under = {};
+
+		previous = &key;
+		other = (struct operation_key){ .call = key.call, .over_slo = !key.over_slo };
+		/* A call with operations on both sides of the objective is written when its fast ones are met. */
+		if (bpf_map_lookup_elem(map, &key, key.over_slo ? &over : &under))
+			continue;
+		if (!bpf_map_lookup_elem(map, &other, key.over_slo ? &under : &over) && key.over_slo)
+			continue;
+		add_operation(&total, &over);
+		add_operation(&total, &under);
+		write_operation(recorder, key.call, &total, &over);
+	}
+}
+
+void tables_write(struct recorder *recorder)
+{
+	write_operations(recorder);
+	write_devices(recorder);
+	write_sockets(recorder);
+}

@@ -1,0 +1,1 @@
+"""The benchmark: what perfdiag costs, measured against doing nothing and against tools that do less."""

@@ -1,0 +1,118 @@
+"""Rules for every test: tiers by folder, a time limit, and no skip that nobody sees.
+
+A live test that this host should be able to run and that is skipped counts as failed.  A test that a sound host may
+be unable to run (say, no btrfs in its kernel) says so beforehand: ``@pytest.mark.may_skip("btrfs in the kernel")``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT / "lib") not in sys.path:
+    sys.path.insert(0, str(ROOT / "lib"))
+
+LIMIT_SECONDS = {"unit": 60, "live": 180}
+SKIPS = pytest.StashKey[Counter[str]]()
+
+
+def missing_for_live() -> str | None:
+    """Return what this host lacks for the live tier, or None when live tests must run."""
+    if os.geteuid() != 0:
+        return "live tests need root"
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        return "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
+    return None
+
+
+def tier(path: Path) -> str:
+    """Return the tier of a test: the folder below tests/ that it stands in."""
+    for name in LIMIT_SECONDS:
+        if path.is_relative_to(ROOT / "tests" / name):
+            return name
+    return "unit"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write golden files anew, do not compare")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SKIPS] = Counter()
+    # In the background a shell has Ctrl-C ignored, and so would every program of a test that is told to end by it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be written anew."""
+    return bool(request.config.getoption("--update"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    lacking = missing_for_live()
+    for item in items:
+        name = tier(item.path)
+        item.add_marker(getattr(pytest.mark, name))
+        if name == "live" and lacking:
+            item.add_marker(pytest.mark.skip(reason=lacking))
+
+
+def _time_out(signum: int, frame: FrameType | None) -> None:
+    pytest.fail("the test took longer than its time limit")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    marker = item.get_closest_marker("timeout")
+    seconds = marker.args[0] if marker else LIMIT_SECONDS[tier(item.path)]
+    before = signal.signal(signal.SIGALRM, _time_out)
+    signal.alarm(int(seconds))
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(call.excinfo.value) if call.excinfo else "no reason given"
+        if tier(item.path) == "live" and not missing_for_live() and not item.get_closest_marker("may_skip"):
+            report.outcome = "failed"
+            report.longrepr = f"skipped, but this host should run it: {reason}"
+        else:
+            item.config.stash[SKIPS][reason] += 1
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    report = yield
+    if report.outcome == "skipped":  # a module that skipped itself while it was imported
+        path = Path(getattr(collector, "path", ROOT / "tests"))
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if tier(path) == "live" and not missing_for_live():
+            report.outcome = "failed"
+            report.longrepr = f"module skipped, but this host should run it: {reason}"
+        else:
+            collector.config.stash[SKIPS][f"module {path.name}: {reason}"] += 1
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    skips = config.stash[SKIPS]
+    terminalreporter.write_line(f"skipped: {skips.total()}")
+    for reason, count in sorted(skips.items()):
+        terminalreporter.write_line(f"  {count:3} x {reason}")

@@ -1,0 +1,1 @@
+"""Tests on this kernel, as root: workloads with known answers, recorded for real."""

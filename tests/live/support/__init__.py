@@ -1,0 +1,1 @@
+"""What the live tests share: workloads, the recorder, slow disks and cgroups, and the laws of a recording."""

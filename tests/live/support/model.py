@@ -1,0 +1,30 @@
+"""A live recording on the way a user takes: through the reader and the ledger of lib/perfdiag."""
+
+from __future__ import annotations
+
+from perfdiag import ledger, reader
+from perfdiag.model import Model
+
+from live.support.recording import Recording
+
+AGREEMENT = 0.98
+
+
+def model_of(recording: Recording) -> Model:
+    """Return what the recording means; it must be read without any complaint."""
+    with recording.path.open("rb") as stream:
+        read = reader.read(stream)
+    assert not read.problems, read.problems
+    return ledger.build(read)
+
+
+def check_model(recording: Recording) -> None:
+    """What a report would rest on: closed books, little unexplained, accounts that agree with sampled stacks."""
+    coverage = model_of(recording).coverage
+    assert coverage.complete
+    assert coverage.closed_error <= 0.01 and coverage.worst_thread_error <= 0.01, coverage
+    assert coverage.unexplained_share < 0.01, coverage
+    assert coverage.stack_agreement is None or coverage.stack_agreement >= AGREEMENT, coverage
+
+
+__all__ = ["check_model", "model_of"]

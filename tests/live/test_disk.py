@@ -1,0 +1,124 @@
+"""Flushes and reads on disks of known slowness, with real file systems on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from perfdiag import schema
+
+from live.support.fixtures import Cleanup, Record, Start
+from live.support.host import SlowDisk, overlay, slow_disk
+from live.support.recording import Recording, count_of, ns_of, table
+from live.support.truth import assert_mostly, assert_waited
+
+FLUSH_US = 20_000
+READ_US = 2_000
+FILE_SYSTEMS = [
+    pytest.param(name, marks=pytest.mark.may_skip(f"{name} in the kernel")) for name in ("ext4", "xfs", "btrfs")
+]
+
+
+@pytest.mark.parametrize("kind", FILE_SYSTEMS)
+def test_a_slow_disk(kind: str, tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """One slow disk, all ways to flush and to read, on a journaled ext4, XFS and btrfs."""
+    speed = {"read_us": READ_US, "write_us": 300, "flush_us": FLUSH_US}
+    disk = cleanup.enter_context(slow_disk(tmp_path, kind, **speed, fill={"read.data": 32}))
+    for mode in ("fdatasync", "fsync", "O_SYNC"):
+        flush = start("flush", "--mode", mode, "--count", 23, "--file", disk.mountpoint / mode)
+        check_flush(disk, kind, *record(flush))
+    for mode in ("direct", "buffered"):
+        read = start("read", "--mode", mode, "--count", 31, "--file", disk.mountpoint / "read.data")
+        check_read(disk, *record(read))
+
+
+def check_flush(disk: SlowDisk, kind: str, recording: Recording, truth: dict[str, int]) -> None:
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["flush_ns"], "disk.flush")
+    assert_mostly(thread, "disk.flush")
+    assert count_of(thread, "disk.flush") >= truth["count"], table(thread)
+    flushed_ns = sum(row.sum_ns for row in recording.details("disk.flush", disk.device))
+    if kind != "btrfs":  # whose files are on a device of their own making, with no driver
+        assert flushed_ns >= 0.95 * ns_of(thread, "disk.flush"), recording.details("disk.flush")
+    devices = {row.operation: row for row in recording.of(schema.Device) if f"device:{row.device}" == disk.device}
+    assert devices["write"].count >= truth["count"], devices
+    assert max(row.max_ns for row in devices.values()) >= FLUSH_US * 1000, devices
+
+
+def check_read(disk: SlowDisk, recording: Recording, truth: dict[str, int]) -> None:
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["read_ns"], "disk.read")
+    assert_mostly(thread, "disk.read")
+    assert truth["read_ns"] >= truth["count"] * READ_US * 1000, "the disk was not slow: nothing was tested"
+    devices = {row.operation: row for row in recording.of(schema.Device) if f"device:{row.device}" == disk.device}
+    reads = devices["read"]
+    assert reads.count >= 0.9 * truth["count"] and not reads.errors, reads
+    assert reads.queue_ns + reads.service_ns >= reads.count * READ_US * 950, reads
+
+
+def test_a_flush_is_an_operation(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """A system call that blocked: its number, its time and the exact ledger of that time; the slow ones apart."""
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", flush_us=FLUSH_US))
+    flush = start("flush", "--count", 23, "--file", disk.mountpoint / "data")
+    recording, truth = record(flush, slo_ns=5_000_000)
+    (call,) = [row for row in recording.of(schema.Operation) if "fdatasync" in row.name]
+    assert (call.count, call.errors, call.over_slo) == (23, 0, 23), call
+    assert abs(call.sum_ns - truth["flush_ns"]) < 0.05 * truth["flush_ns"], call
+    assert max(call.accounts, key=lambda total: total.sum_ns).account == "disk.flush", call
+    assert sum(total.sum_ns for total in call.over_slo_accounts) >= 0.95 * call.sum_ns, call
+
+
+@pytest.mark.may_skip("overlayfs in the kernel")
+def test_other_ways_to_flush(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """What has no fsync in its name, and fsync through overlayfs."""
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", write_us=5000, flush_us=FLUSH_US))
+    merged = cleanup.enter_context(overlay(tmp_path, disk.mountpoint))
+    for mode, path in (
+        ("msync", disk.mountpoint / "msync"),
+        ("sync_file_range", disk.mountpoint / "range"),
+        ("fdatasync", merged / "overlay"),
+    ):
+        recording, truth = record(start("flush", "--mode", mode, "--count", 17, "--file", path))
+        thread = recording.thread(truth["pid"])
+        assert_waited(thread, truth["flush_ns"], "disk.flush", "disk.write")
+        assert_mostly(thread, "disk.flush", "disk.write")
+
+
+def test_other_ways_to_read(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """Reads that come from sendfile, whose descriptors are two, and from page faults, which have none."""
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", read_us=READ_US, fill={"read.data": 32}))
+    path = disk.mountpoint / "read.data"
+    recording, truth = record(start("major_fault", "--count", 31, "--file", path))
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["fault_ns"], "memory.major_fault", waits=truth["count"], blocks=truth["blocks"])
+    assert_mostly(thread, "memory.major_fault")
+    assert {row.object.split(":")[3] for row in recording.details("memory.major_fault", "file:")} == {
+        str(path.stat().st_ino)
+    }
+    recording, truth = record(start("read", "--mode", "sendfile", "--count", 31, "--file", path))
+    assert_waited(recording.thread(truth["pid"]), truth["read_ns"], "disk.read")
+
+
+def test_completions_are_awaited(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """io_uring and libaio: requests are in flight, so the wait is latency."""
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", read_us=5000, fill={"read.data": 64}))
+    for name in ("uring", "aio_read"):
+        recording, truth = record(start(name, "--count", 61, "--file", disk.mountpoint / "read.data"))
+        thread = recording.thread(truth["pid"])
+        assert_waited(thread, truth["wait_ns"], "wait.io_uring")
+        assert_mostly(thread, "wait.io_uring", share=0.8)  # the end of libaio's context takes a while
+        (row,) = recording.details("wait.io_uring")
+        assert row.object == "inflight", row
+
+
+def test_a_silent_socket_behind_io_uring(start: Start, record: Record) -> None:
+    """in_iowait is set, and yet no disk is involved."""
+    recording, truth = record(start("uring", "--mode", "socket", "--silence-ms", 700))
+    assert_waited(recording.thread(truth["pid"]), truth["wait_ns"], "wait.io_uring")
+
+
+def test_a_huge_directory(tmp_path: Path, start: Start, record: Record) -> None:
+    """Very many files in one directory: all of it is explained."""
+    recording, truth = record(start("huge_directory", "--directory", tmp_path / "huge", "--count", 10007))
+    assert truth["entries"] >= 11 * truth["count"]
+    assert_mostly(recording.thread(truth["pid"]), "cpu.", "disk.", "kernel.other", "wait.timer", "lock.kernel")

@@ -1,0 +1,87 @@
+"""Waiting for memory: swap, limits, dirty pages; and a file system that is served by a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from live.support.fixtures import Cleanup, Record, Start
+from live.support.host import MEBIBYTE, cgroup, enter, slow_disk, slow_file
+from live.support.recording import count_of, ns_of, table
+from live.support.truth import assert_mostly, assert_waited
+
+pytestmark = pytest.mark.may_skip("a memory controller of cgroup version 1, FUSE in the kernel")
+
+
+def sparse(path: Path, mebibytes: int) -> Path:
+    """Make a file of zeroes."""
+    with path.open("wb") as file:
+        file.truncate(mebibytes * MEBIBYTE)
+    return path
+
+
+def test_swap_in(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """A process over its limit, whose pages come back from a slow swap device."""
+    cleanup.enter_context(slow_disk(tmp_path, "swap", mebibytes=64, read_us=2000, write_us=100))
+    group = cleanup.enter_context(cgroup("memory", "swap", limit_in_bytes=12 * MEBIBYTE))
+    recording, truth = record(start("memory", "--mebibytes", 20, "--rounds", 2, prepare=enter(group)))
+    thread = recording.thread(truth["pid"])
+    assert truth["major_faults"] > 100, "nothing was swapped: nothing was tested"
+    assert ns_of(thread, "memory.swap_in") >= truth["major_faults"] * 1_500_000, table(thread)
+    assert_mostly(thread, "memory.", "cpu.", share=0.95)
+
+
+def test_a_cgroup_limit(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """Pages of a file push each other out below a limit: the thread frees memory itself."""
+    data = sparse(tmp_path / "read.data", 96)
+    group = cleanup.enter_context(cgroup("memory", "limit", limit_in_bytes=8 * MEBIBYTE))
+    options = ("--mode", "file", "--mebibytes", 64, "--rounds", 4, "--file", data)
+    recording, truth = record(start("memory", *options, prepare=enter(group)))
+    assert int((group / "memory.failcnt").read_text()) > 0, "the limit was never met: nothing was tested"
+    thread = recording.thread(truth["pid"])
+    assert ns_of(thread, "memory.cgroup") > 0.01 * ns_of(thread, "memory.", "cpu."), table(thread)
+    assert count_of(thread, "memory.cgroup") > 100, table(thread)
+    assert ns_of(thread, "memory.reclaim") == 0, table(thread)
+
+
+def test_a_served_file_system_is_remote(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """Reads and flushes of a FUSE file are waits for its server, named by mount."""
+    backing = sparse(tmp_path / "backing", 32)
+    slow = cleanup.enter_context(slow_file(tmp_path, backing, read_us=5000, flush_us=20_000))
+    recording, truth = record(start("read", "--count", 101, "--file", slow.file))
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["read_ns"], "remote.fs", waits=truth["count"], blocks=truth["blocks"])
+    assert_mostly(thread, "remote.fs")
+    (row,) = recording.details("remote.fs")
+    assert row.object.startswith("mount:"), row
+    recording, truth = record(start("major_fault", "--count", 17, "--file", slow.file))
+    assert_waited(recording.thread(truth["pid"]), truth["fault_ns"], "remote.fs")
+    recording, truth = record(start("flush", "--count", 23, "--file", slow.file))
+    assert_waited(recording.thread(truth["pid"]), truth["flush_ns"] + truth["write_ns"], "remote.fs")
+
+
+def test_a_mapping_of_a_served_file_is_flushed(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """msync names no descriptor: whose file it waits for is known from the mapping."""
+    slow = cleanup.enter_context(slow_file(tmp_path, sparse(tmp_path / "backing", 32), flush_us=20_000, writeback=True))
+    recording, truth = record(start("flush", "--mode", "msync", "--count", 23, "--file", slow.file))
+    thread = recording.thread(truth["pid"])
+    assert truth["flush_ns"] >= 23 * 20_000_000, "the server was not slow: nothing was tested"
+    assert_waited(thread, truth["flush_ns"], "remote.fs")
+    assert ns_of(thread, "disk.flush") == 0, table(thread)
+    number = slow.file.stat().st_dev
+    assert [row.object for row in recording.details("remote.fs")] == [f"mount:{number >> 8 & 0xFFF}:{number & 0xFF}"]
+
+
+def test_a_writer_is_paused(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """FUSE has a strict limit of dirty pages of its own: its writers are throttled, and nobody else."""
+    backing = sparse(tmp_path / "backing", 1)
+    slow = cleanup.enter_context(slow_file(tmp_path, backing, write_us=5000, writeback=True))
+    recording, truth = record(start("flush", "--mode", "none", "--count", 197, "--bytes", 131_072, "--file", slow.file))
+    thread = recording.thread(truth["pid"])
+    assert truth["write_ns"] > 500_000_000, "nobody was paused: nothing was tested"
+    assert_mostly(thread, "memory.dirty_throttle")
+    assert_waited(thread, truth["write_ns"], "memory.dirty_throttle")
+    (row,) = recording.details("memory.dirty_throttle")
+    number = slow.file.stat().st_dev
+    assert row.object == f"device:{number >> 8 & 0xFFF}:{number & 0xFF}", row

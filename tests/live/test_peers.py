@@ -1,0 +1,125 @@
+"""Waiting for somebody else: TCP peers, local processes, children."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from perfdiag import schema
+
+from live.support.fixtures import Attach, Record, Start
+from live.support.recording import count_of, ns_of, table
+from live.support.truth import assert_mostly, assert_waited
+from unit.support.waiting import until
+
+
+def test_a_peer_that_answers_after_50_ms(start: Start, record: Record) -> None:
+    recording, truth = record(start("peer", "--count", 23), only=True)
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["wait_ns"], "net.receive", waits=23, blocks=truth["blocks"])
+    assert_mostly(thread, "net.receive")
+    (row,) = recording.details("net.receive")
+    assert row.object == f"peer:127.0.0.1:{truth['port']}"
+    assert sum(count for bucket, count in row.buckets if bucket >= 18) == 23, "50 ms lies in bucket 18 or above"
+    (socket,) = [line for line in recording.of(schema.Socket) if line.object == row.object]
+    assert 0 < socket.rtt_us < 100_000 and socket.congestion_window > 0 and not socket.retransmits_seen, socket
+
+
+def test_a_peer_awaited_in_poll(start: Start, record: Record) -> None:
+    """Poll on one socket is a wait for that socket's peer; database clients wait that way."""
+    recording, truth = record(start("peer", "--count", 11, "--how", "poll"), only=True)
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["wait_ns"], "net.receive", waits=11, blocks=truth["blocks"])
+    (row,) = recording.details("net.receive")
+    assert row.object == f"peer:127.0.0.1:{truth['port']}"
+
+
+def test_a_peer_awaited_in_epoll_is_an_event(start: Start, record: Record) -> None:
+    """Epoll may wait for anything: it is idle unless an operation says otherwise."""
+    recording, truth = record(start("peer", "--count", 11, "--how", "epoll"), only=True)
+    thread = recording.thread(truth["pid"])
+    assert ns_of(thread, "wait.events") >= 0.95 * truth["wait_ns"], table(thread)
+
+
+@pytest.mark.parametrize("mode", ["send", "sendfile"])
+def test_a_receiver_with_a_small_window(mode: str, tmp_path: Path, start: Start, record: Record) -> None:
+    data = tmp_path / "read.data"
+    data.write_bytes(bytes(1 << 20))
+    sender = start("send", "--mode", mode, "--bytes", 2_000_000, "--file", data)
+    recording, truth = record(sender, only=True)
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["send_ns"], "net.send")
+    assert_mostly(thread, "net.send")
+    (row,) = recording.details("net.send")
+    assert row.object == f"peer:127.0.0.1:{truth['port']}"
+    (socket,) = [line for line in recording.of(schema.Socket) if line.object == row.object]
+    assert socket.waits_receiver > 0.5 * (socket.waits_receiver + socket.waits_congestion + socket.waits_buffer), socket
+
+
+def test_a_connection_that_takes_a_second(start: Start, record: Record) -> None:
+    recording, truth = record(start("slow_connect"), only=True)
+    assert truth["connect_ns"] > 900_000_000, "the first SYN was not dropped: nothing was tested"
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["connect_ns"], "net.connect", waits=1, blocks=truth["blocks"])
+    (row,) = recording.details("net.connect")
+    assert row.object == f"peer:127.0.0.1:{truth['port']}"
+
+
+@pytest.mark.parametrize(("mode", "account"), [("pipe", "ipc.pipe"), ("unix", "ipc.unix")])
+def test_a_local_process_that_thinks(mode: str, account: str, start: Start, record: Record) -> None:
+    ping = start("pingpong", "--mode", mode, "--think-us", 5000, "--count", 101)
+    recording, truth = record(ping, only=True)
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["spent_ns"], account, waits=truth["blocks"])
+    assert_mostly(thread, account)
+    (row,) = recording.details(account)
+    if mode == "unix":
+        assert row.object.startswith("unix:") and row.object.split(":")[1].isdigit(), row
+    else:
+        assert row.object.startswith("pipe:") and row.object != "pipe:0", row
+    assert row.waker_tid != 0 and row.waker_count >= 90, row
+
+
+@pytest.mark.parametrize(("mode", "account"), [("pipe", "ipc.pipe"), ("unix", "ipc.unix")])
+def test_who_ends_the_waits_is_known_by_name_while_it_lives(
+    mode: str, account: str, start: Start, attach: Attach
+) -> None:
+    ping = start("pingpong", "--mode", mode, "--think-us", 1000, "--count", 100_000_000)
+    recorder = attach(ping, only=True)
+    ping.start()
+    until(lambda: int(ping.status("voluntary_ctxt_switches")) >= 50, "it has waited 50 times")
+    (row,) = recorder.stop().details(account)
+    assert row.waker_comm == "pong" and row.waker_tid not in (0, ping.pid), row
+
+
+def test_every_switch_of_a_fast_ping_pong_is_booked(start: Start, record: Record) -> None:
+    """The worst case: a switch every few microseconds, and every single wait is counted."""
+    ping = start("pingpong", "--cpu", 0, "--count", 50_021)
+    recording, truth = record(ping)
+    thread = recording.thread(truth["pid"])
+    assert truth["blocks"] > 10_000, "the two were not on one CPU: nothing was tested"
+    assert count_of(thread, "ipc.pipe") == truth["blocks"], table(thread)
+    pong = next(row for row in recording.threads if row.comm == "pong")
+    assert count_of(pong, "ipc.pipe") > 10_000, table(pong)
+    assert not recording.details("kernel.other", "syscall:"), table(pong)
+
+
+@pytest.mark.parametrize("how", ["sleep", "spin"])
+def test_a_slow_child(how: str, start: Start, record: Record) -> None:
+    recording, truth = record(start("slow_child", "--how", how))
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["wait_ns"], "wait.child", waits=7, blocks=truth["blocks"])
+    children = [row for row in recording.threads if row.pid != truth["pid"]]
+    assert len(children) == 7
+    expected = "wait.timer" if how == "sleep" else "cpu."
+    for row in children:
+        assert_mostly(row, expected, share=0.8) if how == "sleep" else None
+        assert ns_of(row, expected, "runq.") > 0.9 * row.wall_ns, table(row)
+
+
+def test_32_bit_system_calls(start: Start, record: Record) -> None:
+    """162 is nanosleep there and sync here, 3 is read there and close here."""
+    recording, truth = record(start("i386"), only=True)
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["sleep_ns"], "wait.timer", waits=11, blocks=truth["blocks"])
+    assert_waited(thread, truth["read_ns"], "ipc.pipe", waits=11, blocks=truth["blocks"])

@@ -1,0 +1,201 @@
+"""perfdiag as people run it: launcher, recorder, Python and report together, on processes this test started."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from perfdiag import processes
+
+from conftest import ROOT
+from unit.support.nobody import run_as_nobody
+from unit.support.waiting import until
+
+PROGRAM = ROOT / "build/bin/perfdiag"
+
+
+def perfdiag(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    words = [str(word) for word in (PROGRAM, *arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+def accounts(document: dict[str, Any]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in document["accounts"]:
+        found[row["account"]] = found.get(row["account"], 0) + row["ns"]
+    return found
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "120"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_report_within_a_second_of_its_window(sleeper: subprocess.Popen[bytes]) -> None:
+    """The aim is 1 s (make bench measures it); here the promise to a host in trouble: 3 s.
+
+    The host may be in more trouble than that, for a moment and by other work: the quickest of three runs counts.
+    """
+    for _ in range(3):
+        began = time.monotonic()
+        run = perfdiag("latency", "--pid", sleeper.pid, "--duration", 1)
+        took_s = time.monotonic() - began
+        if took_s < 1 + 3:
+            break
+    assert took_s < 1 + 3
+    assert run.returncode == 0 and run.stdout.startswith(f"perfdiag latency --pid {sleeper.pid} "), run.stderr
+    lines = run.stdout.splitlines()
+    assert len(lines) <= 45 and max(map(len, lines)) <= 80
+
+
+def test_a_command_from_its_first_instruction() -> None:
+    run = perfdiag("latency", "--json", "--", "sh", "-c", "sleep 0.3; echo said; exit 23")
+    document = json.loads(run.stdout)
+    assert run.returncode == 23 and "said\n" in run.stderr
+    assert document["target"]["comm"] == "sh"
+    assert {thread["comm"] for thread in document["threads"]} == {"sh", "sleep"}
+    booked = accounts(document)
+    assert 0.3e9 <= booked["wait.timer"] < 0.4e9
+    # its child also starts and ends, which takes longer where others compute
+    around_ns = sum(ns for account, ns in booked.items() if account.startswith(("cpu.", "runq.")))
+    assert 0.3e9 <= booked["wait.child"] < 0.4e9 + around_ns
+    assert document["window"]["ended"] == "command ended", "it ends with the command"
+
+
+def test_a_command_over_at_once() -> None:
+    run = perfdiag("latency", "--json", "--", "true")
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    assert [thread["comm"] for thread in document["threads"]] == ["true"]
+    assert document["window"]["ended"] == "command ended" and not any("GONE" in note for note in document["notes"])
+
+
+def test_only_leaves_descendants_out() -> None:
+    for options, names in (([], {"sh", "sleep"}), (["--only"], {"sh"})):
+        run = perfdiag("latency", "--json", *options, "--", "sh", "-c", "sleep 0.2; true")
+        assert {thread["comm"] for thread in json.loads(run.stdout)["threads"]} == names, options
+
+
+def test_operations_only_when_asked_for() -> None:
+    script = "i=0; while [ $i -lt 11 ]; do sleep 0.2 | cat; i=$((i+1)); done"  # time enough for cat to start
+    plain = json.loads(perfdiag("latency", "--json", "--", "sh", "-c", script).stdout)
+    timed = json.loads(perfdiag("latency", "--json", "--slo", "5ms", "--", "sh", "-c", script).stdout)
+    assert plain["operations"] == []
+    by_name = {operation["name"]: operation for operation in timed["operations"]}
+    read = by_name["syscall:read"]
+    assert (read["count"], read["over_slo"]) == (11, 11) and read["slowest"]["ipc.pipe"] > 11 * 5e6
+
+
+def test_record_here_report_there(sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    path = tmp_path / "x.rec"
+    tmp_path.chmod(0o755)
+    made = perfdiag("record", "-o", path, "--pid", sleeper.pid, "--duration", 0.5)
+    assert made.returncode == 0 and path.stat().st_mode & 0o777 == 0o600, made.stderr
+    read = perfdiag("report", "--json", path)
+    assert json.loads(read.stdout)["target"]["pid"] == sleeper.pid
+
+
+def test_ctrl_c_in_a_terminal_ends_early(sleeper: subprocess.Popen[bytes]) -> None:
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve(
+            PROGRAM,
+            [str(PROGRAM), "latency", "--pid", str(sleeper.pid), "--duration", "0"],
+            {**os.environ, "TERM": "xterm"},
+        )
+    seen, pressed, end = b"", False, time.monotonic() + 30
+    try:
+        while time.monotonic() < end:
+            seen += os.read(terminal, 65536)
+            if not pressed and b"recording \x1b" in seen and b"2 s" in seen:
+                os.write(terminal, b"\x03")  # to perfdiag and to its recorder, as a terminal does
+                pressed = True
+    except OSError:  # the end of a pseudo terminal
+        pass
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, seen
+    assert pressed and b"VERDICT" in seen and b"Traceback" not in seen
+
+
+def test_a_target_that_ends_in_the_window() -> None:
+    with subprocess.Popen(["sleep", "7"]) as process:
+        run = perfdiag("latency", "--json", "--pid", process.pid, "--duration", 50)
+    assert run.returncode == 0 and json.loads(run.stdout)["window"]["ended"] == "targets gone"
+
+
+def test_two_at_once(sleeper: subprocess.Popen[bytes]) -> None:
+    words = [str(PROGRAM), "latency", "--pid", str(sleeper.pid), "--duration", "1", "--json"]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in both:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        document = json.loads(out)
+        assert document["window"]["duration_ns"] > 0.95e9
+        assert accounts(document)["wait.timer"] > 0.95 * document["window"]["duration_ns"]
+
+
+def test_nothing_is_left_when_perfdiag_is_killed(sleeper: subprocess.Popen[bytes]) -> None:
+    words = [str(PROGRAM), "latency", "--pid", str(sleeper.pid), "--duration", "0"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        process.stderr.readline()
+        time.sleep(1)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(children) == 2, "the recorder, and who says it when the OOM killer takes perfdiag"
+        process.send_signal(signal.SIGKILL)
+    until(lambda: all(has_ended(int(child)) for child in children), "the recorder ends when the socket closes")
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process of others has ended; who adopts it may leave it a zombie."""
+    found = processes.read(pid)
+    return found is None or found.state == "Z"
+
+
+def test_a_user_without_privilege_is_told_the_command(sleeper: subprocess.Popen[bytes]) -> None:
+    run = run_as_nobody(PROGRAM, "latency", "--pid", sleeper.pid)
+    assert run.returncode == 3, run.stderr
+    assert f"HINT: sudo {PROGRAM} latency --pid {sleeper.pid}\n" in run.stderr
+
+
+def test_check_of_this_host() -> None:
+    run = perfdiag("check")
+    assert run.returncode == 0, run.stderr
+    assert "yes  where the threads' time went" in run.stdout
+
+
+def test_a_full_disk_is_told_once_and_by_its_name(sleeper: subprocess.Popen[bytes]) -> None:
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [PROGRAM, "record", "-o", "-", "--pid", str(sleeper.pid), "--duration", "0.2"],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert run.returncode == 1
+    said = [line for line in run.stderr.splitlines() if not line.startswith("perfdiag: recording ")]
+    assert [line.partition(":")[0] for line in said] == ["error", "HINT"], run.stderr
+    assert said[0] == "error: the recording is cut short: No space left on device"
+
+
+@pytest.mark.parametrize("after_ms", [5, 15, 25, 40, 80, 200])
+def test_an_interrupt_at_any_moment_shows_no_insides(sleeper: subprocess.Popen[bytes], after_ms: int) -> None:
+    with subprocess.Popen(
+        [PROGRAM, "latency", "--pid", str(sleeper.pid), "--duration", "1"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(after_ms / 1000)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert "Traceback" not in said and "KeyboardInterrupt" not in said, said

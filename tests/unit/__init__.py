@@ -1,0 +1,1 @@
+"""Tests that need no privilege and no particular kernel."""

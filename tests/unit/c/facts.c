@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* SOURCES: facts.c facts_child.c facts_list.c facts_cgroup.c facts_affinity.c facts_read.c process_files.c json.c output.c */
+/* Host facts as this host has them. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "facts_internal.h"
+#include "check.h"
+#include "facts_text.h"
+
+static void reads_what_is_there(void)
+{
+	char *text = own_facts("begin"), path[64];
+
+	CHECK(says(text, "/proc/loadavg", "\"text\":\""));
+	CHECK(says(text, "/proc/self/mountinfo", "\"text\":\""));
+	CHECK(says(text, "/proc/cpuinfo", "\"text\":\"processor"));
+	CHECK_NUMBER(count(line_of(text, "/proc/cpuinfo"), "processor\\u0009"), 1);
+	snprintf(path, sizeof(path), "/proc/%d/limits", getpid());
+	CHECK(says(text, path, "Max open files"));
+	CHECK(!says(text, "/proc/stat", "intr"));
+	CHECK_NUMBER(count(text, "/cmdline\""), 0);
+	CHECK_NUMBER(count(text, "/maps\""), 0);
+	CHECK_NUMBER(count(text, "\"error\":\"timeout\""), 0);
+	CHECK_NUMBER(count(text, "\n"), count(text, "{\"type\":\"fact\",\"at_ns\":"));
+	free(text);
+}
+
+static void the_series_is_short(void)
+{
+	char *begin = own_facts("begin"), *series = own_facts("series");
+
+	CHECK(strlen(series) > 500);
+	CHECK(strlen(series) < strlen(begin) / 4);
+	CHECK(says(series, "/proc/sys/fs/file-nr", "\"text\":\""));
+	free(begin);
+	free(series);
+}
+
+static long descriptors(void)
+{
+	char *text = own_facts("series"), path[64];
+	const char *line, *value;
+	long number;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", getpid());
+	line = line_of(text, path);
+	value = strstr(line, "\"text\":\"");
+	number = value ? strtol(value + strlen("\"text\":\""), NULL, 10) : -1;
+	CHECK(value && strstr(value, " inode ") != NULL);
+	free(text);
+	return number;
+}
+
+static void counts_descriptors(void)
+{
+	long before = descriptors();
+	int fds[23];
+
+	for (int i = 0; i < 23; i++)
+		fds[i] = open("/dev/null", O_RDONLY);
+	CHECK_NUMBER(descriptors() - before, 23);
+	for (int i = 0; i < 23; i++)
+		close(fds[i]);
+	CHECK_NUMBER(descriptors(), before);
+}
+
+static void says_how_many_targets_were_left_out(void)
+{
+	pid_t pids[67];
+	char *text;
+
+	for (int i = 0; i < 67; i++)
+		pids[i] = getpid();
+	text = facts("series", pids, 67, DEADLINE_MS, NULL);
+	CHECK(says(text, "/proc/[0-9]*", "only the first 64 of 67 processes are recorded"));
+	free(text);
+}
+
+static void a_target_that_is_gone_is_an_error_of_its_files(void)
+{
+	pid_t child = fork();
+	char *text, path[64];
+
+	if (child == 0)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	text = facts("end", &child, 1, DEADLINE_MS, NULL);
+	snprintf(path, sizeof(path), "/proc/%d/status", child);
+	CHECK(says(text, path, "\"error\":\"No such file or directory\""));
+	CHECK(says(text, "/proc/vmstat", "\"text\":\""));
+	free(text);
+}
+
+static void reads_files_links_and_directories(void)
+{
+	char directory[] = "/tmp/perfdiag-facts-XXXXXX", file[64], link[64], inode[64];
+	static struct fact_text fact;
+	struct stat status;
+	FILE *stream;
+
+	CHECK(mkdtemp(directory) != NULL);
+	snprintf(file, sizeof(file), "%s/file", directory);
+	snprintf(link, sizeof(link), "%s/link", directory);
+	stream = fopen(file, "w");
+	fputs("first\nsecond\nthird\n", stream);
+	fclose(stream);
+	CHECK_NUMBER(symlink("no/where", link), 0);
+
+	fact_read(&(struct wanted){ .path = file, .limit = 100 }, &fact);
+	CHECK(fact.length == 19 && !fact.truncated && !fact.error);
+	fact_read(&(struct wanted){ .path = file, .limit = 8 }, &fact);
+	CHECK(fact.length == 8 && fact.truncated);
+	fact_read(&(struct wanted){ .path = file, .limit = 19 }, &fact);
+	CHECK(fact.length == 19 && !fact.truncated);
+	fact_read(&(struct wanted){ .path = file, .limit = 100, .until = "\nthird" }, &fact);
+	CHECK(fact.length == 13 && !fact.truncated);
+	fact_read(&(struct wanted){ .path = link, .limit = 100 }, &fact);
+	CHECK(fact.length == 8 && !memcmp(fact.text, "no/where", 8));
+	fact_read(&(struct wanted){ .path = directory, .limit = 100 }, &fact);
+	stat(directory, &status);
+	snprintf(inode, sizeof(inode), "2 inode %lu", status.st_ino);
+	fact.text[fact.length] = '\0';
+	CHECK_TEXT(fact.text, inode);
+	unlink(file);
+	fact_read(&(struct wanted){ .path = file, .limit = 100 }, &fact);
+	CHECK_NUMBER(fact.error, 2);
+	unlink(link);
+	rmdir(directory);
+}
+
+int main(void)
+{
+	RUN(reads_what_is_there);
+	RUN(the_series_is_short);
+	RUN(counts_descriptors);
+	RUN(says_how_many_targets_were_left_out);
+	RUN(a_target_that_is_gone_is_an_error_of_its_files);
+	RUN(reads_files_links_and_directories);
+	return check_result();
+}

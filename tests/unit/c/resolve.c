@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * No test but a tool of tests: resolve PID ADDRESS... prints a line each: the name, or - when there is none.  With
+ * --later it meets the process, says so when its files are known, and resolves when it is told to.
+ */
+/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c */
+/* LIBS: -lelf -llzma */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "meet.h"
+#include "symbols.h"
+
+static void meet(pid_t pid)
+{
+	puts(meet_and_wait(pid) ? "met" : "not met");
+	fflush(stdout);
+	getchar();
+}
+
+int main(int argc, char **argv)
+{
+	bool later = argc > 1 && !strcmp(argv[1], "--later");
+	struct user_address *addresses = calloc(argc, sizeof(*addresses));
+	int count;
+
+	argv += later;
+	count = argc - later - 2;
+	if (later)
+		meet(atoi(argv[1]));
+
+	for (int i = 0; i < count; i++)
+		addresses[i] =
+			(struct user_address){ .pid = atoi(argv[1]), .address = strtoull(argv[i + 2], NULL, 16) };
+	if (user_symbols_resolve(addresses, count, 5000) < 0)
+		return 1;
+	for (int i = 0; i < count; i++) {
+		puts(addresses[i].name ? addresses[i].name : "-");
+		free(addresses[i].name);
+	}
+	free(addresses);
+	return 0;
+}

@@ -1,0 +1,41 @@
+"""What many unit tests are given; and property tests have no deadline: a busy host must not fail them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.configuration import set_hypothesis_home_dir
+
+from conftest import ROOT
+from unit.support.house import House
+
+set_hypothesis_home_dir(ROOT / "build/hypothesis")
+
+settings.register_profile("perfdiag", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("perfdiag")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> House:
+    root = tmp_path_factory.mktemp("house")
+    root.chmod(0o755)
+    return House.build(root)
+
+
+@pytest.fixture
+def house(built: House, tmp_path: Path) -> House:
+    built.root.joinpath("log").unlink(missing_ok=True)
+    return House(built.root)
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -1,0 +1,100 @@
+"""Run one rule on a model and look at what it says: `finding`, `findings`, `check`, `silence`, and facts as known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import perfdiag.findings  # registers all rules
+from perfdiag.facts import Facts
+from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, RemedyKind, Silence
+from perfdiag.model import Model
+
+# Never advised, whatever is found (LEDGER.md).
+FORBIDDEN = re.compile(
+    r"journal_mode|\bWAL\b|\basync\b.*export|export.*\basync\b|drop_caches|kill -9|SIGKILL|nobarrier|barrier=0"
+    r"|zil_disable|sync=disabled|fsync *= *off|synchronous *= *off|current_clocksource|tsc=reliable"
+    r"|eatmydata",
+    re.IGNORECASE,
+)
+
+
+def outcomes(model: Model, id: str) -> list[Outcome]:
+    """Return everything the rule says of the model."""
+    assert perfdiag.findings.RULES is RULES
+    return list(RULES[id].function(model))
+
+
+def findings(model: Model, id: str) -> list[Finding]:
+    """Return its findings, each of which must be sound."""
+    found = [outcome for outcome in outcomes(model, id) if isinstance(outcome, Finding)]
+    for each in found:
+        assert_sound(model, each)
+    return found
+
+
+def finding(model: Model, id: str) -> Finding:
+    """Return its only finding."""
+    found = findings(model, id)
+    assert len(found) == 1, [each.claim for each in found]
+    return found[0]
+
+
+def check(model: Model, id: str) -> Check:
+    """Return its only check, when it says nothing else."""
+    said = outcomes(model, id)
+    assert len(said) == 1 and isinstance(said[0], Check), said
+    return said[0]
+
+
+def silence(model: Model, id: str) -> Silence:
+    """Return its only silence, when it found nothing."""
+    said = outcomes(model, id)
+    assert not [each for each in said if isinstance(each, Finding)], said
+    silent = [each for each in said if isinstance(each, Silence)]
+    assert len(silent) == 1, said
+    return silent[0]
+
+
+def knowing(
+    model: Model,
+    *,
+    vmstat: Mapping[str, int] | None = None,
+    meminfo: Mapping[str, int] | None = None,
+    sysctl: Mapping[str, str] | None = None,
+    **facts: Any,
+) -> Model:
+    """Return the model with these host facts, and no others: rules are tested here, not parsers."""
+    known = Facts.parse([])
+    known.__dict__.update(facts)
+    known.reasons.update({name: [] for name in facts})
+    known.__dict__["vmstat_delta"] = (vmstat or {}).get
+    known.__dict__["meminfo"] = (meminfo or {}).get
+    known.__dict__["sysctl"] = (sysctl or {}).get
+    return replace(model, facts=known)
+
+
+def assert_sound(model: Model, each: Finding) -> None:
+    """Assert what holds of every finding, whatever the rule."""
+    rule = RULES[each.id]
+    assert each.claim and "\n" not in each.claim and each.claim.isprintable(), each.claim
+    for claim, ns in each.claims.items():
+        account = claim if isinstance(claim, str) else claim[0]
+        assert account in rule.accounts, f"{each.id} claims {account}, which its rule does not name"
+        assert 0 < ns <= model.ns(account), f"{each.id} claims more of {account} than there is"
+    assert each.evidence or not each.claims, f"{each.id} claims without evidence"
+    assert each.remedies and each.remedies[0].kind is not RemedyKind.RISKY
+    for remedy in each.remedies:
+        assert remedy.text.isprintable() and not FORBIDDEN.search(remedy.text), remedy.text
+        if remedy.kind is RemedyKind.TRY:
+            assert remedy.undo and remedy.present_value, remedy
+        if remedy.kind is RemedyKind.RISKY:
+            assert remedy.risk, remedy
+    assert each.verify
+    assert each.confidence is Confidence.HIGH or each.limits or any(e.error is not None for e in each.evidence), each
+    assert not any(limit == "" for limit in each.limits), each.limits
+
+
+__all__ = ["assert_sound", "check", "finding", "findings", "knowing", "outcomes", "silence"]

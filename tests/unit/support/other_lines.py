@@ -1,0 +1,155 @@
+"""The lines of a recording that are not about the time of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from perfdiag import schema
+
+from unit.support.amounts import Sum, Time, account_name, bucket_of, nanoseconds, sum_of
+from unit.support.books import account_sums
+from unit.support.threads import START_NS, Threads
+
+
+class OtherLines(Threads):
+    """The part of a builder that only adds lines; every method returns the builder."""
+
+    def __init__(self, window_ns: int, pid: int) -> None:
+        super().__init__(window_ns, pid)
+        self._lines: list[schema.Line] = []
+
+    def fact(self, path: str, text: str | None, end: str | None = None, *, error: str | None = None) -> Self:
+        """Add a host fact at the begin and (as `end`, or unchanged) at the end; text None with an error: unreadable."""
+        for phase, at_ns, value in (("begin", START_NS, text), ("end", self._end_ns, text if end is None else end)):
+            self._lines.append(schema.Fact(at_ns=at_ns, phase=phase, path=path, text=value, error=error))
+        return self
+
+    def series(self, path: str, *texts: str) -> Self:
+        """Add a host fact read several times, evenly over the window."""
+        for index, text in enumerate(texts):
+            at_ns = START_NS + self.window_ns * index // max(1, len(texts) - 1)
+            self._lines.append(schema.Fact(at_ns=at_ns, phase="series", path=path, text=text))
+        return self
+
+    def stack(
+        self,
+        kind: str,
+        account: str = "cpu.user",
+        *,
+        kernel: Sequence[str] = (),
+        user: Sequence[str] = (),
+        scan: Sequence[str] = (),
+        object: str = "",
+        count: int = 1,
+        weight: Time = "1 ms",
+        tid: int | None = None,
+        pid: int | None = None,
+    ) -> Self:
+        """Add a sampled stack; functions innermost first."""
+        thread = self._threads[-1] if self._threads else {"pid": self.pid, "tid": self.pid}
+        self._lines.append(
+            schema.Stack(
+                kind=kind,
+                pid=thread["pid"] if pid is None else pid,
+                tid=thread["tid"] if tid is None else tid,
+                account=account,
+                object=object,
+                count=count,
+                weight_ns=nanoseconds(weight),
+                kernel=list(kernel),
+                user=list(user),
+                scan=list(scan),
+            )
+        )
+        return self
+
+    def device(
+        self,
+        device: str = "254:0",
+        operation: str = "write",
+        *,
+        count: int,
+        queue: Time = "10 us",
+        service: Time = "1 ms",
+        maximum: Time | None = None,
+        errors: int = 0,
+        bytes: int | None = None,
+    ) -> Self:
+        """Add requests of a block device; `queue` and `service` are means per request."""
+        queue_ns, service_ns = nanoseconds(queue), nanoseconds(service)
+        self._lines.append(
+            schema.Device(
+                device=device,
+                operation=operation,
+                count=count,
+                errors=errors,
+                bytes=4096 * count if bytes is None else bytes,
+                queue_ns=queue_ns * count,
+                service_ns=service_ns * count,
+                max_ns=queue_ns + service_ns if maximum is None else nanoseconds(maximum),
+                queue_buckets=[(bucket_of(queue_ns), count)],
+                service_buckets=[(bucket_of(service_ns), count)],
+            )
+        )
+        return self
+
+    def socket(self, object: str, **fields: Any) -> Self:
+        """Add a TCP socket; fields not given are those of a healthy connection."""
+        healthy: dict[str, Any] = {
+            "local": "10.0.0.2:40000",
+            "rtt_us": 200,
+            "minimum_rtt_us": 150,
+            "congestion_window": 10,
+            "in_flight": 0,
+            "send_window_bytes": 65_536,
+            "receive_window_bytes": 65_536,
+            "retransmits": 0,
+            "retransmits_seen": 0,
+            "waits_congestion": 0,
+            "waits_receiver": 0,
+            "waits_buffer": 0,
+        }
+        self._lines.append(schema.Socket(object=object, **(healthy | fields)))
+        return self
+
+    def operation(
+        self,
+        name: str,
+        *,
+        durations: Mapping[str, int],
+        errors: int = 0,
+        over_slo: int = 0,
+        over_slo_accounts: Mapping[str, Sum] | None = None,
+        **accounts: Sum,
+    ) -> Self:
+        """Add one kind of operation with the durations it had: {"3 ms": 400, "5 s": 2}."""
+        each = [(nanoseconds(text), number) for text, number in durations.items()]
+        buckets: dict[int, int] = {}
+        for ns, number in each:
+            buckets[bucket_of(ns)] = buckets.get(bucket_of(ns), 0) + number
+        slow = {account_name(key): sum_of(value) for key, value in (over_slo_accounts or {}).items()}
+        self._lines.append(
+            schema.Operation(
+                name=name,
+                count=sum(number for _, number in each),
+                errors=errors,
+                sum_ns=sum(n * c for n, c in each),
+                max_ns=max(ns for ns, _ in each),
+                buckets=sorted(buckets.items()),
+                over_slo=over_slo,
+                accounts=account_sums({account_name(key): sum_of(value) for key, value in accounts.items()}),
+                over_slo_accounts=account_sums(slow),
+            )
+        )
+        return self
+
+    def event(self, name: str, text: str = "", *, pid: int | None = None, at: Time = 0) -> Self:
+        """Add a rare event, `at` after the start."""
+        pid = self.pid if pid is None else pid
+        at_ns = START_NS + nanoseconds(at)
+        self._lines.append(schema.Event(at_ns=at_ns, name=name, pid=pid, tid=pid, text=text))
+        return self
+
+
+__all__ = ["OtherLines"]

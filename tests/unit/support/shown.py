@@ -1,0 +1,25 @@
+"""Reports as a terminal, a pipe or a file shows them."""
+
+from __future__ import annotations
+
+import io
+
+from perfdiag.render import terminal
+from perfdiag.render.layout import COLUMNS
+from perfdiag.report import Report
+from rich.console import Console
+
+
+def plain(made: Report, *, full: bool = False, width: int = COLUMNS) -> str:
+    """Return the text without colours."""
+    return "\n".join(line.plain for line in terminal.lines(made, width, full=full)) + "\n"
+
+
+def printed(made: Report, **options: object) -> str:
+    """Return what a console of 80 columns is sent."""
+    stream = io.StringIO()
+    terminal.render(made, Console(file=stream, width=80, highlight=False, emoji=False, **options))  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+__all__ = ["plain", "printed"]

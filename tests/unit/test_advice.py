@@ -1,0 +1,189 @@
+"""What findings advise: reversible trials with their undo, risks named, and some things never, whatever is found.
+
+All findings that the fixtures of tests/unit/test_findings_*.py produce are looked at, not a list kept by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import perfdiag.findings  # registers all rules
+import pytest
+from perfdiag.accounts import ACCOUNTS, BY_NAME, Kind
+from perfdiag.findings.base import RULES, Confidence, Finding, RemedyKind, Severity
+
+from unit.support import Builder
+from unit.support.recorded import recorded
+
+# Advice that is never given, each with a sentence that must be caught.
+NEVER: dict[str, tuple[str, str]] = {
+    "WAL on NFS": (r"journal_mode|\bWAL\b", "set journal_mode = WAL on the database"),
+    "async exports": (r"\basync\b.{0,20}export|export.{0,40}\basync\b", "export /jobs with async"),
+    "ZIL off": (r"zil_disable|sync\s*=\s*disabled|logbias", "zfs set sync=disabled tank"),
+    "fsync off": (
+        r"fsync\s*=\s*(off|0|false)|full_page_writes\s*=\s*off|eatmydata|synchronous\s*=\s*off"
+        r"|synchronous_commit\s*=\s*off|innodb_flush_log_at_trx_commit\s*=\s*[02]|without fsync",
+        "run it under eatmydata",
+    ),
+    "barriers off": (r"nobarrier|barrier\s*=\s*0|data=writeback|write_cache", "mount -o remount,nobarrier /"),
+    "dropping caches": (r"drop_caches", "echo 3 > /proc/sys/vm/drop_caches"),
+    "a forced clock": (
+        r"tsc=reliable|clocksource=|>\s*\S*current_clocksource|notsc|hpet=force",
+        "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+    ),
+    "killing": (r"kill -(9|KILL)|SIGKILL|pkill|killall", "kill -9 4121"),
+    "no locks on NFS": (r"\bnolock\b|local_lock=all", "mount -o nolock nas1:/jobs"),
+    "mitigations off": (r"mitigations=off|nopti\b|spectre_v2=off", "boot with mitigations=off"),
+    "no OOM killer": (
+        r"oom_kill_disable|-1000\b.*oom_score_adj|oom_score_adj\D{0,4}-1000",
+        "echo -1000 > /proc/7/oom_score_adj",
+    ),
+    "safety off": (r"setenforce 0|iptables -F|nft flush|tcp_tw_recycle|rm -rf|mkfs|--force\b", "setenforce 0"),
+    "swap off at once": (r"swapoff -a", "swapoff -a"),
+}
+DOCUMENTED = ("title", "meaning", "measured", "alternatives", "remedies", "verify")
+IDS = sorted(RULES)
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_the_list_catches_what_it_is_for(name: str) -> None:
+    pattern, sentence = NEVER[name]
+    assert re.search(pattern, sentence, re.IGNORECASE)
+    assert not re.search(pattern, "run as many worker threads as CPUs", re.IGNORECASE)
+
+
+def forbidden(text: str) -> list[str]:
+    """Return what of the list a text advises; a sentence that says never (or "does not help") advises nothing."""
+    sentences = [s for s in re.split(r"(?<=[.:;])\s", text) if not re.search(r"\bnever\b|not help", s, re.IGNORECASE)]
+    return [
+        name
+        for name, (pattern, _) in NEVER.items()
+        if any(re.search(pattern, sentence, re.IGNORECASE) for sentence in sentences)
+    ]
+
+
+def test_a_warning_against_it_is_no_advice() -> None:
+    assert forbidden("Never WAL on NFS.") == [] and forbidden("Try this: WAL on NFS.") == ["WAL on NFS"]
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_no_documentation_advises_it(id: str) -> None:
+    for part in DOCUMENTED:
+        assert forbidden(getattr(RULES[id], part)) == [], part
+
+
+# What the fixtures produce
+
+
+@pytest.fixture(scope="module")
+def findings() -> list[Finding]:
+    return recorded().findings
+
+
+def test_every_rule_finds_something_in_some_fixture(findings: list[Finding]) -> None:
+    assert set(IDS) - {finding.id for finding in findings} == set()
+
+
+def test_no_remedy_is_forbidden(findings: list[Finding]) -> None:
+    advised = {
+        (finding.id, text)
+        for finding in findings
+        for remedy in finding.remedies
+        for text in (remedy.text, remedy.undo, finding.verify)
+    }
+    assert len(advised) > len(IDS)
+    assert [(id, text, forbidden(text)) for id, text in advised if forbidden(text)] == []
+
+
+def test_a_trial_names_undo_and_present_value_and_both_are_one_shell_line(findings: list[Finding]) -> None:
+    trials = [remedy for finding in findings for remedy in finding.remedies if remedy.kind is RemedyKind.TRY]
+    assert trials
+    for remedy in trials:
+        assert remedy.undo and remedy.present_value and remedy.undo != remedy.text, remedy
+        for command in (remedy.text, remedy.undo):
+            assert "\n" not in command and shlex.split(command), command
+
+
+def test_a_risk_is_named_and_never_comes_first(findings: list[Finding]) -> None:
+    for finding in findings:
+        assert finding.remedies, finding
+        kinds = [remedy.kind for remedy in finding.remedies]
+        assert kinds[0] is not RemedyKind.RISKY, finding
+        assert all(remedy.risk for remedy in finding.remedies if remedy.kind is RemedyKind.RISKY), finding
+
+
+def test_every_finding_can_be_verified_and_read(findings: list[Finding]) -> None:
+    for finding in findings:
+        assert finding.verify and finding.claim.endswith("."), finding
+        assert "--stacks" not in finding.verify  # samples carry what is to be compared
+        texts = (
+            finding.claim,
+            finding.verify,
+            *finding.limits,
+            *finding.ruled_out,
+            *finding.alternatives,
+            *(evidence.text for evidence in finding.evidence),
+            *(remedy.text for remedy in finding.remedies),
+        )
+        assert all(text and text.isprintable() for text in texts), texts
+
+
+def test_high_confidence_needs_exact_numbers_or_their_error(findings: list[Finding]) -> None:
+    for finding in findings:
+        if finding.confidence is Confidence.HIGH:
+            sampled = [evidence for evidence in finding.evidence if "stack samples" in evidence.probe]
+            assert all(evidence.error is not None or evidence.unit == "count" for evidence in sampled), finding
+
+
+def test_a_governors_name_is_never_the_claim(findings: list[Finding]) -> None:
+    for finding in findings:
+        for word in ("powersave", "schedutil", "ondemand", "governor"):
+            assert word not in finding.claim, finding.claim
+
+
+# The rules as a whole
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_every_id_has_something_to_explain(id: str) -> None:
+    rule = RULES[id]
+    assert re.fullmatch(r"[A-Z]+(-[A-Z]+)*", id)
+    assert 10 < len(rule.title) < 80 and not rule.title.endswith(".")
+    for part in DOCUMENTED[1:]:
+        text = getattr(rule, part)
+        assert text and "\n" not in text and text.isprintable(), f"{id}: {part}"
+        assert text[-1] in ".;)" or part == "verify", f"{id}: {part} does not end a sentence"
+        assert "  " not in text, f"{id}: {part} has two blanks"
+    assert len(rule.meaning) > 80, f"{id}: what does it mean?"
+    assert re.search(r"window|end\b", rule.measured), f"{id}: in which window is it measured?"
+    assert all(account in BY_NAME for account in rule.accounts)
+
+
+def test_every_account_that_costs_time_can_be_named_by_a_rule() -> None:
+    named = {account for rule in RULES.values() for account in rule.accounts}
+    wanted = {account.name for account in ACCOUNTS if account.measured and account.kind is Kind.LATENCY}
+    assert wanted - named == set()
+
+
+def test_no_healthy_recording_is_more_than_a_profile(findings: list[Finding]) -> None:
+    healthy = {
+        "asleep": Builder().thread("idle", wait_timer="9 s"),
+        "a few requests": Builder().thread(
+            "web",
+            cpu_user="40 ms",
+            cpu_kernel="20 ms",
+            disk_read=("4 ms", 40),
+            runq_waking=("3 ms", 400),
+            net_receive=("20 ms", 200),
+        ),
+        "computing": Builder().thread("job", cpu_user="9900 ms", cpu_kernel="50 ms"),
+        "a pool asleep": Builder().thread("main", cpu_user="100 ms").thread("worker", wait_parked="9 s"),
+    }
+    for name, builder in healthy.items():
+        faults = [
+            finding.claim
+            for finding in perfdiag.findings.diagnose(builder.model()).findings
+            if finding.severity is not Severity.INFO
+        ]
+        assert faults == [], name

@@ -1,0 +1,161 @@
+"""The command line: what is understood, what is refused and how; no privilege, no recorder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfdiag import __version__, cli, progress
+from perfdiag.text import printable
+
+from unit.support.command_line import recording, run
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"perfdiag {__version__}\n"
+    told = run("--help")
+    assert told.returncode == 0
+    assert [line.split()[0] for line in told.stdout.split("Commands:\n")[1].splitlines()] == list(cli.COMMANDS)
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_of_every_command(command: str) -> None:
+    told = run(command, "--help")
+    assert told.returncode == 0 and told.stdout.startswith(f"Usage: perfdiag {command} "), told.stderr
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Missing command"),
+        (["latncy"], "No such command 'latncy'"),
+        (["latency"], "nothing says what to measure"),
+        (["latency", "--pid", "0"], "0 is not in the range"),
+        (["latency", "--pid", "-1"], "-1 is not in the range"),
+        (["latency", "--pid", "x"], "'x' is not a valid integer"),
+        (["latency", "--pid", "1", "--name", "x"], "--name and --pid do not go together"),
+        (["latency", "--name", "x", "--port", "1", "--", "ls"], "--name and --port and COMMAND do not go together"),
+        (["latency", "--name", "("], "--name (: not a regular expression"),
+        (["latency", "--port", "65536"], "65536 is not in the range"),
+        (["latency", "--pid", "1", "--duration", "soon"], "'soon' is not a number of seconds"),
+        (["latency", "--pid", "1", "--duration", "-1"], "'-1' is not a number of seconds"),
+        (["latency", "--pid", "1", "--slo", "250"], "'250' is not a time with its unit"),
+        (["latency", "--pid", "1", "--duration", "0.4ns"], "'0.4ns' is less than a nanosecond"),
+        (["latency", "--pid", "1", "--slo", "0.1ns"], "'0.1ns' is less than a nanosecond"),
+        (["latency", "--pid", "1", "--slo", "0ms"], "--slo 0: every operation takes longer"),
+        (["latency", "1234"], "'1234' is no option"),
+        (["latency", "ls"], "'ls' is no option"),
+        (["latency", "--pid", "1", "--record", "-"], "standard output is for the report"),
+        (["record", "--pid", "1"], "Missing option '-o'"),
+        (["report"], "Missing argument 'FILE'"),
+        (["explain", "NO-SUCH-FINDING"], "no finding or account is called"),
+        (["completion", "tcsh"], "'tcsh' is not one of"),
+        (["completion"], "Missing argument 'SHELL'"),
+        (["latency", "--name", ""], "--name is empty"),
+        (["latency", "--container", ""], "--container is empty"),
+        (["latency", "--cgroup", ""], "--cgroup is empty"),
+        (["latency", "--unit="], "--unit is empty"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_a_hint(arguments: list[str], said: str) -> None:
+    told = run(*arguments)
+    assert (told.returncode, told.stdout) == (2, "")
+    first, second, *rest = told.stderr.splitlines()
+    assert first.startswith("error: ") and said in first
+    assert second.startswith("HINT: ") and rest == []
+
+
+def test_a_pid_without_its_option_is_recognised() -> None:
+    assert "HINT: --pid 1234 measures that process" in run("latency", "1234").stderr
+    assert "HINT: to measure a command: -- ls" in run("latency", "ls", "-l").stderr
+
+
+def test_control_characters_are_not_echoed() -> None:
+    for arguments in (
+        ["latency", "--name", "(\x1b[2J"],
+        ["latency", "\x1b[2J"],
+        ["report", "/no\x1b[2J"],
+        ["latency", "--pid", "1", "--duration", "\x1b[2J"],
+        ["report", "a", "\x1b[2J"],
+        ["latency", "--\x1b[2J"],
+    ):
+        told = run(*arguments)
+        assert told.returncode and "\x1b" not in told.stderr, arguments
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"),
+    [
+        ("60", 60),
+        ("0060", 60),
+        ("200", 80),
+        ("0", 80),
+        ("", 80),
+        ("many", 80),
+        ("\u0664\u0660", 80),
+        ("\u00b2", 80),
+        ("9" * 5000, 80),
+    ],
+)
+def test_columns_of_the_environment_count_in_a_pipe(tmp_path: Path, columns: str, width: int) -> None:
+    told = run("report", str(recording(tmp_path)), COLUMNS=columns, LINES=columns)
+    assert told.returncode == 0 and max(map(len, told.stdout.splitlines())) == width
+
+
+def test_a_bad_configuration_is_told(tmp_path: Path) -> None:
+    (tmp_path / "perfdiag").mkdir()
+    (tmp_path / "perfdiag/config.toml").write_text("nonsense")
+    told = run("explain", "CPU-BOUND", XDG_CONFIG_HOME=str(tmp_path))
+    assert told.returncode == 1
+    assert told.stderr.startswith(f"error: {tmp_path}/perfdiag/config.toml: not valid TOML") and "HINT: " in told.stderr
+
+
+def test_a_runbook_is_named(tmp_path: Path) -> None:
+    (tmp_path / "perfdiag").mkdir()
+    (tmp_path / "perfdiag/config.toml").write_text('runbook_url = "https://wiki.example/{id}"')
+    assert "https://wiki.example/CPU-BOUND" in run("explain", "cpu-bound", XDG_CONFIG_HOME=str(tmp_path)).stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    told = run("completion", shell)
+    assert told.returncode == 0 and f"_PERFDIAG_COMPLETE={shell}_complete" in told.stdout
+
+
+def test_completion_completes() -> None:
+    def complete(*words: str) -> list[str]:
+        told = run(_PERFDIAG_COMPLETE="bash_complete", COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1))
+        return [line.split(",")[1] for line in told.stdout.splitlines()]
+
+    assert complete("perfdiag", "la") == ["latency"]
+    assert {"--pid", "--port", "--duration"} <= set(complete("perfdiag", "latency", "--"))
+    assert "DISK-FLUSH-SLOW" in complete("perfdiag", "explain", "disk-f")
+
+
+@given(st.text() | st.binary())
+def test_whatever_is_printed_is_printable(name: str | bytes) -> None:
+    shown = printable(name, 40)
+    assert shown.isprintable() and len(shown) <= 40
+    if isinstance(name, str) and name.isprintable() and len(name) <= 40:
+        assert shown == name
+
+
+@pytest.mark.parametrize("size", ["\u00b2", "9" * 5000])
+def test_the_bar_is_drawn_whatever_the_environment_says_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, size: str
+) -> None:
+    shows, shown = os.openpty()
+    for name, value in {"COLUMNS": size, "LINES": size, "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    with open(shown, "w") as screen, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", screen)
+        with progress.shown(10**9) as tick:
+            assert tick
+            tick()
+        assert b"recording" in os.read(shows, 4096)
+    os.close(shows)

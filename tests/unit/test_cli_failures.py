@@ -1,0 +1,162 @@
+"""What goes wrong is one line and a hint: no recording, no room, no reader, a bug."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from perfdiag import cli, progress
+from perfdiag.commands import report as report_command
+from perfdiag.errors import PerfdiagError, TargetGone, UsageError
+
+from unit.support.command_line import MAIN, recording, run
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 1),
+        (b"hello\n", 1),
+        (b"\x00" * 4096, 1),
+        (b'{"type":"header"}\n', 1),
+        (b"\xff\xfe\n", 1),
+        (b'{"type":"header","schema":99}\n', 1),
+    ],
+)
+def test_what_is_no_recording_is_told(tmp_path: Path, content: bytes, status: int) -> None:
+    path = tmp_path / "x.rec"
+    path.write_bytes(content)
+    path.chmod(0o644)
+    told = run("report", str(path))
+    assert (told.returncode, told.stdout) == (status, "")
+    assert told.stderr.startswith("error: ") and "\nHINT: " in told.stderr and "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("path", ["/no/such/file", "/", "/proc/self/mem"])
+def test_what_cannot_be_read_is_told(path: str) -> None:
+    told = run("report", path)
+    assert told.returncode == 1 and told.stderr.startswith("error: ") and "Traceback" not in told.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file that somebody else owns")
+def test_whose_a_recording_is_that_cannot_be_read(tmp_path: Path) -> None:
+    """Recordings have mode 0600: the owner is the one who can do something."""
+    path = recording(tmp_path)
+    path.chmod(0o600)
+    for directory in (tmp_path, *tmp_path.parents[:2]):
+        directory.chmod(0o755)
+    refused = PermissionError(errno.EACCES, "Permission denied")
+    owner = pwd.getpwuid(0).pw_name
+    os.chown(path, 0, 0)
+    assert f"it belongs to {owner}: report it as that user" in report_command._hint(str(path), refused)
+    os.chown(path, 4_000_000, 0)
+    assert "it belongs to user 4000000" in report_command._hint(str(path), refused)
+    assert "closed to" in report_command._hint(str(tmp_path / "gone/x.rec"), refused)
+    assert "makes a recording" in report_command._hint(str(path), FileNotFoundError())
+
+
+def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def break_down(**_options: object) -> None:
+        raise RuntimeError("\x1b[2Jbroken")
+
+    monkeypatch.setattr(cli.cli, "main", break_down)
+    assert cli.main() == 1
+    first, second = capfd.readouterr().err.splitlines()
+    assert first == "error: this is a bug in perfdiag: RuntimeError: \\x1b[2Jbroken"
+    assert second.startswith("HINT: PERFDIAG_DEBUG=1")
+    monkeypatch.setenv("PERFDIAG_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        cli.main()
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (PerfdiagError("x", "y"), 1),
+        (UsageError("x"), 2),
+        (TargetGone("x", "y"), 4),
+        (BrokenPipeError(), 0),
+        (click.UsageError("x"), 2),
+        (OSError(28, "No space left on device", "/a\x1bb"), 1),
+        (MemoryError(), 1),
+        (SystemError("error return without exception set"), 1),
+        (ImportError("x.so: failed to map segment from shared object"), 1),
+    ],
+)
+def test_exit_statuses(
+    error: Exception, status: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(**_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli.cli, "main", fail)
+    assert cli.main() == status
+    said = capfd.readouterr().err
+    assert (said == "") == (status == 0) and "\x1b" not in said and "bug in perfdiag" not in said
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.ENOSPC, "make room where the output goes"),
+        (errno.EFBIG, "ulimit -f"),
+        (errno.EMFILE, "ulimit -n"),
+        (errno.ENOMEM, "ulimit -v"),
+        (errno.EIO, "PERFDIAG_DEBUG=1"),
+    ],
+)
+def test_what_the_host_lacks_is_named_with_what_helps(
+    number: int, hint: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(**_options: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(cli.cli, "main", fail)
+    assert cli.main() == 1
+    first, second = capfd.readouterr().err.splitlines()
+    assert first == f"error: {os.strerror(number)}" and second.startswith("HINT: ") and hint in second
+
+
+def test_a_start_that_fails_before_anything_is_imported_is_one_line() -> None:
+    start = f"import sys, runpy; sys.modules['perfdiag.cli'] = None; runpy.run_path({str(MAIN)!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first.startswith("error: cannot start: ") and "perfdiag.cli" in first and second.startswith("HINT: ")
+
+
+def test_a_report_that_finds_no_room_says_what_to_do(tmp_path: Path) -> None:
+    path = recording(tmp_path)
+    with open("/dev/full", "w") as full:
+        for options in ([], ["--full"], ["--json"]):
+            done = subprocess.run(
+                [sys.executable, "-IB", MAIN, "report", *options, path],
+                stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, check=False,
+            )  # fmt: skip
+            first, second = done.stderr.splitlines()
+            assert (done.returncode, first) == (1, "error: No space left on device")
+            assert second.startswith("HINT: make room where the output goes")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["explain", "CPU-CONTENTION"], ["completion", "bash"]])
+def test_a_reader_that_has_gone_has_seen_enough(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-IB", MAIN, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=30)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_nobody_listening_to_messages_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        progress.say("hello")
+        monkeypatch.undo()
+        with pytest.raises(OSError, match="No space"):
+            full.close()

@@ -1,0 +1,132 @@
+"""The configuration file: where it is found, what it may say, and what is said of a bad one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from perfdiag import config, deadline
+from perfdiag.config import Config, ConfigError
+
+from unit.support.nobody import run_as_nobody
+
+URL = "https://wiki.example/perfdiag/{id}"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy host may take longer than a user should wait."""
+    monkeypatch.setattr(config, "DEADLINE_S", 30)
+
+
+def written(tmp_path: Path, content: str | bytes, name: str = "config.toml") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_no_file_is_fine(tmp_path: Path) -> None:
+    assert config.load([tmp_path / "none", written(tmp_path, "") / "below-a-file"]) == Config()
+    assert Config().runbook("CPU-BOUND") is None
+
+
+def test_ids_become_links(tmp_path: Path) -> None:
+    loaded = config.load([written(tmp_path, f'runbook_url = "{URL}"')])
+    assert loaded.runbook("CPU-BOUND") == "https://wiki.example/perfdiag/CPU-BOUND"
+
+
+def test_the_users_own_wins(tmp_path: Path) -> None:
+    system = written(tmp_path, f'runbook_url = "{URL}"', "system.toml")
+    user = written(tmp_path, 'runbook_url = "http://own/{id}"', "user.toml")
+    assert config.load([system, user]).runbook("X") == "http://own/X"
+    assert config.load([system, written(tmp_path, "", "empty.toml")]).runbook_url == URL
+
+
+def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert config.files() == [config.SYSTEM_FILE, Path("/home/somebody/.config/perfdiag/config.toml")]
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/elsewhere")
+    assert config.files()[-1] == Path("/elsewhere/perfdiag/config.toml")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")  # the specification says to ignore it: no working directory here
+    assert config.files() == [config.SYSTEM_FILE]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("runbook_url = ", "not valid TOML"),
+        (b"\xff\xfe", "not UTF-8"),
+        ("colour = 1", "unknown key 'colour'"),
+        ('"a\\u001b[2J" = 1', "unknown key 'a\\\\x1b"),
+        ("runbook_url = 1", "must be a text"),
+        ('runbook_url = "https://wiki/"', "must hold {id}"),
+        ('runbook_url = "https://wiki/{id}/{id}"', "must hold {id}"),
+        ('runbook_url = "https://wiki/{id}{x}"', "no other brace"),
+        ('runbook_url = "javascript:{id}"', "must begin with https"),
+        ('runbook_url = "https://wi ki/{id}"', "without blanks"),
+        ('runbook_url = "https://wiki/\\u001b{id}"', "without blanks"),
+        ("x = " + "[" * 100_000, "nested too deeply"),
+        ("x" * (config.LIMIT_BYTES + 1), "cannot be read: File too large"),
+    ],
+)
+def test_a_bad_file_is_told(tmp_path: Path, content: str | bytes, said: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(ConfigError) as caught:
+        config.load([path])
+    assert str(caught.value).startswith(f"{path}: ") and said in str(caught.value)
+    assert caught.value.hint and "\x1b" not in str(caught.value)
+
+
+def test_a_path_is_shown_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "\x1b[2J"
+    folder.mkdir()
+    for content in (b"colour = 1", b"runbook_url = 1", b"\xff", b"=", b"x = " + b"[" * 100_000):
+        with pytest.raises(ConfigError, match=r"/\\x1b\[2J/config\.toml: ") as caught:
+            config.load([written(folder, content)])
+        assert "\x1b" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"/\\x1b\[2J: "):
+        config.load([folder])
+    monkeypatch.setattr(config, "DEADLINE_S", 0.1)
+    os.mkfifo(folder / "never")
+    assert "\x1b" not in config.load([folder / "never"]).left_out[0]
+
+
+def test_a_directory_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Is a directory"):
+        config.load([tmp_path])
+
+
+def test_permissions(tmp_path: Path) -> None:
+    """An own file that cannot be read is an error; the home of somebody else, as after sudo -u, is none of ours."""
+    path = written(tmp_path, f'runbook_url = "{URL}"')
+    path.chmod(0)
+    script = f"import sys; sys.path.insert(0, {str(Path(config.__file__).parents[1])!r}); from perfdiag import config; "
+    script += f"from pathlib import Path; config.DEADLINE_S = 30; print(config.load([Path({str(path)!r})]).runbook_url)"
+    for folder in tmp_path.parents[:2]:
+        folder.chmod(0o711)
+    for home_mode in (0o711, 0o700):
+        tmp_path.chmod(home_mode)
+        told = run_as_nobody(sys.executable, "-IBc", script)
+        ignored = home_mode == 0o700 and os.geteuid() == 0
+        assert told.stdout == ("None\n" if ignored else ""), told.stderr
+        assert ("Permission denied" in told.stderr) != ignored
+
+
+def test_a_file_that_never_answers_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "DEADLINE_S", 0.1)
+    os.mkfifo(tmp_path / "config.toml")
+    found = config.load([tmp_path / "config.toml"])
+    assert found.runbook_url is None and "config.toml is left out: no answer in time" in found.left_out[0]
+
+
+def test_reading_with_a_deadline_is_reading(tmp_path: Path) -> None:
+    content = os.urandom(300_000)  # more than a pipe holds
+    path = written(tmp_path, content)
+    assert deadline.read_bytes(path, len(content), 30) == content
+    with pytest.raises(OSError, match="too large"):
+        deadline.read_bytes(path, len(content) - 1, 30)
+    with pytest.raises(FileNotFoundError):
+        deadline.read_bytes(tmp_path / "none", 1, 30)

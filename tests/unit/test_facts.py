@@ -1,0 +1,211 @@
+"""What is read from recorded texts about memory, processes and the kernel log."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from perfdiag.facts import Facts
+
+from unit.support.facts import LIMITS, TIMES, error, facts, lines
+
+VM = "/proc/sys/vm"
+NODE = "/sys/devices/system/node"
+
+
+# Look-ups
+
+
+def test_a_begin_stands_in_for_a_missing_end_and_a_reason_for_both() -> None:
+    gone = "/proc/77/oom_score_adj"
+    found = Facts.parse(
+        [
+            *lines(begin={"/proc/loadavg": "0.40 0.19 0.07 1/101 24829\n", "/proc/77/status": "Name:\tx\n"}),
+            error(gone, "No such file or directory", "end"),
+            error("/proc/loadavg", "timeout", "end"),
+        ]
+    )
+    assert found.load_average == pytest.approx(0.40) and found.reason("load_average") == ""
+    assert found.processes[77].oom_score_adjustment is None
+    assert f"{gone}: No such file or directory" in found.reasons["processes"]
+
+
+def test_vmstat_of_old_kernels_is_split_by_zone() -> None:
+    begin = "pgsteal_kswapd_dma32 10\npgsteal_kswapd_normal 20\nallocstall 3\npgfault 100\n"
+    end = "pgsteal_kswapd_dma32 15\npgsteal_kswapd_normal 38\nallocstall 3\npgfault 90\n"
+    found = facts({"/proc/vmstat": begin}, {"/proc/vmstat": end})
+    assert found.vmstat("pgsteal_kswapd") == 53 and found.vmstat_delta("pgsteal_kswapd") == 23
+    assert found.vmstat_delta("allocstall") == 0
+    assert found.vmstat_delta("pgfault") is None, "a counter that went back is not known"
+    assert found.vmstat_delta("pswpin") is None and found.vmstat("pswpin") is None
+
+
+# Memory
+
+
+def test_thp_and_ksm() -> None:
+    thp, ksm = "/sys/kernel/mm/transparent_hugepage", "/sys/kernel/mm/ksm"
+    found = facts(
+        {
+            f"{thp}/enabled": "always [madvise] never\n",
+            f"{thp}/defrag": "always defer defer+madvise [madvise] never\n",
+            f"{ksm}/run": "1\n",
+            f"{ksm}/pages_shared": "11\n",
+            f"{ksm}/pages_sharing": "23\n",
+        }
+    )
+    assert found.transparent_huge_pages and found.transparent_huge_pages.enabled == "madvise"
+    assert found.transparent_huge_pages.shmem_enabled is None
+    assert found.same_page_merging and found.same_page_merging.running and found.same_page_merging.pages_sharing == 23
+    assert found.same_page_merging.scanned_pages is None
+    assert facts().same_page_merging is None and facts().transparent_huge_pages is None
+
+
+def test_numa_nodes() -> None:
+    numastat = "numa_hit {}\nnuma_miss {}\nnuma_foreign 0\ninterleave_hit 7\nlocal_node 5\nother_node {}\n"
+    begin = {f"{NODE}/node{n}/numastat": numastat.format(100, 0, 0) for n in (0, 1, 10)}
+    end = {f"{NODE}/node{n}/numastat": numastat.format(200, 23 * n, 7) for n in (0, 1, 10)}
+    begin |= {f"{NODE}/node0/distance": "10 16 32\n", f"{NODE}/node0/cpulist": "0-5,48-53\n"}
+    end |= {f"{NODE}/node0/meminfo": "Node 0 MemTotal:       65842244 kB\nNode 0 MemFree:        61203168 kB\n"}
+    nodes = facts(begin, end).numa_nodes
+    assert [node.node for node in nodes] == [0, 1, 10]
+    assert (nodes[0].cpus, nodes[0].distances, nodes[0].total_bytes) == ("0-5,48-53", (10, 16, 32), 65842244 << 10)
+    assert (nodes[1].hit, nodes[1].miss, nodes[1].other, nodes[1].total_bytes) == (100, 23, 7, None)
+
+
+@pytest.mark.parametrize(("page", "mapped_kib"), [(4096, 98_000), (65536, 1_600_000)], ids=["4 KiB", "64 KiB"])
+def test_dirty_limits(page: int, mapped_kib: int) -> None:
+    found = facts(
+        {
+            f"{VM}/dirty_ratio": "20\n",
+            f"{VM}/dirty_background_ratio": "0\n",
+            f"{VM}/dirty_bytes": "0\n",
+            f"{VM}/dirty_background_bytes": "67108864\n",
+            "/proc/vmstat": f"nr_mapped {mapped_kib * 1024 // page}\nnr_dirty_threshold 1000\n",
+            "/proc/meminfo": f"Dirty:  3788 kB\nWriteback:   0 kB\nMapped:  {mapped_kib + 60} kB\n"
+            "HugePages_Total:   7\n",
+        }
+    )
+    limits = found.dirty_limits
+    assert limits and limits.ratio_percent == 20 and limits.limit_bytes is None
+    assert limits.background_limit_bytes == 64 << 20 and limits.threshold_bytes == 1000 * page
+    assert limits.dirty_bytes == 3788 << 10 and limits.writeback_bytes == 0
+    assert limits.background_threshold_bytes is None, "older kernels do not say"
+    assert found.meminfo("HugePages_Total") == 7 and found.sysctl("vm/dirty_ratio") == "20"
+    assert facts().dirty_limits is None
+
+
+def test_swap() -> None:
+    found = facts(
+        {"/proc/vmstat": "pswpin 100\npswpout 7\n"},
+        {
+            "/proc/vmstat": "pswpin 123\npswpout 7\n",
+            f"{VM}/swappiness": "60\n",
+            "/proc/swaps": "Filename\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/dm-2   partition\t131068\t\t176\t\t-2\n",
+            "/proc/meminfo": "SwapTotal:        131068 kB\nSwapFree:         130892 kB\n",
+        },
+    ).swap
+    assert found and (found.total_bytes, found.used_bytes) == (131068 << 10, 176 << 10)
+    assert (found.pages_in, found.pages_out, found.swappiness, found.areas[0].name) == (23, 0, 60, "/dev/dm-2")
+    none = facts({"/proc/swaps": "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"}).swap
+    assert none and none.total_bytes == 0 and none.pages_in is None
+    assert facts().swap is None
+
+
+# Processes
+
+
+def test_processes() -> None:
+    stat = "77 (a) b) (c) S 1 77 77 0 -1 4194560 {} 0 {} 0 157 2 3 218 20 0 7 0 100 1 2\n"
+    found = facts(
+        {
+            "/proc/77/stat": stat.format(100, 10),
+            "/proc/77/schedstat": "1000 50 3\n",
+            "/proc/77/io": "rchar: 20\nread_bytes: 4096\n",
+            "/proc/77/limits": LIMITS,
+            "/proc/77/oom_score_adj": "-998\n",
+        },
+        {
+            "/proc/77/stat": stat.format(200, 33),
+            "/proc/77/schedstat": "4000 80 9\n",
+            "/proc/77/io": "rchar: 120\nread_bytes: 8192\n",
+            "/proc/77/status": "Name:\ta) b) (c\nThreads:\t7\nVmRSS:\t    5576 kB\nCpus_allowed_list:\t0-1\n",
+        },
+    ).processes[77]
+    assert (found.comm, found.threads, found.resident_bytes, found.swapped_bytes) == ("a) b) (c", 7, 5576 << 10, None)
+    assert (found.minor_faults, found.major_faults) == (100, 23)
+    assert (found.run_ns, found.wait_ns, found.read_bytes, found.read_characters) == (3000, 30, 4096, 100)
+    assert found.written_bytes is None and found.oom_score_adjustment == -998 and found.cpus_allowed == "0-1"
+    assert found.limits["Max open files"] == (1024, 524288) and found.limits["Max cpu time"] == (math.inf, math.inf)
+    assert found.limits["Max nice priority"] == (0, 0)
+
+
+def test_threads_with_cpus_of_their_own() -> None:
+    """Only those whose CPUs are not the first thread's are recorded; one that ended while it was read says nothing."""
+    status = "Name:\tx\nCpus_allowed_list:\t{}\n"
+    known = {"/proc/77/status": status.format("0-3"), "/proc/77/task/78/status": status.format("2")}
+    found = facts(known | {"/proc/77/task/79/status": ""}, known)
+    assert sorted(found.processes) == [77]
+    assert found.processes[77].cpus_allowed == "0-3" and found.processes[77].thread_cpus == {78: "2"}
+    assert facts({"/proc/77/status": status.format("0-3")}, {}).processes[77].thread_cpus == {}
+
+
+def test_descriptors() -> None:
+    found = facts(
+        {
+            "/proc/77/fd": "880 inode 6106",
+            "/proc/77/limits": LIMITS,
+            "/proc/77/status": "Name:\tx\n",
+            "/proc/sys/fs/file-nr": "602\t0\t2466170\n",
+            "/proc/sys/fs/dentry-state": "65886\t64150\t45\t0\t15836\t0\n",
+        },
+        {"/proc/77/fd": "980", "/proc/sys/fs/file-nr": "702\t0\t9223372036854775807\n"},
+        series={"/proc/77/fd": "900 inode 6106"},
+    )
+    own = found.descriptors[77]
+    assert [count for _, count in own.used] == [880, 900, 980] and own.soft_limit == 1024
+    assert own.latest == 980 and own.growth_per_second == pytest.approx(10)
+    assert found.system_descriptors and found.system_descriptors.latest == 702
+    assert found.dentries == [(TIMES["begin"], 65886)]
+    denied = Facts.parse([*lines(begin={"/proc/77/status": "Name:\tx\n"}), error("/proc/77/fd", "Permission denied")])
+    assert denied.descriptors[77].latest is None and denied.descriptors[77].growth_per_second is None
+    assert "/proc/77/fd: Permission denied" in denied.reasons["descriptors"]
+
+
+# The kernel log
+
+
+def test_kernel_log() -> None:
+    begin = (
+        "6,100,227009,-;EXT4-fs (sda1): mounted filesystem with ordered data mode. Opts: errors=remount-ro\n"
+        "6,254,355351,-;clocksource: Switched to clocksource tsc\n"
+        "6,900,8000000,-;last record before the window\n"
+    )
+    end = begin + (
+        "3,901,9000001,-;blk_update_request: I/O error, dev sdb, sector 2048 op 0x0:(READ) flags 0x80700 DEVICE=b8:16\n"
+        "3,902,9000002,-;nvme nvme0: I/O 5 QID 2 timeout, aborting\n"
+        "3,903,9000003,-;nvme nvme0: resetting controller\n"
+        "3,904,9000004,-;ata3.00: exception Emask 0x0 SAct 0x0 SErr 0x0 action 0x6 frozen\n"
+        "3,905,9000005,-;Memory cgroup out of memory: Killed process 4242 ([bold]x) total-vm:1kB, anon-rss:2kB\n"
+        "3,906,9000006,-;INFO: task gzip:22452 blocked for more than 120 seconds.\n"
+        "5,907,9000007,-;nfs: server nas1 not responding, still trying\n"
+        "0,908,9000008,-;mce: [Hardware Error]: Machine check events logged\n"
+        "2,909,9000009,-;EXT4-fs error (device sdb1): ext4_find_entry:1455: inode #2: comm ls: reading directory\n"
+    )
+    log = facts({"/dev/kmsg": begin}, {"/dev/kmsg": end}).kernel_log
+    assert log and len(log.lines) == 12 and [line.in_window for line in log.lines] == [False] * 3 + [True] * 9
+    assert [line.device for line in log.io_errors] == ["sdb"] and log.io_errors[0].level == 3
+    assert log.io_errors[0].at_ns == 9_000_001_000
+    assert [line.device for line in log.device_errors] == ["sdb", "nvme0", "ata3"]
+    assert [line.device for line in log.resets] == ["nvme0"]
+    assert "Killed process 4242" in log.oom_kills[0].text and len(log.oom_kills) == 1
+    assert len(log.hung_tasks) == len(log.remote_servers) == len(log.machine_checks) == 1
+    assert [line.device for line in log.filesystem_errors] == ["sdb1"]
+    assert log.clocksource == []
+
+
+def test_a_log_that_was_read_only_once_or_never() -> None:
+    once = facts(end={"/dev/kmsg": "3,901,9000001,-;blk_update_request: I/O error, dev sdb, sector 2048\n"}).kernel_log
+    assert once and once.io_errors[0].in_window is None
+    never = Facts.parse([error("/dev/kmsg", "Operation not permitted")])
+    assert never.kernel_log is None and "Operation not permitted" in never.reason("kernel_log")

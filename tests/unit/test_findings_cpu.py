@@ -1,0 +1,264 @@
+"""CPU-BOUND, CPU-KERNEL-HEAVY, CPU-SINGLE-THREAD: what the target's own running is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from perfdiag.facts import Process
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.findings.cpu import split_error
+from perfdiag.findings.samples import CpuSamples, Part
+from perfdiag.model import Model
+from perfdiag.schema import NO_TIME_LOST
+
+from unit.support import Builder
+from unit.support.judging import check, finding, knowing, outcomes, silence
+from unit.support.known import blank
+
+COMPRESS = ["deflate_slow (libz.so.1)", "compress (app)"]
+
+
+def computing(samples: int = 400, other: int = 100) -> Builder:
+    builder = Builder().thread("worker", cpu_user="8 s", cpu_kernel="500 ms")
+    if samples:
+        builder.stack("cpu", user=COMPRESS, count=samples)
+    if other:
+        builder.stack("cpu", user=["parse (app)"], count=other)
+    return builder
+
+
+# CPU-BOUND
+
+
+def test_computing_is_profile_and_names_the_function_with_its_error() -> None:
+    found = finding(computing().model(), "CPU-BOUND")
+    assert found.severity is Severity.INFO and found.confidence is Confidence.HIGH
+    assert "deflate_slow (libz.so.1) (80 % +-3" in found.claim or "deflate_slow (libz.so.1) (80 % +-4" in found.claim
+    assert dict(found.claims) == {"cpu.user": 8_000_000_000}
+    functions = found.evidence[-1]
+    assert functions.value == 0.8 and functions.error == pytest.approx(0.035, abs=0.001)
+
+
+def test_half_the_time_is_not_bound() -> None:
+    model = Builder().thread(cpu_user="2 s", disk_read="2100 ms").model()
+    assert check(model, "CPU-BOUND").number == pytest.approx(2 / 4.1)
+
+
+def test_without_stacks_no_function_is_named() -> None:
+    found = finding(computing(0, 0).without("stacks").model(), "CPU-BOUND")
+    assert found.confidence is Confidence.MEDIUM
+    assert "no CPU stacks were sampled: functions are not named" in found.limits
+    assert "deflate" not in found.claim
+
+
+def test_functions_without_names_are_said() -> None:
+    model = Builder().thread(cpu_user="8 s").stack("cpu", user=["0x4711 (app)"], count=300).model()
+    assert any("no function name" in limit for limit in finding(model, "CPU-BOUND").limits)
+
+
+def test_addresses_without_names_are_summed_by_module() -> None:
+    builder = Builder().thread(cpu_user="8 s").stack("cpu", user=["main (app)"], count=100)
+    for address in range(60):
+        builder.stack("cpu", user=[f"0x{address:x} (libcrypto.so.3)"], count=5)
+    assert "code without names (libcrypto.so.3) (75 % +-" in finding(builder.model(), "CPU-BOUND").claim
+
+
+def test_a_few_samples_name_nothing() -> None:
+    found = finding(computing(20, 10).model(), "CPU-BOUND")
+    assert "deflate" not in found.claim and any("only 30 CPU samples" in limit for limit in found.limits)
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        {"user": ["wait_for_work_spin (app)"]},
+        {"account": "cpu.kernel", "kernel": ["do_sched_yield", "__x64_sys_sched_yield", "do_syscall_64"]},
+    ],
+    ids=["in user space", "yielding"],
+)
+def test_a_busy_poller_spins_and_does_not_compute(stack: dict[str, object]) -> None:
+    model = (
+        Builder()
+        .thread(cpu_user="9 s")
+        .stack("cpu", count=300, **stack)
+        .stack(  # type: ignore[arg-type]
+            "cpu", user=["work (app)"], count=100
+        )
+        .model()
+    )
+    found = finding(model, "CPU-BOUND")
+    assert "spins" in found.claim and "wait instead of asking" in found.remedies[0].text
+
+
+def test_an_event_loop_that_computes_does_not_spin() -> None:
+    model = (
+        Builder()
+        .thread(cpu_user="9 s")
+        .stack("cpu", kernel=["ep_poll", "do_epoll_wait"], count=60)
+        .stack("cpu", user=["handle (app)"], count=340)
+        .model()
+    )
+    assert "computes" in finding(model, "CPU-BOUND").claim
+
+
+def test_lost_records_lower_the_confidence() -> None:
+    assert finding(computing().lost(ring_buffer=5_000).model(), "CPU-BOUND").confidence is Confidence.MEDIUM
+
+
+def test_records_that_took_no_time_with_them_lower_nothing() -> None:
+    whole = finding(computing().model(), "CPU-BOUND")
+    lost = dict.fromkeys(NO_TIME_LOST, 5_000)
+    assert finding(computing().lost(**lost).model(), "CPU-BOUND").confidence is whole.confidence
+    assert finding(computing().cut().model(), "CPU-BOUND").confidence is Confidence.MEDIUM
+
+
+def test_samples_inside_reclaim_are_not_the_targets_code() -> None:
+    model = computing(100, 0).stack("cpu", "memory.reclaim", kernel=["shrink_node"], count=900).model()
+    assert CpuSamples(model).count == 100
+
+
+def test_no_sample_of_a_function_still_allows_for_three_in_n() -> None:
+    samples = CpuSamples(computing(300, 0).model())
+    assert samples.part(lambda stack: False) == Part(0.0, 0.01, 0)
+
+
+# CPU-KERNEL-HEAVY
+
+
+def in_kernel(
+    kernel: str = "6 s", user: str = "2 s", functions: tuple[str, ...] = ("vfs_read", "ksys_read"), count: int = 400
+) -> Builder:
+    builder = Builder().thread("worker", cpu_user=user, cpu_kernel=kernel)
+    return builder.stack("cpu", "cpu.kernel", kernel=list(functions), count=count) if count else builder
+
+
+def test_a_busy_kernel_is_profile_and_says_what_for() -> None:
+    found = finding(in_kernel().model(), "CPU-KERNEL-HEAVY")
+    assert found.severity is Severity.INFO
+    assert found.claim == "The target computes in the kernel: 75 % of its busy time, mostly for files."
+    assert "files 100 % +-1 %" in found.evidence[1].text
+    assert dict(found.claims) == {"cpu.kernel": 6_000_000_000}
+
+
+def test_work_of_no_known_kind_is_named_by_its_system_call() -> None:
+    model = in_kernel(functions=("chacha_permute", "get_random_bytes_user", "__x64_sys_getrandom")).model()
+    assert "mostly for getrandom()" in finding(model, "CPU-KERNEL-HEAVY").claim
+
+
+def test_own_code_dominates_below_two_fifths() -> None:
+    assert check(in_kernel("3 s", "5 s").model(), "CPU-KERNEL-HEAVY").number == pytest.approx(3 / 8)
+
+
+def test_waiting_for_each_other_in_kernel_locks_is_a_fault() -> None:
+    model = (
+        in_kernel("4 s", "5 s", ("native_queued_spin_lock_slowpath", "_raw_spin_lock", "futex_wake"), 120)
+        .stack("cpu", user=["work (app)"], count=280)
+        .model()
+    )
+    found = finding(model, "CPU-KERNEL-HEAVY")
+    assert found.severity is Severity.WARNING
+    assert found.claims["cpu.kernel"] == pytest.approx(0.3 * 9e9)
+    assert found.evidence[0].error
+
+
+def test_a_little_spinning_in_kernel_locks_is_none() -> None:
+    model = (
+        in_kernel("1 s", "8 s", ("native_queued_spin_lock_slowpath",), 40)
+        .stack("cpu", user=["work (app)"], count=360)
+        .model()
+    )
+    assert check(model, "CPU-KERNEL-HEAVY").number < 0.4
+
+
+def unsplit(model: Model, error: float | None) -> Model:
+    return replace(model, threads=[replace(thread, cpu_split_error=error) for thread in model.threads])
+
+
+def test_too_few_ticks_cannot_tell_user_from_kernel() -> None:
+    model = unsplit(in_kernel("2500 ms", "5 s", count=0).model(), 0.3)
+    assert "too few ticks" in silence(model, "CPU-KERNEL-HEAVY").reason
+    sure = unsplit(in_kernel("2500 ms", "5 s", count=0).model(), 0.02)
+    assert check(sure, "CPU-KERNEL-HEAVY").number == pytest.approx(1 / 3)
+
+
+def test_threads_without_ticks_know_nothing_of_the_split() -> None:
+    assert split_error(unsplit(computing().model(), None)) == 0.5
+    found = finding(unsplit(in_kernel().model(), None), "CPU-KERNEL-HEAVY")
+    assert found.confidence is not Confidence.HIGH and any("split by ticks" in limit for limit in found.limits)
+
+
+# CPU-SINGLE-THREAD
+
+
+def one_of_many(hot: str = "9700 ms", second: str = "1 s", cpus: int = 4) -> Builder:
+    builder = Builder(cpus=cpus).thread("main", cpu_user=hot)
+    builder.stack("cpu", user=["evaluate (app)"], count=500)
+    for _ in range(3):
+        builder.thread("worker", cpu_user=second)
+    return builder
+
+
+def test_one_full_thread_beside_idle_ones_is_the_limit() -> None:
+    found = finding(one_of_many().model(), "CPU-SINGLE-THREAD")
+    assert found.severity is Severity.INFO and "main runs 97 %" in found.claim
+    assert dict(found.claims) == {"cpu.user": 9_700_000_000}
+    assert any("evaluate (app)" in evidence.text for evidence in found.evidence)
+
+
+def test_samples_are_those_of_its_process_whichever_thread_was_met_first() -> None:
+    builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", tid=101, cpu_user="200 ms")
+    builder.thread("other", pid=200, cpu_user="200 ms").stack("cpu", user=["other (app)"], count=400)
+    builder.stack("cpu", user=["evaluate (app)"], count=500, pid=100, tid=101)
+    texts = [evidence.text for evidence in finding(builder.model(), "CPU-SINGLE-THREAD").evidence]
+    assert any("its process runs evaluate (app) 100 %" in text and "500 CPU samples" in text for text in texts)
+
+
+def test_it_is_a_fault_when_others_wait_for_it() -> None:
+    builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", cpu_user="200 ms")
+    builder.row("lock.futex", "futex:0x10", "8 s", count=800, waker_tid=100, waker_count=700)
+    found = finding(builder.model(), "CPU-SINGLE-THREAD")
+    assert found.severity is Severity.WARNING and "others wait for it" in found.claim
+
+
+def test_locks_that_somebody_else_released_prove_nothing() -> None:
+    builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", cpu_user="200 ms")
+    builder.row("lock.futex", "futex:0x10", "8 s", count=800, waker_tid=100, waker_count=300)
+    assert finding(builder.model(), "CPU-SINGLE-THREAD").severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        one_of_many("8500 ms").model(),
+        one_of_many(second="6 s").model(),
+        one_of_many(second="9800 ms").model(),
+        one_of_many(cpus=1).model(),
+    ],
+    ids=["has room", "others work too", "several full", "one CPU"],
+)
+def test_no_single_thread_is_the_limit(model: Model) -> None:
+    check(model, "CPU-SINGLE-THREAD")
+
+
+def test_a_program_with_one_thread_is_left_to_cpu_bound() -> None:
+    model = computing().model()
+    assert outcomes(model, "CPU-SINGLE-THREAD") == []
+    assert [found.id for found in diagnose(model).findings] == ["CPU-BOUND"]
+
+
+def test_affinity_to_one_cpu_leaves_no_room_for_more_threads() -> None:
+    pinned = blank(Process, pid=100, cpus_allowed="2")
+    check(knowing(one_of_many().model(), processes={100: pinned}), "CPU-SINGLE-THREAD")
+
+
+def test_threads_that_ended_cannot_be_told_apart() -> None:
+    model = Builder().thread("main", cpu_user="1 s").exited(threads=40, wall="9 s").model()
+    assert "ended" in silence(model, "CPU-SINGLE-THREAD").reason
+
+
+def test_it_supersedes_cpu_bound() -> None:
+    diagnosis = diagnose(one_of_many(second="10 ms").model())
+    assert [found.id for found in diagnosis.findings][:1] == ["CPU-SINGLE-THREAD"]
+    assert [found.id for found in diagnosis.superseded] == ["CPU-BOUND"]

@@ -1,0 +1,91 @@
+"""DIR-HUGE: kernel time in directory functions, reads inside getdents."""
+
+from __future__ import annotations
+
+from perfdiag.findings.base import Confidence, Severity
+
+from unit.support import Builder
+from unit.support.judging import check, finding, silence
+
+ID = "DIR-HUGE"
+
+
+def sampled(walking: int = 0, looking: int = 0, other: int = 0) -> Builder:
+    builder = Builder().thread(cpu_user="1 s", cpu_kernel="3 s")
+    for count, functions in (
+        (walking, ["filldir64", "ext4_readdir", "iterate_dir", "__x64_sys_getdents64"]),
+        (looking, ["__d_lookup_rcu", "lookup_fast", "walk_component", "path_openat"]),
+        (other, ["copy_page", "vfs_read"]),
+    ):
+        if count:
+            builder.stack("cpu", "cpu.kernel", kernel=functions, count=count)
+    return builder
+
+
+def test_walking_directories_is_named_with_its_sampling_error() -> None:
+    model = sampled(walking=300, other=100).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert found.claims["cpu.kernel"] == 3_000_000_000  # three quarters of 4 s of CPU time
+    assert found.evidence[0].error and 0.1e9 < found.evidence[0].error < 0.25e9
+    assert "Walking directories" in found.claim and "300 samples list entries, 0 open" in found.claim
+
+
+def test_the_look_ups_of_any_program_that_opens_files_are_no_finding() -> None:
+    assert "CPU samples" in check(sampled(looking=30, other=370).model(), ID).text
+
+
+def test_look_ups_that_take_a_tenth_are() -> None:
+    found = finding(sampled(looking=200, other=200).model(), ID)
+    assert "Looking names up" in found.claim and found.severity is Severity.INFO
+
+
+def test_a_scan_of_many_small_directories_is_profile() -> None:
+    """find: it opens each directory that it lists, and there is no larger cause than its own work."""
+    found = finding(sampled(walking=260, looking=40, other=80).model(), ID)
+    assert found.severity is Severity.INFO and "a scan" in found.claim
+    assert any("scan" in other for other in found.alternatives)
+
+
+def test_walking_entries_at_every_look_up_shows_a_huge_directory_too() -> None:
+    builder = sampled(looking=20, other=100)
+    builder.stack("cpu", "cpu.kernel", kernel=["ext4_search_dir", "ext4_lookup", "path_openat"], count=200)
+    found = finding(builder.model(), ID)
+    assert found.severity is Severity.WARNING and "200 of 220 samples that look names up" in found.claim
+
+
+def test_creations_in_a_directory_with_an_index_are_no_fault() -> None:
+    builder = sampled(other=100)
+    builder.stack("cpu", "cpu.kernel", kernel=["ext4_dx_find_entry", "ext4_lookup", "path_openat"], count=60)
+    builder.stack("cpu", "cpu.kernel", kernel=["ext4_mark_inode_dirty", "ext4_create", "path_openat"], count=140)
+    assert finding(builder.model(), ID).severity is Severity.INFO
+
+
+def test_too_few_samples_name_nothing() -> None:
+    assert check(sampled(walking=10, other=2).model(), ID).number > 0.5
+
+
+def test_waiting_for_directory_blocks_counts_exactly() -> None:
+    model = (
+        Builder()
+        .thread(cpu_user="1 s")
+        .row("disk.read", "device:254:0", durations={"5 ms": 400})
+        .operation("syscall:getdents64", durations={"5 ms": 400}, disk_read="2 s")
+        .model()
+    )
+    found = finding(model, ID)
+    assert dict(found.claims) == {"disk.read": 2_000_000_000}
+
+
+def test_without_samples_it_cannot_tell() -> None:
+    assert "no CPU stack" in silence(Builder().thread(cpu_kernel="3 s").without("stacks").model(), ID).reason
+
+
+def test_no_advice_to_record_the_stacks_that_were_recorded() -> None:
+    def remedy(stacks: str) -> str:
+        builder = Builder(stacks=stacks).thread(cpu_user="1 s", cpu_kernel="3 s")
+        builder.stack("cpu", "cpu.kernel", kernel=["filldir64", "ext4_readdir", "iterate_dir"], count=300)
+        return " ".join(remedy.text for remedy in finding(builder.model(), ID).remedies)
+
+    assert "--stacks" not in remedy("all")
+    assert remedy("all") != remedy("sampled")

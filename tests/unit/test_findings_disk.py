@@ -1,0 +1,204 @@
+"""DISK-FLUSH-SLOW, DISK-READ-SLOW, DISK-WRITE-SLOW: the device, something above it, or just the number of waits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from perfdiag.facts import Disk, Mount
+from perfdiag.findings import diagnose
+from perfdiag.findings.backing import backing
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.disks import disk, disks
+from unit.support.judging import check, finding, findings, knowing, silence
+from unit.support.known import blank
+
+SSD = disk("254:0", "nvme0n1", kind="physical", rotational=False)
+VIRTUAL = disk("254:0", "vda", kind="paravirtual", rotational=True)
+RULES = {"disk.flush": "DISK-FLUSH-SLOW", "disk.read": "DISK-READ-SLOW", "disk.write": "DISK-WRITE-SLOW"}
+
+
+def waiting(
+    account: str = "disk.flush",
+    wait: str = "20 ms",
+    count: int = 300,
+    device: str = "device:254:0",
+    service: str | None = "100 us",
+    queue: str = "10 us",
+) -> Builder:
+    """A thread that waits `count` times; its disk's requests take `service` each."""
+    builder = Builder().thread("db", cpu_user="1 s").row(account, device, durations={wait: count})
+    if service:
+        for operation in {"disk.flush": ("write", "flush"), "disk.read": ("read",)}.get(account, ("write",)):
+            builder.device("254:0", operation, count=count, service=service, queue=queue)
+    return builder
+
+
+def on(disk: Disk, builder: Builder) -> Model:
+    return knowing(builder.model(), disks=disks(disk))
+
+
+@pytest.mark.parametrize("account", RULES)
+def test_a_slow_device_is_a_fault(account: str) -> None:
+    found = finding(on(SSD, waiting(account, service="18 ms")), RULES[account])
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "is slow" in found.claim and found.claims[account, "device:254:0"] == 6_000_000_000
+
+
+@pytest.mark.parametrize("account", RULES)
+def test_as_fast_as_the_device_is_profile(account: str) -> None:
+    found = finding(on(SSD, waiting(account, "150 us", 20_000)), RULES[account])
+    assert found.severity is Severity.INFO and "their number that costs" in found.claim
+
+
+def test_the_mean_of_the_waits_is_said_and_where_half_of_their_time_lies() -> None:
+    """Most of 7,000 fsyncs are quick, the slow ones take the time: no sentence multiplies them with each other."""
+    builder = waiting("disk.flush", "3 ms", 500, service="1 ms")
+    builder.row("disk.flush", "device:254:0", durations={"100 us": 7_500})
+    claim = finding(on(SSD, builder), "DISK-FLUSH-SLOW").claim
+    assert (
+        "8,000 waits for flushes" in claim
+        and "take 281 us on average" in claim
+        and "half of their time: about 3 ms" in claim
+    )
+
+
+@pytest.mark.parametrize("account", RULES)
+def test_waits_whose_rows_are_missing_are_not_fine(account: str) -> None:
+    """A recording that was cut off before its details."""
+    cut = replace(on(SSD, waiting(account)), rows=[])
+    for id in (RULES[account], "DISK-ERRORS", "DISK-SATURATED", "DISK-QUEUEING", "DISK-MEMBER-SLOW", "DISK-THROTTLED"):
+        assert "not at what" in silence(cut, id).reason, id
+
+
+@pytest.mark.parametrize("account", RULES)
+def test_waits_on_a_device_that_is_not_known_are_no_fault_unless_no_device_may_take_so_long(account: str) -> None:
+    model = on(SSD, waiting(account, "35 ms", 2, device="", service=None))
+    assert "on which device is not known" in silence(model, RULES[account]).reason
+    found = finding(on(SSD, waiting(account, "35 ms", 200, device="", service=None)), RULES[account])
+    assert found.severity is Severity.INFO and "which device is not known" in found.claim
+    worse = finding(on(SSD, waiting(account, "50 ms", 150, device="", service=None)), RULES[account])
+    assert worse.severity is Severity.WARNING and "longer than any such device should" in worse.claim
+
+
+@pytest.mark.parametrize("account", RULES)
+def test_a_tenth_of_the_time_at_the_devices_own_pace_is_fine(account: str) -> None:
+    model = on(SSD, waiting(account, "150 us", 500))
+    assert 0.02 < check(model, RULES[account]).number < 0.1
+
+
+@pytest.mark.parametrize("account", RULES)
+def test_waits_that_the_device_does_not_explain_are_lost_above_it(account: str) -> None:
+    found = finding(on(SSD, waiting(account, "20 ms", service="100 us")), RULES[account])
+    assert found.severity is Severity.WARNING and "above the device" in found.claim
+    claimed = found.claims[account, "device:254:0"]
+    assert 0.9 * 6e9 < claimed < 6e9  # all but what the requests take anyway
+
+
+def test_a_flush_may_wait_for_two_commits() -> None:
+    """3 writes and 2 cache flushes each, twice: 2 ms of 220 us requests are a chain, 20 ms are not."""
+    chained = waiting("disk.flush", "2 ms", 2_000, service="220 us")
+    assert finding(on(SSD, chained), "DISK-FLUSH-SLOW").severity is Severity.INFO
+    assert "above" in finding(on(SSD, waiting("disk.read", "2 ms", 2_000, service="220 us")), "DISK-READ-SLOW").claim
+
+
+def test_a_disk_that_turns_may_take_longer() -> None:
+    model = waiting("disk.read", "9 ms", service="9 ms")
+    turning = disk("254:0", "sda", kind="physical", rotational=True)
+    assert finding(on(turning, model), "DISK-READ-SLOW").severity is Severity.INFO
+    assert finding(on(SSD, model), "DISK-READ-SLOW").severity is Severity.WARNING
+
+
+def test_a_virtual_disk_that_calls_itself_rotational_is_not_believed() -> None:
+    assert backing(on(VIRTUAL, waiting()), "254:0").medium == "unknown"
+    assert finding(on(VIRTUAL, waiting(service="18 ms")), "DISK-FLUSH-SLOW").severity is Severity.WARNING
+
+
+def test_large_requests_may_take_as_long_as_their_bytes() -> None:
+    """A MiB at 100 MB/s is 10 ms: a stream on flash is no slow flash."""
+    builder = Builder().thread(cpu_user="1 s").row("disk.read", "device:254:0", durations={"7 ms": 400})
+    builder.device("254:0", "read", count=400, service="7 ms", bytes=400 << 20)
+    assert finding(on(SSD, builder), "DISK-READ-SLOW").severity is Severity.INFO
+
+
+def test_without_the_devices_times_only_twice_the_norm_is_surely_slow() -> None:
+    found = finding(on(SSD, waiting(wait="15 ms", service=None).without("block")), "DISK-FLUSH-SLOW")
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert "the device's own times were not measured" in found.limits
+    near = finding(on(SSD, waiting(wait="5 ms", service=None).without("block")), "DISK-FLUSH-SLOW")
+    assert near.severity is Severity.INFO and near.confidence is Confidence.MEDIUM
+
+
+def test_requests_that_were_never_seen_are_said() -> None:
+    found = finding(on(SSD, waiting(service=None)), "DISK-FLUSH-SLOW")
+    assert any("no request of the disks under" in limit for limit in found.limits)
+
+
+def test_lost_records_lower_the_confidence() -> None:
+    model = on(SSD, waiting(service="18 ms").lost(storage_failed=400))
+    assert finding(model, "DISK-FLUSH-SLOW").confidence is Confidence.MEDIUM
+
+
+def test_slow_requests_of_others_are_not_the_targets() -> None:
+    """Flushes of 100 us beside somebody's large writes of 15 ms."""
+    builder = waiting("disk.flush", "100 us", 30_000, service="60 us").device(
+        "254:0", "write", count=60_000, service="15 ms"
+    )
+    assert finding(on(SSD, builder), "DISK-FLUSH-SLOW").severity is Severity.INFO
+
+
+def test_each_device_has_its_own_finding() -> None:
+    builder = waiting(service="18 ms").row("disk.flush", "device:8:0", durations={"30 ms": 50})
+    builder.device("8:0", "flush", count=50, service="30 ms")
+    assert len(findings(on(SSD, builder), "DISK-FLUSH-SLOW")) == 2
+
+
+def test_a_target_that_never_waits_for_disks_is_fine() -> None:
+    assert check(Builder().thread(cpu_user="1 s").model(), "DISK-READ-SLOW").number == 0
+
+
+# From a device to its disks
+
+
+def test_partitions_arrays_and_volumes_lead_to_their_disks() -> None:
+    known = disks(
+        disk("8:0", "sda", kind="physical", rotational=True),
+        disk("8:1", "sda1", whole="sda"),
+        disk("8:16", "sdb", kind="physical", rotational=True),
+        disk("8:17", "sdb1", whole="sdb"),
+        disk("9:0", "md0", kind="stacked", members=("8:1", "8:17")),
+        disk("253:0", "dm-0", kind="stacked", members=("9:0",), label="vg-data"),
+    )
+    model = knowing(Builder().thread().model(), disks=known)
+    where = backing(model, "253:0")
+    assert where.disks == ("8:0", "8:16") and where.medium == "rotational"
+
+
+def test_a_file_system_with_a_number_of_its_own_is_found_by_its_source() -> None:
+    """btrfs."""
+    known = disks(disk("254:0", "vda"), disk("254:2", "vda2", whole="vda"))
+    model = knowing(Builder().thread().model(), disks=known)
+    mount = blank(
+        Mount, device="0:45", source="/dev/vda2", fstype="btrfs", mountpoint="/", root="/", options=frozenset()
+    )
+    model.facts.__dict__["mount_of"] = {"0:45": mount}.get
+    assert backing(model, "0:45").disks == ("254:0",)
+
+
+def test_damaged_facts_that_go_in_circles_end() -> None:
+    known = disks(disk("253:0", "dm-0", members=("253:1",)), disk("253:1", "dm-1", members=("253:0", "253:1")))
+    assert backing(knowing(Builder().thread().model(), disks=known), "253:0").disks
+
+
+def test_a_device_nothing_is_known_of_stands_for_itself() -> None:
+    where = backing(Builder().thread().model(), "254:0")
+    assert where.disks == ("254:0",) and where.medium == "unknown"
+
+
+def test_the_whole_diagnosis_of_a_slow_flush_counts_it_once() -> None:
+    diagnosis = diagnose(on(SSD, waiting(service="18 ms")))
+    assert diagnosis.findings[0].id == "DISK-FLUSH-SLOW"
+    assert sum(found.claimed_ns for found in diagnosis.findings) + diagnosis.unclaimed_ns == 7_000_000_000

@@ -1,0 +1,157 @@
+"""Disks that others fill: how much of their work cannot have been the target's, and what is then said."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.findings.backing import backing
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.findings.disk_neighbours import neighbours
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.disks import activity, disk, disks
+from unit.support.judging import check, finding
+
+VMSTAT = "pswpin {}\npswpout {}\n"
+FLUSH, SATURATED = "DISK-FLUSH-SLOW", "DISK-SATURATED"
+MEMINFO = "Dirty:          {} kB\nWriteback:             0 kB\n"
+OTHERS = "Others keep the disk under vda (254:0) busy"
+
+
+def flooded(
+    *,
+    own_kib: int = 1000,
+    disk_mib: int = 6000,
+    dirty_kib: int = 90_000,
+    requests: int = 9000,
+    busy_ms: int = 5800,
+    weighted_ms: int = 90_000,
+    waits: int = 150,
+    swapped_pages: int = 0,
+) -> Builder:
+    """A database whose flushes take 35 ms, on a disk that moved `disk_mib` meanwhile."""
+    end = f" 254 0 vda 0 0 0 0 {requests} 0 {disk_mib * 2048} {requests * 30} 0 {busy_ms} {weighted_ms}\n"
+    builder = Builder(window="6 s").fact("/proc/diskstats", " 254 0 vda 0 0 0 0 0 0 0 0 0 0 0\n", end)
+    builder.fact("/proc/meminfo", MEMINFO.format(dirty_kib)).fact("/proc/100/status", "Name:\tdb\n")
+    builder.fact("/proc/vmstat", VMSTAT.format(7, 9), VMSTAT.format(7 + swapped_pages // 2, 9 + swapped_pages // 2))
+    builder.fact("/proc/100/io", "read_bytes: 0\nwrite_bytes: 0\n", f"read_bytes: 0\nwrite_bytes: {own_kib * 1024}\n")
+    builder.thread("db", cpu_user="100 ms").row("disk.flush", "device:254:0", durations={"35 ms": waits})
+    for operation in ("write", "flush"):
+        builder.device("254:0", operation, count=requests // 2, service="34 ms", queue="1 ms")
+    return builder
+
+
+def test_a_disk_that_others_fill_is_not_called_slow() -> None:
+    found = finding(flooded().model(), FLUSH)
+    assert found.severity is Severity.WARNING and found.claim.startswith(OTHERS) and "is slow" not in found.claim
+    assert "at least 98 % of the 5.86 GiB it moved was not this target's" in found.claim
+    assert "flush requests take it" in found.claim
+    assert "pidstat -d" in found.remedies[0].text and "transaction" in found.remedies[1].text
+    assert found.confidence is Confidence.MEDIUM and any("without that work" in limit for limit in found.limits)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"own_kib": 3_000_000},  # its own data
+        {"own_kib": 1_600_000},  # its own data and the journal's copy
+        {"dirty_kib": 4_000_000},  # perhaps its own data from before the window
+        {"disk_mib": 15},  # its own small commits, each with a journal block
+        {"requests": 200},  # as many requests as it waited for
+        {"swapped_pages": 4000, "disk_mib": 50, "dirty_kib": 0},  # its own memory, swapped out and in
+        {"swapped_pages": 4500},  # as many requests as pages were swapped
+    ],
+)
+def test_work_that_may_be_the_targets_own_is_no_neighbours(known: dict[str, int]) -> None:
+    found = finding(flooded(**known).model(), FLUSH)
+    assert "The disk under vda (254:0) is slow" in found.claim and "pidstat" not in found.remedies[0].text
+    assert any("other processes" in text for text in found.alternatives)
+
+
+def test_a_few_pages_swapped_are_no_doubt() -> None:
+    assert finding(flooded(swapped_pages=400).model(), FLUSH).claim.startswith(OTHERS)
+
+
+def striped(level: str, name: str = "md0") -> Model:
+    """An array of four disks, each of which moved 1500 MiB."""
+    members, known = [f"8:{16 * number}" for number in range(4)], activity(writes=9000, written_bytes=1500 << 20)
+    model = flooded(waits=20).model()
+    model.facts.__dict__["disks"] = disks(
+        *(disk(each, f"sd{each}", activity=known) for each in members),
+        disk("9:0", name, kind="stacked", label=level, members=tuple(members)),
+    )
+    return model
+
+
+@pytest.mark.parametrize(
+    ("level", "name", "theirs"),
+    [
+        ("raid0", "md0", True),
+        ("linear", "md0", True),
+        ("raid6", "md0", False),  # a small write of the target's moves six blocks
+        ("raid1", "md0", False),
+        ("raid0", "dm-3", False),  # what its owner calls it says nothing
+    ],
+)
+def test_an_array_moves_more_than_it_was_asked_for(level: str, name: str, theirs: bool) -> None:
+    model = striped(level, name)
+    rows = model.rows_of("disk.flush")
+    moved = [neighbours(model, backing(model, device), rows) for device in ("9:0", "8:16")]  # the array, a disk of it
+    assert [each and each.bytes for each in moved] == ([6000 << 20, 1500 << 20] if theirs else [None, None])
+
+
+def test_what_one_process_of_the_target_wrote_is_not_known() -> None:
+    found = finding(flooded().thread("worker", pid=101).model(), FLUSH)
+    assert "is slow" in found.claim
+    ended = finding(flooded().exited("worker", disk_flush="1 ms").model(), FLUSH)
+    assert "is slow" in ended.claim
+    threads_only = finding(flooded().exited("worker", processes=0, disk_flush="1 ms").model(), FLUSH)
+    assert threads_only.claim.startswith(OTHERS)
+
+
+def test_counters_that_were_not_read_say_nothing_of_others() -> None:
+    for path in ("/proc/meminfo", "/proc/vmstat"):
+        builder = flooded()
+        builder._lines = [line for line in builder._lines if getattr(line, "path", "") != path]
+        assert "is slow" in finding(builder.model(), FLUSH).claim
+
+
+def test_waits_above_a_disk_that_others_fill_name_them_too() -> None:
+    builder = flooded(waits=80)
+    builder._lines = [line for line in builder._lines if not hasattr(line, "service_ns")]
+    for operation in ("write", "flush"):
+        builder.device("254:0", operation, count=4500, service="500 us", queue="100 us")
+    found = finding(builder.model(), FLUSH)
+    assert "above the device; at least 98 %" in found.claim and "pidstat" in found.remedies[0].text
+
+
+def test_large_requests_of_others_are_as_fast_as_they_can_be_and_still_in_the_way() -> None:
+    builder = flooded()
+    builder._lines = [line for line in builder._lines if not hasattr(line, "service_ns")]
+    builder.device("254:0", "write", count=9000, service="25 ms", queue="1 ms", bytes=18_000 << 20)
+    found = finding(builder.model(), FLUSH)
+    assert (
+        found.severity is Severity.WARNING and found.claim.startswith(OTHERS) and "waits of about 35 ms" in found.claim
+    )
+    own = flooded(own_kib=5_000_000)
+    own._lines = [line for line in own._lines if not hasattr(line, "service_ns")]
+    own.device("254:0", "write", count=9000, service="25 ms", queue="1 ms", bytes=18_000 << 20)
+    assert finding(own.model(), FLUSH).severity is Severity.INFO
+
+
+def test_a_queue_of_others_requests_names_them_first() -> None:
+    builder = flooded()
+    builder._lines = [line for line in builder._lines if not hasattr(line, "service_ns")]
+    builder.device("254:0", "write", count=9000, service="5 ms", queue="30 ms", bytes=6000 << 20)
+    found = finding(builder.model(), "DISK-QUEUEING")
+    assert found.severity is Severity.WARNING and "was not this target's" in found.claim
+    assert "pidstat" in found.remedies[0].text and not any("iotop, or perfdiag" in each.text for each in found.remedies)
+
+
+def test_a_full_disk_is_a_fault_of_its_own_streams_only_when_others_stream() -> None:
+    found = finding(flooded(busy_ms=5990).model(), SATURATED)
+    assert found.severity is Severity.WARNING and "was not this target's" in found.claim
+    assert "pidstat" in found.remedies[0].text
+    own = finding(flooded(busy_ms=5990, own_kib=5_000_000).model(), SATURATED)
+    assert own.severity is Severity.INFO and "target's" not in own.claim
+    assert check(flooded(busy_ms=3000).model(), SATURATED).number < 0.95

@@ -1,0 +1,63 @@
+"""IPC-PEER-SLOW: who is at the other end of a pipe or unix socket, by name, and whether it is the target itself."""
+
+from __future__ import annotations
+
+from perfdiag.findings.base import Confidence, Severity
+
+from unit.support import Builder
+from unit.support.judging import finding
+
+PEER = "IPC-PEER-SLOW"
+
+
+def beside_a_pipe(function: str, comm: str = "less") -> Builder:
+    builder = Builder().thread("feed", cpu_user="1 s")
+    builder.row("ipc.pipe", "pipe:88", durations={"50 ms": 100}, waker_tid=900, waker_count=100, waker_comm=comm)
+    return builder.stack("wait", "ipc.pipe", object="pipe:88", kernel=["schedule", function, "vfs_write"], weight="4 s")
+
+
+def test_who_is_at_the_other_end_of_a_pipe_is_named_and_what_it_fails_to_do() -> None:
+    writing = finding(beside_a_pipe("anon_pipe_write").model(), PEER)
+    assert "less (900) reads slowly at pipe 88: writers of the target wait 5.00 s for it." in writing.claim
+    assert writing.confidence is Confidence.MEDIUM and any("sampled stacks" in limit for limit in writing.limits)
+    reading = finding(beside_a_pipe("anon_pipe_read").model(), PEER)
+    assert "less (900) answers slowly at pipe 88" in reading.claim
+
+
+def test_a_name_that_was_not_recorded_may_have_been_met_on_a_cpu() -> None:
+    builder = beside_a_pipe("pipe_read", comm="")
+    assert "thread 900 answers" in finding(builder.model(), PEER).claim
+    met = builder.row("runq.busy", "task:900:cat", "1 ms").model()
+    assert "cat (900) answers slowly at pipe 88" in finding(met, PEER).claim
+
+
+def test_a_child_that_answers_at_its_parents_socket_is_named_before_it() -> None:
+    builder = Builder().thread("client", cpu_user="1 s")
+    builder.row("ipc.unix", "unix:700:cupsd", durations={"60 ms": 99}, waker_tid=701, waker_count=99, waker_comm="job")
+    assert "job (701) answers slowly at a unix socket of cupsd (700)" in finding(builder.model(), PEER).claim
+
+
+def test_threads_that_answer_in_turn_may_be_the_targets_own() -> None:
+    def answers(object: str, threads: int) -> Builder:
+        builder = (
+            Builder()
+            .thread("asks", cpu_user="1 s")
+            .row("ipc.pipe" if "pipe" in object else "ipc.unix", object, durations={"20 ms": 400})
+        )
+        for tid in range(101, 101 + threads):
+            builder.thread("answers", tid=tid, pid=100, cpu_user="1 s")
+        return builder
+
+    found = finding(answers("pipe:5", 3).model(), PEER)
+    assert found.severity is Severity.INFO and "perhaps those of other threads of the target" in found.claim
+    assert finding(answers("pipe:5", 0).model(), PEER).severity is Severity.WARNING
+    assert finding(answers("unix:700:cupsd", 3).model(), PEER).severity is Severity.WARNING  # it names who answers
+
+
+def test_what_an_own_thread_does_that_is_waited_for_is_said() -> None:
+    builder = Builder().thread("asks", cpu_user="1 s")
+    builder.row("ipc.pipe", "pipe:5", durations={"60 ms": 100}, waker_tid=101, waker_count=99)
+    model = builder.thread("answers", tid=101, pid=100, cpu_user="10 ms", wait_timer="9 s").model()
+    found = finding(model, PEER)
+    assert found.severity is Severity.INFO and found.claim.startswith("Threads of the target wait for each other")
+    assert any("those that end the waits: wait.timer 90 %" in evidence.text for evidence in found.evidence)

@@ -1,0 +1,92 @@
+"""CPU-KERNEL-HEAVY: what kernel time is for, and the remedy of each kind, only where samples prove it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from perfdiag.findings.kernel_work import GENERAL, KINDS
+
+from unit.support import Builder
+from unit.support.judging import finding, knowing
+
+KERNEL = "CPU-KERNEL-HEAVY"
+
+
+def working(**functions: int) -> Builder:
+    """So many samples in each kernel function, of a target that is mostly in the kernel."""
+    builder = Builder().thread("worker", cpu_user="1 s", cpu_kernel="7 s")
+    for function, count in functions.items():
+        builder.stack("cpu", "cpu.kernel", kernel=["copy", function, "do_syscall_64"], count=count)
+    return builder
+
+
+def advice(builder: Builder) -> list[str]:
+    return [remedy.text for remedy in finding(builder.model(), KERNEL).remedies]
+
+
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        ("__x64_sys_munmap", "mmap_threshold"),
+        ("exc_page_fault", "MADV_HUGEPAGE"),
+        ("filemap_fault", "MADV_WILLNEED"),
+        ("kernel_clone", "posix_spawn"),
+        ("do_futex", "fewer hand-overs"),
+        ("do_epoll_ctl", "register each descriptor with epoll once"),
+        ("do_sys_openat2", "look up fewer names"),
+        ("net_rx_action", "fewer packets"),
+        ("tcp_sendmsg", "more data in each call"),
+        ("nft_do_chain", "nft list ruleset"),
+        ("__audit_syscall_entry", "auditctl -l"),
+        ("do_sys_poll", "epoll instead of poll"),
+        ("pipe_write", "64 KiB"),
+        ("proc_reg_read", "/proc"),
+    ],
+)
+def test_each_kind_of_work_has_its_remedy(function: str, word: str) -> None:
+    (said,) = advice(working(**{function: 300}))
+    assert word in said
+    assert advice(working(**{function: 40})) == [GENERAL]  # too few samples prove nothing
+    assert advice(working(**{function: 100, "get_random_bytes": 300})) == [GENERAL]  # nor does a quarter of them
+
+
+def test_memory_that_is_unmapped_under_a_fault_counts_for_the_first_kind_only() -> None:
+    builder = Builder().thread("worker", cpu_user="1 s", cpu_kernel="7 s")
+    builder.stack("cpu", "cpu.kernel", kernel=["handle_mm_fault", "__x64_sys_mmap"], count=300)
+    assert "of kernel samples: mapping and unmapping memory 100 %" in finding(builder.model(), KERNEL).evidence[1].text
+
+
+def calls(number: int, size: int) -> list[str]:
+    process = SimpleNamespace(
+        read_calls=number, write_calls=0, read_characters=number * size, written_characters=0, status={}
+    )
+    model = knowing(working(vfs_read=300).model(), processes={100: process})
+    return [remedy.text for remedy in finding(model, KERNEL).remedies]
+
+
+def test_many_small_reads_ask_for_larger_buffers() -> None:
+    assert calls(2_000_000, 16)[0].startswith("larger buffers: 2,000,000 calls of read and write moved 16 B each")
+    assert calls(2_000_000, 65_536) == [GENERAL]
+    assert calls(2_000, 16) == [GENERAL]
+
+
+def test_what_is_not_counted_is_not_small() -> None:
+    assert advice(working(vfs_read=300)) == [GENERAL]
+
+
+def test_no_kind_stands_behind_one_that_takes_all_of_its_functions() -> None:
+    earlier: tuple[str, ...] = ()
+    for kind in KINDS:
+        assert not all(function.startswith(earlier) for function in kind.functions) or not earlier, kind.name
+        earlier += kind.functions
+
+
+def test_a_full_thread_in_the_kernel_is_told_what_the_kernel_does_for_it() -> None:
+    builder = Builder(cpus=2).thread("packer", cpu_user="1 s", cpu_kernel="8900 ms").thread("helper", tid=101)
+    builder.stack("cpu", "cpu.kernel", kernel=["unmap_vmas", "__x64_sys_munmap"], count=300, pid=100)
+    builder.stack("cpu", user=["pack (packer)"], count=40, pid=100)
+    full = finding(builder.model(), "CPU-SINGLE-THREAD")
+    assert "the only other thread waits or sleeps" in full.claim
+    assert "mmap_threshold" in full.remedies[0].text and "take work off" in full.remedies[1].text
+    assert "unmap_vmas" in full.evidence[-1].text

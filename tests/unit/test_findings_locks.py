@@ -1,0 +1,235 @@
+"""LOCK-CONTENTION: who holds the lock, and what the holder does."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from perfdiag import ledger
+from perfdiag.findings.base import Confidence, Finding, Severity
+from perfdiag.findings.weigh import fault
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.judging import check, finding
+
+ID, FUTEX = "LOCK-CONTENTION", "futex:0x7f00"
+
+
+def waiters(builder: Builder, count: int = 4, waker: int = 200, each: str = "4 s") -> Model:
+    """Threads that wait for one futex, woken by `waker`."""
+    for tid in range(101, 101 + count):
+        builder.thread("worker", tid=tid, cpu_user="1 s")
+        builder.row("lock.futex", FUTEX, each, count=100, waker_tid=waker, waker_count=90)
+    return builder.model()
+
+
+def test_a_holder_in_a_flush_makes_the_flush_the_root() -> None:
+    holder = Builder().thread("committer", tid=200, cpu_user="1 s", disk_flush=("8 s", 400))
+    found = finding(waiters(holder), ID)
+    assert found.severity is Severity.WARNING
+    assert "committer (200)" in found.claim
+    assert "disk.flush" in found.claim and "the root, the lock is its path" in found.claim
+    assert sum(found.claims.values()) == 16_000_000_000
+    assert "DISK-FLUSH-SLOW" in found.remedies[0].text
+    assert found.confidence is Confidence.MEDIUM  # the holder's ledger is of the whole window
+
+
+def test_a_holder_that_computes_has_a_long_section() -> None:
+    found = finding(waiters(Builder().thread("hog", tid=200, cpu_user="9 s")), ID)
+    assert "runs its own code" in found.claim and "section under the lock is long" in found.claim
+
+
+def test_a_holder_that_sleeps_is_told_from_one_that_works() -> None:
+    found = finding(waiters(Builder().thread("sleeper", tid=200, cpu_user="10 ms", rest="wait.timer")), ID)
+    assert "sleeps by its own choice" in found.claim
+
+
+def test_holders_that_take_turns_are_judged_together() -> None:
+    builder = Builder()
+    for tid in range(101, 109):
+        builder.thread("session", tid=tid, cpu_user="100 ms", disk_flush=("1 s", 100))
+        builder.row("lock.futex", FUTEX, "7 s", count=100, waker_tid=100 + tid % 3, waker_count=10)
+    found = finding(builder.model(), ID)
+    assert "8 threads in turn" in found.claim and "disk.flush" in found.claim
+
+
+def test_an_unknown_holder_lowers_the_confidence() -> None:
+    model = waiters(Builder(), waker=0)
+    found = finding(model, ID)
+    assert "4 threads in turn" in found.claim and found.confidence is Confidence.MEDIUM
+
+
+def test_a_holder_outside_the_target_is_said() -> None:
+    found = finding(waiters(Builder(), waker=4711), ID)
+    assert "thread 4711 outside the target" in found.claim and "root" not in found.claim
+
+
+def test_a_holder_that_waits_for_work_shows_no_root() -> None:
+    found = finding(waiters(Builder().thread("reactor", tid=200, rest="wait.events")), ID)
+    assert "reactor (200)" in found.claim and "root" not in found.claim
+
+
+def test_a_hostile_name_is_shown_harmless() -> None:
+    found = finding(waiters(Builder().thread("a\x1b[2Jb\n", tid=200, disk_flush="8 s")), ID)
+    assert "\x1b" not in found.claim and "\\x1b" in found.claim
+
+
+def test_a_free_lock_is_fine() -> None:
+    model = waiters(Builder().thread("hog", tid=200, cpu_user="9 s"), each="2 ms")
+    assert "locks" in check(model, ID).text
+
+
+def test_the_code_that_wants_the_lock_is_named() -> None:
+    builder = Builder().thread("hog", tid=200, cpu_user="9 s")
+    model = waiters(
+        builder.stack(
+            "wait",
+            "lock.futex",
+            object=FUTEX,
+            weight="3 s",
+            user=["__lll_lock_wait (libc.so.6)", "0x12 (app)"],
+            scan=["pthread_mutex_lock (libc.so.6)", "book_order (app)"],
+        )
+    )
+    assert any("wanted by book_order (app)" in evidence.text for evidence in finding(model, ID).evidence)
+
+
+def test_a_kernel_lock_is_named_by_what_it_guards() -> None:
+    function = "function:rwsem_down_read_slowpath"
+    model = (
+        Builder()
+        .thread(cpu_user="1 s")
+        .row("lock.kernel", function, "3 s", count=500)
+        .stack(
+            "wait",
+            "lock.kernel",
+            object=function,
+            weight="50 ms",
+            kernel=[
+                "__schedule",
+                "schedule",
+                "rwsem_down_read_slowpath",
+                "down_read",
+                "mmap_read_lock",
+                "do_user_addr_fault",
+            ],
+        )
+        .model()
+    )
+    found = finding(model, ID)
+    assert "mmap_lock" in found.claim and "rwsem_down_read_slowpath()" in found.claim
+    assert any("map and unmap less" in remedy.text for remedy in found.remedies)
+
+
+def test_a_kernel_lock_without_stacks_is_not_guessed() -> None:
+    model = Builder().thread(cpu_user="1 s").row("lock.kernel", "function:__mutex_lock", "3 s", count=500).model()
+    found = finding(model, ID)
+    assert "in the kernel for a lock" in found.claim and "released" not in found.claim
+    assert any("who released" in limit for limit in found.limits)
+
+
+def test_file_locks_are_their_own_finding() -> None:
+    found = finding(Builder().thread(cpu_user="1 s").row("lock.file", "file:254:0:99", "3 s", count=5).model(), ID)
+    assert "inode 99" in found.claim and any("lslocks" in remedy.text for remedy in found.remedies)
+
+
+def of_runtime(scan: list[str], count: int = 3, **more: str) -> Finding:
+    """The finding on threads that each wait on two words of their own, all recognised by `scan`."""
+    builder = Builder(comm=more.pop("comm", "app"))
+    for number in range(count):
+        builder.thread("worker", tid=100 + number, cpu_user="2 s", rest="net.accept")
+        for word in range(2):
+            futex = f"futex:{0x1000 * (number + 1) + 4 * word:#x}"
+            builder.row("wait.parked", futex, "3 s", count=100, waker_tid=100)
+            builder.stack("wait", "wait.parked", object=futex, scan=scan, weight="1 s")
+    return finding(builder.model(), ID)
+
+
+def test_the_gil_is_one_lock_with_a_remedy_of_its_own() -> None:
+    found = of_runtime(["pthread_cond_timedwait (libc.so.6)", "take_gil (libpython3.11.so.1.0)"])
+    assert (
+        "Threads wait 18.0 s for the GIL: CPython lets one thread" in found.claim and "3 threads in turn" in found.claim
+    )
+    assert "root" not in found.claim and "section" not in found.claim
+    assert found.claims == {("lock.futex", "lock:gil:100"): 18_000_000_000}
+    assert "processes" in found.remedies[0].text and "releases the GIL" in found.remedies[0].text
+    assert not any("split" in remedy.text for remedy in found.remedies)
+    assert any("shown by take_gil" in evidence.text for evidence in found.evidence)
+    assert any("py-spy top --gil --pid 100" in remedy.text for remedy in found.remedies)
+
+
+def test_java_monitors_are_named_and_their_owner_is_for_jstack() -> None:
+    park = ["pthread_cond_wait (libc.so.6)", "_ZN2os13PlatformEvent4parkEv (libjvm.so)"]
+    found = of_runtime([*park, "_ZN13ObjectMonitor6EnterIEP10JavaThread (libjvm.so)"])
+    assert "for Java monitors (synchronized)" in found.claim and "section under the lock is long" in found.claim
+    assert "jstack 100" in found.remedies[0].text
+    assert any("ObjectMonitor::EnterI (libjvm.so) 100 %" in evidence.text for evidence in found.evidence)
+    assert any("word of its own" in limit for limit in found.limits)
+
+
+@pytest.mark.parametrize("idle", ["net.accept", "wait.events", "wait.signal"])
+def test_an_idle_account_is_never_the_root(idle: str) -> None:
+    builder = Builder()
+    for tid in (101, 102, 103):
+        builder.thread("server", tid=tid, rest=idle)
+        builder.row("lock.futex", FUTEX, "2 s", count=100, waker_tid=999)
+    found = finding(builder.model(), ID)
+    assert idle not in found.claim and "root" not in found.claim
+    assert not any(idle in remedy.text for remedy in found.remedies)
+
+
+def in_turn(*queues: tuple[str, int], runs: str = "1 s", **lost: int) -> str:
+    """Say what three holders that take turns do, who queue 3 ms at a time."""
+    builder = Builder().lost(**lost)
+    for tid in (101, 102, 103):
+        builder.thread("worker", tid=tid, cpu_user=runs).row("lock.futex", FUTEX, "4 s", count=100)
+        for object, count in queues:
+            builder.row("runq.busy", object, durations={"3 ms": count})
+    return finding(builder.model(), ID).claim
+
+
+def test_holders_in_turn_that_neighbours_keep_from_a_cpu_are_no_long_section() -> None:
+    starved = in_turn(("task:7:hog", 1_200))
+    assert "mostly waits for a CPU" in starved and "that is the root" in starved and "section" not in starved
+    assert "mostly waits for a CPU" in in_turn(("", 1_600), runs="300 ms")  # no names, and own CPU time is too short
+    assert "runs its own code" in in_turn(("task:7:hog", 300))  # nearly: less than they run
+    assert "mostly waits for a CPU" not in in_turn(("", 600), details=9)  # all of it may be behind each other
+
+
+def test_queueing_for_a_cpu_in_turn_is_no_root_and_of_one_holder_it_is() -> None:
+    assert "runs its own code" in in_turn(("own:100:worker", 1_200))
+    holder = Builder().thread("hog", tid=200, runq_busy="8 s", cpu_user="1 s")
+    assert "waits for a CPU" in finding(waiters(holder), ID).claim
+
+
+def test_no_advice_to_record_what_was_recorded() -> None:
+    def remedies(stacks: str) -> str:
+        model = waiters(Builder(stacks=stacks).thread("hog", tid=200, cpu_user="9 s"))
+        return " ".join(remedy.text for remedy in finding(model, ID).remedies)
+
+    assert "--stacks" in remedies("sampled") and "--stacks" not in remedies("all")
+    assert "gdb -p 100" in remedies("all")
+
+
+def test_a_holder_of_another_program_is_named_where_its_name_is_known() -> None:
+    builder = Builder().thread(cpu_user="1 s")
+    builder.row("lock.file", "file:254:0:99", "3 s", count=5, waker_tid=4711, waker_count=5)
+    recording = builder.recording()
+    recording.details = {
+        key: msgspec.structs.replace(line, waker_comm="dpkg\x1b[2J" if line.waker_tid == 4711 else "")
+        for key, line in recording.details.items()
+    }
+    assert "dpkg\\x1b[2J (4711) outside the target" in finding(ledger.build(recording), ID).claim
+
+
+def test_of_a_target_that_hardly_works_little_warns_nobody() -> None:
+    idle = Builder().thread("worker", tid=101, cpu_user="50 ms", rest="wait.events")
+    brief = idle.row("lock.futex", FUTEX, "90 ms", count=10).model()
+    assert fault(brief, 90_000_000) is Severity.INFO
+    assert fault(brief, brief.window_ns // 100 + 1) is Severity.WARNING
+
+
+def test_a_lock_inside_the_java_runtime_is_not_the_users_to_shorten() -> None:
+    builder = Builder().stack("wait", "lock.futex", object=FUTEX, user=["_ZN5Mutex14lock_contendedEv (libjvm.so)"])
+    remedies = " ".join(each.text for each in finding(waiters(builder), ID).remedies)
+    assert "-Xlog:gc" in remedies and "shorten" not in remedies

@@ -1,0 +1,180 @@
+"""MEM-DIRTY-THROTTLE and MEM-CGROUP-LIMIT."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+from perfdiag.facts import MemoryGroup
+from perfdiag.findings.base import Check, Confidence, RemedyKind, Severity, Silence
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.judging import check, finding, knowing, outcomes, silence
+
+DIRTY, CGROUP = "MEM-DIRTY-THROTTLE", "MEM-CGROUP-LIMIT"
+MIB = 1 << 20
+
+
+def paused(model: Model, own: int | None, taken: int | None) -> Model:
+    activity = None if taken is None else SimpleNamespace(written_bytes=taken)
+    disk = SimpleNamespace(name="sdb", label=None, activity=activity)
+    return knowing(
+        model,
+        disks={"8:16": disk},
+        processes={100: SimpleNamespace(written_bytes=own)},
+        dirty_limits=SimpleNamespace(dirty_bytes=900 * MIB, threshold_bytes=1000 * MIB),
+    )
+
+
+def writer() -> Model:
+    builder = Builder().thread(cpu_user="1 s")
+    return builder.row("memory.dirty_throttle", "device:8:16", durations={"100 ms": 30}).model()
+
+
+def test_a_victim_is_told_from_the_writer() -> None:
+    found = finding(paused(writer(), own=10 * MIB, taken=500 * MIB), DIRTY)
+    assert "others wrote" in found.claim and "find the writer" in found.remedies[0].text
+    assert found.confidence is Confidence.HIGH and found.severity is Severity.WARNING
+    assert dict(found.claims) == {("memory.dirty_throttle", "device:8:16"): 3_000_000_000}
+    assert any("/sys/class/bdi/8:16/max_ratio" in remedy.text for remedy in found.remedies)
+    itself = finding(paused(writer(), own=500 * MIB, taken=500 * MIB), DIRTY)
+    assert not any("max_ratio" in remedy.text for remedy in itself.remedies)  # it would be paused earlier
+
+
+def test_who_writes_most_is_no_victim() -> None:
+    assert "faster than it takes them" in finding(paused(writer(), own=450 * MIB, taken=500 * MIB), DIRTY).claim
+
+
+def test_without_counters_nobody_is_accused() -> None:
+    found = finding(paused(writer(), own=None, taken=None), DIRTY)
+    assert found.confidence is Confidence.MEDIUM and "others" not in found.claim
+
+
+def test_a_short_pause_is_fine() -> None:
+    model = Builder().thread(cpu_user="5 s").row("memory.dirty_throttle", "device:8:16", "20 ms", count=2).model()
+    assert check(model, DIRTY).number < 0.01
+
+
+def test_pauses_not_measured_are_not_fine() -> None:
+    assert "not measured" in silence(Builder().thread(cpu_user="1 s").without("dirty_throttle").model(), DIRTY).reason
+
+
+def group(
+    depth: int = 2,
+    version: int = 2,
+    limit: float = 512 * MIB,
+    soft: float = math.inf,
+    changes: dict[str, int] | None = None,
+    **events: int,
+) -> MemoryGroup:
+    return MemoryGroup(
+        path="/sys/fs/cgroup/my app.slice",
+        version=version,
+        pids=(100,),
+        inode=77,
+        depth=depth,
+        limit_bytes=limit,
+        high_bytes=soft,
+        usage_bytes=500 * MIB,
+        swap_limit_bytes=None,
+        events=events,
+        stat={},
+        changes=changes or {},
+        pressure=None,
+    )
+
+
+def limited(*groups: MemoryGroup, host: int = 0, refaults: int = 0, read: int = 0, **accounts: Any) -> Model:
+    model = Builder().thread(cpu_user="1 s", **accounts).model()
+    counters = {"allocstall": host, "pgscan_kswapd": host, "workingset_refault_file": refaults}
+    return knowing(model, memory_groups=groups, vmstat=counters, processes={100: SimpleNamespace(read_bytes=read)})
+
+
+def test_the_limit_is_named_with_its_events_and_no_trial_that_could_kill() -> None:
+    found = finding(limited(group(max=900), memory_cgroup=("3 s", 900)), CGROUP)
+    assert "512 MiB" in found.claim and "my app.slice" in found.claim
+    assert dict(found.claims) == {"memory.cgroup": 3_000_000_000}
+    assert "max 900" in found.evidence[-1].text
+    assert all(remedy.kind is RemedyKind.FIX for remedy in found.remedies)
+    assert "'/sys/fs/cgroup/my app.slice/memory.events'" in found.verify
+
+
+def test_a_soft_limit_can_be_tried() -> None:
+    found = finding(limited(group(soft=400 * MIB, limit=math.inf, high=70), memory_cgroup="3 s"), CGROUP)
+    trial = found.remedies[0]
+    assert trial.kind is RemedyKind.TRY
+    assert trial.text == f"echo {500 * MIB} > '/sys/fs/cgroup/my app.slice/memory.high'"
+    assert trial.undo == f"echo {400 * MIB} > '/sys/fs/cgroup/my app.slice/memory.high'"
+
+
+def test_swap_and_faults_follow_from_the_limit_only_if_the_host_had_memory() -> None:
+    accounts = {"memory_cgroup": "1 s", "memory_swap_in": "2 s", "memory_major_fault": "500 ms"}
+    evicted = {"refaults": 800_000, "read": 3_000_000_000}
+    alone = finding(limited(group(max=900), **evicted, **accounts), CGROUP)
+    assert sum(alone.claims.values()) == 3_500_000_000
+    short = finding(limited(group(max=900), host=5, **evicted, **accounts), CGROUP)
+    assert dict(short.claims) == {"memory.cgroup": 1_000_000_000}
+
+
+def test_reads_of_evicted_pages_follow_from_the_limit() -> None:
+    accounts = {"memory_cgroup": "100 ms", "disk_read": "6 s"}
+    for refaults, claimed in ((800_000, 6_000_000_000), (500_000, 4_096_000_000), (50_000, None)):
+        model = limited(group(max=900), refaults=refaults, read=3_000_000_000, **accounts)
+        assert finding(model, CGROUP).claims.get("disk.read") == claimed
+    host_short = limited(group(max=900), host=3, refaults=800_000, read=3_000_000_000, **accounts)
+    assert "disk.read" not in finding(host_short, CGROUP).claims
+
+
+def test_what_the_group_counts_itself_stands_before_the_hosts_counter() -> None:
+    """A neighbour reads evicted pages again by the thousand, the group none: its reads do not follow from its limit."""
+    accounts = {"memory_cgroup": "100 ms", "disk_read": "6 s"}
+    own = group(max=900, changes={"workingset_refault_file": 100})
+    assert "disk.read" not in finding(limited(own, refaults=800_000, read=3_000_000_000, **accounts), CGROUP).claims
+    own = group(max=900, changes={"workingset_refault_file": 800_000})
+    found = finding(limited(own, refaults=800_000, read=3_000_000_000, **accounts), CGROUP)
+    assert found.claims["disk.read"] == 6_000_000_000 and not any("whole host" in limit for limit in found.limits)
+
+
+def test_faults_on_pages_touched_once_are_not_the_limits() -> None:
+    accounts = {"memory_cgroup": "100 ms", "memory_major_fault": "6 s"}
+    for refaults, claimed in ((800_000, 6_000_000_000), (500_000, 4_096_000_000), (50_000, None)):
+        found = finding(limited(group(max=900), refaults=refaults, read=3_000_000_000, **accounts), CGROUP)
+        assert found.claims.get("memory.major_fault") == claimed
+        assert any("evicted" in each.text for each in found.evidence) == (claimed is not None)
+
+
+def test_version_1_has_no_events_to_look_at() -> None:
+    found = finding(limited(group(version=1, max=900), memory_cgroup="3 s"), CGROUP)
+    assert "/memory.failcnt'" in found.verify and "memory.events" not in found.verify
+
+
+def test_a_kill_at_the_limit_is_critical_whatever_the_time() -> None:
+    found = finding(limited(group(max=3, oom=1, oom_kill=1)), CGROUP)
+    assert found.severity is Severity.CRITICAL and "OOM killer ended 1 process " in found.claim
+
+
+def test_a_kill_for_the_hosts_shortage_is_not_the_groups_limit() -> None:
+    assert isinstance(outcomes(limited(group(oom_kill=1)), CGROUP)[0], Check)
+
+
+def test_a_limit_that_costs_nothing_is_checked() -> None:
+    assert "hit 4 times" in check(limited(group(max=4), memory_cgroup="5 ms"), CGROUP).text
+
+
+def test_waits_without_readable_groups_lower_the_confidence() -> None:
+    found = finding(limited(memory_cgroup="3 s"), CGROUP)
+    assert found.confidence is Confidence.MEDIUM and any("could not be read" in limit for limit in found.limits)
+
+
+def test_reclaim_not_measured_is_said() -> None:
+    model = knowing(Builder().thread(cpu_user="1 s").without("reclaim").model(), memory_groups=())
+    said = outcomes(model, CGROUP)
+    assert [type(each) for each in said] == [Silence]
+
+
+def test_an_object_that_is_no_device_gets_into_no_command() -> None:
+    model = Builder().thread(cpu_user="2 s").row("memory.dirty_throttle", "task:9:\x1b[31mx", "1 s", count=9).model()
+    found = finding(model, DIRTY)  # judges the texts
+    assert "task" not in " ".join(remedy.text for remedy in found.remedies)

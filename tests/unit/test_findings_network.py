@@ -1,0 +1,191 @@
+"""NET-PEER-SLOW, NET-RETRANSMITS, NET-RECEIVER-WINDOW and NET-CONGESTION."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfdiag.facts import Tcp
+from perfdiag.findings.base import Confidence, RemedyKind, Severity
+
+from unit.support import Builder
+from unit.support.judging import check, finding, findings, knowing, outcomes, silence
+
+PEER, LOSS, RECEIVER, PATH = "NET-PEER-SLOW", "NET-RETRANSMITS", "NET-RECEIVER-WINDOW", "NET-CONGESTION"
+DB = "peer:10.0.0.5:5432"
+
+
+def client(durations: dict[str, int], account: str = "net.receive", object: str = DB, **socket: Any) -> Builder:
+    return Builder().thread(cpu_user="1 s").row(account, object, durations=durations).socket(object, **socket)
+
+
+def test_a_peer_that_answers_after_60_ms_is_slow() -> None:
+    found = finding(client({"60 ms": 100}).model(), PEER)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert dict(found.claims) == {("net.receive", DB): 6_000_000_000}
+    assert "10.0.0.5:5432 answers slowly" in found.claim
+    assert "on 10.0.0.5: perfdiag latency --port 5432" in found.remedies[0].text
+
+
+def test_answers_as_fast_as_the_network_are_profile() -> None:
+    found = finding(client({"300 us": 10_000}).model(), PEER)
+    assert found.severity is Severity.INFO and "10,000" in found.claim
+    assert "round trips" in found.remedies[0].text
+
+
+def test_a_distant_peer_is_not_slow() -> None:
+    far = client({"160 ms": 50}, rtt_us=160_000, minimum_rtt_us=158_000).model()
+    assert finding(far, PEER).severity is Severity.INFO
+
+
+def test_waiting_for_ones_own_clients_is_never_a_fault() -> None:
+    builder = Builder().thread("server", cpu_user="100 ms")
+    for port in range(40_000, 40_050):
+        builder.row("net.receive", f"peer:10.0.0.9:{port}", "150 ms", count=3)
+        builder.socket(f"peer:10.0.0.9:{port}", local="10.0.0.2:80")
+    found = finding(builder.model(), PEER)
+    assert found.severity is Severity.INFO and "own clients (50 peers)" in found.claim
+    assert "measure one of the clients" in found.remedies[0].text and "poll" not in found.remedies[0].text
+
+
+def test_a_server_on_a_port_of_chance_is_known_by_its_accepts() -> None:
+    builder = client({"60 ms": 100}, object="peer:10.0.0.9:41000", local="10.0.0.2:51931")
+    assert finding(builder.model(), PEER).severity is Severity.WARNING
+    assert finding(builder.row("net.accept", "port:51931", "2 s").model(), PEER).severity is Severity.INFO
+
+
+def test_many_small_peers_are_counted_together() -> None:
+    builder = Builder().thread(cpu_user="5 s")
+    for number in range(200):
+        builder.row("net.receive", f"peer:10.0.1.{number}:80", "20 ms", count=1)
+    found = finding(builder.model(), PEER)
+    assert "200 peers" in found.claim and found.confidence is Confidence.MEDIUM
+
+
+def test_connects_that_are_retried_say_so() -> None:
+    found = finding(client({"1.02 s": 3}, "net.connect").model(), PEER)
+    assert "takes retries" in found.claim and found.severity is Severity.WARNING
+
+
+def test_a_local_peer_is_measured_here_and_a_name_server_named() -> None:
+    local = finding(client({"60 ms": 100}, object="peer:127.0.0.1:3306").model(), PEER)
+    assert "on this host: perfdiag latency --port 3306" in local.remedies[0].text
+    assert "name server" in finding(client({"5 s": 1}, object="peer:10.0.0.1:53").model(), PEER).claim
+
+
+def test_a_prompt_peer_is_checked_and_fine() -> None:
+    assert check(client({"300 us": 20}).model(), PEER).number < 0.01
+
+
+def test_without_a_round_trip_the_confidence_is_lower() -> None:
+    model = Builder().thread(cpu_user="1 s").row("net.receive", DB, durations={"60 ms": 100}).model()
+    found = finding(model, PEER)
+    assert found.confidence is Confidence.MEDIUM and any("round trip" in limit for limit in found.limits)
+
+
+def test_retransmissions_take_the_waits_they_explain() -> None:
+    model = knowing(
+        client({"210 ms": 10, "300 us": 2000}, retransmits_seen=10).model(),
+        interfaces=(),
+        tcp=Tcp(
+            segments_out=5000,
+            segments_in=5000,
+            retransmitted_segments=12,
+            timeouts=10,
+            zero_window_advertised=0,
+            zero_window_probes=0,
+            listen_overflows=0,
+            listen_drops=0,
+            attempts_failed=0,
+            resets_received=0,
+            memory_pressure=0,
+        ),
+    )
+    found = finding(model, LOSS)
+    claimed = found.claims["net.receive", DB]
+    assert 1.8e9 < claimed < 2.4e9  # the ten waits of 210 ms, not the 2,000 short ones
+    assert found.severity is Severity.WARNING and "12 of 5,000" in found.evidence[2].text
+
+
+def test_more_long_waits_than_retransmissions_are_not_all_explained() -> None:
+    found = finding(client({"210 ms": 40}, retransmits_seen=4).model(), LOSS)
+    assert 0.8e9 < found.claims["net.receive", DB] < 0.9e9  # four of the forty
+
+
+def test_two_retransmissions_happen_on_any_network() -> None:
+    assert check(client({"210 ms": 20}, retransmits_seen=2).model(), LOSS).number == 0
+
+
+def test_loss_not_measured_is_not_fine() -> None:
+    model = client({"210 ms": 20}).without("tcp").model()
+    for id in (LOSS,):
+        assert "feature tcp" in silence(model, id).fix
+    sending = client({"210 ms": 20}, "net.send").without("tcp").model()
+    for id in (RECEIVER, PATH):
+        assert "feature tcp" in silence(sending, id).fix
+
+
+def sender(**socket: Any) -> Builder:
+    return client({"20 ms": 200}, "net.send", "peer:10.0.0.7:2049", **socket)
+
+
+def test_a_full_receive_window_is_the_peers_reader() -> None:
+    found = finding(
+        sender(
+            waits_receiver=150, waits_buffer=50, send_window_bytes=65_536, rtt_us=20_000, minimum_rtt_us=20_000
+        ).model(),
+        RECEIVER,
+    )
+    assert next(iter(found.claims.values())) == 3_000_000_000  # three quarters of 4 s
+    assert found.severity is Severity.WARNING
+    assert any("3.12 MiB/s" in evidence.text for evidence in found.evidence)
+
+
+def test_waits_for_the_own_buffer_are_nobodys_window() -> None:
+    model = sender(waits_buffer=200).model()
+    assert check(model, RECEIVER).number == 0 and check(model, PATH).number == 0
+
+
+def test_a_path_that_queues_is_congested() -> None:
+    found = finding(sender(waits_congestion=200, rtt_us=90_000, minimum_rtt_us=20_000).model(), PATH)
+    assert found.severity is Severity.WARNING and "queue on the way" in found.claim
+
+
+def test_a_path_without_queue_or_loss_is_profile() -> None:
+    found = finding(sender(waits_congestion=200, rtt_us=21_000, minimum_rtt_us=20_000).model(), PATH)
+    assert found.severity is Severity.INFO
+
+
+def test_a_full_buffer_on_a_path_that_queues_is_the_paths() -> None:
+    found = finding(sender(waits_buffer=200, rtt_us=54_000, minimum_rtt_us=20_000).model(), PATH)
+    assert "queue on the way" in found.claim and sum(found.claims.values()) == 4_000_000_000
+
+
+def test_a_full_buffer_on_a_free_path_is_nobodys_fault() -> None:
+    model = sender(waits_buffer=200, rtt_us=5_000, minimum_rtt_us=5_000).model()
+    found = finding(knowing(model, sysctl={"net/ipv4/tcp_wmem": "4096\t16384\t4194304"}), PEER)
+    assert found.severity is Severity.INFO and "own send buffer" in found.claim
+    assert "SO_SNDBUF" in found.remedies[0].text and "4194304" in found.remedies[0].text
+
+
+def test_a_peer_behind_a_lossy_path_is_not_slow_itself() -> None:
+    builder = client({"5 ms": 300, "215 ms": 17}, rtt_us=4_600, minimum_rtt_us=4_000, retransmits_seen=20)
+    found = finding(builder.model(), PEER)
+    assert found.severity is Severity.INFO and any("20 segments" in evidence.text for evidence in found.evidence)
+
+
+def test_a_small_window_after_idle_times_can_be_tried() -> None:
+    setting = "net/ipv4/tcp_slow_start_after_idle"
+    model = sender(waits_congestion=200, congestion_window=10, retransmits_seen=5).model()
+    found = finding(knowing(model, sysctl={setting: "1"}), PATH)
+    assert found.remedies[0].kind is RemedyKind.TRY
+    assert found.remedies[0].undo == "sysctl -w net.ipv4.tcp_slow_start_after_idle=1"
+    assert finding(knowing(model, sysctl={setting: "0"}), PATH).remedies[0].kind is RemedyKind.FIX
+
+
+def test_a_target_without_network_is_silent_about_connections() -> None:
+    model = Builder().thread(cpu_user="1 s").model()
+    assert not findings(model, LOSS) and len(outcomes(model, LOSS)) == 1
+
+
+def test_lost_records_lower_every_confidence() -> None:
+    assert finding(client({"60 ms": 100}).lost(storage_failed=50).model(), PEER).confidence is Confidence.MEDIUM

@@ -1,0 +1,69 @@
+"""SLO-BREACH: operations over --slo, and what their time consisted of."""
+
+from __future__ import annotations
+
+from perfdiag.findings.base import Confidence, Severity
+
+from unit.support import Builder
+from unit.support.judging import check, finding, findings, outcomes, silence
+
+ID = "SLO-BREACH"
+
+
+def flushing(slo: str | None = "250 ms", **fields: object) -> Builder:
+    builder = Builder(slo=slo).thread(cpu_user="1 s").row("disk.flush", "device:254:0", "5 s", count=1000)
+    return builder.operation(
+        "fdatasync",
+        **(
+            {  # type: ignore[arg-type]
+                "durations": {"3 ms": 990, "400 ms": 10},
+                "over_slo": 10,
+                "disk_flush": "5 s",
+                "over_slo_accounts": {"disk.flush": "3.8 s", "cpu.user": "200 ms"},
+            }
+            | fields
+        ),
+    )
+
+
+def test_slow_operations_are_named_with_their_own_accounts() -> None:
+    found = finding(flushing().model(), ID)
+    assert found.severity is Severity.WARNING and not found.claims
+    assert "10 of 1,000 fdatasync took longer than 250 ms" in found.claim and "disk.flush" in found.claim
+    assert "disk.flush 95 %, cpu.user 5 %" in found.evidence[1].text
+    assert "(1 %)" in found.evidence[0].text
+
+
+def test_a_share_of_few_operations_is_not_given() -> None:
+    found = finding(flushing(durations={"400 ms": 4}, over_slo=2).model(), ID)
+    assert "%" not in found.evidence[0].text
+
+
+def test_operations_within_the_limit_say_what_could_not_be_seen() -> None:
+    model = flushing(durations={"3 ms": 3000}, over_slo=0, over_slo_accounts={}).model()
+    assert "rarer than 1 in 1,000 could not be seen" in check(model, ID).text
+
+
+def test_waiting_for_work_breaks_no_limit() -> None:
+    model = (
+        Builder(slo="250 ms")
+        .thread(cpu_user="1 s")
+        .operation(
+            "epoll_wait", durations={"5 s": 1}, over_slo=1, wait_events="5 s", over_slo_accounts={"wait.events": "5 s"}
+        )
+        .model()
+    )
+    assert not findings(model, ID)
+
+
+def test_without_a_limit_there_is_nothing_to_say() -> None:
+    assert outcomes(flushing(slo=None).model(), ID) == []
+
+
+def test_operations_not_measured_are_not_fine() -> None:
+    model = Builder(slo="250 ms").thread(cpu_user="1 s").without("operations").model()
+    assert "not measured" in silence(model, ID).reason
+
+
+def test_an_unknown_ledger_of_the_slow_ones_lowers_the_confidence() -> None:
+    assert finding(flushing(over_slo_accounts={}).model(), ID).confidence is Confidence.MEDIUM

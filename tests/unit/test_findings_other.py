@@ -1,0 +1,85 @@
+"""KERNEL-OTHER, IO-URING-SLOW and UNEXPLAINED."""
+
+from __future__ import annotations
+
+from perfdiag.findings.base import Confidence, Severity
+
+from unit.support import Builder
+from unit.support.judging import check, finding, findings
+
+OTHER, URING, UNEXPLAINED = "KERNEL-OTHER", "IO-URING-SLOW", "UNEXPLAINED"
+
+
+def blocked(other: str) -> Builder:
+    return Builder().thread(cpu_user="5 s").row("kernel.other", "syscall:membarrier", other, count=30)
+
+
+def test_other_waits_are_named_by_their_object() -> None:
+    found = finding(blocked("500 ms").model(), OTHER)
+    assert found.severity is Severity.INFO and "membarrier() 100 %" in found.claim
+    assert dict(found.claims) == {("kernel.other", "syscall:membarrier"): 500_000_000}
+
+
+def test_a_quarter_of_the_time_is_worth_a_look() -> None:
+    assert finding(blocked("4 s").model(), OTHER).severity is Severity.WARNING
+
+
+def test_a_little_is_fine_and_a_name_that_is_missing_is_said() -> None:
+    assert check(blocked("20 ms").model(), OTHER).number < 0.01
+    nameless = Builder().thread(cpu_user="5 s", kernel_other=("1 s", 9)).model()
+    assert finding(nameless, OTHER).confidence is Confidence.MEDIUM
+
+
+def completing(durations: dict[str, int]) -> Builder:
+    return Builder().thread(cpu_user="1 s").row("wait.io_uring", "inflight", durations=durations)
+
+
+def test_slow_completions_are_compared_with_the_device() -> None:
+    model = completing({"40 ms": 100}).device(operation="read", count=100, queue="1 ms", service="38 ms").model()
+    found = finding(model, URING)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {("wait.io_uring", "inflight"): 4_000_000_000}
+    assert "took 39.0 ms" in found.evidence[1].text
+
+
+def test_prompt_completions_are_profile_and_few_are_fine() -> None:
+    assert finding(completing({"100 us": 20_000}).model(), URING).severity is Severity.INFO
+    assert check(completing({"100 us": 20}).model(), URING).number < 0.01
+
+
+def test_an_idle_ring_is_no_latency() -> None:
+    model = Builder().thread(cpu_user="1 s").row("wait.io_uring", "idle", "8 s", count=3).model()
+    assert not findings(model, URING)
+
+
+def test_block_requests_not_measured_lower_the_confidence() -> None:
+    found = finding(completing({"40 ms": 100}).without("block").model(), URING)
+    assert any("block requests" in limit for limit in found.limits) and found.confidence is Confidence.MEDIUM
+
+
+def test_the_unexplained_is_said_with_where_it_stood() -> None:
+    model = (
+        Builder()
+        .thread(cpu_user="5 s", unexplained=("300 ms", 40))
+        .stack("wait", "unexplained", kernel=["strange_wait", "vfs_ioctl"], weight="90 ms")
+        .model()
+    )
+    found = finding(model, UNEXPLAINED)
+    assert found.severity is Severity.INFO and dict(found.claims) == {"unexplained": 300_000_000}
+    assert "strange_wait 100 %" in found.evidence[1].text
+
+
+def test_under_a_hundredth_is_within_the_law() -> None:
+    assert check(Builder().thread(cpu_user="5 s", unexplained="40 ms").model(), UNEXPLAINED).number < 0.01
+
+
+def test_stacks_are_not_asked_for_where_all_were_recorded() -> None:
+    def remedy(stacks: str) -> str:
+        builder = Builder(stacks=stacks).thread(cpu_user="5 s", unexplained=("300 ms", 40))
+        return finding(builder.model(), UNEXPLAINED).remedies[0].text
+
+    assert "--stacks --record FILE" in remedy("sampled") and "--stacks" not in remedy("all")
+
+
+def test_without_stacks_the_unexplained_stays_nameless() -> None:
+    found = finding(Builder().thread(cpu_user="5 s", unexplained="300 ms").lost(ring_buffer=50).model(), UNEXPLAINED)
+    assert found.confidence is Confidence.LOW and any("no stack" in limit for limit in found.limits)

@@ -1,0 +1,263 @@
+"""CPU-FREQUENCY-LOW, CPU-IDLE-EXIT-LATENCY, CPU-IRQ-HEAVY: what happens to a CPU besides the work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from perfdiag.facts import DeliveredClock, FrequencyPolicy, Hypervisor, IdleState, Interface
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Confidence, Finding, RemedyKind, Severity
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.judging import check, finding, knowing, silence
+from unit.support.known import blank
+
+CLOCK, IDLE, IRQ = "CPU-FREQUENCY-LOW", "CPU-IDLE-EXIT-LATENCY", "CPU-IRQ-HEAVY"
+
+
+def clock(ratio: float | None, error: float = 0.01, method: str = "APERF/MPERF over the window") -> DeliveredClock:
+    hz = None if ratio is None else ratio * 2.4e9
+    return DeliveredClock(
+        hz=hz, error_hz=None, ratio=ratio, error_ratio=error, rated_hz=2_400_000_000, cpus=4, method=method
+    )
+
+
+def policy(**known: Any) -> FrequencyPolicy:
+    return blank(
+        FrequencyPolicy,
+        name="policy0",
+        **(
+            {
+                "governor": "powersave",
+                "energy_preference": "power",
+                "max_hz": 3_500_000_000,
+                "base_hz": 2_400_000_000,
+                "hardware_max_hz": 3_500_000_000,
+            }
+            | known
+        ),
+    )
+
+
+def computing(**facts: Any) -> Model:
+    model = Builder().thread("app", cpu_user="7 s", cpu_kernel="1 s").model()
+    return knowing(model, **({"thermal_throttle_events": 0} | facts))
+
+
+def test_a_low_clock_gives_back_at_most_its_part() -> None:
+    found = finding(computing(delivered_clock=clock(0.5), frequency_policies=[policy()]), CLOCK)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "1.20 GHz, 50 % of rated 2.40 GHz" in found.claim
+    assert dict(found.claims) == {"cpu.user": 3_500_000_000, "cpu.kernel": 500_000_000}
+    assert found.ruled_out == ["heat: 0 throttle events in the window"]
+
+
+def test_the_trial_knows_the_present_policy() -> None:
+    first = finding(computing(delivered_clock=clock(0.5), frequency_policies=[policy()]), CLOCK).remedies[0]
+    assert first.kind is RemedyKind.TRY and first.text == "cpupower frequency-set -g performance"
+    assert first.undo == "cpupower frequency-set -g powersave" and "powersave" in first.present_value
+
+
+def test_a_capped_policy_is_lifted_to_what_the_hardware_can() -> None:
+    capped = policy(max_hz=1_200_000_000, governor="performance")
+    first = finding(computing(delivered_clock=clock(0.5), frequency_policies=[capped]), CLOCK).remedies[0]
+    assert (first.text, first.undo) == ("cpupower frequency-set -u 3500000kHz", "cpupower frequency-set -u 1200000kHz")
+
+
+def test_heat_is_not_answered_with_a_policy() -> None:
+    found = finding(
+        computing(delivered_clock=clock(0.5), thermal_throttle_events=12, frequency_policies=[policy()]), CLOCK
+    )
+    assert [remedy.kind for remedy in found.remedies] == [RemedyKind.FIX] and "heat" in found.remedies[0].text
+    assert not found.ruled_out
+
+
+def test_powersave_alone_is_never_a_finding() -> None:
+    assert check(computing(delivered_clock=clock(1.2), frequency_policies=[policy()]), CLOCK).number == 1.2
+    silence(computing(frequency_policies=[policy()]), CLOCK)
+
+
+def test_a_tenth_below_rated_is_within_what_cpus_do() -> None:
+    check(computing(delivered_clock=clock(0.92)), CLOCK)
+    assert "too uncertain" in silence(computing(delivered_clock=clock(0.85, error=0.1)), CLOCK).reason
+
+
+def test_a_clock_that_was_not_measured_is_unknown() -> None:
+    assert "not known" in silence(computing(), CLOCK).reason
+    assert "no rated clock" in silence(computing(delivered_clock=clock(None)), CLOCK).reason
+
+
+def test_samples_of_the_kernel_are_an_estimate() -> None:
+    found = finding(computing(delivered_clock=clock(0.5, method="scaling_cur_freq, 40 samples")), CLOCK)
+    assert found.confidence is Confidence.MEDIUM
+
+
+def test_a_clock_of_other_peoples_work_is_less_sure() -> None:
+    model = computing(delivered_clock=clock(0.5), cpu_times_ns={"user": 40_000_000_000, "idle": 5})
+    assert "80 % of that was not the target" in finding(model, CLOCK).limits[0]
+
+
+def test_a_low_clock_comes_before_the_code_that_suffers_from_it() -> None:
+    diagnosis = diagnose(computing(delivered_clock=clock(0.5)))
+    assert [found.id for found in diagnosis.findings] == [CLOCK, "CPU-BOUND"]
+    assert [found.share for found in diagnosis.findings] == pytest.approx([0.5, 3.5 / 8])
+
+
+# CPU-IDLE-EXIT-LATENCY
+
+
+def test_wake_ups_whose_rows_are_missing_are_not_fine() -> None:
+    """A recording that was cut off before it said from which state."""
+    cut = replace(woken({"idle:2": {"45 us": 20_000}}), rows=[])
+    assert "not at what" in silence(cut, IDLE).reason
+
+
+def state(index: int, name: str, latency_ns: int | None, disabled: int = 0) -> IdleState:
+    return blank(IdleState, index=index, name=name, exit_latency_ns=latency_ns, disabled_cpus=disabled, cpus=8)
+
+
+STATES = [state(0, "POLL", 0), state(1, "C1", 2_000), state(2, "C1E", 10_000), state(3, "C6", 133_000)]
+
+
+def woken(waits: dict[str, dict[str, int]], **facts: Any) -> Model:
+    builder = Builder().thread("io", cpu_user="1 s")
+    for key, durations in waits.items():
+        builder.row("runq.waking", key, durations=durations)
+    return knowing(builder.model(), **({"idle_states": STATES} | facts))
+
+
+def test_a_deep_state_is_named_with_what_it_declares() -> None:
+    found = finding(woken({"idle:3": {"150 us": 10_000}, "idle:2": {"15 us": 10_000}}), IDLE)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert dict(found.claims) == {("runq.waking", "idle:3"): 1_500_000_000}
+    assert "C6 100 %" in found.claim and any("C6 declares 133 us" in e.text for e in found.evidence)
+    first = found.remedies[0]
+    assert (first.text, first.undo) == ("cpupower idle-set -d 3", "cpupower idle-set -e 3")
+    assert "C6 enabled on all 8 CPUs" in first.present_value
+
+
+def test_a_state_that_somebody_disabled_is_not_enabled_by_the_undo() -> None:
+    model = woken({"idle:3": {"150 us": 10_000}}, idle_states=[state(3, "C6", 133_000, disabled=2)])
+    assert all(remedy.kind is RemedyKind.FIX for remedy in finding(model, IDLE).remedies)
+
+
+def test_shallow_states_are_the_price_of_sleeping() -> None:
+    assert check(woken({"idle:2": {"45 us": 20_000}}), IDLE).number > 0.4
+
+
+def test_without_declared_states_only_long_wake_ups_count() -> None:
+    found = finding(woken({"": {"400 us": 3_000}}, idle_states=[], hypervisor=Hypervisor("none", "test")), IDLE)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    check(woken({"": {"60 us": 20_000}}, idle_states=[]), IDLE)
+
+
+def test_in_a_guest_it_is_the_hypervisor_that_wakes() -> None:
+    found = finding(woken({"": {"400 us": 3_000}}, idle_states=[], hypervisor=Hypervisor("kvm", "test")), IDLE)
+    assert found.severity is Severity.INFO and "hypervisor" in found.claim
+
+
+def test_what_haltpoll_declares_is_not_what_waking_takes() -> None:
+    facts = {
+        "idle_states": [state(0, "POLL", 0), state(1, "haltpoll idle", 1_000)],
+        "idle_driver": "haltpoll",
+        "hypervisor": Hypervisor("kvm", "test"),
+    }
+    assert finding(woken({"idle:1": {"400 us": 3_000}}, **facts), IDLE).severity is Severity.INFO
+    check(woken({"idle:1": {"60 us": 20_000}}, **facts), IDLE)
+
+
+def test_a_guest_that_may_use_real_idle_states_is_judged_by_them() -> None:
+    facts = {"idle_driver": "intel_idle", "hypervisor": Hypervisor("kvm", "test")}
+    assert finding(woken({"idle:3": {"150 us": 10_000}}, **facts), IDLE).severity is Severity.WARNING
+
+
+def test_unmeasured_wake_ups_are_said() -> None:
+    assert "not measured" in silence(Builder().thread(cpu_user="1 s").without("runq").model(), IDLE).reason
+    blind = Builder().thread("io", cpu_user="1 s").row("runq.waking", "", durations={"60 us": 20_000})
+    assert "from which state" in silence(blind.without("idle_state").model(), IDLE).reason
+
+
+# CPU-IRQ-HEAVY
+
+
+def interrupted(irq: str, user: str = "4 s", **facts: Any) -> Model:
+    return knowing(Builder().thread("net", cpu_user=user, cpu_irq=(irq, 9_000)).model(), **facts)
+
+
+def test_interrupts_that_take_a_quarter_are_a_fault() -> None:
+    card = blank(Interface, name="eth0", kind="physical", counters={"rx_packets": 9_000_000, "tx_packets": 1_000_000})
+    found = finding(interrupted("2 s", softirqs={"NET_RX": 900, "TIMER": 100}, interfaces=[card]), IRQ)
+    assert found.severity is Severity.WARNING and found.claims["cpu.irq"] == 2_000_000_000
+    texts = " ".join(evidence.text for evidence in found.evidence)
+    assert "NET_RX 90 %" in texts and "eth0: 1,000,000 packets a second" in texts
+
+
+def talking() -> Builder:
+    return Builder().thread("net", cpu_user="4 s", cpu_irq=("2 s", 9_000))
+
+
+def among_local_packets(builder: Builder, local: int, card: int | None, receiving: int = 9_000_000) -> Finding:
+    """Judge a target that interrupts take a third of, on a host whose interfaces received so many packets."""
+    interfaces = [
+        blank(Interface, name="lo", kind="loopback", counters={"rx_packets": local, "tx_packets": local}),
+        blank(Interface, name="eth0", kind="physical", counters={} if card is None else {"rx_packets": card}),
+    ]
+    softirqs = {"NET_RX": receiving, "BLOCK": 1_000_000}
+    return finding(knowing(builder.model(), softirqs=softirqs, interfaces=interfaces), IRQ)
+
+
+def test_packets_of_local_connections_are_no_devices() -> None:
+    def found(local: int, card: int | None, receiving: int = 9_000_000) -> Finding:
+        builder = talking().row("net.receive", "peer:127.0.0.1:80", "1 ms", count=9)
+        return among_local_packets(builder, local, card, receiving)
+
+    own = found(9_000_000, 1_000)
+    assert (
+        own.severity is Severity.INFO and "own local connections" in own.claim and "unix socket" in own.remedies[0].text
+    )
+    assert own.confidence is Confidence.MEDIUM and not any("irqbalance" in remedy.text for remedy in own.remedies)
+    # A card that received a quarter; one that did not tell; softirqs of other namespaces; softirqs of disks.
+    for other in (found(9_000_000, 3_000_000), found(9_000_000, None), found(1_000_000, 0), found(400_000, 0, 500_000)):
+        assert "irqbalance" in other.remedies[0].text and "local" not in other.claim
+
+
+def test_local_packets_are_the_targets_only_where_it_is_seen_to_talk() -> None:
+    far = "peer:10.0.0.5:80"
+    for silent in (talking(), talking().row("net.receive", far, "1 ms", count=9).socket(far, local="10.0.0.2:40000")):
+        found = among_local_packets(silent, 9_000_000, 1_000)
+        assert found.severity is Severity.WARNING and "for local connections on this host" in found.claim
+        assert "its own" not in found.claim and "who talks locally" in found.remedies[0].text
+    for talks in (
+        talking().row("net.receive", "peer:0.0.0.0:0", "1 ms", count=9),  # asked by anybody
+        talking().socket("peer:127.0.0.1:80"),
+        talking().row("net.send", "peer:10.0.0.2:80", "1 ms", count=9).socket("peer:10.0.0.2:80", local="10.0.0.2:4"),
+        talking().stack("cpu", "cpu.kernel", kernel=["loopback_xmit", "tcp_sendmsg", "sock_write_iter"]),
+    ):
+        found = among_local_packets(talks, 9_000_000, 1_000)
+        assert found.severity is Severity.INFO and "its own local connections" in found.claim
+
+
+def test_a_server_of_packets_gives_a_tenth() -> None:
+    assert finding(interrupted("600 ms"), IRQ).severity is Severity.INFO
+    assert check(interrupted("200 ms"), IRQ).number == pytest.approx(0.2 / 4.2)
+
+
+def test_interrupts_that_were_not_measured_are_said_with_the_hosts() -> None:
+    model = knowing(
+        Builder().thread(cpu_user="4 s").without("irq").model(),
+        cpu_times_ns={"user": 70, "irq": 10, "softirq": 20, "idle": 900},
+    )
+    assert "30 %" in silence(model, IRQ).reason
+
+
+def test_lost_records_lower_the_confidence() -> None:
+    model = Builder().thread("net", cpu_user="4 s", cpu_irq=("2 s", 9_000)).lost(storage_failed=900).model()
+    assert finding(model, IRQ).confidence is Confidence.MEDIUM
+
+
+def test_an_object_that_is_no_state_is_shown_harmless() -> None:
+    found = finding(woken({"task:9:\x1b[31mx": {"400 us": 3_000}}, idle_states=[]), IDLE)  # judges the texts
+    assert "\\x1b[31mx" in found.claim

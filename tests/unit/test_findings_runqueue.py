@@ -1,0 +1,296 @@
+"""CPU-CONTENTION and CPU-OVERSUBSCRIBED: ready to run, and somebody else has the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from perfdiag.facts import CpuGroup, Process
+from perfdiag.findings.base import Confidence, RemedyKind, Severity
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.amounts import nanoseconds
+from unit.support.judging import check, finding, knowing, silence
+from unit.support.known import blank
+
+
+def waiting(object: str, durations: dict[str, int] | None = None, **options: Any) -> Builder:
+    return (
+        Builder(**options).thread("web", cpu_user="2 s").row("runq.busy", object, durations=durations or {"3 ms": 400})
+    )
+
+
+def nameless(threads: int = 1, runs: str = "2 s", queues: int = 400, **options: Any) -> Builder:
+    """Threads that wait 3 ms at a time for a CPU, and nobody knows who had it."""
+    builder = Builder(**options)
+    for number in range(threads):
+        builder.thread("web", tid=100 + number, cpu_user=runs).row("runq.busy", "", durations={"3 ms": queues})
+    return builder
+
+
+def crowd(threads: int = 3, wait: str = "3 ms", cpus: int = 2, **options: Any) -> Builder:
+    """Threads that compute for 6 s each, and queue behind each other for 3 s."""
+    builder = Builder(cpus=cpus, **options)
+    count = 3_000_000_000 // nanoseconds(wait)
+    for number in range(threads):
+        builder.thread(f"web{number}", tid=100 + number, cpu_user="6 s")
+        builder.row("runq.busy", "own:100:web", durations={wait: count})
+    return builder
+
+
+def process(cpus: str, threads: dict[int, str] | None = None) -> Process:
+    return blank(Process, pid=100, cpus_allowed=cpus, thread_cpus=threads or {})
+
+
+def group(**fields: Any) -> CpuGroup:
+    known: dict[str, Any] = dict(path="/sys/fs/cgroup/web $x", version=2, pids=(100,), inode=42, depth=1, weight=100)
+    return blank(CpuGroup, **(known | fields))
+
+
+def test_neighbours_are_named_with_their_part() -> None:
+    model = waiting("task:7:backup").row("runq.busy", "task:8:a:b", durations={"3 ms": 100}).model()
+    found = finding(model, "CPU-CONTENTION")
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "backup 80 %, a:b 20 %" in found.claim
+    assert dict(found.claims) == {
+        ("runq.busy", "task:7:backup"): 1_200_000_000,
+        ("runq.busy", "task:8:a:b"): 300_000_000,
+    }
+
+
+def test_own_threads_are_another_finding() -> None:
+    model = crowd().model()
+    assert check(model, "CPU-CONTENTION").number == 0
+    found = finding(model, "CPU-OVERSUBSCRIBED")
+    assert found.severity is Severity.WARNING and "on average 2.7 of them could run, on 2 CPUs" in found.claim
+    assert found.claims == {("runq.busy", "own:100:web"): 9_000_000_000}
+    check(waiting("task:7:backup").model(), "CPU-OVERSUBSCRIBED")
+
+
+def test_no_more_threads_than_cpus_queue_at_hand_overs() -> None:
+    """Two that could always run, on two CPUs; and forty that take turns."""
+    said = check(crowd(threads=2).model(), "CPU-OVERSUBSCRIBED")
+    assert said.number > 0.3 and "on average 1.8 could run on 2 CPUs" in said.text
+    turns = Builder(cpus=2)
+    for _ in range(40):
+        turns.thread("turn", cpu_user="20 ms").row("runq.busy", "own:100:turn", durations={"1 ms": 25})
+    said = check(turns.model(), "CPU-OVERSUBSCRIBED")
+    assert "at hand-overs, on average 0.2 could run on 2 CPUs" in said.text
+
+
+def test_threads_that_are_bound_to_one_cpu_share_that_one() -> None:
+    model = knowing(crowd(threads=2).model(), processes={100: process("0-1", {100: "1", 101: "1"})}, cpu_times_ns={})
+    found = finding(model, "CPU-OVERSUBSCRIBED")
+    assert "on average 1.8 of them could run, on 1 CPU." in found.claim and found.confidence is Confidence.HIGH
+    assert any("2 of its threads may use other CPUs than the first thread" in each.text for each in found.evidence)
+    first = found.remedies[0]
+    assert (first.kind, first.text, first.undo) == (RemedyKind.TRY, "taskset -cp 0-1 100", "taskset -cp 1 100")
+
+
+def test_what_must_be_queueing_behind_own_threads_needs_no_names() -> None:
+    """Four that could always run on two CPUs wait for 20 s together, whoever had them; 2 s of it has a name."""
+    builder = Builder(cpus=2)
+    for _ in range(4):
+        builder.thread("web", cpu_user="4 s").row("runq.busy", "", durations={"3 ms": 1_500})
+        builder.row("runq.busy", "own:100:web", durations={"3 ms": 300})
+    model = knowing(builder.model(), processes={100: process("0-1")}, cpu_times_ns={})
+    found = finding(model, "CPU-OVERSUBSCRIBED")
+    own_ns, all_ns = 3_600_000_000, round((4 * 9.4 - 20) * 1e9)
+    assert dict(found.claims) == {("runq.busy", "own:100:web"): own_ns, ("runq.busy", ""): all_ns - own_ns}
+    assert any("changed hands too often" in each.text for each in found.evidence)
+    assert "14.0 s of it inferred" in found.claim and found.confidence is Confidence.MEDIUM
+    assert "changed hands" in silence(nameless(2, cpus=4).model(), "CPU-OVERSUBSCRIBED").reason
+
+
+def test_a_target_of_one_thread_never_queues_behind_itself() -> None:
+    """Starved to 1 % of a CPU by hogs whose names were not kept."""
+    model = nameless(runs="100 ms", queues=3_000).row("runq.busy", "task:7:hog", durations={"3 ms": 200}).model()
+    found = finding(model, "CPU-CONTENTION")
+    assert "waited 9.60 s" in found.claim and "hog 6 %, by others, names not kept, for 9.00 s" in found.claim
+    assert dict(found.claims) == {("runq.busy", "task:7:hog"): 600_000_000, ("runq.busy", ""): 9_000_000_000}
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert check(model, "CPU-OVERSUBSCRIBED").number == 0
+
+
+def test_own_threads_hold_each_other_up_no_longer_than_they_run() -> None:
+    """Three that run 0.8 s each among hogs: 2 x 2.4 s at most of 27 s are behind each other, the rest is not."""
+    model = nameless(3, runs="800 ms", queues=3_000, cpus=2).model()
+    crowded = finding(model, "CPU-OVERSUBSCRIBED")
+    assert sum(crowded.claims.values()) == 4_800_000_000 and crowded.severity is Severity.INFO
+    assert "4.80 s of it inferred" in crowded.claim and crowded.confidence is not Confidence.HIGH
+    starved = finding(model, "CPU-CONTENTION")
+    assert sum(starved.claims.values()) == 27_000_000_000 - 4_800_000_000 and starved.severity is Severity.WARNING
+    assert any("for 4.80 s at most, by their CPU time" in each.text for each in starved.evidence)
+
+
+def test_what_own_cpu_time_explains_is_not_the_neighbours() -> None:
+    """Nearly: two that run 2 s each and queue 1.2 s each may have queued behind each other all the time."""
+    assert "not known who had the CPU" in silence(nameless(2).model(), "CPU-CONTENTION").reason
+    apart = knowing(nameless(2).model(), processes={100: process("0", {100: "0", 101: "1"})}, cpu_times_ns={})
+    found = finding(apart, "CPU-CONTENTION")  # on CPUs of their own they meet nobody but others
+    assert sum(found.claims.values()) == 2_400_000_000 and "had no part" in found.evidence[0].text
+
+
+def test_a_fold_of_threads_that_ended_may_have_queued_behind_itself() -> None:
+    builder = Builder().exited("cc1", threads=20, wall="9 s", cpu_user="1 s", runq_busy="8 s")
+    assert "not known who had the CPU" in silence(builder.model(), "CPU-CONTENTION").reason
+
+
+def test_waits_that_are_left_out_of_the_claim_are_said() -> None:
+    model = waiting("task:7:backup", {"3 ms": 400, "60 us": 10_000}).model()
+    first = finding(model, "CPU-CONTENTION").evidence[0].text
+    assert "1.80 s in 10,400 waits behind neighbours (" in first and "in those up to 131 us left out)" in first
+    assert "left out" not in finding(waiting("task:7:backup").model(), "CPU-CONTENTION").evidence[0].text
+
+
+def test_processes_that_queue_are_told_to_make_and_threads_to_a_pool() -> None:
+    def advice(builder: Builder) -> str:
+        return finding(builder.model(), "CPU-OVERSUBSCRIBED").remedies[-1].text
+
+    processes = Builder(cpus=2)
+    for pid in (101, 102, 103):
+        processes.thread("cc1", pid=pid, cpu_user="6 s").row("runq.busy", "own:101:cc1", durations={"3 ms": 1_000})
+    assert "make -j2" in advice(processes) and "all of them together do not" in advice(processes)
+    build = finding(processes.model(), "CPU-OVERSUBSCRIBED")
+    assert "own processes queue" in build.claim and "fewer processes at once do not" in build.returns
+    assert "Fewer threads shorten each piece of work" in finding(crowd().model(), "CPU-OVERSUBSCRIBED").returns
+    assert "GOMAXPROCS" in advice(crowd()) and "make" not in advice(crowd())
+    helper = crowd(threads=4).thread("helper", pid=200, cpu_user="1 s")  # nearly: a process that hardly queues
+    helper.row("runq.busy", "own:100:web", durations={"3 ms": 300})
+    assert "GOMAXPROCS" in advice(helper)
+
+
+def test_no_affinity_is_advised_where_none_is_set() -> None:
+    known = finding(knowing(crowd().model(), processes={100: process("0-1")}, cpu_times_ns={}), "CPU-OVERSUBSCRIBED")
+    assert known.confidence is Confidence.HIGH and "as many worker threads as CPUs (2)" in known.remedies[0].text
+    unknown = finding(crowd().model(), "CPU-OVERSUBSCRIBED")
+    assert "which CPUs its threads may use was not recorded" in unknown.limits
+    assert not any("taskset" in remedy.text for remedy in (*known.remedies, *unknown.remedies))
+
+
+@pytest.mark.parametrize(("id", "object"), [("CPU-CONTENTION", "task:7:x"), ("CPU-OVERSUBSCRIBED", "own:100:x")])
+def test_handing_a_cpu_over_is_nobodys_fault(id: str, object: str) -> None:
+    """A woken thread waits until its waker sleeps: 30 % of the time of a ping-pong, 60 us each."""
+    model = Builder().thread(cpu_user="2 s").row("runq.busy", object, durations={"60 us": 15_000}).model()
+    assert check(model, id).number == 0
+
+
+def test_short_turns_are_no_hand_overs_where_threads_queue_all_the_time() -> None:
+    """Threads that yield every 20 us: with three on one CPU two are ready at any time, with two on two CPUs none is."""
+    found = finding(crowd(wait="20 us", threads=3, cpus=1).model(), "CPU-OVERSUBSCRIBED")
+    assert found.severity is Severity.WARNING and found.claims == {("runq.busy", "own:100:web"): 9_000_000_000}
+    assert not any("left out" in each.text for each in found.evidence)
+    assert check(crowd(wait="20 us", threads=2, cpus=1).model(), "CPU-OVERSUBSCRIBED").number == 0
+
+
+def test_waits_shorter_than_a_slice_are_profile() -> None:
+    found = finding(waiting("task:7:x", {"200 us": 5_000}).model(), "CPU-CONTENTION")
+    assert found.severity is Severity.INFO
+    assert finding(crowd(wait="200 us").model(), "CPU-OVERSUBSCRIBED").severity is Severity.INFO
+
+
+@pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
+def test_not_measured_is_not_fine(id: str) -> None:
+    assert "not measured" in silence(waiting("").without("runq").model(), id).reason
+
+
+@pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
+def test_who_ran_may_be_lost(id: str) -> None:
+    said = silence(nameless(2).lost(detail_full=400).model(), id)
+    assert "not known who had the CPU" in said.reason and "table of names was full" in said.reason
+
+
+@pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
+def test_waits_behind_many_in_turn_are_without_names_and_no_table_was_full(id: str) -> None:
+    said = silence(nameless(2).model(), id)
+    assert "changed hands more than 64 times" in said.reason and "full" not in said.reason
+
+
+def test_partly_lost_names_lower_the_confidence() -> None:
+    model = nameless(2).row("runq.busy", "task:7:x", durations={"3 ms": 400}).model()
+    found = finding(model, "CPU-CONTENTION")
+    assert found.confidence is Confidence.MEDIUM and "not known who had the CPU" in found.limits[0]
+
+
+def test_a_narrow_affinity_is_widened_with_its_undo() -> None:
+    model = knowing(waiting("task:7:x").model(), processes={100: process("0")})
+    first = finding(model, "CPU-CONTENTION").remedies[0]
+    assert (first.kind, first.text, first.undo) == (RemedyKind.TRY, "taskset -acp 0-3 100", "taskset -acp 0 100")
+    assert "CPUs 0 of 4" in first.present_value
+
+
+def test_a_target_that_yields_by_its_own_nice_value_is_told_so() -> None:
+    model = knowing(waiting("task:7:x").model(), processes={100: replace(process("0-3"), nice=10)})
+    found = finding(model, "CPU-CONTENTION")
+    assert any(item.text == "the target itself yields: process 100 runs at nice 10" for item in found.evidence)
+    first = found.remedies[0]
+    assert (first.text, first.undo, first.present_value) == ("renice -n 0 -p 100", "renice -n 10 -p 100", "nice 10")
+    several = waiting("task:7:x").thread("other", cpu_user="1 ms").model()
+    first = finding(knowing(several, processes={100: replace(process("0-3"), nice=10)}), "CPU-CONTENTION").remedies[0]
+    assert first.kind is RemedyKind.FIX and first.text.startswith("renice -n 0 -p $(ls /proc/100/task): ")
+    model = knowing(waiting("task:7:x").model(), processes={100: replace(process("0-3"), nice=-5)})
+    assert not any("yields" in item.text for item in finding(model, "CPU-CONTENTION").evidence)
+
+
+def test_the_weight_of_its_own_group_is_raised_from_what_it_is_and_quoted() -> None:
+    root = group(path="/sys/fs/cgroup", depth=0)
+    model = knowing(waiting("task:7:x").model(), cpu_groups=[group(), root])
+    first = finding(model, "CPU-CONTENTION").remedies[0]
+    assert first.text == "echo 400 > '/sys/fs/cgroup/web $x/cpu.weight'"
+    assert first.undo == "echo 100 > '/sys/fs/cgroup/web $x/cpu.weight'" and "100" in first.present_value
+
+
+def test_a_weight_at_its_maximum_is_not_raised() -> None:
+    model = knowing(waiting("task:7:x").model(), cpu_groups=[group(weight=10_000)])
+    assert {remedy.kind for remedy in finding(model, "CPU-CONTENTION").remedies} == {RemedyKind.FIX}
+
+
+def test_kernel_threads_are_not_reniced() -> None:
+    assert "is a kernel thread" in finding(waiting("task:9:kworker/0:1").model(), "CPU-CONTENTION").remedies[0].text
+
+
+def test_idle_cpus_elsewhere_are_evidence() -> None:
+    model = knowing(waiting("task:7:x").model(), cpu_times_ns={"user": 4, "idle": 6, "guest": 90})
+    assert any(
+        "idle 60 %" in evidence.text and "placement" in evidence.text
+        for evidence in finding(model, "CPU-CONTENTION").evidence
+    )
+
+
+def test_hostile_names_are_shown_harmless() -> None:
+    model: Model = waiting("task:7:\x1b[31m\n[bold]").model()
+    assert "\\x1b[31m\\n[bold]" in finding(model, "CPU-CONTENTION").claim
+
+
+def test_perfdiag_itself_is_no_neighbour() -> None:
+    alone = waiting("task:9:perfdiag-record").model()
+    assert check(alone, "CPU-CONTENTION").number == 0
+    beside = waiting("task:7:backup").row("runq.busy", "task:9:perfdiag-record", durations={"3 ms": 400}).model()
+    found = finding(beside, "CPU-CONTENTION")
+    assert "backup 100 %" in found.claim and "behind perfdiag itself" in found.limits[0]
+    assert found.claims == {("runq.busy", "task:7:backup"): 1_200_000_000}
+
+
+def test_waits_behind_a_passing_kernel_thread_belong_to_the_threads_that_really_compete() -> None:
+    model = crowd(wait="12 ms").row("runq.busy", "task:17:rcu_preempt", durations={"12 ms": 60})
+    assert check(model.model(), "CPU-CONTENTION").number == 0
+    assert finding(model.model(), "CPU-OVERSUBSCRIBED").claims["runq.busy", "task:17:rcu_preempt"] == 720_000_000
+    alone = waiting("task:9:kswapd0", {"12 ms": 60}).model()
+    assert "kswapd0 100 %" in finding(alone, "CPU-CONTENTION").claim
+
+
+def test_own_threads_that_queue_because_neighbours_have_the_cpus_are_no_fault() -> None:
+    model = (
+        crowd(wait="3 ms").thread("idle", cpu_user="10 ms").row("runq.busy", "task:7:backup", durations={"3 ms": 3000})
+    )
+    assert finding(model.model(), "CPU-OVERSUBSCRIBED").severity is Severity.WARNING
+    model.thread("other").row("runq.busy", "task:7:backup", durations={"3 ms": 3000})
+    assert finding(model.model(), "CPU-OVERSUBSCRIBED").severity is Severity.INFO
+    assert finding(model.model(), "CPU-CONTENTION").severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
+def test_a_recording_cut_off_before_its_rows_does_not_know_who_ran(id: str) -> None:
+    assert "not at what" in silence(replace(waiting("task:7:x").model(), rows=[]), id).reason

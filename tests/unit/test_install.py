@@ -1,0 +1,49 @@
+"""`make install` leaves a tree that runs from wherever it stands, and `make uninstall` takes it away again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from perfdiag import __version__
+
+from conftest import ROOT
+
+
+def make(*words: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    run = subprocess.run(["make", "-C", ROOT, *words], capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+@pytest.mark.timeout(180)
+def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
+    make("install", f"DESTDIR={tmp_path}/staged", "PREFIX=/opt/perfdiag")
+    moved = tmp_path / "moved"
+    (tmp_path / "staged/opt/perfdiag").rename(moved)
+    there = files(moved)
+    assert {"bin/perfdiag", "lib/perfdiag/perfdiag-recorder", "share/man/man5/perfdiag-recording.5"} <= there
+    assert {"share/man/man8/perfdiag.8", "share/man/man8/perfdiag-latency.8"} <= there
+    assert {"share/bash-completion/completions/perfdiag", "share/zsh/site-functions/_perfdiag"} <= there
+    assert [name for name in there if "pytest" in name or "mypy" in name] == [], "only what is needed to run"
+
+    environment = {"PATH": "/usr/bin:/bin"}  # nothing of this checkout, not its venv either
+    run = subprocess.run(
+        [moved / "bin/perfdiag", "--version"], capture_output=True, text=True, env=environment, cwd="/", timeout=60
+    )
+    assert (run.stdout, run.stderr, run.returncode) == (f"perfdiag {__version__}\n", "", 0)
+    version = subprocess.run([moved / "lib/perfdiag/perfdiag-recorder", "--version"], capture_output=True, text=True)
+    assert __version__ in version.stdout
+    linked = subprocess.run(["ldd", moved / "lib/perfdiag/perfdiag-recorder"], capture_output=True, text=True)
+    assert "not a dynamic executable" in linked.stderr
+
+    (tmp_path / "staged/opt").mkdir(exist_ok=True)
+    moved.rename(tmp_path / "staged/opt/perfdiag")
+    make("uninstall", f"DESTDIR={tmp_path}/staged", "PREFIX=/opt/perfdiag")
+    assert files(tmp_path / "staged") == set()

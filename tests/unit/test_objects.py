@@ -1,0 +1,70 @@
+"""Objects in words; what is hostile, broken or unknown is shown as recorded, made harmless."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfdiag.facts import Facts
+from perfdiag.objects import Names
+
+from unit.support import Builder
+
+
+def names() -> Names:
+    recording = (
+        Builder()
+        .thread("app")
+        .thread("helper", pid=200)
+        .fact("/proc/diskstats", " 254       0 vda 1 0 8 1 1 0 8 1 0 2 2\n")
+        .fact("/proc/self/mountinfo", "30 1 0:51 / /srv rw - nfs4 nas1:/jobs rw\n")
+        .fact("/proc/100/mountinfo", "30 1 0:51 / /srv rw - nfs4 nas1:/jobs rw\n")
+        .recording()
+    )
+    return Names(Facts.parse(recording.facts), recording)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("", ""),
+        ("device:254:0", "vda (254:0)"),
+        ("device:8:0", "8:0"),
+        ("peer:[::1]:80", "[::1]:80"),
+        ("task:7:cc1", "cc1 (7)"),
+        ("own:7:app", "own thread app (7)"),
+        ("unix:7:bus", "bus (7)"),
+        ("child:200", "helper (200)"),
+        ("child:4711", "child (4711)"),
+        ("syscall:mbind", "mbind()"),
+        ("function:down_read", "down_read()"),
+        ("port:80", "port 80"),
+        ("pipe:12", "pipe 12"),
+        ("futex:0x10", "futex 0x10"),
+        ("inflight", "requests in flight"),
+        ("idle:2", "idle state 2"),
+        ("file:254:0:77", "inode 77 on vda (254:0)"),
+        ("file:254:0:77:orders: [1].ibd", "orders: [1].ibd (inode 77) on vda (254:0)"),
+        ("cgroup:42", "cgroup 42"),
+        ("mount:0:51", "nas1:/jobs on /srv (nfs4)"),
+        ("mount:0:99", "file system 0:99"),
+        ("lock:walwrite", "PostgreSQL's WALWriteLock"),
+        ("lock:gil:100", "the GIL of app (100)"),
+        ("lock:novel", "lock:novel"),
+        ("novel:thing", "novel:thing"),
+        ("idle:x", "idle:x"),
+        ("file:a:b:c", "file:a:b:c"),
+        ("child:", "child:"),
+        ("task:7:\x1b[2J\u202e", "\\x1b[2J\\u202e (7)"),
+    ],
+)
+def test_words(key: str, words: str) -> None:
+    assert names().resolve(key) == words
+
+
+KINDS = ["device", "peer", "unix", "task", "own", "cgroup", "idle", "file", "mount", "child", "port", "function", ""]
+
+
+@given(st.sampled_from(KINDS), st.text(max_size=40))
+def test_no_object_breaks_or_commands(kind: str, rest: str) -> None:
+    assert names().resolve(f"{kind}:{rest}").isprintable()

@@ -1,0 +1,251 @@
+"""The file of a recording: a child writes it, so that nobody else hangs with it; what came of that is told."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import resource
+import signal
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from perfdiag import keeper, outfile
+from perfdiag.errors import PerfdiagError, UsageError
+
+from unit.support.house import RECORDING
+from unit.support.waiting import until
+
+
+def children() -> set[int]:
+    return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_left() -> Iterator[None]:
+    before = children()
+    yield
+    for child in children() - before:
+        os.waitpid(child, 0)  # it was ended: does not return where it was not
+
+
+def test_a_whole_recording(tmp_path: Path) -> None:
+    path = tmp_path / "x.rec"
+    file = outfile.create(str(path))
+    for start in range(0, len(RECORDING), 1000):
+        os.write(file.fd, RECORDING[start : start + 1000])
+    assert file.check() == len(RECORDING)
+    assert path.read_bytes() == RECORDING
+
+
+def test_a_recording_that_stops_early(tmp_path: Path) -> None:
+    file = outfile.create(str(tmp_path / "x.rec"))
+    os.write(file.fd, RECORDING[:100])
+    with pytest.raises(PerfdiagError, match="cut short after 100 bytes: the recorder ended before its end"):
+        file.check()
+
+
+def test_half_a_line_is_taken_back(tmp_path: Path) -> None:
+    """A file at its limit, a full disk: its lines are whole."""
+    path, limit = tmp_path / "x.rec", 10_007
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        file = outfile.create(str(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    line = b"x" * 99 + b"\n"
+    os.write(file.fd, line * 101)
+    with pytest.raises(PerfdiagError, match="cut short after 10,000 bytes: File too large"):
+        file.check()
+    assert path.read_bytes() == line * 100
+
+
+def test_two_do_not_write_one_file(tmp_path: Path) -> None:
+    """The second one would empty it under the first one's hands, and both would say that all is well."""
+    path = tmp_path / "x.rec"
+    first = outfile.create(str(path))
+    os.write(first.fd, RECORDING)
+    with pytest.raises(PerfdiagError, match="another perfdiag writes it"):
+        outfile.create(str(path))
+    assert first.check() == len(RECORDING) and path.read_bytes() == RECORDING
+
+
+@pytest.mark.parametrize(
+    ("meddle", "why"),
+    [
+        (lambda path: path.unlink(), "removed or replaced"),
+        (lambda path: (path.unlink(), path.write_text("mine")), "removed or replaced"),
+        (lambda path: os.truncate(path, 0), "somebody else wrote to it"),
+    ],
+    ids=["removed", "replaced", "emptied"],
+)
+def test_a_file_that_is_lost_is_told(tmp_path: Path, meddle: Callable[[Path], object], why: str) -> None:
+    path = tmp_path / "x.rec"
+    file = outfile.create(str(path))
+    os.write(file.fd, RECORDING)
+    until(lambda: path.stat().st_size == len(RECORDING), "all is written")
+    meddle(path)
+    with pytest.raises(PerfdiagError, match=f"is lost: .*{why}"):
+        file.check()
+
+
+def test_a_file_without_a_name() -> None:
+    with pytest.raises(UsageError, match="no name"):
+        outfile.create("")
+
+
+def test_its_writer_is_killed(tmp_path: Path) -> None:
+    """By the OOM killer, which takes the processes of perfdiag first."""
+    before = children()
+    file = outfile.create(str(tmp_path / "x.rec"))
+    (child,) = children() - before
+    os.kill(child, signal.SIGKILL)
+    with pytest.raises(PerfdiagError, match="cut short: who writes it was killed"):
+        file.check()
+
+
+def test_a_recording_that_did_not_come_about(tmp_path: Path) -> None:
+    """The file that was made for it goes; one that was there, or was put there meanwhile, stays."""
+    made, there, replaced = (tmp_path / name for name in ("made", "there", "replaced"))
+    there.write_text("old")
+    files = [outfile.create(str(path)) for path in (made, there, replaced)]
+    replaced.rename(tmp_path / "moved")
+    replaced.write_text("another's")
+    for file in files:
+        file.discard()
+    assert not made.exists() and there.read_text() == "" and replaced.read_text() == "another's"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_of_a_terminal_do_not_cut_it(tmp_path: Path, number: signal.Signals) -> None:
+    """They go to all processes of a terminal: the recorder then ends its recording, and that is written."""
+    before = children()
+    file = outfile.create(str(tmp_path / "x.rec"))
+    (child,) = children() - before
+    os.kill(child, number)
+    os.write(file.fd, RECORDING)
+    assert file.check() == len(RECORDING)
+
+
+@dataclass(frozen=True)
+class Gated:
+    """The module os of a keeper whose file system does not answer to one `call` before the shared byte is set."""
+
+    call: str
+    gate: mmap.mmap
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        return self._gated(real) if name == self.call else real
+
+    def _gated(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(fd: int, *arguments: Any) -> Any:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                until(lambda: self.gate[0], "the file system answers")
+            return real(fd, *arguments)
+
+        return call
+
+
+@pytest.mark.parametrize(
+    ("call", "doing", "size", "said"),
+    [
+        ("write", keeper.WRITING, 0, "0 bytes written, its file system has not answered for 0.2 s"),
+        ("close", keeper.CLOSING, len(RECORDING), f"all {len(RECORDING):,} bytes written, its file system has not"),
+    ],
+    ids=["write", "close"],
+)
+def test_a_file_system_that_pauses_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, doing: int, size: int, said: str
+) -> None:
+    """NFS takes its time when a file is closed.  What is not known is not told as cut short, and its writer goes on."""
+    gate, path, before = mmap.mmap(-1, 1), tmp_path / "x.rec", children()
+    monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
+    monkeypatch.setattr(keeper, "os", Gated(call, gate))
+    file = outfile.create(str(path))
+    (child,) = children() - before
+    os.write(file.fd, RECORDING)
+    end_pipe(file.fd)
+    progress = file.keeper.progress
+    until(lambda: (progress.doing, progress.size_bytes) == (doing, size), "its file system is asked")
+    with pytest.raises(PerfdiagError, match=f"not known whether {path} is whole: {said}") as caught:
+        file.check()
+    assert f"kill -KILL {child} " in (caught.value.hint or "")
+    gate[0] = 1
+    assert os.waitpid(child, 0)[1] == 0, "it ends by itself"
+    assert path.read_bytes() == RECORDING
+
+
+def end_pipe(fd: int) -> None:
+    """Close an end of a pipe; its number goes on to stand for something."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, fd, inheritable=False)
+    os.close(null)
+
+
+def test_a_recorder_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the pipe still open: that is no fault of the file system, and when it goes on the file gets its rest."""
+    path, before = tmp_path / "x.rec", children()
+    monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
+    file = outfile.create(str(path))
+    (child,) = children() - before
+    progress = file.keeper.progress
+    with open(os.dup(file.fd), "wb", buffering=0) as recorders:
+        recorders.write(RECORDING[:100])
+        until(lambda: (progress.doing, progress.size_bytes) == (keeper.READING, 100), "what came is written")
+        with pytest.raises(PerfdiagError, match=r"not known .*: 100 bytes written, the recorder still holds it"):
+            file.check()
+        recorders.write(RECORDING[100:])
+    assert os.waitpid(child, 0)[1] == 0, "it ends by itself"
+    assert path.read_bytes() == RECORDING
+
+
+@dataclass
+class Slow:
+    """A keeper's process that writes a byte at each look until `moves_s`, and tells its end at `ends_s`; its clock."""
+
+    progress: keeper.Progress
+    moves_s: float
+    ends_s: float
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def receive(self, until_s: float) -> tuple[bytes, list[int]]:
+        self.now = until_s
+        self.progress.size_bytes += self.now < self.moves_s
+        if self.now >= self.ends_s:
+            return b"told", []
+        raise TimeoutError
+
+
+@pytest.mark.parametrize(
+    ("moves_s", "ends_s", "said", "after_s"),
+    [
+        (28, 29, None, 29),
+        (1, 5.5, None, 5.5),
+        (4, 60, r"its file system has not answered for 5 s", 9),
+        (60, 60, r"its file system is slow: not done in 30 s", 30),
+    ],
+    ids=["moves", "pauses", "stands still", "never done"],
+)
+def test_what_moves_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, moves_s: float, ends_s: float, said: str | None, after_s: float
+) -> None:
+    progress = keeper.Progress.shared()
+    progress.doing = keeper.WRITING
+    slow = Slow(progress, moves_s, ends_s)
+    monkeypatch.setattr(outfile, "time", SimpleNamespace(monotonic=slow.monotonic))
+    waiting = outfile.Keeper(slow, progress, (0, 0))
+    if said:
+        with pytest.raises(TimeoutError, match=said):
+            waiting.last_answer()
+    else:
+        assert waiting.last_answer() == b"told"
+    assert slow.now == pytest.approx(after_s, abs=2 * outfile.LOOK_S)

@@ -1,0 +1,107 @@
+"""Root is given up in time, for the right user, and nothing of the environment can make it run other code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from perfdiag import privileges, record
+
+from unit.support.house import House
+
+ROOT_OWNS = os.geteuid() == 0
+
+
+def test_no_privilege_names_the_command_that_works(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    house.plan = "refused"
+    arguments = ["latency", "--pid", str(sleeper.pid), "--name-is-no-option"][:3]
+    run = house.run(*arguments, "--slo", "250ms")
+    assert run.returncode == 3
+    first, second = run.stderr.splitlines()
+    assert first == "error: the kernel refuses BPF programs: Operation not permitted"
+    if ROOT_OWNS:
+        assert second.startswith("HINT: root lacks CAP_BPF")
+    else:
+        assert second == f"HINT: sudo {house.program} latency --pid {sleeper.pid} --slo 250ms"
+
+
+@pytest.mark.parametrize(
+    ("uid", "gid", "user"),
+    [
+        ("1234", "4321", (1234, 4321)),
+        ("0", "0", None),
+        ("-1", "1", None),
+        ("1", "-1", None),
+        ("4294967295", "1", None),  # setresuid(-1) would leave root as it is
+        ("1", "4294967295", None),
+        ("99999999999", "1", None),
+        ("x", "1", None),
+    ],
+)
+def test_who_is_behind_sudo(monkeypatch: pytest.MonkeyPatch, uid: str, gid: str, user: tuple[int, int] | None) -> None:
+    monkeypatch.setenv("SUDO_UID", uid)
+    monkeypatch.setenv("SUDO_GID", gid)
+    assert privileges.invoking_user() == user
+
+
+@pytest.mark.parametrize("user", [{}, {"SUDO_UID": "1234", "SUDO_GID": "4321"}])
+@pytest.mark.skipif(not ROOT_OWNS, reason="only root can give up root")
+def test_root_is_given_up_before_the_first_byte_is_read(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes], user: dict[str, str]
+) -> None:
+    """And nothing is imported afterwards: nobody may be unable to read the modules."""
+    script = """
+import os, sys
+from importlib.abc import MetaPathFinder
+import perfdiag.commands.latency, perfdiag.cli
+from perfdiag import privileges, reader
+
+class Late(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        print("LATE IMPORT", name, file=sys.stderr)
+
+drop, read = privileges.drop, reader.read
+def then_watch():
+    drop()
+    sys.meta_path.insert(0, Late())
+def watched(stream):
+    status = open("/proc/self/status").read()
+    fields = dict(line.split(":\\t", 1) for line in status.splitlines() if ":\\t" in line)
+    print("AS", os.getresuid(), os.getresgid(), os.getgroups(), fields["CapPrm"], fields["NoNewPrivs"], file=sys.stderr)
+    return read(stream)
+privileges.drop, reader.read = then_watch, watched
+sys.argv = ["perfdiag", *sys.argv[1:]]
+sys.exit(perfdiag.cli.main())
+"""
+    house = House.build(tmp_path / "house")
+    (house.root / "lib").unlink()
+    (house.root / "lib/perfdiag").mkdir(parents=True)
+    source = f"import sys; sys.path.insert(0, {str(Path(record.__file__).parents[1])!r})\n" + script
+    (house.root / "lib/perfdiag/__main__.py").write_text(source)
+    house.environment = user
+    for options in ([], ["--json"], ["--full"]):
+        run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", *options)
+        assert run.returncode == 0 and run.stdout, run.stderr
+        uid, gid = (1234, 4321) if user else (65534, 65534)
+        assert f"AS {(uid,) * 3} {(gid,) * 3} [] 0000000000000000 1" in run.stderr
+        assert "LATE IMPORT" not in run.stderr, run.stderr
+
+
+def test_nothing_can_be_slipped_in_by_the_environment(
+    house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    for name in ("click.py", "perfdiag.py", "sitecustomize.py"):
+        (evil / name).write_text("raise SystemExit('evil')")
+    house.environment = {
+        "PYTHONPATH": str(evil),
+        "PYTHONHOME": str(evil),
+        "PERFDIAG_CONTROL_FD": "0",
+        "PERFDIAG_RECORDER_PID": "1",
+    }
+    run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", cwd=evil)
+    assert run.returncode == 0 and "evil" not in run.stderr
+    assert house.run("--version", cwd=evil).stdout.startswith("perfdiag ")

@@ -1,0 +1,203 @@
+"""The reader: what it accepts, what it tolerates and says, what it refuses."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfdiag import reader, schema
+from perfdiag.errors import RecordingError
+
+from unit.support import Builder
+
+
+def read(data: bytes) -> reader.Recording:
+    return reader.read(io.BytesIO(data))
+
+
+def sample() -> Builder:
+    return (
+        Builder().thread("app", cpu_user="2 s").thread("w", disk_read="1 s").exited("sh").fact("/proc/uptime", "1 2\n")
+    )
+
+
+def line(**fields: object) -> bytes:
+    return msgspec.json.encode(fields) + b"\n"
+
+
+def test_reads_every_line_of_a_sound_recording() -> None:
+    recording = read(sample().bytes())
+    assert recording.problems == [] and recording.bad_lines == 0
+    assert len(recording.threads) == 2 and list(recording.exited) == ["sh"]
+    assert [fact.phase for fact in recording.facts] == ["begin", "end"]
+    assert recording.footer is not None and recording.footer.reason == "duration"
+    assert recording.last_at_ns == recording.footer.at_ns
+
+
+def test_of_a_thread_only_the_last_row_counts() -> None:
+    lines = sample().lines()
+    thread = next(each for each in lines if isinstance(each, schema.Thread))
+    earlier = msgspec.structs.replace(thread, at_ns=1, wall_ns=5, accounts=[])
+    data = b"".join(msgspec.json.encode(each) + b"\n" for each in (lines[0], earlier, *lines[1:]))
+    assert read(data).threads[thread.serial] == thread
+
+
+def test_a_bad_last_row_of_a_thread_leaves_the_one_before() -> None:
+    bad = line(type="thread", at_ns=5, serial=1, pid="none")
+    recording = read(sample().bytes() + bad)
+    assert recording.threads[1].comm == "app" and recording.bad_lines == 1
+    assert "pid" in recording.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b"\n\n", "empty"),
+        (b"hello\n", "not a perfdiag recording"),
+        (b'{"type":"header","sche', "cut off in its first line"),
+        (b'{"some":"json"}\n', "not a perfdiag recording"),
+        (b'{"type":"event","schema":1}\n', "no header"),
+        (b"\x7fELF\x02\x01\x01" + bytes(100), "not a perfdiag recording"),
+        (b"\xff\xfe\xfd\n", "not a perfdiag recording"),
+        (b"[" * 100_000 + b"\n", "not a perfdiag recording"),
+        (b"\x28\xb5\x2f\xfd123", "compressed"),
+        (b"\x1f\x8b\x08", "compressed"),
+        (b'{"type":"header","schema":1}\n', "header of the recording is not valid"),
+        (b'{"type":"header","schema":99,"new":{}}\n', "schema 99"),
+        (b'{"type":"header","schema":0}\n', "schema 0"),
+        (b'{"type":"header","schema":-1}\n', "schema -1"),
+    ],
+)
+def test_refuses_with_one_line_and_a_hint(data: bytes, words: str) -> None:
+    with pytest.raises(RecordingError, match=words) as error:
+        read(data)
+    assert error.value.hint
+    assert "\n" not in str(error.value)
+
+
+def test_tolerates_and_tells_a_missing_footer() -> None:
+    recording = read(sample().cut().bytes())
+    assert recording.footer is None
+    assert any("no end" in problem for problem in recording.problems)
+    assert recording.bad_lines == 0
+
+
+@pytest.mark.parametrize("cut", [1, 2, 40])
+def test_tolerates_and_tells_a_last_line_that_is_cut_off(cut: int) -> None:
+    whole = sample().bytes()
+    recording = read(whole[: -1 - cut])
+    assert recording.footer is None and recording.bad_lines == 1
+    assert "cut off" in recording.problems[0]
+    assert len(recording.threads) == 2
+
+
+def test_a_bad_line_is_counted_and_the_rest_is_read() -> None:
+    lines = sample().bytes().splitlines(keepends=True)
+    bad = [
+        b"garbage\n",
+        b'{"type":"new kind","x":1}\n',
+        b'{"type":"event"}\n',
+        b"[" * 5000 + b"\n",
+        b"\n",
+        line(type="event", at_ns=-1, name="", pid=1, tid=1, text=""),
+    ]
+    recording = read(lines[0] + b"".join(bad) + b"".join(lines[1:]))
+    assert recording.bad_lines == 5  # the empty line is none
+    assert recording.problems[0].startswith("line 2: ")
+    assert len(recording.threads) == 2 and recording.footer is not None
+
+
+def test_numbers_that_no_recorder_writes_are_bad_lines() -> None:
+    event = {"type": "event", "name": "exec", "pid": 1, "tid": 1, "text": ""}
+    recording = read(sample().bytes() + line(**event, at_ns=2**63 - 1) + line(**event, at_ns=2**63))
+    assert len(recording.events) == 1 and recording.bad_lines == 1
+    recording = read(sample().bytes() + b'{"type":"exited","comm":"x","at_ns":1' + b"0" * 400 + b"}\n")
+    assert recording.bad_lines == 1
+
+
+@pytest.mark.parametrize("buckets", [[[32, 1]], [[-1, 1]], [[10**9, 1]], [[3, -1]]])
+def test_a_bucket_that_does_not_exist_makes_the_line_bad(buckets: list[list[int]]) -> None:
+    fields = {"pid": 100, "account": "disk.read", "object": "device:9:9", "sum_ns": 5, "count": 1, "max_ns": 5}
+    recording = read(sample().bytes() + line(type="detail", buckets=buckets, **fields))
+    assert recording.bad_lines == 1 and not any(detail.object == "device:9:9" for detail in recording.details.values())
+
+
+def test_many_bad_lines_do_not_fill_memory() -> None:
+    recording = read(sample().bytes() + b"x\n" * 5000)
+    assert recording.bad_lines == 5000
+    assert len(recording.problems) == reader.MOST_PROBLEMS_TOLD
+
+
+def test_bytes_that_are_not_utf8_are_replaced_and_told() -> None:
+    event = line(type="event", at_ns=1, name="exec", pid=1, tid=1, text="NAME").replace(b"NAME", b"a\xff\xfeb")
+    lines = sample().bytes().splitlines(keepends=True)
+    recording = read(lines[0] + event + b"".join(lines[1:]))
+    assert recording.events[0].text == "a\ufffd\ufffdb"
+    assert recording.bad_lines == 1 and "UTF-8" in recording.problems[0]
+
+
+def test_a_newer_minor_version_may_have_more_fields() -> None:
+    header = msgspec.json.decode(msgspec.json.encode(sample().lines()[0]))
+    header["novelty"] = {"a": [1]}
+    event = line(type="event", at_ns=1, name="oom", pid=1, tid=1, text="", novelty=3)
+    recording = read(msgspec.json.encode(header) + b"\n" + event)
+    assert recording.bad_lines == 0 and recording.events[0].name == "oom"
+
+
+def test_a_second_recording_behind_the_first_is_not_added_to_it() -> None:
+    recording = read(sample().bytes() + Builder(pid=7).thread("other").bytes())
+    assert len(recording.threads) == 2 and all(row.pid == 100 for row in recording.threads.values())
+    assert "second recording" in recording.problems[0]
+
+
+class Endless(io.RawIOBase):
+    """A stream that never ends its line; counts what was taken from it."""
+
+    taken = 0
+
+    def __init__(self, head: bytes) -> None:
+        self.head = head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self.head[: len(buffer)] or b"x" * len(buffer)
+        self.head = self.head[len(data) :]
+        buffer[: len(data)] = data
+        self.taken += len(data)
+        return len(data)
+
+
+@pytest.mark.parametrize("head", [b"", sample().bytes()])
+def test_an_endless_line_is_refused_without_reading_all_of_it(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "LONGEST_LINE_BYTES", 1 << 20)
+    stream = Endless(head)
+    with pytest.raises(RecordingError, match="longer than 1 MiB"):
+        reader.read(io.BufferedReader(stream))
+    assert stream.taken <= (2 << 20) + len(head)
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_break_the_reader(noise: bytes) -> None:
+    try:
+        read(noise)
+    except RecordingError as error:
+        assert error.hint
+    read(sample().bytes() + noise)  # behind a header nothing raises
+
+
+@given(st.data())
+def test_a_damaged_recording_is_read_or_refused(data: st.DataObject) -> None:
+    whole = bytearray(sample().bytes())
+    for _ in range(data.draw(st.integers(1, 5))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        recording = read(bytes(whole))
+    except RecordingError:
+        return
+    assert recording.header.schema == schema.SCHEMA_VERSION

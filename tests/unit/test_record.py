@@ -1,0 +1,170 @@
+"""One recording from beginning to end: launcher, orders, signals, exit statuses.  The recorder is a fake."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from perfdiag import record
+from perfdiag.errors import UsageError
+
+from unit.support.house import RECORDING, House
+from unit.support.waiting import until
+
+
+def test_a_report_of_a_pid(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "100ms", "--slo", "250ms", "--stacks")
+    assert run.returncode == 0, run.stderr
+    assert "VERDICT" in run.stdout
+    assert f"recording sleep (pid {sleeper.pid}) with its descendants, for 100 ms" in run.stderr
+    assert "\\x1b[31mno" in run.stderr, "the recorder's warnings are passed on, harmless"
+    assert "\x1b" not in run.stdout + run.stderr
+    assert house.log() == {
+        "arguments": [],
+        "orders": [f"pid {sleeper.pid}", "stacks", "duration 100000000", "slo 250000000", "start"],
+        "at_start": None,
+        "oom_score": 999,
+    }
+
+
+def test_only(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", "--only")
+    assert f"recording sleep (pid {sleeper.pid}), for 100 ms" in run.stderr
+    assert "only" in house.log()["orders"]
+
+
+def test_json_is_one_document(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", "--json")
+    assert json.loads(run.stdout)["target"]["comm"] == "app"
+
+
+def test_the_exit_code_can_tell(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    arguments = ["latency", "--pid", str(sleeper.pid), "--duration", "0.1"]
+    document = json.loads(house.run(*arguments, "--json").stdout)
+    assert [finding["severity"] for finding in document["findings"]].count("info") < len(document["findings"])
+    assert house.run(*arguments).returncode == 0
+    assert house.run(*arguments, "--exit-code").returncode == 10
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_early_and_reports(house: House, sleeper: subprocess.Popen[bytes], number: int) -> None:
+    process = house.start("latency", "--pid", str(sleeper.pid), "--duration", "0")
+    house.until_told("start")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and "VERDICT" in out, err
+
+
+def test_ctrl_c_before_the_window_just_ends(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    house.plan = "silent"
+    process = house.start("latency", "--pid", str(sleeper.pid))
+    loaded = Path(f"/proc/{process.pid}/maps")
+    until(lambda: "/msgspec/_core" in loaded.read_text(), "perfdiag is being imported")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (-signal.SIGINT, "") and "Traceback" not in err
+
+
+def test_a_target_that_goes_at_the_start(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    house.plan = "gone"
+    run = house.run("record", "-o", str(tmp_path / "x.rec"), "--pid", str(sleeper.pid))
+    assert run.returncode == 4
+    assert "error: no thread of pid 1 is there any more\nHINT: " in run.stderr
+    assert not (tmp_path / "x.rec").exists()
+
+
+def test_a_recorder_that_is_killed_while_it_loads(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    house.plan = "early"
+    run = house.run("latency", "--pid", str(sleeper.pid))
+    assert run.returncode == 1 and not run.stdout
+    assert run.stderr.startswith("error: the recorder was killed before it recorded\nHINT: if it was the OOM killer")
+
+
+def test_perfdiag_killed_by_somebody_says_nothing_of_memory(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    """The child that would say it knows how often the OOM killer has struck; it ends with perfdiag."""
+    process = house.start("latency", "--pid", str(sleeper.pid), "--duration", "0")
+    house.until_told("start")
+    process.kill()
+    _out, err = process.communicate(timeout=30)  # returns when nobody has its standard error any more
+    assert process.returncode == -signal.SIGKILL and "memory is short" not in err
+
+
+def test_a_recorder_that_is_killed_leaves_a_report(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    house.plan = "killed"
+    run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "5")
+    assert run.returncode == 0 and "VERDICT" in run.stdout
+    assert "the recorder was ended by SIGKILL" in run.stderr
+
+
+def test_a_recorder_that_is_not_there(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    other = House.build(tmp_path / "other")
+    (other.root / "build/bin/perfdiag-recorder").unlink()
+    run = other.run("latency", "--pid", str(sleeper.pid))
+    assert run.returncode == 1
+    assert run.stderr.startswith("error: cannot run ") and "perfdiag-recorder: No such file" in run.stderr
+
+
+@pytest.mark.parametrize(("limit", "size"), [(resource.RLIMIT_NOFILE, 4), (resource.RLIMIT_AS, 12 << 20)])
+def test_limits_under_which_python_cannot_start(house: House, limit: int, size: int) -> None:
+    run = house.run("--help", preexec_fn=lambda: resource.setrlimit(limit, (size, size)))
+    first, second = run.stderr.splitlines()
+    assert (run.returncode, run.stdout) == (1, "")
+    assert first.startswith("error: cannot start: ") and second.startswith("HINT: raise the limit")
+
+
+def test_a_terminal_sees_a_bar(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    master, slave = pty.openpty()
+    house.environment = {"TERM": "xterm"}
+    process = house.start("latency", "--pid", str(sleeper.pid), "--duration", "1", stderr=slave)
+    os.close(slave)
+    seen = b""
+    try:
+        while part := os.read(master, 65536):
+            seen += part
+    except OSError:  # the end of a pseudo terminal
+        pass
+    out = process.communicate(timeout=30)[0]
+    assert "VERDICT" in out and b"of 1 s" in seen and b"Ctrl-C ends early" in seen
+    assert seen.rstrip().endswith(b"no\\x1b[0m"), "the bar is gone at the end; the warnings come after it"
+
+
+def test_help_and_other_commands_start_no_recorder(house: House) -> None:
+    house.plan = "silent"
+    for arguments in (["latency", "--help"], ["record", "--help"], ["explain", "CPU-BOUND"], ["--version"]):
+        assert house.run(*arguments).returncode == 0, arguments
+    assert not (house.root / "log").exists()
+
+
+def test_check_says_what_is_missing_and_why(house: House) -> None:
+    header = json.loads(RECORDING.splitlines()[0])
+    probes = header["probes"]
+    probes[-1] |= {"attached": False, "reason": "this kernel has no tracepoint \x1b[2Jevil"}
+    (house.root / "recording").write_text(json.dumps(header) + "\n")
+    try:
+        run = house.run("check")
+    finally:
+        (house.root / "recording").write_bytes(RECORDING)
+    assert run.returncode == 0, run.stderr
+    assert "why   this kernel has no tracepoint \\x1b[2Jevil" in run.stdout and "fix" in run.stdout
+    assert max(map(len, run.stdout.splitlines())) <= 80
+    measured = len({probe["feature"] for probe in probes}) - 1
+    assert run.stdout.split("TIME, MEASURED")[1].count("  yes  ") == measured
+
+
+def test_check_without_privilege(house: House) -> None:
+    house.plan = "refused"
+    run = house.run("check")
+    assert run.returncode == 3 and "FACTS OF THE HOST" in run.stdout and "error: the kernel refuses" in run.stderr
+
+
+def test_without_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONTROL_FD", "RECORDING_FD", "MESSAGES_FD", "RECORDER_PID"):
+        monkeypatch.delenv(f"PERFDIAG_{name}", raising=False)
+    with pytest.raises(UsageError, match="not started through its launcher"):
+        record.Recorder.inherited()

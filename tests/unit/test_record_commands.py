@@ -1,0 +1,98 @@
+"""A command that perfdiag starts: held back until the recorder is there, its streams, its status, its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from unit.support.house import House
+from unit.support.waiting import until
+
+
+def test_a_command_is_held_back_and_passes_its_status_on(house: House) -> None:
+    run = house.run("latency", "--", "sh", "-c", "read line; echo out $line; exit 7", stdin=subprocess.DEVNULL)
+    assert run.returncode == 7
+    assert "out" in run.stderr and "out \n" not in run.stdout, "standard output is the report's"
+    assert "VERDICT" in run.stdout
+    told = house.log()
+    assert told["orders"][1:] == ["duration 0", "start"] and told["orders"][0].startswith("exec ")
+    assert told["at_start"] == ["sh", "python"], "named as what it will be, and not yet run: the recorder comes first"
+
+
+def test_a_command_keeps_its_input_and_its_environment(house: House) -> None:
+    house.environment = {"MARK": "23"}
+    process = house.start("record", "-o", str(house.root / "c.rec"), "--", "sh", "-c", "read line; echo $line; env")
+    out, err = process.communicate("hello\n", timeout=30)
+    assert out.startswith("hello\n") and "MARK=23" in out and "PERFDIAG_" not in out, err
+
+
+def test_perfdiag_goes_before_its_target_when_memory_is_short(house: House) -> None:
+    """The OOM killer is offered perfdiag, the recorder after it; a command has the score that perfdiag was given."""
+    show = "cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj"
+    run = house.run(
+        "latency", "--", "sh", "-c", show, preexec_fn=lambda: Path("/proc/self/oom_score_adj").write_text("7")
+    )
+    assert run.returncode == 0 and "\n7\n1000\n" in run.stderr, run.stderr
+    assert house.log()["oom_score"] == 999
+
+
+def test_a_command_that_is_ended_by_a_signal(house: House) -> None:
+    assert house.run("latency", "--", "sh", "-c", "kill -9 $$").returncode == 137
+
+
+def test_a_command_outlives_its_window(house: House) -> None:
+    process = house.start("latency", "--duration", "0.1", "--", "sh", "-c", "read line; exit 5")
+    assert process.stderr
+    assert any("is still running" in line for line in process.stderr)
+    process.communicate("end\n", timeout=30)
+    assert process.returncode == 5
+
+
+def test_a_command_that_is_not_there(house: House) -> None:
+    run = house.run("latency", "--", "no-such-command-23")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("error: no-such-command-23: no such command\nHINT: ")
+
+
+def test_a_command_that_cannot_run(house: House, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    run = house.run("latency", "--record", str(tmp_path / "x.rec"), "--", str(broken))
+    assert run.returncode == 1 and f"cannot run {broken}: No such file" in run.stderr
+    assert not (tmp_path / "x.rec").exists(), "no recording came about"
+
+
+def test_ctrl_c_of_a_command_reports(house: House) -> None:
+    process = house.start("latency", "--", "sleep", "60", start_new_session=True)
+    wait_until_it_runs(process.pid, "sleep")
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and "VERDICT" in out, err
+
+
+def test_sigterm_leaves_a_command_behind(house: House, tmp_path: Path) -> None:
+    with open(tmp_path / "stderr", "w") as stderr:
+        process = house.start("latency", "--", "sleep", "60", stderr=stderr)
+    wait_until_it_runs(process.pid, "sleep")
+    process.terminate()
+    assert process.communicate(timeout=30)[0].startswith("perfdiag latency")
+    err = (tmp_path / "stderr").read_text()
+    left = int(err.split("sleep (pid ")[1].split(")")[0])
+    os.kill(left, signal.SIGKILL)
+    assert process.returncode == 0 and "is still running" in err
+
+
+def wait_until_it_runs(pid: int, program: str) -> None:
+    """Wait until a command below perfdiag is no longer held back: told by its executable."""
+
+    def runs() -> bool:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        try:
+            return any(os.path.basename(os.readlink(f"/proc/{child}/exe")) == program for child in children)
+        except OSError:  # some children live for a moment only
+            return False
+
+    until(runs, f"{program} runs below {pid}")

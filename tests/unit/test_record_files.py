@@ -1,0 +1,126 @@
+"""Where a recording and its report go: files, pipes, full disks, whose they are, readers that go away."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from perfdiag import outfile, record
+from perfdiag.errors import PerfdiagError
+
+from unit.support.house import RECORDING, House
+
+ROOT_OWNS = os.geteuid() == 0
+
+
+def test_a_recording_in_a_file(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    path = tmp_path / "x.rec"
+    run = house.run("record", "-o", str(path), "--pid", str(sleeper.pid), "--duration", "0.1")
+    assert (run.returncode, run.stdout) == (0, ""), run.stderr
+    assert path.read_bytes() == RECORDING
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "VERDICT" in house.run("report", str(path)).stdout
+    assert "VERDICT" in house.run("report", "-", stdin=path.open()).stdout
+    again = house.run("latency", "--record", str(path), "--pid", str(sleeper.pid), "--duration", "0.1")
+    assert again.returncode == 0 and path.read_bytes() == RECORDING, "an own file is written anew"
+
+
+def test_a_recording_through_a_pipe(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    run = house.run("record", "-o", "-", "--pid", str(sleeper.pid), "--duration", "0.1")
+    assert run.stdout.encode() == RECORDING
+
+
+def test_a_full_disk(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    house.plan = "full"
+    path = tmp_path / "x.rec"
+    run = house.run("record", "-o", str(path), "--pid", str(sleeper.pid), "--duration", "0.1")
+    assert run.returncode == 1
+    assert re.search(f"error: {path} is cut short after [0-9,]+ bytes: No space left on device\nHINT: ", run.stderr)
+    assert "cut off" not in run.stderr and "did not end well" not in run.stderr, "one line says it"
+    run = house.run("latency", "--record", str(path), "--pid", str(sleeper.pid), "--duration", "0.1")
+    assert run.returncode == 1 and "VERDICT" in run.stdout, "the report itself does not suffer"
+
+
+def test_no_room_for_the_recording_in_memory(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    """A limit of file sizes, say: the reason is told, and what was written is used."""
+    house.plan = "limited"
+    run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1")
+    assert "warning: the recording is cut short (No space left on device): what was written until" in run.stderr
+    assert run.returncode == 0 and "CUT SHORT" in run.stdout and "did not end well" not in run.stderr
+
+
+@pytest.mark.parametrize("what", ["link", "directory", "hard link", "fifo"])
+def test_files_that_are_not_overwritten(tmp_path: Path, what: str) -> None:
+    path, other = tmp_path / "x.rec", tmp_path / "other"
+    other.write_text("precious")
+    {
+        "link": lambda: path.symlink_to(other),
+        "directory": path.mkdir,
+        "hard link": lambda: path.hardlink_to(other),
+        "fifo": lambda: os.mkfifo(path),
+    }[what]()
+    with pytest.raises(PerfdiagError) as caught:
+        outfile.create(str(path))
+    assert caught.value.hint
+    assert other.read_text() == "precious"
+
+
+@pytest.mark.skipif(not ROOT_OWNS, reason="only root can make files of others")
+def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "x.rec"
+    path.write_text("precious")
+    os.chown(path, 1234, 1234)
+    with pytest.raises(PerfdiagError, match="belongs to somebody else"):
+        outfile.create(str(path))
+    assert path.read_text() == "precious"
+
+
+def test_a_recording_cut_short_on_standard_output_is_told_unless_its_reader_cut_it() -> None:
+    reader, writer = os.pipe()
+    stream = outfile.OutFile("-", writer, created=False)
+    stream.check_stream("duration")
+    for reason in (record.DIED, "output closed"):  # the disk behind it is full, or the recorder was killed
+        with pytest.raises(PerfdiagError, match="cut short"):
+            stream.check_stream(reason)
+    os.close(reader)
+    stream.check_stream("output closed")
+    os.close(writer)
+
+
+@pytest.mark.skipif(not ROOT_OWNS, reason="only root has a sudo user behind it")
+def test_under_sudo_the_file_is_the_users(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    house.environment = {"SUDO_UID": "1234", "SUDO_GID": "4321"}
+    path = tmp_path / "x.rec"
+    assert house.run("record", "-o", str(path), "--pid", str(sleeper.pid), "--duration", "0.1").returncode == 0
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 4321)
+
+
+def test_a_reader_that_goes_away(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    process = house.start("latency", "--pid", str(sleeper.pid), "--duration", "0.3", "--full")
+    assert process.stdout and process.stderr
+    process.stdout.close()
+    said = process.stderr.read()
+    assert process.wait(30) == 0
+    assert "Traceback" not in said and "error" not in said
+
+
+def test_a_full_standard_output(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    with open("/dev/full", "w") as full:
+        run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", stdout=full)
+    assert run.returncode == 1
+    assert "error: No space left on device" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_closed_standard_streams(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    command = f"exec {house.program} latency --pid {sleeper.pid} --duration 0.1 <&- >&- 2>&-"
+    environment = {
+        **os.environ,
+        "FAKE_PLAN": "good",
+        "FAKE_RECORDING": str(house.root / "recording"),
+        "FAKE_LOG": str(house.root / "log"),
+    }
+    assert subprocess.run(["sh", "-c", command], env=environment, timeout=30).returncode == 0
+    assert house.log()["orders"][-1] == "start"

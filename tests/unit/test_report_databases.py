@@ -1,0 +1,140 @@
+"""Waits of databases for locks look idle: the report says so, and what tells."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.report import Report, databases, rest
+from perfdiag.report.words import Kind
+
+from unit.support import Builder
+from unit.support.reports import finding, made
+
+EPOLL = "epoll_wait (libc.so.6)"
+SET, LATCH = "WaitEventSetWait (postgres)", "WaitLatch (postgres)"
+LEFT = "__new_sem_wait_slow64 (libc.so.6)"  # by an earlier call
+SLEPT = ["nanosleep (libc.so.6)", "usleep (libc.so.6)"]
+BUSY = "sqlite3InvokeBusyHandler (libsqlite3.so.0.8.6)"
+
+
+def backend(comm: str = "postgres", *, locking: int = 0, talking: int = 0, pid: int = 100, **accounts: str) -> Builder:
+    """A process that waits for events, in as many samples for locks and for its client."""
+    builder = Builder(comm=comm).thread(comm, pid=pid, **accounts)
+    for number, functions in ((locking, [LATCH, "ProcSleep (postgres)"]), (talking, ["secure_read (postgres)"])):
+        if number:
+            user = [EPOLL, *functions]
+            builder.stack("wait", "wait.events", pid=pid, user=user, count=number, weight=f"{number} ms")
+    return builder
+
+
+def told(builder: Builder) -> Report:
+    return made(builder.model())
+
+
+def sampled(account: str, scan: list[str], comm: str = "postgres", user: str = EPOLL) -> Builder:
+    builder = Builder(comm=comm).thread(comm, rest=account)
+    return builder.stack("wait", account, user=[user], scan=scan, weight="10 s")
+
+
+def test_a_backend_without_stacks_is_not_acquitted() -> None:
+    text = told(backend(cpu_user="1 ms")).verdict
+    assert text.kind == Kind.CANNOT_TELL.value and "waits for row and table locks as it waits for clients" in text.text
+    assert "To tell: pg_blocking_pids(pid) in pg_stat_activity." in text.text
+    assert told(backend("redis", cpu_user="1 ms")).verdict.kind == Kind.ELSEWHERE.value
+
+
+def test_a_backend_whose_stacks_show_its_client_is_acquitted() -> None:
+    """A healthy server that could not be told."""
+    quiet = told(backend(talking=10, cpu_user="1 ms"))
+    assert quiet.verdict.kind == Kind.ELSEWHERE.value and not any("PostgreSQL" in m.what for m in quiet.not_measured)
+    other = backend(talking=10, cpu_user="1 ms").thread("postgres", pid=200)  # of which there is no stack
+    assert told(other).verdict.kind == Kind.CANNOT_TELL.value
+    assert told(sampled("wait.events", [])).verdict.kind == Kind.CANNOT_TELL.value  # its callers have no names
+
+
+def test_the_query_that_tells_is_named() -> None:
+    for builder in (backend(cpu_user="1 ms"), backend(locking=3, talking=9)):
+        [named] = [each for each in told(builder).not_measured if "PostgreSQL" in each.what]
+        assert named.fix.startswith('psql -c "SELECT pid, pg_blocking_pids(pid)')
+    assert not any("PostgreSQL" in each.what for each in told(backend("redis", cpu_user="1 ms")).not_measured)
+
+
+def test_stacks_prove_how_much_of_the_idle_time_is_for_locks() -> None:
+    text = told(backend(locking=30, talking=10, cpu_user="1 ms")).verdict
+    assert text.kind == Kind.CAUSE.value
+    assert text.text.startswith(
+        "postgres (100) waits for PostgreSQL's locks (ProcSleep), about 7.5 s of idle time by samples: the"
+        " sessions that hold them are the cause. To tell: pg_blocking_pids(pid) in pg_stat_activity."
+    )
+
+
+def test_backends_are_counted() -> None:
+    """Three behind one LOCK TABLE, and nobody's stack but at the end."""
+    builder = sampled("wait.events", [SET, LATCH, "CheckpointerMain (postgres)"])
+    for pid in (201, 202, 203):
+        builder.thread("postgres", pid=pid)
+        scan = [SET, LEFT, LATCH, "ProcSleep (postgres)", "UnlockRelationId (postgres)"]
+        builder.stack("wait", "wait.events", pid=pid, tid=pid, user=[EPOLL], scan=scan, weight="10 s")
+    assert told(builder).verdict.text.startswith("3 backends wait for PostgreSQL's locks (ProcSleep), about 30 s of")
+
+
+@pytest.mark.parametrize(
+    "scan",
+    [
+        [SET, "secure_read (postgres)", "ProcSleep (postgres)"],  # left by an earlier call, further out
+        [SET, LATCH, "WalWriterMain (postgres)", "LockAcquireExtended (postgres)"],
+        ["ProcSleep (postgres)"],
+    ],
+)
+def test_a_name_left_by_an_earlier_call_is_no_wait_for_a_lock(scan: list[str]) -> None:
+    hidden = databases.leading(sampled("wait.events", scan).model())
+    assert hidden is None or not hidden.ns
+
+
+def test_a_small_fault_does_not_hide_them_and_a_busy_server_has_none() -> None:
+    flush = {"disk.flush": 500_000_000}
+    slow = finding("DISK-FLUSH-SLOW", flush, "Flushes are slow.")
+    small = made(backend(locking=30, disk_flush="500 ms").model(), slow)
+    assert small.verdict.text.startswith("postgres (100) waits for PostgreSQL's locks (ProcSleep), about 9.5 s")
+    assert "Flushes are slow." in small.verdict.text
+    unproven = made(backend(disk_flush="500 ms").model(), slow)
+    assert unproven.verdict.text.startswith("Flushes are slow. PostgreSQL waits for row and table locks as")
+    assert "PostgreSQL" not in told(backend(cpu_user="9 s")).verdict.text
+
+
+def test_locks_waited_for_are_not_those_of_a_slow_peer() -> None:
+    peer = finding("NET-PEER-SLOW", {"net.receive": 10**9}, "10.0.0.7:80 answers slowly.")
+    assert made(backend(locking=3, net_receive="1 s").model(), peer).verdict.kind == Kind.CAUSE.value
+    assert made(backend(talking=3, net_receive="1 s").model(), peer).verdict.kind == Kind.ELSEWHERE.value
+
+
+def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
+    """It read "sleeps by its own choice"."""
+    builder = sampled("wait.timer", [*SLEPT, BUSY], "app", "clock_nanosleep (libc.so.6)")
+    text = told(builder).verdict
+    assert text.kind == Kind.CAUSE.value and "own choice" not in text.text and rest.sleep(builder.model()) is None
+    assert text.text.startswith(
+        "app (100) waits for SQLite's locks (sqlite3InvokeBusyHandler), about 10 s of idle time"
+    )
+    assert "To tell: lslocks" in text.text
+    nameless = sampled("wait.timer", [*SLEPT, "0x1f (libsqlite3.so.0)"], "app", "clock_nanosleep (libc.so.6)")
+    assert told(nameless).verdict.text.startswith("app (100) waits for SQLite's locks, about 10 s")
+
+
+@pytest.mark.parametrize(
+    "scan",
+    [
+        [*SLEPT, "backoff (app)", BUSY],  # left by an earlier call
+        [*SLEPT, "unixSleep (libsqlite3.so.0)", "sqlite3_sleep (libsqlite3.so.0)", "retry (app)"],
+        [BUSY],
+        [],
+    ],
+)
+def test_a_sleep_of_the_programs_own_stays_its_choice(scan: list[str]) -> None:
+    builder = sampled("wait.timer", scan, "app", "clock_nanosleep (libc.so.6)")
+    assert databases.leading(builder.model()) is None
+    assert "by its own choice" in told(builder).verdict.text
+
+
+def test_a_moment_behind_a_lock_is_not_worth_a_word() -> None:
+    assert databases.leading(backend(locking=5, talking=95).model()) is None
+    assert databases.leading(backend(locking=15, talking=85).model()) is not None

@@ -1,0 +1,358 @@
+"""What the verdict says of time that is not busy: only waiting for work acquits a process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from perfdiag import report
+from perfdiag.config import Config
+from perfdiag.findings.base import Finding, Role, Severity
+from perfdiag.model import Model
+from perfdiag.report.rest import sleep, stop
+from perfdiag.report.words import Kind, sentences
+
+from unit.support import Builder
+from unit.support.reports import diagnosis, finding
+
+S = 1_000_000_000
+ACQUITTAL = "not the slow part"
+
+
+def verdict(model: Model, *findings: Finding, **more: Any) -> tuple[str, str]:
+    made = report.make(model, diagnosis(model, *findings, **more), Config()).verdict
+    return made.kind, made.text
+
+
+def status(state: str, tracer: int = 0) -> str:
+    return f"Name:\tapp\nState:\t{state}\nTgid:\t100\nPid:\t100\nPPid:\t1\nTracerPid:\t{tracer}\n"
+
+
+# Asleep by its own choice
+
+
+def test_a_clock_that_only_sleeps_does_not_take_over_the_verdict() -> None:
+    """Every busy Go program has such a thread (sysmon); the server beside it is not slow for that."""
+    model = (
+        Builder().thread("server", net_receive="700 ms", cpu_user="150 ms").thread("sysmon", rest="wait.timer").model()
+    )
+    slow = finding("NET-PEER-SLOW", {"net.receive": S * 7 // 10}, "10.0.0.1:5432 answers slowly: 82 %.")
+    _, text = verdict(model, slow)
+    assert "10.0.0.1:5432 answers slowly" in text and "sysmon" not in text and "that sleep" not in text
+    slower = Builder().thread("server", net_receive="700 ms", cpu_user="150 ms", rest="wait.timer").model()
+    assert "Thread server (100) sleeps" in verdict(slower, slow)[1]
+
+
+def test_many_short_sleeps_do_not_add_up_to_a_long_one() -> None:
+    builder = Builder()
+    for _ in range(40):
+        builder.thread("python3", net_receive="1 ms", wait_timer="200 ms", cpu_user="1 ms")
+    busy = finding("LOCK-CONTENTION", {"cpu.user": 4 * S // 100}, "Threads wait for a lock.")
+    assert verdict(builder.model(), busy)[1].startswith("Threads wait for a lock.")
+
+
+def test_a_cause_that_takes_little_of_the_window_says_so() -> None:
+    little = finding("LOCK-CONTENTION", {"cpu.user": S // 10}, "Threads wait for a lock.")
+    model = Builder().thread("node", cpu_user="200 ms", rest="wait.events").model()
+    assert "Hardly busy: 200 ms in 10.0 s, otherwise it waited 9.80 s " in verdict(model, little)[1]
+    model = Builder().thread("node", cpu_user="400 ms", rest="wait.events").model()
+    much = finding("LOCK-CONTENTION", {"cpu.user": 4 * S // 10}, "Threads wait for a lock.")
+    assert "Hardly" not in verdict(model, much)[1]
+
+
+def test_no_advice_cuts_a_debuggers_command_short() -> None:
+    """gdb without -batch holds the process until somebody quits."""
+    text = verdict(Builder().thread("app", rest="wait.timer").model())[1]
+    assert "perfdiag latency --stacks shows where" in text and "gdb" not in text
+
+
+def test_who_waits_for_several_waits_for_them() -> None:
+    model = Builder().thread("a", rest="wait.timer").thread("b", rest="wait.timer").model()
+    assert "Whoever waits for them waits for that sleep" in verdict(model)[1]
+
+
+def test_idle_pools_do_not_count_as_what_hides_a_cause() -> None:
+    """The number told is the one the findings were weighed against."""
+    builder = Builder().thread("a", cpu_user="2 s", disk_read="1900 ms", wait_parked="3 s")
+    for _ in range(50):
+        builder.thread("pool", rest="wait.parked")
+    read = finding("DISK-READ-SLOW", {"disk.read": S * 19 // 10}, "Reads are slow.")
+    heavy = finding("CPU-KERNEL-HEAVY", {"cpu.user": 2 * S}, "The kernel works.")
+    kind, text = verdict(builder.model(), heavy, read)
+    assert kind == Kind.CANNOT_TELL.value and "Cannot tell: 3.00 s parked, waiting or idle," in text
+
+
+@pytest.mark.parametrize("busy", ["0 ns", "56 ms", "1 s"])
+def test_a_target_that_sleeps_is_never_acquitted(busy: str) -> None:
+    kind, text = verdict(Builder().thread("retry", cpu_user=busy, rest="wait.timer").model())
+    assert kind == Kind.PROFILE.value and ACQUITTAL not in text
+    assert text.startswith("Thread retry (100) sleeps ") and "by its own choice (timer)" in text
+    assert "Whoever waits for it waits for that sleep" in text
+
+
+def test_a_server_that_waits_in_one_thread_and_sleeps_in_another() -> None:
+    model = (
+        Builder()
+        .thread("accept", rest="net.accept")
+        .thread("handler", net_receive="67 ms", cpu_kernel="20 ms", rest="wait.timer")
+        .model()
+    )
+    kind, text = verdict(model)
+    assert kind == Kind.PROFILE.value and ACQUITTAL not in text
+    assert text.startswith("Thread handler (101) sleeps 9.91 s of 10.0 s by its own choice (timer)")
+    assert "also waits for others (net.receive): if it serves them, they wait for that sleep" in text
+    assert "Apart from that sleep it waited 10.0 s for work (net.accept), idle too." in text
+
+
+def test_one_blocking_sleep_in_an_event_loop() -> None:
+    model = Builder().thread("loop", cpu_user="90 ms", wait_events="60 ms", rest="wait.timer").model()
+    assert "also waits for others (wait.events)" in verdict(model)[1]
+
+
+def test_an_idle_server_whose_housekeeper_sleeps_is_not_acquitted_either() -> None:
+    builder = Builder()
+    for _ in range(10):
+        builder.thread("worker", cpu_user="2 ms")
+    kind, text = verdict(builder.thread("housekeeper", rest="wait.timer").model())
+    assert kind == Kind.PROFILE.value and ACQUITTAL not in text
+    assert "Thread housekeeper (110) sleeps" in text and "100 s for events (wait.events)" in text
+
+
+@pytest.mark.parametrize(("timer", "told"), [("190 ms", False), ("210 ms", True)])
+def test_a_short_sleep_beside_busier_time_is_not_worth_a_word(timer: str, told: bool) -> None:
+    model = Builder().thread("a", cpu_user="195 ms", wait_timer=timer).model()
+    assert (sleep(model) is not None) is told
+    assert (verdict(model)[0] == Kind.ELSEWHERE.value) is not told
+
+
+def test_a_sleep_longer_than_all_the_work_is_told_however_short() -> None:
+    kind, text = verdict(Builder().thread("a", cpu_user="1 ms", wait_timer="50 ms").model())
+    assert kind == Kind.PROFILE.value and "sleeps 50.0 ms of 10.0 s" in text
+
+
+@pytest.mark.parametrize(
+    ("frames", "told"),
+    [
+        (["clock_nanosleep (libc.so.6)", "backoff (app)", "main (app)"], ", in backoff (app)."),
+        (["nanosleep (libc.so.6)", "usleep (libc.so.6)", "retry@@V1 (lib.so)"], ", in retry@@V1 (lib.so)."),
+        (["clock_nanosleep (libc.so.6)", "0x1234 (app)", "main (app)"], "; perfdiag latency --stacks shows where."),
+        (["clock_nanosleep (libc.so.6)", "0"], "; perfdiag latency --stacks shows where."),
+        (["clock_nanosleep (libc.so.6)", "time_sleep (python3)", "_PyEval_EvalFrameDefault (python3)", "main (x)"],
+         "; py-spy dump --pid 100 shows where."),
+        ([], "; perfdiag latency --stacks shows where."),
+    ],
+)  # fmt: skip
+def test_who_asked_for_the_sleep(frames: list[str], told: str) -> None:
+    builder = Builder().thread("app", rest="wait.timer")
+    builder.stack("wait", "wait.timer", user=frames, weight="9 s", count=90)
+    builder.stack("wait", "wait.timer", user=["usleep (libc.so.6)", "rare (app)"], weight="1 s", count=10)
+    assert told in verdict(builder.model())[1]
+
+
+@pytest.mark.parametrize(
+    ("comm", "tool"),
+    [
+        ("python3.12", "py-spy dump --pid 100"),
+        ("java", "jstack 100"),
+        ("mariadbd", "mariadb -e 'SHOW ENGINE INNODB STATUS\\G'"),
+    ],
+)
+def test_the_tool_of_the_runtime_is_named(comm: str, tool: str) -> None:
+    assert tool in verdict(Builder(comm=comm).thread(comm, rest="wait.timer").model())[1]
+    assert f"To tell: {tool}." in verdict(Builder(comm=comm).thread(comm, rest="wait.parked").model())[1]
+
+
+def test_nobody_is_sent_to_look_at_a_thread_that_ended() -> None:
+    text = verdict(Builder().thread("sleep", rest="wait.timer", exited=True).model())[1]
+    assert text.startswith("Thread sleep (100) sleeps 10.0 s of 10.0 s by its own choice (timer). ")
+
+
+def test_many_that_sleep_are_summed_up() -> None:
+    builder = Builder().thread("main", rest="wait.parked")
+    for _ in range(5):
+        builder.thread("pool", cpu_user="1 ms", rest="wait.timer")
+    kind, text = verdict(builder.exited("pool", threads=3, wall="9 s", rest="wait.timer").model())
+    assert kind == Kind.PROFILE.value
+    assert text.startswith("8 threads (pool) sleep 59.0 s of 59.0 s by their own choice (timer)")
+    assert "1 thread (main) stayed parked all the time" in text
+
+
+def test_a_profile_of_a_sleeper_leads_with_the_sleep() -> None:
+    """96 % in time.sleep, and the verdict spoke of the other 4."""
+    model = Builder().thread("a", cpu_user="400 ms", rest="wait.timer").model()
+    computes = finding("CPU-BOUND", {"cpu.user": S}, "The target computes: 99 % of it.", severity=Severity.INFO)
+    kind, text = verdict(model, computes)
+    assert kind == Kind.PROFILE.value and text.startswith("Thread a (100) sleeps 9.60 s of 10.0 s by its own choice")
+    assert "The target computes" in text and "No fault" not in text
+
+
+def test_a_small_fault_stands_behind_a_long_sleep() -> None:
+    contention = finding("CPU-CONTENTION", {"runq.busy": S // 10}, "Threads waited for CPUs.")
+    _, text = verdict(Builder().thread("a", runq_busy="100 ms", rest="wait.timer").model(), contention)
+    assert text.startswith("Thread a (100) sleeps") and "Of 100 ms of busy time 100 % is CPU-CONTENTION." in text
+    assert text.index("Whoever waits for it") < text.index("CPU-CONTENTION")
+    large = finding("CPU-CONTENTION", {"runq.busy": 4 * S}, "Threads waited for CPUs.")
+    _, text = verdict(Builder().thread("a", runq_busy="4 s", rest="wait.timer").model(), large)
+    assert text.startswith("Threads waited for CPUs.") and "sleeps 6.00 s of 10.0 s by its own choice" in text
+
+
+def test_a_claim_that_speaks_of_the_sleep_is_enough() -> None:
+    model = Builder().thread("a", lock_file="5 s", rest="wait.timer").model()
+    lock = finding("LOCK-CONTENTION", {"lock.file": 5 * S}, "One lock, whose holder sleeps by its own choice.")
+    assert verdict(model, lock)[1].count("own choice") == 1
+
+
+def test_a_slow_peer_does_not_acquit_who_sleeps_too() -> None:
+    peer = finding("NET-PEER-SLOW", {"net.receive": 5 * S}, "10.0.0.7:80 answers slowly.")
+    kind, text = verdict(Builder().thread("a", net_receive="5 s", rest="wait.timer").model(), peer)
+    assert kind == Kind.CAUSE.value and ACQUITTAL not in text and "sleeps 5.00 s" in text
+
+
+# Stopped
+
+
+def stopped(state: str = "T (stopped)", tracer: int = 0) -> Builder:
+    return (
+        Builder(comm="python3")
+        .fact("/proc/100/status", status(state, tracer))
+        .thread("python3", rest="wait.stopped", open=("wait.stopped", "", "10 s"))
+    )
+
+
+def test_a_stopped_target_is_said_first_whatever_was_found() -> None:
+    """Its child waits at the other end of a pipe, and the pipe was blamed."""
+    model = stopped().thread("cat", pid=200, ipc_pipe="10 s").model()
+    pipe = finding("IPC-PEER-SLOW", {"ipc.pipe": 10 * S}, "pipe 7 answers slowly.")
+    kind, text = verdict(model, pipe)
+    assert kind == Kind.CAUSE.value and ACQUITTAL not in text
+    assert text.startswith("Process python3 (100) is stopped, 10.0 s of 10.0 s: a signal did it")
+    assert "kill -CONT 100 lets it go on." in text and "may follow from that: IPC-PEER-SLOW (100 %)." in text
+
+
+@pytest.mark.parametrize(
+    ("builder", "told"),
+    [
+        (stopped("t (tracing stop)", 77), "the debugger or tracer with pid 77 holds it"),
+        (stopped("D (disk sleep)"), "so its control group is frozen; docker unpause or systemctl thaw"),
+        (
+            Builder().thread(rest="wait.stopped", open=("wait.stopped", "", "10 s")),
+            "by a signal, a debugger or a freezer (cgroup.freeze); after a signal, kill -CONT 100 lets it go on",
+        ),
+    ],
+)
+def test_who_stopped_it(builder: Builder, told: str) -> None:
+    assert told in verdict(builder.model())[1]
+
+
+def test_several_stopped_processes() -> None:
+    builder = Builder()
+    for pid in (100, 200, 300, 400):
+        builder.thread("w", pid=pid, rest="wait.stopped", open=("wait.stopped", "", "10 s"))
+    _, text = verdict(builder.model())
+    assert text.startswith("Processes app (100), w (200), w (300) and 1 more are stopped")
+    assert "kill -CONT 100 200 300" in text
+
+
+def test_a_target_that_was_stopped_for_a_while() -> None:
+    kind, text = verdict(Builder().thread("a", wait_stopped="3 s").model())
+    assert kind == Kind.PROFILE.value and ACQUITTAL not in text
+    assert text.startswith("Process app (100) was stopped for 3.00 s of 10.0 s by a signal, a debugger or a freezer")
+    assert "Otherwise no work came." in text
+    peer = finding("NET-PEER-SLOW", {"net.receive": 5 * S}, "10.0.0.7:80 answers slowly.")
+    kind, text = verdict(Builder().thread("a", wait_stopped="3 s", net_receive="5 s").model(), peer)
+    assert kind == Kind.CAUSE.value and ACQUITTAL not in text and "10.0.0.7:80 answers slowly." in text
+
+
+def test_a_stop_of_a_moment_is_none() -> None:
+    """Being attached to by a tracer stops a process for less than a millisecond."""
+    model = Builder().thread("a", wait_stopped="1 ms").model()
+    assert stop(model) is None and verdict(model)[0] == Kind.ELSEWHERE.value
+
+
+def test_a_stopped_thread_still_waits() -> None:
+    made = report.make(model := stopped().model(), diagnosis(model), Config())
+    assert [(wait.tid, wait.account) for wait in made.still_waiting] == [(100, "wait.stopped")]
+
+
+# Which numbers stand in it
+
+
+def test_what_takes_more_time_than_the_cause_is_named() -> None:
+    """A warning of 5 % is not what a program waits for that flushes for 60 %, nor is it no fault."""
+    model = Builder().thread("dd", disk_flush="6 s", disk_write="500 ms", cpu_kernel="2500 ms").model()
+    write = finding("DISK-WRITE-SLOW", {"disk.write": S // 2}, "A write takes long.")
+    flush = finding("DISK-FLUSH-SLOW", {"disk.flush": 6 * S}, "Many flushes.", severity=Severity.INFO)
+    _, text = verdict(model, write, flush)
+    assert text.startswith("Many flushes (67 %), no fault in itself. The fault found: A write takes long (6 %).")
+    much = finding("CPU-KERNEL-HEAVY", {"cpu.kernel": 5 * S // 2}, "The kernel works.")
+    assert "Most time is disk.flush, 67 % (DISK-FLUSH-SLOW, no fault)." in verdict(model, much, flush)[1]
+    assert "Most time is disk.flush, 67 % (no finding claims it)." in verdict(model, write)[1]
+    little = finding("DISK-FLUSH-SLOW", {"disk.flush": S}, "Some flushes.", severity=Severity.INFO)
+    assert "disk.flush, 67 % (no finding claims it)" in verdict(model, write, little)[1]
+
+
+def test_what_only_background_threads_suffer_is_no_rival() -> None:
+    model = (
+        Builder()
+        .thread("worker", disk_read="1 s")
+        .thread("cleaner", disk_write="8 s", rest="wait.timer")
+        .model()
+    )  # fmt: skip
+    read = finding("DISK-READ-SLOW", {"disk.read": S}, "Reads are slow.")
+    write = finding("DISK-WRITE-SLOW", {"disk.write": 8 * S}, "Writes are slow.")
+    diagnosed = diagnosis(model, read, write)
+    assert [(each.id, each.role) for each in diagnosed.findings] == [
+        ("DISK-READ-SLOW", Role.SERVING),
+        ("DISK-WRITE-SLOW", Role.BACKGROUND),
+    ]
+    kind, text = verdict(model, read, write)
+    assert kind == Kind.CAUSE.value and text.startswith("Reads are slow.")
+    assert "Most time is disk.write, 89 % (DISK-WRITE-SLOW, of background threads)." in text
+
+
+def test_the_largest_found_is_the_largest() -> None:
+    """No "largest found: 6 %" above a list with 14 %."""
+    model = Builder().thread("a", lock_file="600 ms", runq_busy="1400 ms", unexplained="2 s").model()
+    lock = finding("LOCK-CONTENTION", {"lock.file": 600_000_000}, "A lock.")
+    queue = finding("CPU-CONTENTION", {"runq.busy": 1_400_000_000}, "Neighbours.", severity=Severity.INFO)
+    kind, text = verdict(model, lock, queue)
+    assert kind == Kind.CANNOT_TELL.value
+    assert "Largest found: CPU-CONTENTION 35 % (no fault), LOCK-CONTENTION 15 %." in text
+
+
+@pytest.mark.parametrize(("others", "told"), [("1 ms", "returns all of its"), ("1 s", "returns at most 91 % of its")])
+def test_what_a_fix_returns_is_one_number(others: str, told: str) -> None:
+    model = Builder().thread("a", disk_read="9800 ms").thread("b", cpu_user=others).model()
+    _, text = verdict(model, finding("DISK-READ-SLOW", {"disk.read": 10 * S}, "Reads are slow."))
+    assert told in text and ">99" not in text
+
+
+def test_a_finding_may_know_better_what_a_fix_returns() -> None:
+    model = Builder().thread("a", runq_busy="5 s", cpu_user="5 s").model()
+    queue = finding("CPU-OVERSUBSCRIBED", {"runq.busy": 5 * S}, "Processes queue.")
+    _, text = verdict(model, replace(queue, returns="Only more CPUs do."))
+    assert text == "Processes queue. Only more CPUs do."
+
+
+def test_a_share_before_other_findings_and_after_are_told_apart() -> None:
+    model = Builder().thread("a", cpu_user="8 s", disk_read="2 s").model()
+    bound = finding("CPU-BOUND", {"cpu.user": 4 * S}, "80 % of its busy time is own code.", severity=Severity.INFO)
+    assert "own code (40 % without the other findings)." in verdict(model, bound)[1]
+
+
+def test_functions_are_named_where_the_claim_has_none() -> None:
+    model = Builder().thread("a", cpu_user="9 s").model()
+    functions = "its process runs sha512_block (node) 70 % +-4 % of its 420 CPU samples"
+    full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "a is full.", severity=Severity.INFO, functions=functions)
+    assert "Its process runs sha512_block (node) 70 %" in verdict(model, full)[1]
+
+
+def test_sentences() -> None:
+    assert sentences("One. Two (2.5 s). three. Four") == ["One.", "Two (2.5 s). three.", "Four"]
+    assert sentences("") == []
+    assert sentences("It starts 9. 273 of 720 samples. 1,239 of 2.") == [
+        "It starts 9.",
+        "273 of 720 samples.",
+        "1,239 of 2.",
+    ]

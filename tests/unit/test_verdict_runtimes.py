@@ -1,0 +1,97 @@
+"""Verdicts on targets whose runtime parks threads: idle, computing, or waiting where no thread shows it."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.findings import diagnose
+from perfdiag.ledger import PARKED
+from perfdiag.model import Model
+from perfdiag.report.rest import sleep
+from perfdiag.report.verdict import decide
+from perfdiag.report.words import Kind, sentences
+
+from unit.support import Builder
+
+GO = ["runtime.futex.abi0 (app)", "runtime.notesleep (app)", "runtime.stopm (app)", "runtime.findRunnable (app)"]
+SYSMON = ["runtime.usleep.abi0 (app)", "runtime.sysmon (app)", "runtime.mstart1 (app)"]
+POOL = ["pthread_cond_wait (libc.so.6)", "uv_cond_wait (node)", "worker (node)"]
+WORKER = ["pthread_cond_wait (libc.so.6)", "_ZN6Parker4parkEbl (libjvm.so)", "Unsafe_Park (libjvm.so)"]
+JOIN = ["__pthread_clockjoin_ex (libc.so.6)", "main (app)"]
+ACQUITTED = "not the slow part"
+
+
+def parked(builder: Builder, comm: str, stack: list[str], futex: int) -> Builder:
+    """Add a thread that stays parked on a word of its own."""
+    key = f"futex:{futex:#x}"
+    builder.thread(comm, tid=futex, open=(PARKED, key, "10 s")).row(PARKED, key, durations={"10 s": 1})
+    return builder.stack("wait", PARKED, tid=futex, object=key, user=stack, weight="10 s")
+
+
+def verdict(model: Model) -> tuple[str, str]:
+    decided = decide(model, diagnose(model))
+    return decided.kind, decided.text
+
+
+def test_an_idle_server_with_a_pool_is_acquitted() -> None:
+    builder = parked(parked(Builder().thread("node"), "node", POOL, 500), "node", POOL, 501)
+    kind, text = verdict(builder.model())
+    assert kind == Kind.ELSEWHERE.value and ACQUITTED in text
+    assert "It waited 20.0 s for work (wait.work), 10.0 s for events (wait.events)" in text
+
+
+def test_a_pool_alone_shows_nobody_who_should_send_work() -> None:
+    kind, text = verdict(parked(Builder(), "node", POOL, 500).model())
+    assert kind == Kind.PROFILE.value and ACQUITTED not in text and "for work (wait.work)" in text
+
+
+def test_goroutines_may_wait_for_each_other() -> None:
+    """Idle or stuck, neither is said: what waits in a scheduler has no thread."""
+    kind, text = verdict(parked(Builder().thread("app"), "app", GO, 500).model())
+    assert kind == Kind.PROFILE.value and ACQUITTED not in text
+    assert (
+        text.startswith("No goroutine of it could run: no work came, or they wait for each other") and "pprof" in text
+    )
+    kind, text = verdict(parked(Builder().thread("app", cpu_user="3 s"), "app", GO, 500).model())
+    assert kind == Kind.PROFILE.value and "What its goroutines wait for, also each other, no thread shows" in text
+
+
+def test_of_goroutines_that_compute_all_along_nothing_is_hidden() -> None:
+    text = verdict(parked(Builder().thread("app", cpu_user="9 s"), "app", GO, 500).model())[1]
+    assert "goroutine" not in text
+
+
+@pytest.mark.parametrize("own", [[], ["nanosleep (libc.so.6)", "retry (app)"]])
+def test_the_clock_of_a_runtime_sleeps_by_nobodys_choice(own: list[str]) -> None:
+    builder = parked(Builder().thread("app", cpu_user="3 s"), "app", GO, 500)
+    builder.thread("app", tid=600, rest="wait.timer").stack("wait", "wait.timer", tid=600, user=SYSMON, weight="9 s")
+    if own:
+        builder.thread("app", tid=601, rest="wait.timer").stack("wait", "wait.timer", tid=601, user=own, weight="9 s")
+    slept = sleep(builder.model())
+    assert (slept is not None and slept.sentence.startswith("Thread app (601) sleeps")) is bool(own)
+    assert (slept is None) is not own
+
+
+def test_threads_that_may_be_stuck_are_named_and_those_that_join_are_none_of_them() -> None:
+    builder = parked(parked(Builder().thread("http"), "pool-1-thread-1", WORKER, 500), "pool-1-thread-2", WORKER, 501)
+    text = verdict(parked(builder, "main", JOIN, 502).model())[1]
+    assert "2 threads (pool-N-thread-N) stayed parked all the time" in text
+    assert ACQUITTED in verdict(parked(Builder().thread("http"), "main", JOIN, 502).model())[1]
+
+
+@pytest.mark.parametrize(("waits", "longest", "stayed"), [(1, 10, True), (300, 1, False), (2, 10, True)])
+def test_who_was_woken_now_and_then_did_not_stay_parked(waits: int, longest: int, stayed: bool) -> None:
+    """Eight threads took a lock in turn, 40 ms each, and were called an idle pool."""
+    sums = (9_990_000_000, waits, longest * 999_000_000)
+    model = Builder().thread("loop", rest="net.accept").thread("w", wait_parked=sums, rest="runq.busy").model()
+    kind, text = verdict(model)
+    assert kind == Kind.CANNOT_TELL.value
+    assert ("stayed parked all the time" in text) is stayed and ("9.99 s parked, waiting or idle" in text) is not stayed
+
+
+def test_what_tells_where_parked_threads_are_is_a_sentence_of_its_own() -> None:
+    """So that a page that lacks room for the sleepers keeps it."""
+    builder = (
+        Builder().thread("a", wait_parked="6 s", rest="wait.timer").thread("a", wait_parked="6 s", rest="wait.timer")
+    )
+    text = verdict(builder.model())[1]
+    assert [part.split()[0] for part in sentences(text)] == ["Cannot", "To", "2"], text

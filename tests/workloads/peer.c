@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * peer - a TCP client whose server answers after 50 ms: time goes to net.receive, with the peer as its object.  The
+ * server is a child process, forked before the start: record the client alone with --only.
+ */
+#include "workload.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+static void serve(int listener, long answer_ms)
+{
+	char byte;
+	int fd;
+
+	prctl(PR_SET_NAME, "peer-server");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fd = CHECK(accept(listener, NULL, NULL));
+	while (read(fd, &byte, 1) == 1) {
+		sleep_ns(answer_ms * MILLISECOND);
+		if (write(fd, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* Waits inside the read itself, in poll for the one socket, or in epoll. */
+static void receive(int fd, int epoll, const char *how)
+{
+	struct pollfd wanted = { .fd = fd, .events = POLLIN };
+	struct epoll_event event;
+	char byte;
+
+	if (!strcmp(how, "poll"))
+		CHECK(poll(&wanted, 1, -1));
+	else if (!strcmp(how, "epoll"))
+		CHECK(epoll_wait(epoll, &event, 1, -1));
+	if (read(fd, &byte, 1) != 1)
+		die("read");
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = "read";
+	long count = 23, answer_ms = 50;
+	bool wait = parse_options(argc, argv,
+				  KNOBS(NUMBER("count", count, "requests"),
+					NUMBER("answer-ms", answer_ms, "time to answer"),
+					TEXT("how", how, "the client waits in read, poll or epoll")));
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(address);
+	int listener = CHECK(socket(AF_INET, SOCK_STREAM, 0)), fd = CHECK(socket(AF_INET, SOCK_STREAM, 0));
+	int epoll = CHECK(epoll_create1(0)), on = 1;
+	uint64_t wait_ns = 0;
+
+	CHECK(bind(listener, (struct sockaddr *)&address, length));
+	CHECK(listen(listener, 1));
+	CHECK(getsockname(listener, (struct sockaddr *)&address, &length));
+	if (CHECK(fork()) == 0)
+		serve(listener, answer_ms);
+	close(listener);
+	CHECK(connect(fd, (struct sockaddr *)&address, length));
+	CHECK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
+	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = EPOLLIN }));
+	start_work(wait);
+	for (long i = 0; i < count; i++) {
+		uint64_t begin;
+
+		if (write(fd, "x", 1) != 1)
+			die("write");
+		begin = now_ns();
+		receive(fd, epoll, how);
+		wait_ns += now_ns() - begin;
+	}
+	PRINT_TRUTH({ "count", count }, { "wait_ns", wait_ns }, { "port", ntohs(address.sin_port) });
+	return 0;
+}
