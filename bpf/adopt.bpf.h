@@ -13,8 +13,8 @@ static __always_inline void adopt(struct task_struct *task)
 		return;
 	now = bpf_ktime_get_ns();
 	/*
-	 * Its own switch may come first and begin the record: then that stands.  One that comes in between must find
-	 * where the open segment began.
+	 * Its fork or exec may have begun the record: then that stands.  A switch that comes in between must find where
+	 * the open segment began.
 	 */
 	if (record->start)
 		return;

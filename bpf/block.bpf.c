@@ -46,10 +46,10 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, unsigned int
 	struct device_sum *sum;
 	__u64 now = bpf_ktime_get_ns(), start = request->start_time_ns, issued = request->io_start_time_ns;
 	__u32 zero = 0, bucket;
-	struct gendisk *disk = request->q->disk;
+	struct gendisk *disk = LOAD(request_queue, LOAD(request, request, q), disk);
 
 	if (disk)
-		key.device = disk->major << 20 | disk->first_minor;
+		key.device = LOAD(gendisk, disk, major) << 20 | LOAD(gendisk, disk, first_minor);
 	key.operation = kind_of(request->cmd_flags);
 	sum = bpf_map_lookup_elem(&devices, &key);
 	if (!sum) {

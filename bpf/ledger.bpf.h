@@ -14,29 +14,23 @@
  * them): the verifier looks at such a function once and not at every call, which is most of the time to start.
  */
 
-/* Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones. */
+/* Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones.  No branch: each doubles the paths. */
 __weak __noinline __u32 bucket_of(__u64 ns)
 {
-	__u32 bucket = 0;
+	__u64 bits = ns >> 8;
 
-	ns >>= 8;
-#define STEP(bits)                                                                                                     \
-	do {                                                                                                           \
-		if (ns >> (bits)) {                                                                                    \
-			bucket += (bits);                                                                              \
-			ns >>= (bits);                                                                                 \
-		}                                                                                                      \
-	} while (0)
-	STEP(32);
-	STEP(16);
-	STEP(8);
-	STEP(4);
-	STEP(2);
-	STEP(1);
-#undef STEP
-	if (ns)
-		bucket++;
-	return bucket < BUCKETS ? bucket : BUCKETS - 1;
+	bits |= bits >> 1;
+	bits |= bits >> 2;
+	bits |= bits >> 4;
+	bits |= bits >> 8;
+	bits |= bits >> 16;
+	bits |= bits >> 32;
+	/* How many are set now ("Hacker's Delight", 5-1): the position of the highest one. */
+	bits -= bits >> 1 & 0x5555555555555555;
+	bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	bits = bits * 0x0101010101010101 >> 56;
+	return bits < BUCKETS ? bits : BUCKETS - 1;
 }
 
 #if defined(__TARGET_ARCH_x86)
@@ -66,9 +60,32 @@ static __always_inline void end_write(struct record *record)
 	ADVANCE(record->sequence);
 }
 
+struct search {
+	struct record *record;
+	__u64 object;
+	__u32 account;
+	__u32 place;
+};
+
+static long try_place(__u32 place, struct search *search)
+{
+	struct detail *detail;
+
+	if (place >= DETAILS)
+		return 1;
+	detail = &search->record->details[place];
+	if (detail->count && (detail->account != search->account || detail->object != search->object))
+		return 0;
+	detail->account = search->account;
+	detail->object = search->object;
+	search->place = place;
+	return 1;
+}
+
 /* The place of an account and object in a record: the one used last, its own, a free one; DETAILS if there is none. */
 __weak __noinline __u32 find_place(struct record *record, __u32 account, __u64 object)
 {
+	struct search search = { .record = record, .object = object, .account = account, .place = DETAILS };
 	struct detail *detail;
 	__u32 place;
 
@@ -80,16 +97,10 @@ __weak __noinline __u32 find_place(struct record *record, __u32 account, __u64 o
 		if (detail->count && detail->account == account && detail->object == object)
 			return place;
 	}
-	for (int i = 0; i < DETAILS; i++) {
-		detail = &record->details[i];
-		if (detail->count && (detail->account != account || detail->object != object))
-			continue;
-		detail->account = account;
-		detail->object = object;
-		record->hint[account] = i;
-		return i;
-	}
-	return DETAILS;
+	bpf_loop(DETAILS, try_place, &search, 0); /* a plain loop takes the verifier longer, in every program */
+	if (search.place < DETAILS)
+		record->hint[account] = search.place;
+	return search.place;
 }
 
 /* Where the wait that is open will be booked; NULL if there was no room, then it is spilled. */
@@ -156,15 +167,18 @@ __weak __noinline int spill(struct record *record, __u32 account, __u64 object, 
 }
 
 /* The same nanoseconds once more, in the ledger of the operation the thread is in. */
-static __always_inline void book_operation(struct record *record, __u32 account, __u64 ns)
+__weak __noinline int book_operation(struct record *record, __u32 account, __u64 ns)
 {
+	if (!record)
+		return 0;
 	for (int i = 0; i < OPERATION_PARTS; i++) {
 		if (record->parts[i].ns && record->parts[i].account != account)
 			continue;
 		record->parts[i].account = account;
 		record->parts[i].ns += ns;
-		return;
+		break;
 	}
+	return 0;
 }
 
 /* Books ns to an account alone: running (cpu.*) has no object, and nobody asks how long its slices were. */

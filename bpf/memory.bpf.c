@@ -80,7 +80,7 @@ int BPF_PROG(balance_dirty_pages, struct bdi_writeback *writeback)
 
 	if (record && record->state == STATE_RUNNING && record->region == REGION_NONE) {
 		record->region = REGION_DIRTY_THROTTLE;
-		record->region_device = device_of(writeback->bdi->dev_name);
+		record->region_device = device_of(LOAD(bdi_writeback, writeback, bdi)->dev_name);
 	}
 	return 0;
 }
@@ -95,6 +95,6 @@ int BPF_PROG(filemap_fault, struct address_space *mapping)
 	struct record *record = record_of(bpf_get_current_task_btf());
 
 	if (record && record->state == STATE_RUNNING)
-		record->fault_inode = (__u64)mapping->host;
+		record->fault_inode = (__u64)LOAD(address_space, mapping, host);
 	return 0;
 }

@@ -94,6 +94,26 @@ static __always_inline void copy_names(struct record *record, struct task_struct
 	record->kernel_ns = task->stime;
 }
 
+struct folding {
+	struct fold *fold;
+	struct record *record;
+};
+
+static long fold_account(__u32 account, struct folding *folding)
+{
+	struct account_sum *sum, *more;
+
+	if (account >= ACCOUNT_COUNT)
+		return 1;
+	sum = &folding->fold->accounts[account];
+	more = &folding->record->accounts[account];
+	__sync_fetch_and_add(&sum->ns, more->ns);
+	__sync_fetch_and_add(&sum->count, more->count);
+	if (more->max_us > sum->max_us)
+		sum->max_us = more->max_us;
+	return 0;
+}
+
 /* A thread's last switch: its books go into the ring whole, or, when that is full, into the fold of its process. */
 __weak __noinline int close_record(struct record *record, bool process_ended)
 {
@@ -134,11 +154,6 @@ __weak __noinline int close_record(struct record *record, bool process_ended)
 	__sync_fetch_and_add(&fold->kernel_ns, record->kernel_ns - record->kernel_start_ns);
 	__sync_fetch_and_add(&fold->threads, 1);
 	__sync_fetch_and_add(&fold->processes, record->tid == record->tgid);
-	for (int i = 0; i < ACCOUNT_COUNT; i++) {
-		__sync_fetch_and_add(&fold->accounts[i].ns, record->accounts[i].ns);
-		__sync_fetch_and_add(&fold->accounts[i].count, record->accounts[i].count);
-		if (record->accounts[i].max_us > fold->accounts[i].max_us)
-			fold->accounts[i].max_us = record->accounts[i].max_us;
-	}
+	bpf_loop(ACCOUNT_COUNT, fold_account, &(struct folding){ fold, record }, 0);
 	return 0;
 }

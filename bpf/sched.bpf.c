@@ -72,9 +72,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 	__u32 state = task_state(task);
 
 	begin_write(record);
-	if (record->state == STATE_NEW && !record->start)
-		open_record(record, task, now);
-	else if (record->state == STATE_RUNNING)
+	if (record->state == STATE_RUNNING)
 		book_running(record, cpu, steal_clock(task) - record->steal_ns, now);
 	else
 		book_unseen_run(task, record, cpu, now);
@@ -121,18 +119,20 @@ static __always_inline void switch_in(struct task_struct *task, struct record *r
 	__u64 runnable;
 
 	begin_write(record);
-	if (record->state == STATE_NEW && !record->start) {
-		open_record(record, task, now);
-	} else {
-		if (record->state == STATE_RUNNING)
-			unseen_leave(task, record, now);
-		runnable = record->state == STATE_BLOCKED ? book_wait(record, now) : record->since;
-		book_runnable(task, record, prev, cpu, runnable, now);
-	}
+	if (record->state == STATE_RUNNING)
+		unseen_leave(task, record, now);
+	runnable = record->state == STATE_BLOCKED ? book_wait(record, now) : record->since;
+	book_runnable(task, record, prev, cpu, runnable, now);
 	begin_running(record, task, cpu, now);
 	end_write(record);
 	if (dormant)
 		wake_recorder(record, now);
+}
+
+/* One that is just being made begins with what its thread is found to do then. */
+static __always_inline bool is_open(struct record *record)
+{
+	return record && record->start && record->state != STATE_CLOSED;
 }
 
 SEC("tp_btf/sched_switch")
@@ -144,12 +144,12 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
 
 	if (prev->pid) {
 		record = record_of(prev);
-		if (record && record->state != STATE_CLOSED)
+		if (is_open(record))
 			switch_out(ctx, prev, record, cpu, preempted, now);
 	}
 	record = next->pid ? record_of(next) : NULL;
 	if (next->pid) {
-		if (record && record->state != STATE_CLOSED)
+		if (is_open(record))
 			switch_in(next, record, prev, cpu, now);
 	} else if (cpu) {
 		cpu->idle_since = now;
