@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT / "lib") not in sys.path:
     sys.path.insert(0, str(ROOT / "lib"))
 
-LIMIT_SECONDS = {"unit": 60, "live": 180}
+LIMIT_SECONDS = {"unit": 60, "live": 180, "lab": 600}
 SKIPS = pytest.StashKey[Counter[str]]()
 
 
@@ -45,11 +45,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write golden files anew, do not compare")
 
 
+def forget_who_started_us() -> None:
+    """Undo what programs inherit: ignored and blocked signals, a liking of the OOM killer, root's PATH without sbin."""
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # these two Python itself ignores
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if os.geteuid() == 0:
+        Path("/proc/self/oom_score_adj").write_text("0")
+    os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SKIPS] = Counter()
-    # In the background a shell has Ctrl-C ignored, and so would every program of a test that is told to end by it.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    forget_who_started_us()
 
 
 @pytest.fixture
