@@ -62,12 +62,12 @@ def test_four_spinners_share_one_cpu(start: Start, record: Record) -> None:
     for row in spinners:
         assert abs(ns_of(row, "cpu.", "runq.") - row.wall_ns) < 0.05 * row.wall_ns, table(row)
         assert ns_of(row, "runq.busy") > 0.65 * row.wall_ns, table(row)
-    # Not always the most: on a busy host somebody else may compute there too.  All who ran are named.
+    # Not always the most: on a busy host others may compute there too, and who ran before the last 64 has no name.
     named: Counter[str] = Counter()
     for row in recording.details("runq.busy"):  # of living threads and of those that ended
         named[row.object] += row.sum_ns
     assert named[f"own:{truth['pid']}:spin"] > 0.2 * named.total(), named
-    assert named[""] < 0.05 * named.total(), named
+    assert named[""] < 0.3 * named.total(), named
 
 
 def test_neighbours_are_named(start: Start, record: Record) -> None:

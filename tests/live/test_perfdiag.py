@@ -68,9 +68,9 @@ def test_a_command_from_its_first_instruction() -> None:
     assert {thread["comm"] for thread in document["threads"]} == {"sh", "sleep"}
     booked = accounts(document)
     assert 0.3e9 <= booked["wait.timer"] < 0.4e9
-    # its child also starts and ends, which takes longer where others compute
+    # Its child also starts and ends, which takes longer where others compute; and it may sleep before it is waited for.
     around_ns = sum(ns for account, ns in booked.items() if account.startswith(("cpu.", "runq.")))
-    assert 0.3e9 <= booked["wait.child"] < 0.4e9 + around_ns
+    assert 0.3e9 - around_ns <= booked["wait.child"] < 0.4e9 + around_ns
     assert document["window"]["ended"] == "command ended", "it ends with the command"
 
 
