@@ -84,6 +84,14 @@ static __always_inline __u64 steal_clock(struct task_struct *task)
 	return 0;
 }
 
+/* Where a name's entry in the list of its inode lies: in a union that has a name on 6.18, and none on 7.2. */
+static __always_inline __u32 alias_offset(void)
+{
+	if (bpf_core_field_exists(struct dentry___named, d_u.d_alias))
+		return bpf_core_field_offset(struct dentry___named, d_u.d_alias);
+	return bpf_core_field_offset(struct dentry, d_alias);
+}
+
 /* Where the task's user stack ends: what it has pushed lies from there on. */
 static __always_inline void *user_stack(struct task_struct *task)
 {

@@ -80,7 +80,7 @@ static __always_inline bool is_remote(unsigned long magic)
 static __always_inline void copy_base(char base[FILE_NAME_BYTES], struct inode *inode)
 {
 	struct hlist_node *alias = LOAD(inode, inode, i_dentry.first);
-	struct dentry *dentry = (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+	struct dentry *dentry = (void *)alias - alias_offset();
 
 	if (alias)
 		bpf_probe_read_kernel_str(base, FILE_NAME_BYTES, LOAD(dentry, dentry, d_name.name));
@@ -92,14 +92,13 @@ static __always_inline __u64 file_object(struct inode *inode)
 	__u32 device = LOAD(super_block, LOAD(inode, inode, i_sb), s_dev);
 	__u64 number = LOAD(inode, inode, i_ino);
 	__u64 object = OBJECT(OBJECT_FILE, (number ^ ((__u64)device << 32)) * 0x9e3779b97f4a7c15ULL >> 8);
-	struct object_name name = {};
+	struct object_name *name = new_name(object);
 
-	if (bpf_map_lookup_elem(&names, &object))
-		return object;
-	name.file.inode = number;
-	name.file.device = device;
-	copy_base(name.file.base, inode);
-	name_object(object, &name);
+	if (name) {
+		name->file.inode = number;
+		name->file.device = device;
+		copy_base(name->file.base, inode);
+	}
 	return object;
 }
 

@@ -80,6 +80,11 @@ struct qstr {
 
 struct dentry {
 	struct qstr d_name;
+	struct hlist_node d_alias;
+};
+
+/* Its union may have a name, see alias_offset(). */
+struct dentry___named {
 	struct {
 		struct hlist_node d_alias;
 	} d_u;
@@ -141,7 +146,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	unsigned int in_iowait : 1;
-	int on_cpu;
+	unsigned int on_cpu;
 	int exit_state;
 	int pid, tgid;
 	char comm[16];

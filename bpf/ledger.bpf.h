@@ -140,7 +140,7 @@ static __always_inline void add_to_detail(struct detail *detail, __u64 ns)
 __weak __noinline int spill(struct record *record, __u32 account, __u64 object, __u64 ns)
 {
 	struct detail_key key = { .object = object, .account = account };
-	struct detail *detail, empty = {};
+	struct detail *detail;
 	__u32 bucket = bucket_of(ns), us = ns / 1000;
 
 	if (!record)
@@ -148,14 +148,14 @@ __weak __noinline int spill(struct record *record, __u32 account, __u64 object, 
 	key.tgid = record->tgid;
 	detail = bpf_map_lookup_elem(&spilled, &key);
 	if (!detail) {
-		empty.account = account;
-		empty.object = object;
-		bpf_map_update_elem(&spilled, &key, &empty, BPF_NOEXIST);
+		bpf_map_update_elem(&spilled, &key, zeroes, BPF_NOEXIST);
 		detail = bpf_map_lookup_elem(&spilled, &key);
 		if (!detail) {
 			count_loss(COUNTER_DETAIL_FULL);
 			return 0;
 		}
+		detail->account = account;
+		detail->object = object;
 	}
 	__sync_fetch_and_add(&detail->ns, ns);
 	__sync_fetch_and_add(&detail->count, 1);
@@ -289,4 +289,13 @@ static __always_inline void name_object(__u64 object, const struct object_name *
 		return;
 	if (bpf_map_update_elem(&names, &object, name, BPF_NOEXIST) < 0 && !bpf_map_lookup_elem(&names, &object))
 		count_loss(COUNTER_NAMES_FULL);
+}
+
+/* Room for the name of an object; NULL if it has one already, or there is no room. */
+static __always_inline struct object_name *new_name(__u64 object)
+{
+	if (bpf_map_lookup_elem(&names, &object))
+		return NULL;
+	name_object(object, (const struct object_name *)zeroes);
+	return bpf_map_lookup_elem(&names, &object);
 }

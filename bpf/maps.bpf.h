@@ -91,6 +91,12 @@ extern struct knobs knobs;
 /* The target sleeps, and so does the recorder, without a timer, until a thread of it comes to a CPU. */
 extern __u32 dormant;
 
+/*
+ * What a new value of a map begins with.  Not on the stack: the frames of all functions that call each other share 512
+ * bytes on kernels without private stacks for programs (6.12 and older), where each is rounded up to 16 or 32 bytes.
+ */
+static const __u8 zeroes[sizeof(struct detail)];
+
 static __always_inline void count_loss(__u32 counter)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);

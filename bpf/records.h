@@ -164,7 +164,7 @@ struct detail {
 	__u64 sampled_ns; /* `ns` when its stack was last taken */
 	__u32 count;
 	__u32 max_us;
-	__u32 waker; /* majority vote over the threads that ended these waits (Boyer and Moore) */
+	__u32 waker; /* majority vote over the threads that these waits were for (Boyer and Moore) */
 	__u32 waker_votes;
 	__u8 account;
 	__u8 padding[3];
@@ -201,7 +201,7 @@ struct record {
 	__u64 run_ns; /* the kernel's clock of its time on a CPU, at switch-out; in a copy: how far it went on since */
 	__u64 start;  /* its window begins here */
 	__u64 fault_inode;   /* struct inode whose pages the last fault wanted, 0: none since the last wait */
-	__u32 waker;	     /* who called sched_waking, 0: interrupt or unknown */
+	__u32 waker;	     /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
 	__u32 last_syscall;  /* number of the last system call seen, for restart_syscall */
 	__u32 region_device; /* what REGION_DIRTY_THROTTLE waits for */
 	__u8 throttled;	     /* runnable inside a throttled group (kernels without a throttled clock) */
@@ -218,7 +218,12 @@ struct record {
 	__u64 at; /* clock when it was copied */
 	__u32 tid, tgid, namespace_tid;
 	__u32 padding3;
-	__u64 refused_at;      /* last EVENT_REFUSED */
+	__u64 refused_at;    /* last EVENT_REFUSED */
+	__u64 handed_object; /* what was handed on to this thread last: see hand_on() */
+	__u64 handed_at;
+	__u64 handed_ns; /* for so long `handed_by` had it meanwhile */
+	__u32 handed_by;
+	__u32 padding4;
 	__u64 operation_start; /* the call it is in blocked first */
 	__u64 operation_call;
 	struct {
@@ -373,7 +378,7 @@ struct group {
 struct knobs {
 	__u64 slo_ns;	       /* 0: operations are not followed */
 	__u64 stack_period_ns; /* a wait's stack is kept once per this much time in its detail */
-	__u64 tick_ns;	       /* where the kernel's configuration cannot be read */
+	__u64 tick_ns;	       /* what a sample of a running thread stands for */
 	__u64 tick_function;   /* address of the scheduler tick's hrtimer function, 0: no CPU samples */
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;

@@ -163,6 +163,37 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
 }
 
 /*
+ * Who kept a thread waiting for a lock is not always who woke it: a queue that stood behind one slow holder is woken
+ * by each other, one after the other.  So a thread that waited for the same thing until a moment ago passes the blame
+ * on, to whoever had it longest while this one waited.
+ */
+static __always_inline void hand_on(struct record *record, struct record *waker, __u64 now)
+{
+	__u64 ns = now - record->since, before_ns;
+
+	record->handed_by = record->waker;
+	if (record->waker && waker && waker->handed_object == record->object && waker->handed_at > record->since) {
+		ns = now - waker->handed_at;
+		before_ns = waker->handed_at - record->since;
+		if (before_ns > waker->handed_ns)
+			before_ns = waker->handed_ns;
+		if (waker->handed_by && waker->handed_by != record->tid && before_ns > ns) {
+			record->handed_by = waker->handed_by;
+			ns = before_ns;
+		}
+	}
+	record->handed_object = record->object;
+	record->handed_at = now;
+	record->handed_ns = ns;
+	record->waker = record->handed_by;
+}
+
+static __always_inline bool is_handed_on(__u32 account)
+{
+	return account == ACCOUNT_WAIT_PARKED || account == ACCOUNT_LOCK_FILE || account == ACCOUNT_LOCK_KERNEL;
+}
+
+/*
  * Runnable begins at sched_waking: sched_wakeup comes late, on the target's CPU, when the wake list is used.  Nothing
  * else of a record is ever written by somebody else.
  */
@@ -182,5 +213,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	    LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), throttle_count) > 0)
 		record->throttled = 1;
 	record->waking = bpf_ktime_get_ns();
+	if (record->state == STATE_BLOCKED && is_handed_on(record->account))
+		hand_on(record, record_of(waker), record->waking);
 	return 0;
 }

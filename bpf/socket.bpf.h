@@ -18,16 +18,19 @@ LEDGER_SHARED struct {
 static __always_inline __u64 peer_object(const struct sock *sock, __u16 family)
 {
 	__u16 port = bpf_ntohs(LOAD(sock, sock, __sk_common.skc_dport));
-	struct object_name name = {};
-	__u64 *words = (__u64 *)name.peer.address, object;
+	struct object_name *name;
+	__u64 words[2], object;
 
 	if (family == AF_INET)
 		return OBJECT(OBJECT_PEER, (__u64)bpf_ntohl(LOAD(sock, sock, __sk_common.skc_daddr)) << 16 | port);
-	BPF_CORE_READ_INTO(&name.peer.address, sock, __sk_common.skc_v6_daddr);
-	name.peer.port = port;
-	name.peer.family = family;
+	BPF_CORE_READ_INTO(&words, sock, __sk_common.skc_v6_daddr);
 	object = OBJECT(OBJECT_PEER6, ((words[0] * 31 + words[1]) * 0x9e3779b97f4a7c15ULL >> 8) + port);
-	name_object(object, &name);
+	name = new_name(object);
+	if (name) {
+		__builtin_memcpy(name->peer.address, words, sizeof(words));
+		name->peer.port = port;
+		name->peer.family = family;
+	}
 	return object;
 }
 
@@ -51,17 +54,16 @@ static __always_inline void read_tcp(const struct sock *sock, struct socket_sum 
 static __noinline int note_tcp(const struct sock *sock, __u64 object, bool sending)
 {
 	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
-	struct socket_sum empty = {}, *sum = bpf_map_lookup_elem(&sockets, &object);
+	struct socket_sum *sum = bpf_map_lookup_elem(&sockets, &object);
 
 	if (!sum) {
-		empty.local_address = bpf_ntohl(LOAD(sock, sock, __sk_common.skc_rcv_saddr));
-		empty.local_port = LOAD(sock, sock, __sk_common.skc_num);
-		empty.family = LOAD(sock, sock, __sk_common.skc_family);
-		if (bpf_map_update_elem(&sockets, &object, &empty, BPF_NOEXIST) < 0)
-			return 0;
+		bpf_map_update_elem(&sockets, &object, zeroes, BPF_NOEXIST);
 		sum = bpf_map_lookup_elem(&sockets, &object);
 		if (!sum)
 			return 0;
+		sum->local_address = bpf_ntohl(LOAD(sock, sock, __sk_common.skc_rcv_saddr));
+		sum->local_port = LOAD(sock, sock, __sk_common.skc_num);
+		sum->family = LOAD(sock, sock, __sk_common.skc_family);
 	}
 	read_tcp(sock, sum);
 	if (!sending)

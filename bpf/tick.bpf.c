@@ -12,9 +12,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* libbpf looks it up in the kernel's configuration, where that can be read. */
-extern unsigned long CONFIG_HZ __kconfig __weak;
-
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 {
@@ -42,7 +39,7 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 	event->object = 0;
 	event->account = running_account(record->region);
 	event->on_cpu = 1;
-	event->weight_ns = CONFIG_HZ ? 1000000000 / CONFIG_HZ : knobs.tick_ns;
+	event->weight_ns = knobs.tick_ns;
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
 	event->scan_bytes = 0;

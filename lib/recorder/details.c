@@ -22,6 +22,19 @@ struct detail_entry {
 	UT_hash_handle hh;
 };
 
+/* The threads' votes together, as if one had cast them all: what is left over for different wakers cancels out. */
+static void add_votes(struct detail *all, const struct detail *more)
+{
+	if (all->waker == more->waker) {
+		all->waker_votes += more->waker_votes;
+	} else if (more->waker_votes > all->waker_votes) {
+		all->waker = more->waker;
+		all->waker_votes = more->waker_votes - all->waker_votes;
+	} else {
+		all->waker_votes -= more->waker_votes;
+	}
+}
+
 static void add_detail(struct recorder *recorder, const struct detail *detail, uint32_t tgid)
 {
 	struct detail_key key = { .object = detail->object, .tgid = tgid, .account = detail->account };
@@ -42,11 +55,7 @@ static void add_detail(struct recorder *recorder, const struct detail *detail, u
 		entry->detail.max_us = detail->max_us;
 	for (int i = 0; i < BUCKETS; i++)
 		entry->detail.buckets[i] += detail->buckets[i];
-	/* Of the threads' winners the one with most votes stands. */
-	if (detail->waker_votes > entry->detail.waker_votes) {
-		entry->detail.waker = detail->waker;
-		entry->detail.waker_votes = detail->waker_votes;
-	}
+	add_votes(&entry->detail, detail);
 }
 
 static void add_details(struct recorder *recorder, const struct detail *details, size_t count, uint32_t tgid)

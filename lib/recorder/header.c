@@ -67,7 +67,7 @@ int header_write(struct recorder *recorder)
 	json_text(json, "machine", host.machine);
 	json_u64(json, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	json_u64(json, "page_size_bytes", sysconf(_SC_PAGESIZE));
-	json_u64(json, "tick_ns", probes_tick_ns(recorder));
+	json_u64(json, "tick_ns", probes_tick_ns());
 	json_end(json);
 	json_object(json, "options");
 	json_u64(json, "duration_ns", options->duration_ns);

@@ -24,16 +24,17 @@ static int on_message(enum libbpf_print_level level, const char *format, va_list
 {
 	char line[512];
 	const char *quote;
+	va_list copy;
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
-	if (verbose)
-		return vfprintf(stderr, format, arguments);
-	vsnprintf(line, sizeof(line), format, arguments);
+	va_copy(copy, arguments);
+	vsnprintf(line, sizeof(line), format, copy);
+	va_end(copy);
 	quote = strstr(line, "prog '");
 	if (quote && strstr(line, "failed to load"))
 		sscanf(quote, "prog '%63[^']", failed_program);
-	return 0;
+	return verbose ? vfprintf(stderr, format, arguments) : 0;
 }
 
 /* A tracepoint that programs can be attached to has a typedef for its arguments among the kernel's types. */
@@ -107,6 +108,12 @@ static bool give_up_on(struct recorder *recorder, const char *name, int err)
 	return false;
 }
 
+/* The verifier, too, refuses a program with EACCES: then libbpf has named it. */
+static bool is_not_permitted(int err)
+{
+	return err == -EPERM || (err == -EACCES && !failed_program[0]);
+}
+
 static int load_programs(struct recorder *recorder)
 {
 	struct btf *kernel = NULL;
@@ -122,7 +129,7 @@ static int load_programs(struct recorder *recorder)
 			break;
 		perfdiag__destroy(recorder->skeleton);
 		recorder->skeleton = NULL;
-		if (err == -EPERM || err == -EACCES)
+		if (is_not_permitted(err))
 			break;
 		if (kernel && !give_up_on(recorder, failed_program, err))
 			break;
@@ -135,12 +142,12 @@ static int load_programs(struct recorder *recorder)
 		}
 	}
 	btf__free(kernel);
-	return err;
+	return err == -EACCES && !is_not_permitted(err) ? -ENOTSUP : err;
 }
 
 static void explain_failure(int err)
 {
-	if (err == -EPERM || err == -EACCES)
+	if (is_not_permitted(err))
 		fprintf(stderr,
 			"error: the kernel refuses BPF programs: %s\n"
 			"HINT: run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG\n",

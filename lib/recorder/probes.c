@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "cleanup.h"
 #include "probes.h"
 #include "perfdiag.skel.h"
 
-#define TICK_NS 4000000ULL	    /* CONFIG_HZ=250, which most distributions have */
+#define TICK_NS 4000000ULL	    /* as most distributions have it */
 #define STACK_PERIOD_NS 20000000ULL /* a thread that always waits gives 50 stacks a second, then they thin out */
 
 /*
@@ -96,12 +97,17 @@ static bool is_switched_off(const struct recorder *recorder, const char *name, c
 	return false;
 }
 
-/* libbpf looks it up in the kernel's configuration, where that can be read. */
-uint64_t probes_tick_ns(const struct recorder *recorder)
+/*
+ * This clock advances once a tick.  Not from the kernel's configuration: where that cannot be read (no /boot in a
+ * container, no /proc/config.gz), libbpf loads nothing at all that asks for it.
+ */
+uint64_t probes_tick_ns(void)
 {
-	unsigned long hz = recorder->skeleton->kconfig->CONFIG_HZ;
+	struct timespec tick;
 
-	return hz ? NS_PER_SECOND / hz : TICK_NS;
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) || tick.tv_sec || !tick.tv_nsec)
+		return TICK_NS;
+	return tick.tv_nsec;
 }
 
 static void fill_knobs(struct recorder *recorder)
@@ -115,7 +121,7 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->all_stacks = options->stacks;
 	knobs->slo_ns = options->slo_ns;
 	knobs->stack_period_ns = STACK_PERIOD_NS;
-	knobs->tick_ns = probes_tick_ns(recorder);
+	knobs->tick_ns = probes_tick_ns();
 	if (!recorder->symbols)
 		return;
 	memcpy(knobs->markers, recorder->markers, sizeof(knobs->markers));

@@ -81,7 +81,7 @@ extern const char *const account_names[ACCOUNT_COUNT];
 /* probes.c: functions return 0 or -errno and have said on stderr what went wrong */
 int probes_load(struct recorder *recorder);
 int probes_attach(struct recorder *recorder);
-uint64_t probes_tick_ns(const struct recorder *recorder);
+uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
 void probes_pace_stacks(struct recorder *recorder);
 int probes_snapshot_fd(struct recorder *recorder); /* an iterator over struct record, to be read and closed */

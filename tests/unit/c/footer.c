@@ -48,9 +48,8 @@ bool probe_is_iterator(const struct probe_state *state)
 	return !state->program;
 }
 
-uint64_t probes_tick_ns(const struct recorder *recorder)
+uint64_t probes_tick_ns(void)
 {
-	(void)recorder;
 	return 4000000;
 }
 
