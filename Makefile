@@ -47,7 +47,7 @@ clean: ## remove build/
 	$(Q)rm -rf build
 
 ##@ Parts
-.PHONY: deps packages workloads man test-unit test-live bench readme
+.PHONY: deps packages workloads man test-unit test-live lab lab-shell bench readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
@@ -87,6 +87,17 @@ test-unit: build workloads man ## tests that need no privilege
 
 test-live: build workloads ## tests on this kernel (root)
 	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/live $(ARGS)
+
+LAB_KERNELS := $(or $(KERNEL),$(shell awk '!/^\#/ { print $$1 }' tests/lab/kernels.txt))
+lab: build workloads ## live tests on stock kernels in emulated machines (KERNEL=6.1: on one)
+	$(Q)$(MAKE) packages PACKAGES=packages-lab.txt
+	$(Q)$(SUDO) tests/lab/build.sh build/lab $(LAB_KERNELS)
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/lab $(LAB_KERNELS:%=--kernel=%) $(ARGS)
+
+lab-shell: build workloads ## a shell on the stock kernel KERNEL=6.1, with the recorder in it
+	$(Q)$(MAKE) packages PACKAGES=packages-lab.txt
+	$(Q)$(SUDO) tests/lab/build.sh build/lab $(firstword $(KERNEL) 6.1)
+	$(Q)cd tests && $(AS_ROOT) $(CURDIR)/$(PYTHON) -m lab.support.shell $(firstword $(KERNEL) 6.1)
 
 bench: build workloads ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt

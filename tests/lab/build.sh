@@ -1,0 +1,120 @@
+#!/bin/bash
+# Builds what the guests are made of, once: build.sh DIRECTORY KERNEL...
+#
+#   DIRECTORY/root.ext4          the disk of every guest: a minimal Debian 12
+#   DIRECTORY/kernels/NAME/      vmlinuz, initrd, release, modules/ of a stock kernel; or `missing`, which says why not
+#
+# Packages come from where this host gets its own, checked with the keys it trusts; its apt is neither asked nor changed.
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+lab=$(realpath -m "$1")
+shift
+say() { printf '  %-8s %s\n' "$1" "$2"; }
+
+# LABEL: the address that this host has for what its archive calls itself so
+mirror() {
+	apt-get indextargets --format "\$(LABEL)|\$(REPO_URI)" | sed -n "s/^$1|//p" | sort -u | head -n 1
+}
+
+suite_of() { awk -v name="$1" '$1 == name { print $2 }' "$here/kernels.txt"; }
+
+# NAME SUITE: an apt of our own, that knows one suite and nothing that is installed
+private_apt() {
+	local apt=$lab/apt/$1 security
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	: >"$apt/status"
+	echo "deb [arch=amd64] $(mirror Debian) $2 main" >"$apt/sources.list"
+	security=$(mirror Debian-Security)
+	if [ -n "$security" ] && [ "$2" != sid ]; then
+		echo "deb [arch=amd64] $security $2-security main" >>"$apt/sources.list"
+	fi
+	cat >"$apt/apt.conf" <<-END
+		Dir::Etc::sourcelist "$apt/sources.list";
+		Dir::Etc::sourceparts "-";
+		Dir::State::lists "$apt/lists";
+		Dir::State::status "$apt/status";
+		Dir::Cache "$apt/cache";
+		Acquire::Languages "none";
+		Acquire::Retries "3";
+		APT::Sandbox::User "root";
+	END
+	export APT_CONFIG=$apt/apt.conf
+}
+
+# DIRECTORY: the kernel of the private apt, unpacked; newer suites have it in several packages
+download() {
+	local packages
+	apt-get -qq update
+	packages=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+		--no-enhances linux-image-amd64 | grep -E '^linux-(image|modules|binary|base)-[0-9]' | sort -u)
+	mkdir -p "$1/packages"
+	# shellcheck disable=SC2086 # one word a package
+	(cd "$1/packages" && apt-get -qq download $packages)
+	for package in "$1"/packages/*.deb; do dpkg-deb -x "$package" "$1/unpacked"; done
+}
+
+# KERNEL RELEASE: just what finds the disk and mounts it
+make_initrd() {
+	local root=$1/initrd.d number=100 line file
+	mkdir -p "$root"/{bin,modules,proc,sys,dev,newroot}
+	cp /bin/busybox "$root/bin/"
+	install -m 755 "$here/guest/initrd.sh" "$root/init"
+	for module in virtio_pci virtio_blk crc32c_generic crc32c ext4 9p 9pnet_virtio; do
+		modprobe --dirname "$1" --set-version "$2" --show-depends "$module" 2>/dev/null || true
+	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r file; do
+		number=$((number + 1))
+		line=$root/modules/$number-$(basename "$file")
+		case $file in
+		*.xz) xz -dc "$file" >"${line%.xz}" ;;
+		*.zst) zstd -qdc "$file" >"${line%.zst}" ;;
+		*) cp "$file" "$line" ;;
+		esac
+	done
+	(cd "$root" && find . | cpio --quiet -o -H newc) | gzip -1 >"$1/initrd"
+	rm -rf "$root"
+}
+
+build_kernel() {
+	local kernel=$lab/kernels/$1 new=$lab/kernels/$1.new suite release
+	suite=$(suite_of "$1")
+	[ -n "$suite" ] || { echo "no kernel $1 in kernels.txt" >&2 && exit 2; }
+	[ ! -e "$kernel/release" ] || return 0
+	say KERNEL "$1 ($suite)"
+	rm -rf "$kernel" "$new"
+	mkdir -p "$new/lib"
+	private_apt "$1" "$suite"
+	if ! download "$new" >"$lab/kernels/$1.log" 2>&1; then
+		mkdir -p "$kernel"
+		{ grep -m 1 '^E: ' "$lab/kernels/$1.log" || echo "see $lab/kernels/$1.log"; } >"$kernel/missing"
+		say MISSING "$1: $(cat "$kernel/missing")"
+		rm -rf "$new"
+		return 0
+	fi
+	mv "$(find "$new/unpacked" -path '*lib/modules' -type d)" "$new/lib/modules"
+	mv "$(find "$new/unpacked" "$new/lib" -name 'vmlinuz*' -type f)" "$new/vmlinuz"
+	release=$(ls "$new/lib/modules")
+	depmod --basedir "$new" "$release"
+	make_initrd "$new" "$release"
+	rm -rf "$new/unpacked" "$new/packages"
+	echo "$release" >"$new/release"
+	mv "$new" "$kernel"
+}
+
+build_root() {
+	[ ! -e "$lab/root.ext4" ] || return 0
+	say ROOT "$lab/root.ext4"
+	rm -rf "$lab/root"
+	debootstrap --variant=minbase --include=kmod,iproute2,procps,xfsprogs,btrfs-progs,libaio1,liburing2,strace,less \
+		bookworm "$lab/root" "$(mirror Debian)" >"$lab/root.log" 2>&1 || { tail -n 5 "$lab/root.log" >&2 && exit 1; }
+	rm -rf "$lab/root"/var/cache/apt/archives/*.deb "$lab/root"/var/lib/apt/lists/*
+	mkdir -p "$lab/root/lab"
+	mkfs.ext4 -q -F -d "$lab/root" "$lab/root.ext4.new" 1500M >>"$lab/root.log" 2>&1
+	mv "$lab/root.ext4.new" "$lab/root.ext4"
+	rm -rf "$lab/root"
+}
+
+mkdir -p "$lab/kernels"
+[ -n "$(mirror Debian)" ] || { echo "apt has no package lists: run apt-get update first" >&2 && exit 1; }
+build_root
+for name in "$@"; do build_kernel "$name"; done

@@ -1,0 +1,122 @@
+"""Fixtures of the lab: those of the live tests, for processes in a guest; every test runs once on each kernel."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from perfdiag import schema
+
+from lab.support import host
+from lab.support.guest import CPUS, LAB, Guest, kernels, missing
+from lab.support.processes import GuestRecorder, GuestWorkload
+from live import test_cpu, test_disk
+from live.conftest import built, cleanup, record  # noqa: F401 - fixtures
+from live.support.fixtures import Cleanup
+
+DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
+PREEMPTION = {"default": (), "full": ("preempt=full",)}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kernel", action="append", help="a kernel of the lab; all, if not given")
+
+
+def wanted(config: pytest.Config) -> list[str]:
+    """Return the kernels that were asked for."""
+    asked = config.getoption("--kernel") or kernels()
+    unknown = set(asked) - set(kernels())
+    if unknown:
+        raise pytest.UsageError(f"no kernel {', '.join(unknown)}: there are {', '.join(kernels())}")
+    return [name for name in kernels() if name in asked]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    names = wanted(metafunc.config)
+    if "declined" in metafunc.fixturenames:
+        metafunc.parametrize("declined", [name for name in names if name in DECLINED], indirect=True, scope="session")
+    elif "guest" in metafunc.fixturenames:
+        machines = itertools.product([name for name in names if name not in DECLINED], PREEMPTION)
+        metafunc.parametrize("guest", list(machines), indirect=True, scope="session", ids="-".join)
+
+
+def boot(kernel: str, *options: str) -> Guest:
+    """Boot a kernel, or skip because it is not there."""
+    if reason := missing(kernel):
+        pytest.skip(f"kernel {kernel}: {reason}")
+    return Guest(kernel, *options)
+
+
+@pytest.fixture(scope="session")
+def declined(request: pytest.FixtureRequest) -> Iterator[Guest]:
+    """A guest whose kernel is too old."""
+    with boot(request.param) as guest:
+        yield guest
+
+
+@pytest.fixture(scope="session")
+def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
+    """A guest; one boot serves all tests."""
+    kernel, preemption = request.param
+    with boot(kernel, *PREEMPTION[preemption]) as guest:
+        if preemption == "full" and "(full)" not in guest.run("cat /sys/kernel/debug/sched/preempt || true"):
+            pytest.skip(f"kernel {kernel} has no choice of preemption (PREEMPT_DYNAMIC)")
+        note_probes(guest)
+        yield guest
+
+
+def note_probes(guest: Guest) -> None:
+    """Keep which program attached and which did not, and why: build/lab/probes.json."""
+    status, said = guest.try_run("perfdiag-recorder --check")
+    headers = [line for line in said.splitlines() if line.startswith('{"type":"header"')]
+    assert status == 0 and headers, said
+    header = msgspec.json.decode(headers[0], type=schema.Header)
+    path = LAB / "probes.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    known[guest.name] = {
+        "release": guest.release,
+        "probes": {probe.name: "attached" if probe.attached else probe.reason for probe in header.probes},
+    }
+    path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+@pytest.fixture(autouse=True)
+def _guest_as_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the live tests took from the host they were written for."""
+    if "guest" not in request.fixturenames:
+        return
+    guest = request.getfixturevalue("guest")
+    monkeypatch.setattr(test_cpu, "SHARED_CPU", CPUS - 1)
+    monkeypatch.setattr(test_cpu, "cgroup", host.cgroup_of(guest))
+    monkeypatch.setattr(test_cpu, "enter", host.enter)
+    monkeypatch.setattr(test_disk, "slow_disk", host.slow_disk)
+
+
+@pytest.fixture
+def tmp_path(guest: Guest) -> host.GuestPath:
+    """A folder in the guest."""
+    return host.new_folder(guest)
+
+
+@pytest.fixture
+def start(guest: Guest, cleanup: Cleanup) -> Any:  # noqa: F811
+    """Start a workload in the guest."""
+    return lambda name, *arguments, **options: cleanup.enter_context(GuestWorkload(guest, name, *arguments, **options))
+
+
+@pytest.fixture
+def attach(guest: Guest, cleanup: Cleanup, request: pytest.FixtureRequest) -> Any:  # noqa: F811
+    """Attach a recorder in the guest; its recordings stay in build/lab/run, by test."""
+    number = itertools.count(1)
+    test = re.sub(r"\W+", "-", request.node.name).strip("-")
+
+    def attach(*targets: GuestWorkload | int, **options: Any) -> GuestRecorder:
+        pids = [target if isinstance(target, int) else target.pid for target in targets]
+        return cleanup.enter_context(GuestRecorder(guest, pids, f"{test}-{next(number)}.jsonl", **options))
+
+    return attach

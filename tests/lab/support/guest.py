@@ -1,0 +1,165 @@
+"""One emulated machine with a stock kernel: it boots, runs shell scripts in turn, and is ended by its pid."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+
+from live.support.recorder import RECORDER
+from live.support.workload import ROOT, WORKLOADS
+
+LAB = ROOT / "build" / "lab"
+HERE = Path(__file__).resolve().parents[1]
+
+BOOT_SECONDS = 240  # 15 on a quiet host
+JOB_SECONDS = 150  # the guest ends a job itself after 120
+CPUS = 2
+
+
+def kernels() -> list[str]:
+    """Return the names of all kernels of the lab."""
+    lines = (HERE / "kernels.txt").read_text().splitlines()
+    return [line.split()[0] for line in lines if line and not line.startswith("#")]
+
+
+def missing(kernel: str) -> str | None:
+    """Return why a kernel is not there, or None if it is."""
+    folder = LAB / "kernels" / kernel
+    if (folder / "release").exists():
+        return None
+    reason = folder / "missing"
+    return reason.read_text().strip() if reason.exists() else f"not built: make lab KERNEL={kernel}"
+
+
+def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
+    """Return the command that boots a kernel; `folder` is /lab of the guest."""
+    files = LAB / "kernels" / kernel
+    words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    # One thread for all CPUs: with several, one may trap on kernel code that another is patching, as attaching does.
+    words += ["-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", str(CPUS), "-m", "2G"]
+    words += ["-kernel", str(files / "vmlinuz"), "-initrd", str(files / "initrd")]
+    # Without its word that it is reliable, some kernels leave the clock that needs no system call.
+    append = ["console=ttyS0", "loglevel=5", "panic=-1", "mitigations=off", "tsc=reliable", *options]
+    words += ["-append", " ".join(append)]
+    words += ["-drive", f"if=none,id=root,file={LAB / 'root.ext4'},format=raw,snapshot=on"]
+    words += ["-device", "virtio-blk-pci,drive=root"]
+    for tag, path, extra in (("lab", folder, ""), ("modules", files / "lib/modules", ",readonly=on")):
+        words += ["-fsdev", f"local,id={tag},path={path},security_model=none{extra}"]
+        words += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+    return words
+
+
+def prepare_folder(name: str) -> Path:
+    """Make the folder of one boot: what the guest runs, and where it leaves what it has to say."""
+    folder = LAB / "run" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "bin").mkdir(parents=True)
+    shutil.copy(HERE / "guest" / "guest.sh", folder)
+    shutil.copy(RECORDER, folder / "bin" / "perfdiag-recorder")
+    for path in WORKLOADS.iterdir():
+        if os.access(path, os.X_OK) and path.is_file():
+            shutil.copy(path, folder / "bin")
+    return folder
+
+
+class Guest:
+    """A guest that has booted by the time it is constructed; a context manager that leaves no machine behind."""
+
+    def __init__(self, kernel: str, *options: str) -> None:
+        self.name = "-".join([kernel, *(option.replace("=", "-") for option in options)])
+        self.folder = prepare_folder(self.name)
+        self.console = self.folder / "console.log"
+        self._numbers = itertools.count(1)
+        self._heard = b""
+        words = ["setpriv", "--pdeathsig", "KILL"]  # it ends with the tests, however those end
+        words += command_line(kernel, self.folder, *options)
+        words += ["-serial", f"file:{self.console}", "-chardev", "stdio,id=jobs,signal=off", "-serial", "chardev:jobs"]
+        with (self.folder / "qemu.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+                env={**os.environ, "TMPDIR": str(self.folder)},  # for what is written to the disk of the guest
+            )
+        try:
+            self.release = self._await("ready", BOOT_SECONDS)
+        except BaseException:
+            self.close()
+            raise
+
+    def _line(self, end: float) -> str:
+        """Return the next line of the guest."""
+        assert self.process.stdout
+        while b"\n" not in self._heard:
+            left = end - time.monotonic()
+            found = left > 0 and select.select([self.process.stdout], [], [], left)[0]
+            data = os.read(self.process.stdout.fileno(), 4096) if found else b""
+            if not data:
+                why = f"has ended with status {self.process.wait()}" if found else "does not answer"
+                raise RuntimeError(f"guest {self.name} {why}; the end of {self.console}:\n{self.said()}")
+            self._heard += data
+        line, _, self._heard = self._heard.partition(b"\n")
+        return line.decode(errors="replace").strip()
+
+    def _await(self, word: str, seconds: float) -> str:
+        end = time.monotonic() + seconds
+        while True:
+            first, _, rest = self._line(end).partition(" ")
+            if first == word:
+                return rest
+
+    def said(self) -> str:
+        """Return the end of what its kernel said."""
+        logs = [path.read_text(errors="replace") for path in (self.folder / "qemu.log", self.console) if path.exists()]
+        return "\n".join("".join(logs).splitlines()[-30:])
+
+    def try_run(self, script: str) -> tuple[int, str]:
+        """Run a shell script to its end; return its status and what it wrote."""
+        if self.process.poll() is not None:
+            raise RuntimeError(f"guest {self.name} has ended before; see {self.console}")
+        job = f"job-{next(self._numbers)}"
+        (self.folder / f"{job}.sh").write_text(script)
+        assert self.process.stdin
+        self.process.stdin.write(f"{job}\n".encode())
+        self.process.stdin.flush()
+        try:
+            status = int(self._await("done", JOB_SECONDS).split()[-1])
+        except RuntimeError:
+            self.close()  # it may still be busy with this one
+            raise
+        return status, (self.folder / f"{job}.out").read_text(errors="replace")
+
+    def run(self, script: str) -> str:
+        """Run a shell script that must succeed, and return what it wrote."""
+        status, said = self.try_run(f"set -e\n{script}")
+        assert status == 0, f"status {status} in guest {self.name}:\n{script}\n{said[-2000:]}"
+        return said.strip()
+
+    def close(self) -> None:
+        """End the machine, whatever it is doing: nothing of it is kept."""
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream:
+                stream.close()
+
+    def __enter__(self) -> Guest:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+__all__ = ["CPUS", "LAB", "Guest", "command_line", "kernels", "missing", "prepare_folder"]
