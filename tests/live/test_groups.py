@@ -132,7 +132,7 @@ def test_a_process_that_is_born_in_the_group(group: Path, resident: Workload, st
     recording = stop_and_check(recorder)
     assert joins(recording) == []
     row = recording.thread(born.pid)
-    assert row.comm == "slow_child" and ns_of(row, "wait.child") > 0.9 * 3 * 20e6, (truth, table(row))
+    assert row.comm == "slow_child" and ns_of(row, "wait.child") > 0.5 * 3 * 20e6, (truth, table(row))
     assert recording.footer.threads_seen == 1 + 1 + 3
     assert born.process.pid not in {row.pid for row in recording.threads}, "its parent is outside"
 

@@ -41,6 +41,15 @@ def test_a_lock_held_20_of_21_ms(mode: str, stacks: bool, start: Start, record: 
     assert abs(lock_ns - parked_ns) < 0.05 * parked_ns, f"{mode}: the lock was not recognised: {model.accounts}"
 
 
+def test_who_holds_a_lock_long_is_named_not_who_hands_it_on(start: Start, record: Record) -> None:
+    """Four threads that only touch the lock queue behind one that keeps it, and are woken by each other."""
+    quick = ("--others-us", 10, "--hold-ms", 40, "--pause-ms", 60, "--held", "spin")
+    recording, truth = record(start("lock", "--threads", 5, "--duration-ms", 3000, *quick))
+    first = min(workers(recording, truth["pid"]), key=lambda row: row.tid)
+    rows = [row for row in recording.details("wait.parked") if row.count > 20]
+    assert len(rows) == 1 and rows[0].waker_tid == first.tid and 2 * rows[0].waker_count > rows[0].count, rows
+
+
 @pytest.mark.parametrize("mode", ["condition", "semaphore"])
 def test_an_idle_pool_waits_for_no_lock(mode: str, start: Start, record: Record) -> None:
     recording, truth = record(start("condition", "--mode", mode), stacks=True)

@@ -208,7 +208,7 @@ def test_who_only_woke_some_time_before_is_no_herd(scan: list[str]) -> None:
 
 
 def test_a_holder_that_waits_with_the_lock_in_hand_is_more_than_the_herd() -> None:
-    found = woken(AGAIN, rest="wait.timer")
+    found = woken(AGAIN, "8 s", rest="wait.timer")
     assert "sleeps by its own choice" in found.claim and "condition" not in found.claim
 
 

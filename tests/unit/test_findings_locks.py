@@ -39,6 +39,34 @@ def test_a_holder_that_computes_has_a_long_section() -> None:
     assert "runs its own code" in found.claim and "section under the lock is long" in found.claim
 
 
+def test_the_place_to_mend_is_where_the_lock_is_held() -> None:
+    builder = Builder().thread("hog", tid=200, cpu_user="9 s")
+    builder.stack("wait", "lock.futex", object=FUTEX, user=["touch (app)"], weight="9 s")
+    assert finding(waiters(builder), ID).remedies[0].text.startswith("where hog (200) holds it: shorten the code")
+    builder.stack("cpu", "cpu.user", tid=200, user=["burn (app)"], weight="9 s")
+    builder.stack("cpu", "cpu.user", tid=101, user=["touch (app)"], weight="1 s")
+    assert finding(builder.model(), ID).remedies[0].text.startswith("in burn (app): shorten the code under the lock")
+
+
+def test_sleep_under_the_lock_and_work_without_it() -> None:
+    """Four threads sleep 20 ms under the lock, which is never free, and compute 8 ms outside it."""
+    builder = Builder()
+    for tid in range(101, 105):
+        builder.thread("worker", tid=tid, cpu_user="1 s", rest="wait.timer")
+        builder.row("lock.futex", FUTEX, "6500 ms", count=120)
+    found = finding(builder.model(), ID)
+    assert "sleeps by its own choice" in found.claim and "runs its own code" not in found.claim
+
+
+def test_who_sleeps_longer_than_a_lock_can_be_held_sleeps_without_it() -> None:
+    builder = Builder()
+    for tid in range(101, 105):
+        builder.thread("worker", tid=tid, cpu_user="10 ms", rest="wait.timer")
+        builder.row("lock.futex", FUTEX, "4 s", count=100)
+    found = finding(builder.model(), ID)
+    assert "4 threads in turn take it" in found.claim and "sleep" not in found.claim
+
+
 def test_a_holder_that_sleeps_is_told_from_one_that_works() -> None:
     found = finding(waiters(Builder().thread("sleeper", tid=200, cpu_user="10 ms", rest="wait.timer")), ID)
     assert "sleeps by its own choice" in found.claim

@@ -9,6 +9,7 @@ from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.findings.competition import competition, long_ns, surely_neighbours
 from perfdiag.findings.weigh import plain, thread_of, total_ns
 from perfdiag.model import Model, Row, ThreadLedger
+from perfdiag.symbols import caller
 
 # Half of the wake-ups known to come from one thread make it the holder; below, holders take turns.
 MAJORITY = 0.5
@@ -41,20 +42,23 @@ ROOTS = {
     "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
     "wait.timer": ("sleeps by its own choice", "do not sleep while holding the lock"),
     "wait.child": ("waits for a child process", "do not wait for a child while holding the lock"),
+    "ipc.pipe": ("waits for another process at a pipe", "do not wait for another process while holding the lock"),
+    "ipc.unix": ("waits for another process at a socket", "do not wait for another process while holding the lock"),
     "remote.fs": ("waits for a remote file system", "do not hold the lock across file access; see FS-REMOTE-SLOW"),
 }
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who released a lock most of the time, or who took turns, and what their ledgers show besides locks."""
+    """Who had a lock most of the time, or who took turns, and what their ledgers show besides locks."""
 
     name: str
-    one: bool  # one thread ended most waits; else all that waited take turns
+    one: bool  # most waits were for one thread; else all that waited take turns
     root: str  # the account of what it mostly does, "" where nothing is more than half
     root_part: float  # of the holder's time outside locks; where `known`, of what a thread waited for the lock
     another: str = ""  # the lock that it waits for itself meanwhile
     known: bool = False  # what the lock is for is the root
+    tid: int = 0  # of one thread of the target
 
     @property
     def waits(self) -> bool:
@@ -84,10 +88,21 @@ def holder_of(model: Model, rows: list[Row]) -> Holder | None:
         root, part = _root([thread], waited_ns, model.window_ns, {})
         least_ns = max(ROOT_PART * waited_ns, thread.accounts[root].ns if root else 0)
         another = _another(model, thread, rows[0].key, least_ns)
-        return Holder(f"{plain(thread.comm)} ({tid})", True, "" if another else root, part, another)
+        return Holder(f"{plain(thread.comm)} ({tid})", True, "" if another else root, part, another, tid=tid)
     # A lone waiter is not its own holder.
     turns = _root(waiters, waited_ns, model.window_ns, OF_TURNS | {"runq.busy": _starved_part(model)})
     return Holder(f"{len(waiters)} threads in turn", False, *turns) if len(waiters) > 1 else None
+
+
+def code_of(model: Model, holder: Holder) -> str:
+    """Return the function in which one holder is sampled most in its root, "" where that is not known."""
+    kind = "cpu" if holder.root.startswith("cpu.") else "wait"
+    weights: dict[str, int] = {}
+    for stack in model.stacks:
+        if (stack.tid, stack.kind, stack.account) == (holder.tid, kind, holder.root):
+            name = plain(caller((*stack.scan, *stack.user)))
+            weights[name] = weights.get(name, 0) + stack.weight_ns
+    return max(weights, key=lambda each: weights[each], default="")
 
 
 def under(model: Model, rows: list[Row], account: str) -> Holder | None:
@@ -132,7 +147,8 @@ def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapp
 
     "" where that cannot be most of what they did with the lock.  It was held while somebody waited, `waited_ns` at
     least: whoever did less holds it while waiting for another lock, or others hold it.  It was held by one at a time,
-    for `held_ns` at most: what they did beyond that they did without it.
+    for `held_ns` at most: what they did beyond that they did without it, and who sleeps more than that sleeps without
+    it, perhaps always.
     """
     sums: dict[str, int] = {}
     for thread in threads:
@@ -143,13 +159,16 @@ def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapp
     sums = {name: round(parts.get(name, 1.0) * ns) for name, ns in sums.items()}
     busy = {name: ns for name, ns in sums.items() if _busy(name)}
     # A holder that is nearly always asleep shows nothing but that; one that works shows what its work waits for.
-    judged_on = busy if sum(busy.values()) * 5 >= sum(sums.values()) else sums
+    fills = sum(busy.values()) >= HELD_PART * waited_ns and sum(busy.values()) * 5 >= sum(sums.values())
+    judged_on = busy if fills else sums
     whole = sum(judged_on.values())
     account = max(judged_on, key=lambda name: judged_on[name], default="")
     ns = judged_on.get(account, 0)
     part = ns / whole if whole else 0.0
     without_ns = max(0, whole - held_ns)
     surely = ns >= ROOT_PART * waited_ns and ns - without_ns >= ROOT_PART * min(whole, held_ns)
+    if account in WAITS_OF_HOLDERS and HELD_PART * ns > held_ns:
+        surely = False
     return account if enough and surely and whole else "", part
 
 
@@ -186,4 +205,4 @@ def path(holder: Holder) -> str:
     return f", because {who} mostly {does}: {root}"
 
 
-__all__ = ["ROOTS", "Holder", "holder_of", "path", "remedy_of", "under"]
+__all__ = ["ROOTS", "Holder", "code_of", "holder_of", "path", "remedy_of", "under"]

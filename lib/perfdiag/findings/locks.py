@@ -9,7 +9,7 @@ from dataclasses import replace
 from perfdiag.debuggers import shows_stacks
 from perfdiag.findings import herds, lock_advice, stuck_locks
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.holders import Holder, holder_of, path, remedy_of, under
+from perfdiag.findings.holders import WAITS_OF_HOLDERS, Holder, code_of, holder_of, path, remedy_of, under
 from perfdiag.findings.kernel_locks import subject_of
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
@@ -50,10 +50,11 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush is the"
     " root and the lock only its path.",
     measured="Joins lock waits by lock over the whole window, all words of a runtime's lock (the GIL, a JVM's garbage"
-    " collection) as one; the holder is the thread that ended at least half of them (sched_waking), its ledger that"
-    " of the whole window. It names a root only if it takes as long as the lock must have been held: what threads that"
-    " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
-    " by nobody is deadlocked. Futex waits count as lock only with evidence; the others stay 'cannot tell'.",
+    " collection) as one; the holder is the thread that at least half of them were for: who ended them (sched_waking),"
+    " or had the lock longest before it was handed on. Its ledger is that of the whole window. It names a root only if"
+    " it takes as long as the lock must have been held: what threads that take turns do beyond one window, they do"
+    " without the lock. Who waits all along, be it with timeouts, and is woken by nobody is deadlocked. Futex waits"
+    " count as lock only with evidence; the others stay 'cannot tell'.",
     alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
     " a lock because its stack holds a lock function.",
     remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
@@ -172,6 +173,9 @@ def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holde
     if found and runtime and runtime.words is Words.ONE_LOCK:
         # It guards all that the runtime does: to compute is no fault of a holder.
         return replace(found, root="", another="")
+    if found and runtime and runtime.words is Words.OF_THREADS and not found.one and found.root in WAITS_OF_HOLDERS:
+        # Each waits on a word of its own: a slow holder behind those who wake each other is not seen.
+        return replace(found, root="")
     return found
 
 
@@ -181,7 +185,7 @@ def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
         return "", [], "who released the lock is not known: it was no thread of the target, or a folded one"
     if not holder.root and not holder.another:
         return path(holder), [], ""
-    part = f"outside locks {percent(holder.root_part)} of their time is {holder.root}"
+    part = f"of what they did besides, {percent(holder.root_part)} is {holder.root}"
     if holder.known:
         part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
     shown = Evidence(f"released by {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
@@ -245,8 +249,13 @@ def _remedies(model: Model, rows: list[Row], code: str, holder: Holder | None) -
         look = f"{code} is inside the Java runtime: -Xlog:gc,safepoint tells its pauses; a larger heap (-Xmx)"
         rest = [fix(root)] if holder and root and not holder.root.startswith("cpu.") else []
         return [fix(f"{look} means less garbage collection"), *rest]
-    if code:
-        return [fix(f"in {code}: {root or 'shorten the locked section or split the lock'}")]
+    shorten = root or "shorten the locked section or split the lock"
+    if holder and holder.root.startswith("runq."):
+        return [fix(root)]
+    if held_in := code_of(model, holder) if holder and holder.one else code:
+        return [fix(f"in {held_in}: {shorten}")]
+    if holder and code:
+        return [fix(f"where {holder.name} holds it: {shorten}")]
     finds = "perfdiag latency --stacks names the code that waits"
     if model.header.options.stacks == "all":
         finds = f"the code that waits has no names here; {shows_stacks(model, rows[0].pid)} may know them"
