@@ -62,7 +62,12 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("lock.futex", "waiting for a user-space lock, shown by evidence", object="futex"),
     Account("lock.file", "waiting for a file lock", object="file"),
     Account("lock.kernel", "waiting for a lock inside the kernel", object="kernel function"),
-    Account("wait.parked", "parked on a futex: waiting or idle, cannot tell", _UNKNOWN, object="futex"),
+    Account(
+        "wait.parked",
+        "parked on a futex, a semaphore or a message queue: waiting or idle, cannot tell",
+        _UNKNOWN,
+        object="futex or system call",
+    ),
     Account("net.connect", "waiting for a connection to be answered", object="peer"),
     Account("net.receive", "waiting for data from a peer", object="peer"),
     Account("net.send", "waiting until a peer takes data", object="peer"),

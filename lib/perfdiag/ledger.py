@@ -18,6 +18,7 @@ from perfdiag.facts import Facts
 from perfdiag.futexes import Futexes
 from perfdiag.model import AccountTotal, Distribution, Model, Row, ThreadLedger
 from perfdiag.reader import Recording
+from perfdiag.receiving import Receiving
 
 PARKED = "wait.parked"
 IDLE_RING_KEY = "io_uring:idle"
@@ -73,10 +74,12 @@ def build(recording: Recording) -> Model:
             book.move("cpu.user", "cpu.kernel", on_cpu_ns - round(on_cpu_ns * share))
 
     futexes = Futexes(recording)
+    receiving = Receiving(recording.threads.values(), recording.details.values(), recording.stacks)
     names = objects.Names(facts, recording)
-    rows = _rows(recording, books, futexes, names)
+    rows = _rows(recording, books, futexes, receiving, names)
     recorded = _summed(books)
     for book in books:
+        _set_receiving_apart(book, receiving)
         for futex in getattr(book.line, "futexes", ()):
             if booking := futexes.booking(book.pid, futex.object):
                 book.move(PARKED, booking.account, futex.sum_ns, futex.count, futex.sum_ns)
@@ -84,10 +87,12 @@ def build(recording: Recording) -> Model:
 
     accounts = _summed(books)
     _complete_proven(accounts, recorded, recording, futexes)
-    threads = sorted((_thread(book, futexes) for book in books), key=lambda t: (-busy_ns(t.accounts), t.pid, t.tid))
+    threads = sorted(
+        (_thread(book, futexes, receiving) for book in books), key=lambda t: (-busy_ns(t.accounts), t.pid, t.tid)
+    )
     end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
     wall_ns = sum(thread.wall_ns for thread in threads)
-    stacks = [_with_final_account(stack, futexes) for stack in recording.stacks]
+    stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
     return Model(
         header=recording.header,
         window_ns=max(0, end_ns - recording.header.start_ns),
@@ -101,7 +106,7 @@ def build(recording: Recording) -> Model:
         stacks=stacks,
         devices=recording.devices,
         sockets=recording.sockets,
-        operations=recording.operations,
+        operations=[receiving.of_operation(operation) for operation in recording.operations],
         events=recording.events,
         intervals=recording.intervals,
         facts=facts,
@@ -156,11 +161,13 @@ def _newest_unlisted(recording: Recording, books: Sequence[Books]) -> list[Books
     return [Books(line, totals(left))]
 
 
-def _rows(recording: Recording, books: Sequence[Books], futexes: Futexes, names: objects.Names) -> list[Row]:
+def _rows(
+    recording: Recording, books: Sequence[Books], futexes: Futexes, receiving: Receiving, names: objects.Names
+) -> list[Row]:
     user_share = _user_share_by_process(books)
     rows: list[Row] = []
     for line in recording.details.values():
-        account, key = line.account, line.object
+        account, key = receiving.account(line.pid, line.account, line.object), line.object
         distribution = Distribution(line.count, line.sum_ns, line.max_ns, dict(line.buckets))
         if account == PARKED and (booking := futexes.booking(line.pid, key)):
             account, key = booking
@@ -214,6 +221,13 @@ def _set_idle_rings_apart(book: Books, rows: Sequence[Row]) -> None:
         book.move("wait.io_uring", "wait.events", round(waiting.ns * idle / (idle + busy)))
 
 
+def _set_receiving_apart(book: Books, receiving: Receiving) -> None:
+    """Other waits in calls that receive are parked; a thread's part of them is that of its process."""
+    other, part = book.accounts.get("kernel.other"), receiving.part(book.pid)
+    if other and part:
+        book.move(other.account, PARKED, round(other.ns * part), round(other.count * part), other.max_ns)
+
+
 def _summed(books: Sequence[Books]) -> dict[str, AccountTotal]:
     summed: dict[str, AccountTotal] = {}
     for book in books:
@@ -247,7 +261,7 @@ def _complete_proven(
             accounts[account] = replace(whole, max_ns=min(max(own.max_ns, longest_ns), whole.ns))
 
 
-def _thread(book: Books, futexes: Futexes) -> ThreadLedger:
+def _thread(book: Books, futexes: Futexes, receiving: Receiving) -> ThreadLedger:
     line = book.line
     if isinstance(line, schema.Exited):
         return ThreadLedger(
@@ -265,6 +279,8 @@ def _thread(book: Books, futexes: Futexes) -> ThreadLedger:
     waiting = line.open
     if waiting and waiting.account == PARKED and (booking := futexes.booking(line.pid, waiting.object)):
         waiting = msgspec.structs.replace(waiting, account=booking.account, object=booking.object)
+    elif waiting:
+        waiting = msgspec.structs.replace(waiting, account=receiving.account(line.pid, waiting.account, waiting.object))
     return ThreadLedger(
         line.pid,
         line.tid,

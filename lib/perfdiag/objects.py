@@ -12,7 +12,7 @@ from perfdiag.facts import Facts
 from perfdiag.reader import Recording
 from perfdiag.runtimeidle import IDLE_BY_ID
 from perfdiag.runtimelocks import BY_ID
-from perfdiag.text import printable
+from perfdiag.text import NO_NAME, printable
 
 _FIXED = {
     "": "",
@@ -60,7 +60,7 @@ class Names:
                 return self._facts.disk_name(rest)
             case "task" | "unix" | "own":
                 pid, _, comm = rest.partition(":")
-                return f"{'own thread ' if kind == 'own' else ''}{comm or '?'} ({int(pid)})"
+                return f"{'own thread ' if kind == 'own' else ''}{comm or NO_NAME} ({int(pid)})"
             case "child":
                 return f"{self._processes.get(int(rest), 'child')} ({rest})"
             case "cgroup":

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from perfdiag.text import printable
+from perfdiag.text import NO_NAME, printable
 
 KTHREADD = 2  # the parent of all kernel threads
 ENDED_STATES = frozenset("ZXx")
@@ -31,7 +31,7 @@ class Process:
     @property
     def name(self) -> str:
         """The comm, fit to be shown."""
-        return printable(self.comm)
+        return printable(self.comm) or NO_NAME
 
     @property
     def ended(self) -> bool:

@@ -146,6 +146,7 @@ MARKERS: tuple[Marker, ...] = (
         """
         pipe_read pipe_write anon_pipe_read anon_pipe_write fifo_pipe_read fifo_pipe_write wait_for_partner
         fifo_open pipe_wait_readable pipe_wait_writable splice_from_pipe_next wait_for_space ipipe_prep opipe_prep""",
+        "wait.parked",
     ),
     _marker(
         "wait.io_uring",
@@ -170,6 +171,7 @@ MARKERS: tuple[Marker, ...] = (
         "wait.timer",
         "wait.signal",
         "wait.events",
+        "wait.parked",
         "lock.kernel",
     ),
     _marker("wait.child", "do_wait __do_wait kernel_wait4 kernel_waitid wait_for_vfork_done __do_sys_vfork"),

@@ -8,6 +8,9 @@ import os
 codecs.lookup("unicode_escape")  # Python imports codecs when they are first used: root may be given up by then
 
 
+NO_NAME = "(no name)"  # of a process or thread that gave itself an empty one
+
+
 def printable(name: str | bytes, limit: int = 200) -> str:
     """Return `name` without anything a terminal would obey: control, format and undecodable characters escaped.
 
@@ -22,4 +25,4 @@ def printable(name: str | bytes, limit: int = 200) -> str:
     return shown if len(shown) <= limit else shown[: limit - 3] + "..."
 
 
-__all__ = ["printable"]
+__all__ = ["NO_NAME", "printable"]

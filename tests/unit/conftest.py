@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
+from perfdiag import target
+from perfdiag.errors import PerfdiagError
 
 from conftest import ROOT
 from unit.support.house import House
@@ -26,8 +28,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> House:
     return House.build(root)
 
 
+@pytest.fixture(scope="session")
+def _pids_of_the_host() -> None:
+    try:
+        target.check_namespace()
+    except PerfdiagError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture
-def house(built: House, tmp_path: Path) -> House:
+def house(_pids_of_the_host: None, built: House, tmp_path: Path) -> House:
     built.root.joinpath("log").unlink(missing_ok=True)
     return House(built.root)
 

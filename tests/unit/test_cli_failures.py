@@ -16,6 +16,7 @@ from perfdiag.commands import report as report_command
 from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 
 from unit.support.command_line import MAIN, recording, run
+from unit.support.house import RECORDING
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
         (PerfdiagError("x", "y"), 1),
         (UsageError("x"), 2),
         (TargetGone("x", "y"), 4),
-        (BrokenPipeError(), 0),
+        (BrokenPipeError(), 1),
         (click.UsageError("x"), 2),
         (OSError(28, "No space left on device", "/a\x1bb"), 1),
         (MemoryError(), 1),
@@ -99,6 +100,26 @@ def test_exit_statuses(
     assert cli.main() == status
     said = capfd.readouterr().err
     assert (said == "") == (status == 0) and "\x1b" not in said and "bug in perfdiag" not in said
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(errno.EPIPE, "Broken pipe"), None], ids=["raised", "by click"])
+def test_only_the_pipe_of_standard_output_may_break(
+    error: Exception | None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Any other one is a failure, and click takes all of them for that one."""
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise error or BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    if error:
+        monkeypatch.setattr(cli.cli, "main", fail)
+    else:
+        monkeypatch.setattr(cli.cli, "invoke", fail)
+        monkeypatch.setattr(sys, "argv", ["perfdiag", "check"])
+        monkeypatch.setattr(sys, "stdout", sys.stdout)  # click puts others in their places
+        monkeypatch.setattr(sys, "stderr", sys.stderr)
+    assert cli.main() == 1
+    assert capfd.readouterr().err.startswith("error: Broken pipe, which is not that of standard output\nHINT: ")
 
 
 @pytest.mark.parametrize(
@@ -151,6 +172,18 @@ def test_a_reader_that_has_gone_has_seen_enough(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-IB", MAIN, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=30)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_reader_that_has_gone_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    path = tmp_path / "x.rec"
+    path.write_bytes(RECORDING)
+    reader, writer = os.pipe()
+    os.close(reader)
+    for option in ([], ["--full"], ["--json"]):
+        command = [sys.executable, "-IB", MAIN, "report", "--exit-code", *option, path]
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=30)
+        assert (done.returncode, done.stderr) == (10, b""), option
+    os.close(writer)
 
 
 def test_nobody_listening_to_messages_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:

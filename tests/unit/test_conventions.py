@@ -57,7 +57,7 @@ LAYER_OF = {
     ),
     **dict.fromkeys(["coverage", "cpusplit", "futexes", "futexwaiters", "objects", "stacks"], "ledger"),
     "claims": "findings",
-    **dict.fromkeys(["debuggers", "hiddenlocks"], "model"),
+    **dict.fromkeys(["debuggers", "hiddenlocks", "receiving"], "model"),
 }
 COMMAND_LINE = {"__main__", "cli", "commands", "manual"}
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 from perfdiag.facts import Facts
+from perfdiag.facts.texts import Texts
 
 from unit.support.facts import LIMITS, TIMES, error, facts, lines
 
@@ -138,6 +139,8 @@ def test_processes() -> None:
     assert found.written_bytes is None and found.oom_score_adjustment == -998 and found.cpus_allowed == "0-1"
     assert found.limits["Max open files"] == (1024, 524288) and found.limits["Max cpu time"] == (math.inf, math.inf)
     assert found.limits["Max nice priority"] == (0, 0)
+    empty = facts({"/proc/77/status": "Name:\t\nThreads:\t7\n"}).processes[77]
+    assert empty.comm == "(no name)"
 
 
 def test_threads_with_cpus_of_their_own() -> None:
@@ -148,6 +151,20 @@ def test_threads_with_cpus_of_their_own() -> None:
     assert sorted(found.processes) == [77]
     assert found.processes[77].cpus_allowed == "0-3" and found.processes[77].thread_cpus == {78: "2"}
     assert facts({"/proc/77/status": status.format("0-3")}, {}).processes[77].thread_cpus == {}
+
+
+def test_many_processes_are_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands of targets each has its own paths: to look for its threads among all of them takes too long."""
+    status = "Name:\tx\nCpus_allowed_list:\t{}\n"
+    known = {f"/proc/{pid}/status": status.format("0-3") for pid in range(1, 31)}
+    known |= {f"/proc/{pid}/task/{tid}/status": status.format("2") for pid in range(1, 31) for tid in (pid + 100, 99)}
+    passes, match = [], Texts.match
+    monkeypatch.setattr(Texts, "match", lambda texts, pattern: passes.append(pattern) or match(texts, pattern))
+    found = facts(known, known).processes
+    assert len(passes) == 2
+    assert {pid: process.thread_cpus for pid, process in found.items()} == {
+        pid: {99: "2", pid + 100: "2"} for pid in range(1, 31)
+    }
 
 
 def test_descriptors() -> None:

@@ -61,3 +61,54 @@ def test_what_an_own_thread_does_that_is_waited_for_is_said() -> None:
     found = finding(model, PEER)
     assert found.severity is Severity.INFO and found.claim.startswith("Threads of the target wait for each other")
     assert any("those that end the waits: wait.timer 90 %" in evidence.text for evidence in found.evidence)
+
+
+def at_a_full_pipe(function: str, each: str = "5 ms", count: int = 900) -> Builder:
+    builder = Builder().thread("feed", cpu_user="1 s")
+    builder.row("ipc.pipe", "pipe:88", durations={each: count}, waker_tid=900, waker_count=count, waker_comm="less")
+    return builder.stack("wait", "ipc.pipe", object="pipe:88", kernel=["schedule", function, "vfs_write"], weight="4 s")
+
+
+def test_a_writer_that_waits_for_room_waits_for_a_slow_reader_also_for_a_short_time_each() -> None:
+    """It read "answers in about 5 ms, it is the number of waits that costs": a writer has no round trips to save."""
+    found = finding(at_a_full_pipe("anon_pipe_write").model(), PEER)
+    assert found.severity is Severity.WARNING and "less (900) reads slowly at pipe 88" in found.claim
+    assert "under" not in found.verify and not found.alternatives
+
+
+def test_a_reader_of_short_answers_is_no_fault_nor_a_writer_that_hardly_waits() -> None:
+    asking = finding(at_a_full_pipe("anon_pipe_read").model(), PEER)
+    assert asking.severity is Severity.INFO and "number of waits" in asking.claim
+    assert finding(at_a_full_pipe("anon_pipe_write", count=10).model(), PEER).severity is Severity.INFO
+
+
+def test_without_stacks_it_is_not_known_that_it_writes() -> None:
+    builder = Builder().thread("feed", cpu_user="1 s").row("ipc.pipe", "pipe:88", durations={"5 ms": 900})
+    assert finding(builder.model(), PEER).severity is Severity.INFO
+
+
+def handed_on(**does: str) -> Builder:
+    """A process that waits for another of the target at a pipe, which does something meanwhile."""
+    builder = Builder().thread("reads", tid=100, pid=100, cpu_user="200 ms")
+    builder.row("ipc.pipe", "pipe:5", durations={"20 ms": 480}, waker_tid=200, waker_count=480)
+    return builder.thread("makes", tid=200, pid=200, **does)
+
+
+def test_a_stage_that_sleeps_is_none_that_works() -> None:
+    found = finding(handed_on(cpu_kernel="10 ms", rest="wait.timer").model(), PEER)
+    assert found.severity is Severity.INFO
+    assert found.claim.endswith("at pipes or sockets for makes (200), which sleeps by its own choice (wait.timer).")
+    assert found.remedies[0].text.startswith("shorten the sleep of makes (200)")
+    assert not any("findings" in remedy.text for remedy in found.remedies)
+
+
+def test_a_stage_that_waits_for_others_is_none_that_works_either() -> None:
+    found = finding(handed_on(cpu_kernel="10 ms", rest="wait.events").model(), PEER)
+    assert "makes (200), which mostly waits itself (wait.events)." in found.claim
+    assert "perfdiag explain wait.events" in found.remedies[0].text
+
+
+def test_a_stage_that_sleeps_for_less_than_half_works() -> None:
+    found = finding(handed_on(cpu_user="6 s", rest="wait.timer").model(), PEER)
+    assert "makes (200), the stage that works: its own time is cpu.user 60 %" in found.claim
+    assert "the findings name what its time goes to" in found.remedies[0].text

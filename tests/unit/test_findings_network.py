@@ -26,6 +26,15 @@ def test_a_peer_that_answers_after_60_ms_is_slow() -> None:
     assert "on 10.0.0.5: perfdiag latency --port 5432" in found.remedies[0].text
 
 
+def test_fewer_round_trips_are_advised_where_there_are_some_to_save() -> None:
+    def advice(durations: dict[str, int]) -> list[str]:
+        return [remedy.text for remedy in finding(client(durations).model(), PEER).remedies]
+
+    assert any("fewer round trips" in text for text in advice({"60 ms": 100}))
+    for few_or_long in ({"970 ms": 4}, {"100 ms": 9}, {"600 ms": 12}):
+        assert not any("round trips" in text for text in advice(few_or_long)), few_or_long
+
+
 def test_answers_as_fast_as_the_network_are_profile() -> None:
     found = finding(client({"300 us": 10_000}).model(), PEER)
     assert found.severity is Severity.INFO and "10,000" in found.claim

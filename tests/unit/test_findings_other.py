@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from perfdiag.findings.base import Confidence, Severity
 
 from unit.support import Builder
@@ -28,6 +29,64 @@ def test_a_little_is_fine_and_a_name_that_is_missing_is_said() -> None:
     assert check(blocked("20 ms").model(), OTHER).number < 0.01
     nameless = Builder().thread(cpu_user="5 s", kernel_other=("1 s", 9)).model()
     assert finding(nameless, OTHER).confidence is Confidence.MEDIUM
+
+
+RECEIVING = ["msgrcv", "semop", "semtimedop", "semtimedop_time64", "mq_timedreceive", "mq_timedreceive_time64"]
+
+
+def called(call: str, *kernel: str) -> Builder:
+    builder = Builder().thread("q", cpu_user="1 s", rest="wait.timer")
+    builder.row("kernel.other", f"syscall:{call}", "6 s", count=30)
+    if kernel:
+        builder.stack("wait", "kernel.other", object=f"syscall:{call}", kernel=["schedule", *kernel], weight="6 s")
+    return builder
+
+
+@pytest.mark.parametrize("call", RECEIVING)
+def test_receiving_waits_for_work_or_for_an_answer(call: str) -> None:
+    """A pool with little to do was told that a fix returns 99 % of its time."""
+    model = called(call).model()
+    assert check(model, OTHER).number == 0
+    assert model.ns("wait.parked") == model.parked_ns == 6_000_000_000 and model.busy_ns == 1_000_000_000
+    assert model.accounts["wait.parked"].count == 30
+    assert [(row.account, row.object) for row in model.rows_of("wait.parked")] == [("wait.parked", f"{call}()")]
+
+
+@pytest.mark.parametrize("call", ["msgsnd", "mq_timedsend", "ioctl", "read"])
+def test_sending_waits_for_who_does_not_receive(call: str) -> None:
+    assert finding(called(call).model(), OTHER).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("call", ["open", "openat", "openat2"])
+def test_the_opening_of_a_fifo_is_told_by_its_stacks(call: str) -> None:
+    fifo = called(call, "wait_for_partner", "fifo_open", "do_dentry_open").model()
+    assert check(fifo, OTHER).number == 0 and fifo.parked_ns == 6_000_000_000
+    assert fifo.coverage.stack_agreement == 1
+    assert finding(called(call, "slow_driver", "chrdev_open").model(), OTHER).severity is Severity.WARNING
+    unknown = finding(called(call).model(), OTHER)
+    assert unknown.severity is Severity.INFO and unknown.confidence is Confidence.MEDIUM
+    assert "cannot tell whether it waits for work or for an answer" in unknown.alternatives[0]
+    assert unknown.claim.endswith("if of a FIFO, cannot tell whether for work or for an answer.")
+
+
+def test_only_the_process_that_receives_is_parked() -> None:
+    builder = called("msgrcv").thread("hangs", pid=200)
+    model = builder.row("kernel.other", "syscall:ioctl", "10 s", count=1).model()
+    assert model.parked_ns == 6_000_000_000 and dict(finding(model, OTHER).claims) == {
+        ("kernel.other", "syscall:ioctl"): 10_000_000_000
+    }
+
+
+def test_an_operation_that_receives_is_within_any_limit() -> None:
+    def over(call: str) -> int:
+        builder = Builder(slo="1 ms").thread("q", cpu_user="1 s")
+        slow = {"kernel_other": "6 s"}
+        builder.operation(
+            f"syscall:{call}", durations={"20 ms": 300}, over_slo=300, over_slo_accounts=slow, kernel_other="6 s"
+        )
+        return len(findings(builder.model(), "SLO-BREACH"))
+
+    assert over("msgrcv") == 0 and over("ioctl") == 1
 
 
 def completing(durations: dict[str, int]) -> Builder:

@@ -60,6 +60,21 @@ def test_neighbours_are_named_with_their_part() -> None:
     }
 
 
+def test_neighbours_that_add_up_to_nothing_are_not_named() -> None:
+    small = nameless(runs="100 ms", queues=3_000).row("runq.busy", "task:7:init", durations={"3 ms": 2})
+    found = finding(small.model(), "CPU-CONTENTION")
+    assert found.claim.endswith("for CPUs that ran other processes: others (names not kept) >99 %.")
+    assert "find who takes the CPUs" in found.remedies[-1].text
+    many = waiting("task:7:backup")
+    for number in range(200):  # nearly: nobody of note, but they are all there is
+        many.row("runq.busy", f"task:{10 + number}:job{number}", durations={"3 ms": 1})
+    assert "backup 67 %." in finding(many.model(), "CPU-CONTENTION").claim
+
+
+def test_a_neighbour_without_a_name_is_seen() -> None:
+    assert "processes: (no name) 100 %." in finding(waiting("task:7:").model(), "CPU-CONTENTION").claim
+
+
 def test_own_threads_are_another_finding() -> None:
     model = crowd().model()
     assert check(model, "CPU-CONTENTION").number == 0
@@ -108,7 +123,7 @@ def test_a_target_of_one_thread_never_queues_behind_itself() -> None:
     """Starved to 1 % of a CPU by hogs whose names were not kept."""
     model = nameless(runs="100 ms", queues=3_000).row("runq.busy", "task:7:hog", durations={"3 ms": 200}).model()
     found = finding(model, "CPU-CONTENTION")
-    assert "waited 9.60 s" in found.claim and "hog 6 %, by others, names not kept, for 9.00 s" in found.claim
+    assert "waited 9.60 s" in found.claim and "processes: others (names not kept) 94 %, hog 6 %." in found.claim
     assert dict(found.claims) == {("runq.busy", "task:7:hog"): 600_000_000, ("runq.busy", ""): 9_000_000_000}
     assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
     assert check(model, "CPU-OVERSUBSCRIBED").number == 0

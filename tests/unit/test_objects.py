@@ -32,6 +32,7 @@ def names() -> Names:
         ("device:8:0", "8:0"),
         ("peer:[::1]:80", "[::1]:80"),
         ("task:7:cc1", "cc1 (7)"),
+        ("task:7:", "(no name) (7)"),
         ("own:7:app", "own thread app (7)"),
         ("unix:7:bus", "bus (7)"),
         ("child:200", "helper (200)"),

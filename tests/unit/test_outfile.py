@@ -118,7 +118,26 @@ def test_a_recording_that_did_not_come_about(tmp_path: Path) -> None:
     replaced.write_text("another's")
     for file in files:
         file.discard()
-    assert not made.exists() and there.read_text() == "" and replaced.read_text() == "another's"
+    assert not made.exists() and there.read_text() == "old" and replaced.read_text() == "another's"
+
+
+def test_a_recording_of_which_nothing_came(tmp_path: Path) -> None:
+    """Its recorder ended at once, or perfdiag itself was killed: the end of the pipe is all that the writer sees."""
+    made, there = tmp_path / "made", tmp_path / "there"
+    there.write_text("old")
+    for path in (made, there):
+        with pytest.raises(PerfdiagError, match=f"nothing was written to {path}: the recorder ended before its end"):
+            outfile.create(str(path)).check()
+    assert not made.exists() and there.read_text() == "old"
+
+
+def test_a_recording_that_is_there_is_emptied_by_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.rec"
+    path.write_bytes(b"old" * len(RECORDING))
+    file = outfile.create(str(path))
+    assert path.stat().st_size > len(RECORDING)
+    os.write(file.fd, RECORDING)
+    assert file.check() == len(RECORDING) and path.read_bytes() == RECORDING
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

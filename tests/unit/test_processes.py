@@ -32,6 +32,12 @@ def test_kernel_threads(monkeypatch: pytest.MonkeyPatch, text: str, kernel_threa
     assert (process.comm, process.group, process.state) == ("a) \n b", pid, text.split("State:\t")[1][0])
 
 
+def test_an_empty_name_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_read", {"/proc/9/status": status(9, 8), "/proc/9/comm": "\n"}.get)
+    process = processes.read(9)
+    assert process and process.comm == "" and process.name == "(no name)"
+
+
 def test_a_process_that_ends_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_read", {"/proc/9/comm": "x\n"}.get)
     assert processes.read(9) is None

@@ -28,6 +28,14 @@ def line(**fields: object) -> bytes:
     return msgspec.json.encode(fields) + b"\n"
 
 
+def test_an_empty_name_can_be_seen() -> None:
+    """A process may call itself nothing: its threads, what has ended of it, and itself as the target."""
+    recording = Builder(comm="").thread("").thread("app").exited("").recording()
+    assert [target.comm for target in recording.header.targets] == ["(no name)"]
+    assert [thread.comm for thread in recording.threads.values()] == ["(no name)", "app"]
+    assert [ended.comm for ended in recording.exited.values()] == ["(no name)"]
+
+
 def test_reads_every_line_of_a_sound_recording() -> None:
     recording = read(sample().bytes())
     assert recording.problems == [] and recording.bad_lines == 0
@@ -67,6 +75,8 @@ def test_a_bad_last_row_of_a_thread_leaves_the_one_before() -> None:
         (b"\x28\xb5\x2f\xfd123", "compressed"),
         (b"\x1f\x8b\x08", "compressed"),
         (b'{"type":"header","schema":1}\n', "header of the recording is not valid"),
+        (b'{"type":"header","schema":1.5}\n', "header of the recording is not valid: Expected `int`"),
+        (b'{"type":"header","schema":1e999}\n', "header of the recording is not valid: "),
         (b'{"type":"header","schema":99,"new":{}}\n', "schema 99"),
         (b'{"type":"header","schema":0}\n', "schema 0"),
         (b'{"type":"header","schema":-1}\n', "schema -1"),

@@ -71,6 +71,34 @@ def test_ctrl_c_before_the_window_just_ends(house: House, sleeper: subprocess.Po
     assert (process.returncode, out) == (-signal.SIGINT, "") and "Traceback" not in err
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_recorder_starts_ends_early_and_reports(
+    house: House, sleeper: subprocess.Popen[bytes], number: int
+) -> None:
+    house.plan = "slow"
+    process = house.start("latency", "--pid", str(sleeper.pid), "--duration", "0")
+    house.until_told("start")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and "VERDICT" in out, err
+
+
+def test_a_recorder_that_is_told_to_end_before_it_records(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    house.plan = "cancelled"
+    run = house.run("latency", "--pid", str(sleeper.pid))
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "error: the recorder was told to end before it recorded\nHINT: " in run.stderr
+
+
+def test_a_recorder_that_is_killed_at_the_start_leaves_the_recording_that_was_there(
+    house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    house.plan, path = "cancelled", tmp_path / "x.rec"
+    path.write_bytes(RECORDING)
+    assert house.run("record", "-o", str(path), "--pid", str(sleeper.pid)).returncode == 1
+    assert path.read_bytes() == RECORDING
+
+
 def test_a_target_that_goes_at_the_start(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
     house.plan = "gone"
     run = house.run("record", "-o", str(tmp_path / "x.rec"), "--pid", str(sleeper.pid))

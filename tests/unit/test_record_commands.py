@@ -7,6 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from unit.support.house import House
 from unit.support.waiting import until
 
@@ -48,6 +50,39 @@ def test_a_command_outlives_its_window(house: House) -> None:
     assert any("is still running" in line for line in process.stderr)
     process.communicate("end\n", timeout=30)
     assert process.returncode == 5
+
+
+def test_a_command_that_is_killed_while_it_is_held_back(house: House, tmp_path: Path) -> None:
+    house.plan = "murder"
+    (tmp_path / "x.rec").write_text("old")
+    run = house.run("latency", "--record", str(tmp_path / "x.rec"), "--", "sleep", "60")
+    assert (run.returncode, run.stdout) == (4, ""), run.stderr
+    assert "error: sleep ended before it was measured\nHINT: " in run.stderr, run.stderr
+    assert (tmp_path / "x.rec").read_text() == "old"
+
+
+@pytest.mark.parametrize("arguments", [["latency"], ["record", "-o", "-"]], ids=["latency", "record"])
+def test_a_reader_that_goes_away_does_not_change_the_commands_status(house: House, arguments: list[str]) -> None:
+    process = house.start(*arguments, "--duration", "0.1", "--", "sh", "-c", "read line; exit 7")
+    assert process.stdout and process.stdin and process.stderr
+    process.stdout.close()
+    assert any("is still running" in line for line in process.stderr), "it is waited for"
+    process.stdin.close()
+    assert process.wait(30) == 7
+
+
+def test_a_report_that_finds_no_room_does_not_change_the_commands_status(house: House) -> None:
+    with open("/dev/full", "w") as full:
+        run = house.run("latency", "--", "sh", "-c", "exit 7", stdout=full)
+    assert run.returncode == 7 and "error: No space left on device\nHINT: make room" in run.stderr
+
+
+def test_a_recording_cut_short_does_not_change_the_commands_status(house: House, tmp_path: Path) -> None:
+    house.plan = "full"
+    path = tmp_path / "x.rec"
+    for arguments in (["latency", "--record", str(path)], ["record", "-o", str(path)]):
+        run = house.run(*arguments, "--", "sh", "-c", "exit 7")
+        assert run.returncode == 7 and f"error: {path} is cut short after " in run.stderr, run.stderr
 
 
 def test_a_command_that_is_not_there(house: House) -> None:

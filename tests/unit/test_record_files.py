@@ -107,6 +107,34 @@ def test_a_reader_that_goes_away(house: House, sleeper: subprocess.Popen[bytes])
     assert "Traceback" not in said and "error" not in said
 
 
+def test_a_reader_that_goes_away_is_no_reason_not_to_check_the_recording(
+    house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    house.plan, path = "full", tmp_path / "x.rec"
+    process = house.start("latency", "--record", str(path), "--pid", str(sleeper.pid), "--duration", "0.3")
+    assert process.stdout and process.stderr
+    process.stdout.close()
+    assert f"error: {path} is cut short after " in process.stderr.read()
+    assert process.wait(30) == 1
+
+
+def test_neither_report_nor_recording_finds_room(
+    house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    house.plan, path = "full", tmp_path / "x.rec"
+    with open("/dev/full", "w") as full:
+        run = house.run("latency", "--record", str(path), "--pid", str(sleeper.pid), "--duration", "0.1", stdout=full)
+    assert run.returncode == 1
+    assert f"warning: {path} is cut short after " in run.stderr and "error: No space left on device" in run.stderr
+
+
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    process = house.start("latency", "--exit-code", "--pid", str(sleeper.pid), "--duration", "0.3")
+    assert process.stdout
+    process.stdout.close()
+    assert process.wait(30) == 10
+
+
 def test_a_full_standard_output(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     with open("/dev/full", "w") as full:
         run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", stdout=full)

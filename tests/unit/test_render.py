@@ -41,7 +41,7 @@ def test_law_at_most_45_lines_of_80_columns(builder: Builder, data: st.DataObjec
 def test_what_changes_the_verdict_is_always_above_the_fold(builder: Builder, data: st.DataObject) -> None:
     model = builder.model()
     made = report.make(model, data.draw(diagnoses(model)), RUNBOOKS)
-    text = plain(made)
+    text = "\n" + plain(made).split("\n", 2)[2]  # without the lines that a name can begin, which may be "COST  "
     for heading in ("VERDICT  ", "WHERE ", "FINDINGS", "NO FINDING CLAIMS ", "COVERAGE  ", "COST      "):
         assert text.count(f"\n{heading}") == 1, heading
     assert bool(made.not_measured) == ("\nNOT MEASURED" in text)
@@ -112,6 +112,28 @@ def test_a_trial_is_never_shown_without_its_undo_nor_cut() -> None:
         tries, undone = text.count("  try   "), text.count("  undo  ")
         assert tries == undone and text.count(" tune") == tries * words
         assert text.count("(now: now)") == undone
+
+
+def test_objects_that_are_nothing_of_an_account_do_not_stand_for_it() -> None:
+    builder = Builder().thread("a").row("runq.busy", "", "8 s").row("runq.busy", "task:7:init", "8 ms")
+    model = builder.model()
+    assert "init" not in plain(report.make(model, diagnosis(model), RUNBOOKS))
+    model = builder.row("runq.busy", "task:8:backup", "100 ms").model()
+    assert "backup (8) 100 ms" in plain(report.make(model, diagnosis(model), RUNBOOKS))
+
+
+def test_operations_over_the_limit_come_before_other_work() -> None:
+    builder = (
+        Builder(slo="1 ms")
+        .fact("/proc/100/status", "Name:\ta\n")
+        .fact("/proc/100/io", "rchar: 0\n", "rchar: 90000000\n")
+        .thread("a", disk_read="4 s")
+        .operation("syscall:read", durations={"300 us": 2_000}, over_slo=0, disk_read="2 s")
+        .operation("syscall:pread64", durations={"3 ms": 10}, over_slo=10, disk_read="1 s")
+    )
+    lines = plain(report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)).splitlines()
+    starts = [line[:24].rstrip() for line in lines if line.startswith(("OPERATES ", "WORK "))]
+    assert starts == ["OPERATES syscall:pread64", "WORK     read 8.58 MiB/s", "OPERATES syscall:read: 2"]
 
 
 def verdict_of(text: str, width: int = COLUMNS, full: bool = False) -> str:

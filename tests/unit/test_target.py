@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from perfdiag import processes, sockets, target
-from perfdiag.errors import TargetGone, UsageError
+from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.target import Wanted, resolve
 
 from unit.support.waiting import until
@@ -63,6 +64,31 @@ def test_a_pid() -> None:
 def test_several_pids() -> None:
     found = resolve(Wanted(pids=(os.getpid(), os.getppid(), os.getpid())))
     assert found.pids == (os.getpid(), os.getppid()) and found.description.endswith("with their descendants")
+
+
+def test_more_than_can_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "PIDS_LIMIT", 1)
+    assert resolve(Wanted(pids=(os.getpid(),))).pids == (os.getpid(),)
+    with pytest.raises(UsageError, match="--pid has 2 processes, more than the 1 that can be followed"):
+        resolve(Wanted(pids=(os.getpid(), os.getppid())))
+    with running(f"name({UNIQUE + 'v'!r}); os.fork(); ready(); time.sleep(60)", ready=2):
+        assert len(resolve(Wanted(name=UNIQUE + "v")).pids) == 1, "the child is followed as a descendant"
+        with pytest.raises(UsageError, match=f"--name {UNIQUE}v has 2 processes, more than the 1"):
+            resolve(Wanted(name=UNIQUE + "v", only=True))
+
+
+def test_a_pid_namespace_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pids are not those by which the kernel's programs know the target: nothing would be measured."""
+    namespace = tmp_path / "pid"
+    monkeypatch.setattr(target, "PID_NAMESPACE", namespace)
+    target.check_namespace()  # without /proc nothing can be told
+    namespace.touch()
+    monkeypatch.setattr(target, "HOST_NAMESPACE", namespace.stat().st_ino)
+    target.check_namespace()
+    monkeypatch.setattr(target, "HOST_NAMESPACE", namespace.stat().st_ino + 1)
+    with pytest.raises(PerfdiagError, match="in a pid namespace of its own") as caught:
+        target.check_namespace()
+    assert caught.value.exit_status == 1 and "--pid=host" in (caught.value.hint or "")
 
 
 def test_no_such_pid() -> None:

@@ -61,6 +61,23 @@ def test_a_cause_that_takes_little_of_the_window_says_so() -> None:
     assert "Hardly" not in verdict(model, much)[1]
 
 
+def test_a_cause_that_takes_most_of_what_idle_threads_do_says_so() -> None:
+    """An idle server of five threads that neighbours kept from a CPU: it read like a server in trouble."""
+    queued = finding("CPU-CONTENTION", {"runq.busy": 7 * S // 10}, "Threads ready to run waited.")
+
+    def idle(pool: int) -> Builder:
+        builder = Builder().thread("server", cpu_user="60 ms", runq_busy="700 ms", rest="wait.events")
+        for _ in range(pool):
+            builder.thread("pool", rest="wait.events")
+        return builder
+
+    text = verdict(idle(3).thread("bio", rest="net.accept").model(), queued)[1]  # a verdict has room for one wait
+    assert "Hardly busy: 760 ms in 10.0 s, otherwise it waited 39.2 s for events (wait.events). A fix" in text
+    assert "Hardly" not in verdict(idle(0).model(), queued)[1]  # 8 % of all its time
+    busy = idle(4).thread("busy", cpu_user="9 s")
+    assert "Hardly" not in verdict(busy.model(), queued)[1]
+
+
 def test_no_advice_cuts_a_debuggers_command_short() -> None:
     """gdb without -batch holds the process until somebody quits."""
     text = verdict(Builder().thread("app", rest="wait.timer").model())[1]

@@ -84,8 +84,62 @@ def test_what_is_understood_is_told_beside_what_is_not() -> None:
     model = builder.model()
     full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "node runs all the time.", severity=Severity.INFO)
     kind, text = verdict(model, full)
-    assert kind == Kind.CANNOT_TELL.value and text.startswith("Cannot tell: 39.2 s parked")
-    assert "Of the rest: node runs all the time (84 %)." in text and "gdb -p 100" in text
+    assert kind == Kind.CANNOT_TELL.value and text.startswith("node runs all the time (84 %). Cannot tell whether ")
+    assert "the others wait for it: 39.2 s parked, waiting or idle. To tell: gdb -p 100" in text
+    computes = finding("CPU-BOUND", {"cpu.user": 9 * S}, "The target computes.", severity=Severity.INFO)
+    assert "understood. Largest found: CPU-BOUND 84 % (no fault). To tell" in verdict(model, computes)[1]
+
+
+def test_a_thread_that_runs_for_nine_tenths_leads_no_verdict() -> None:
+    builder = Builder().thread("bar", cpu_user="9200 ms", rest="wait.parked")
+    for _ in range(3):
+        builder.thread("bar", cpu_user="600 ms", rest="wait.parked")
+    full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar runs a lot.", severity=Severity.INFO)
+    text = verdict(builder.model(), full)[1]
+    assert text.startswith("Cannot tell: 29.0 s parked") and "Largest found: CPU-SINGLE-THREAD 82 % (no fault)." in text
+
+
+def test_a_fault_of_a_full_thread_leads_too_where_parked_time_is_more() -> None:
+    builder = Builder(comm="bar").thread("bar", cpu_user="9900 ms")
+    for _ in range(3):
+        builder.thread("bar", cpu_user="600 ms", rest="wait.parked")
+    text = verdict(builder.model(), finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar is the limit."))[1]
+    assert text.startswith("bar is the limit (77 %). Cannot tell what the others wait for: 28.2 s parked")
+
+
+def test_who_only_receives_messages_may_wait_for_work_or_for_an_answer() -> None:
+    builder = Builder(comm="q").thread("q", open=("kernel.other", "syscall:msgrcv", "10 s"))
+    kind, text = verdict(builder.row("kernel.other", "syscall:msgrcv", "10 s", count=1).model())
+    assert kind == Kind.CANNOT_TELL.value
+    assert text.startswith("Cannot tell: 1 thread (q) waited in msgrcv() all the time, for work or for an answer.")
+
+
+def test_a_pool_that_receives_messages_is_not_told_to_get_that_time_back() -> None:
+    builder = Builder(comm="pool").thread("main", cpu_user="100 ms", rest="wait.timer")
+    builder.thread("ring", pid=300, wait_parked=("1 s", 50), rest="wait.timer")
+    builder.thread("pool", pid=200, cpu_user="70 ms", rest="wait.timer")
+    kind, text = verdict(builder.row("kernel.other", "syscall:mq_timedreceive", "9 s", count=80).model())
+    assert kind == Kind.CANNOT_TELL.value and "returns" not in text
+    assert text.startswith("Cannot tell: 9.00 s in mq_timedreceive(), for work or for an answer, 1.00 s parked, ")
+
+
+def test_an_opening_that_no_stack_explains_is_not_acquitted() -> None:
+    model = Builder().thread("q", open=("kernel.other", "syscall:openat", "9 s"), rest="kernel.other").model()
+    opens = "Blocked: openat() 100 %; if of a FIFO, cannot tell whether for work or for an answer."
+    text = verdict(model, finding("KERNEL-OTHER", {"kernel.other": 9 * S}, opens, severity=Severity.INFO))[1]
+    assert text.startswith("Blocked: openat() 100 %; if of a FIFO, cannot tell") and "No fault found" not in text
+
+
+def test_a_sleeper_that_others_wait_for_is_no_fault_but_not_acquitted() -> None:
+    builder = Builder().thread("asks", cpu_user="900 ms", ipc_pipe="9 s")
+    builder.thread("naps", pid=200, cpu_user="500 ms", rest="wait.timer")
+    waits = "Processes wait 9.00 s for naps (200), which sleeps by its own choice (wait.timer)."
+    slow = finding("IPC-PEER-SLOW", {"ipc.pipe": 9 * S}, waits, severity=Severity.INFO)
+    kind, text = verdict(builder.model(), slow)
+    assert kind == Kind.PROFILE.value and "No fault found" not in text
+    assert "Whoever waits for it waits for that sleep: shorten it" in text
+    other = finding("IPC-PEER-SLOW", {"ipc.pipe": 9 * S}, "Processes wait for naps (200).", severity=Severity.INFO)
+    assert "No fault found" in verdict(builder.model(), other)[1]
 
 
 def test_a_profile_says_what_it_waited_for_otherwise() -> None:

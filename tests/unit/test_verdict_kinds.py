@@ -142,3 +142,13 @@ def test_low_confidence_shows_in_the_verdict() -> None:
     model = Builder().thread("a", disk_read="1 s").model()
     unsure = finding("DISK-READ-SLOW", {"disk.read": S}, "Reads are slow.", confidence=Confidence.LOW)
     assert made(model, unsure).verdict.text.startswith("Probably")
+
+
+def test_a_profile_of_little_stands_behind_what_nobody_claims() -> None:
+    model = Builder().thread("a", runq_busy="6 s", net_receive="150 ms").model()
+    peer = finding("NET-PEER-SLOW", {"net.receive": 150_000_000}, "It waits for clients.", severity=Severity.INFO)
+    text = made(model, peer).verdict.text
+    assert text.startswith("Most time is runq.busy, 98 % (no finding claims it). It waits for clients (2 %).")
+    model = Builder().thread("a", runq_busy="100 ms", net_receive="6 s").model()
+    much = finding("NET-PEER-SLOW", {"net.receive": 6 * S}, "It waits for clients.", severity=Severity.INFO)
+    assert made(model, much).verdict.text.startswith("It waits for clients")

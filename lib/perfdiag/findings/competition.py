@@ -9,6 +9,7 @@ from perfdiag.findings.base import Check, Evidence, Silence
 from perfdiag.findings.nameless import of_neighbours
 from perfdiag.findings.weigh import duration, percent, share_above, together, total_ns, waits, without_rows, worth
 from perfdiag.model import Model, Row
+from perfdiag.text import NO_NAME
 
 # A woken thread often waits until its waker leaves the CPU: waits up to 131 us (a bucket's edge) are the price of
 # handing over and nobody's fault.
@@ -147,7 +148,7 @@ def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> C
 
 def comm_of(key: str) -> str:
     """Return the name in "task:PID:COMM"; it may hold colons itself."""
-    return key.split(":", 2)[2] if key.count(":") >= 2 else key
+    return key.split(":", 2)[2] or NO_NAME if key.count(":") >= 2 else key
 
 
 __all__ = [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.debuggers import with_stacks
+from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.operations import system_call
 from perfdiag.findings.pipelines import PIPE, UNIX, Pipeline, Stage, peer_pid, pipelines
 from perfdiag.findings.target import again, cpu_ns
@@ -36,6 +38,7 @@ OTHER_END = "'s other end"
 MAJORITY = 0.5
 # Of so many waits some waker would be known, if one thread ended most of them.
 MANY_WAITS = 20
+ASLEEP = "wait.timer"
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice", "vmsplice", "tee")
 # Kernel functions in which a writer waits for room, at pipes (by two names) and unix sockets.
 WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "unix_dgram_sendmsg"})
@@ -50,8 +53,9 @@ WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "un
     " place to look is there.",
     measured="Waits of ipc.pipe by pipe and of ipc.unix by peer process over the window; who ended them"
     " (sched_waking); whether they began in calls that write (operations, sampled stacks). The norm is 10 ms, for the"
-    " wait in which half of the time was spent. Of processes of the target that wait for each other the stage that"
-    " works is named: it waits at most a quarter of its time, and at most half as much as any other.",
+    " wait in which half of the time was spent; a writer that waits for room waits for a slow reader, for any time. Of"
+    " processes of the target that wait for each other the stage that works, or sleeps, is named: it waits at most a"
+    " quarter of its time, and at most half as much as any other.",
     alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here.",
     remedies="Measure the other process in the same way.",
     verify="perfdiag latency --pid PEER, while this target waits.",
@@ -91,10 +95,11 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     if waker:
         evidence.append(Evidence(f"most of them ended by {who}, outside the target", waker, "tid", "sched_waking"))
     in_turn = _in_turn(model, rows)
-    slow = typical_ns(whole) >= SLOW_ANSWER_NS and not in_turn
     exact = _writing_part(model, rows[0].account)
     writing = _writing_in_stacks(model, rows) if exact is None else exact
     writes = writing is not None and writing >= MAJORITY
+    # A writer has no round trips: each of its waits is for a reader that has not kept up, however short.
+    slow = (writes or typical_ns(whole) >= SLOW_ANSWER_NS) and not in_turn
     if in_turn:
         claim = (
             f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
@@ -134,7 +139,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         [fix(f"measure the other end: perfdiag latency {measured_at}")],
         alternatives=[] if writes else ["a worker that waits for its next job"],
         limits=limits,
-        verify=f"waits for {who}{where} under {duration(SLOW_ANSWER_NS)}",
+        verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
     )
 
 
@@ -194,6 +199,8 @@ def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
             f" own time is {_does(works)}."
         )
         remedy = fix(f"make {who} faster, or run several of it: the findings name what its time goes to")
+        if idle := _idles(works):
+            claim, remedy = _idle_stage(model, who, others, idle)
         if _stopped(works):
             claim = (
                 f"Processes of the target wait {duration(others)} at pipes or sockets that nobody wakes; {who} of the"
@@ -220,6 +227,17 @@ def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
         limits=limits,
         verify=f"{again(model)}, after its cause is gone: waits at its pipes and sockets",
     )
+
+
+def _idle_stage(model: Model, who: str, waited_ns: int, idle: str) -> tuple[str, Remedy]:
+    """Return what to say and do of a stage that the others wait for while it sleeps, or waits for somebody else."""
+    how, remedy = "mostly waits itself", fix(f"see who {who} waits for: perfdiag explain {idle}")
+    if idle == ASLEEP:
+        shows = with_stacks(model, "shows where it sleeps")
+        how = "sleeps by its own choice"
+        remedy = fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}")
+    waited = f"Processes of the target wait {duration(waited_ns)} at pipes or sockets"
+    return f"{waited} for {who}, which {how} ({idle}).", remedy
 
 
 def _members(pipeline: Pipeline) -> str:
@@ -249,6 +267,14 @@ def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
 def _stopped(stage: Stage) -> bool:
     accounts = stage.thread.accounts
     return "wait.stopped" in accounts and 2 * accounts["wait.stopped"].ns >= stage.thread.wall_ns
+
+
+def _idles(stage: Stage) -> str:
+    """Return the idle account in which a stage spends most of the time that it does not wait for other stages."""
+    own = {name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)}
+    longest = max(own, key=lambda name: own[name], default="")
+    idle = longest in BY_NAME and BY_NAME[longest].kind is Kind.IDLE
+    return longest if idle and 2 * own[longest] > sum(own.values()) else ""
 
 
 def _does(stage: Stage) -> str:

@@ -87,7 +87,7 @@ def contention(model: Model) -> Iterable[Outcome]:
 
 def _cannot_tell(model: Model, parked: float) -> Silence:
     """Of threads that wake each other: a lock, or work that is handed on."""
-    said = f"{percent(parked)} of thread time is parked on futexes that threads of the target wake"
+    said = f"{percent(parked)} of thread time is parked, and threads of the target end it"
     if _named_stacks(model):
         reason = f"{said}, with a condition, semaphore or runtime on their stacks: that serves locks and work alike"
     else:

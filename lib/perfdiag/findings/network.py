@@ -34,6 +34,9 @@ ACCOUNTS = ("net.receive", "net.connect", "net.send")
 
 # What a peer takes beyond the round trip is its own work; from 10 ms on it computes, reads a disk or queues.
 SLOW_ANSWER_NS = 10_000_000
+# Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
+MANY_WAITS = 10
+LONG_ANSWER_NS = 500_000_000
 # A lost SYN is sent again after 1 s (then 3 s, 7 s): connects above half a second (a bucket's edge) were retried.
 RETRIED_CONNECT_NS = 536_870_912
 
@@ -106,6 +109,11 @@ class _Waits:
         return [row for row in self.rows if row.account == "net.connect"]
 
     @property
+    def few_and_long(self) -> bool:
+        """Whether their number is not what costs: fewer of them would wait as long."""
+        return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
+
+    @property
     def slow(self) -> bool:
         """Whether answers take longer than the way and some work of the peer's."""
         return self.typical_ns >= (self.round_trip_ns or 0) + SLOW_ANSWER_NS
@@ -169,7 +177,7 @@ def _judgement(model: Model, found: _Waits) -> tuple[Severity, str, list[Remedy]
             " queue is full, it is down, or packets are dropped on the way.",
             _retry_remedies(),
         )
-    remedies = _remedies(found.peers, slow=found.slow)
+    remedies = _remedies(found)
     if not found.slow:
         return (
             Severity.INFO,
@@ -225,13 +233,16 @@ def _retry_remedies() -> list[Remedy]:
     ]
 
 
-def _remedies(peers: list[Peer], *, slow: bool) -> list[Remedy]:
+def _remedies(found: _Waits) -> list[Remedy]:
+    peers = found.peers
     where = fix("measure the peer: run perfdiag latency there")
     if len(peers) == 1 and not peers[0].unconnected:
         host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
         where = fix(f"measure the peer, {host}: perfdiag latency --port {peers[0].port}")
     fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
-    return [where, fewer] if slow else [fewer, where]
+    if not found.slow:
+        return [fewer, where]
+    return [where] if found.few_and_long else [where, fewer]
 
 
 def _clients_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:

@@ -25,12 +25,16 @@ from perfdiag.findings.weigh import (
     waits,
     worth,
 )
-from perfdiag.model import Model
+from perfdiag.model import Model, Row
+from perfdiag.receiving import CALL, OPEN
 
 OTHER, URING, UNEXPLAINED = "kernel.other", "wait.io_uring", "unexplained"
 
 # A quarter of the busy time in calls no other rule knows is worth somebody's look, whatever they are.
 LARGE_SHARE = 0.25
+_FIFO = "whether it opens a FIFO is not known: waiting for work looks the same as waiting for an answer"
+_PERHAPS = "; if of a FIFO, cannot tell whether for work or for an answer"
+_OTHER_END = "a FIFO whose other end nobody opened yet: cannot tell whether it waits for work or for an answer"
 # A spinning disk answers in 10 ms: a completion that takes longer met a queue, a slow device or a slow peer.
 SLOW_COMPLETION_NS = 10_000_000
 # The ledger's own law: more than one in a hundred unexplained is said, always.
@@ -42,10 +46,13 @@ EXPLAINED_SHARE = 0.01
     title="Blocked in the kernel for a reason only its name tells",
     accounts=(OTHER,),
     meaning="Threads are blocked in system calls that belong to no other account: exec, exit, RCU (membarrier), tty,"
-    " device ioctl, message queues, userfaultfd. The object names the call or kernel function. It is profile, unless it"
-    " is a quarter of the busy time.",
-    measured="Waits of kernel.other by object over the window.",
-    alternatives="A driver that is slow; a debugger or terminal that does not read.",
+    " device ioctl, a full message queue, userfaultfd. The object names the call or kernel function. It is profile,"
+    " unless it is a quarter of the busy time. Receiving from a message queue, semop and the opening of a FIFO wait for"
+    " work or for an answer, cannot tell which, and are wait.parked.",
+    measured="Waits of kernel.other by object over the window; that what was opened is a FIFO is told by sampled"
+    " stacks. An opening without any is profile.",
+    alternatives="A driver that is slow; a debugger or terminal that does not read; a FIFO whose other end nobody"
+    " opened yet, which waits for work or for an answer.",
     remedies="Look up what the call named does; sampled wait stacks show the way to it.",
     verify="perfdiag latency again: kernel.other.",
 )
@@ -59,19 +66,32 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     groups = by_key(rows)
     names = {plain(group[0].object or key[1] or "not named"): total_ns(group) for key, group in groups.items()}
     largest = next(iter(groups.values()))
-    confidence, limits = judged(model, Confidence.HIGH, ["" if largest[0].key else "which call it is was not recorded"])
+    opened = [row for row in rows if _may_be_fifo(model, row)]
+    fifo = 2 * total_ns(opened) > taken_ns
+    large = taken_ns - total_ns(opened) >= LARGE_SHARE * model.busy_ns
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        ["" if largest[0].key else "which call it is was not recorded", _FIFO if fifo else ""],
+    )
     yield Finding(
         "KERNEL-OTHER",
-        Severity.WARNING if taken_ns >= LARGE_SHARE * model.busy_ns else Severity.INFO,
+        Severity.WARNING if large else Severity.INFO,
         confidence,
-        f"{duration(taken_ns)} blocked in the kernel for other reasons: {top(names)}.",
+        f"{duration(taken_ns)} blocked in the kernel for other reasons: {top(names)}{_PERHAPS if fifo else ''}.",
         claims_of(rows),
         [waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
         [fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
-        alternatives=["a slow driver", "a debugger or terminal that does not read"],
+        alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
         limits=limits,
         verify=f"{again(model)}: kernel.other",
     )
+
+
+def _may_be_fifo(model: Model, row: Row) -> bool:
+    """Return whether no stack tells what it is whose opening takes so long."""
+    opens = row.key.startswith(CALL) and row.key.removeprefix(CALL) in OPEN
+    return opens and not any(stack.kernel for stack in model.wait_stacks(OTHER, key=row.key))
 
 
 @rule(

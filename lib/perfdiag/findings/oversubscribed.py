@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.competition import (
+    Competition,
     all_ns,
     claims,
     competition,
@@ -22,15 +23,19 @@ from perfdiag.findings.competition import (
 from perfdiag.findings.nameless import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.findings.runqueue import SLICE_NS, host
 from perfdiag.findings.target import again, cpus_of, usable_cpus, widened_affinity
-from perfdiag.findings.weigh import fault, fix, judged, plain, together, total_ns, typical_ns, worth
+from perfdiag.findings.weigh import duration, fault, fix, judged, plain, together, total_ns, typical_ns, worth
 from perfdiag.model import Model, ThreadLedger
-from perfdiag.units import duration
+from perfdiag.units import plural
 
 ID = "CPU-OVERSUBSCRIBED"
 # Threads that could run must outnumber the CPUs by more than the books and the text are rounded.
 MARGIN = 0.1
 # Where so many times as many could run as there are CPUs, a second one is ready all the time: that is no hand-over.
 DENSE = 2
+# At hand-overs one is ready for each that runs; three for each, all the time that any runs, were woken together.
+BURST = 3
+# Less than a tenth of one thread that queues that way is not felt.
+FELT_OF_WINDOW = 0.1
 # The threads that queue are those with nine tenths of the queueing.
 QUEUEING = 0.9
 
@@ -46,7 +51,8 @@ QUEUEING = 0.9
     " run (on a CPU or ready) than CPUs they may use, by the recorded affinity of each: fewer queue at hand-overs,"
     " when one wakes the other on its own CPU. Of waits without a name (the CPU changed hands too often) as much is"
     " taken in as that many threads must queue on so many CPUs, and own CPU time can explain. Waits up to 131 us are"
-    " left out, as that is what handing a CPU over takes, but not where on average twice as many could run as CPUs.",
+    " left out, as that is what handing a CPU over takes, but not where on average twice as many could run as CPUs, nor"
+    " where they queue three times as long as they run: then many are woken at once, which is said as profile.",
     alternatives="An affinity or cpuset that confines it to few CPUs.",
     remedies="As many worker threads as CPUs; more CPUs; a wider affinity.",
     verify="Measure again: runq.busy behind own threads must have shrunk at the same work per second.",
@@ -65,6 +71,10 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
     inferred_ns = _take_from_unnamed(wanted, long_ns(competing.unnamed), limit_ns)
     unknown_ns = total_ns(competing.unnamed) - others_ns - inferred_ns
     ns = sum(wanted.values())
+    bursts = None if crowd.dense else _bursts(model, competing, crowd)
+    if bursts and (not worth(model, ns) or crowd.runnable <= crowd.cpus + MARGIN):
+        yield bursts
+        return
     if not worth(model, ns):
         yield unnamed(model, ID, unknown_ns, ns) or no_competition(model, ID, "own threads", ns)
         return
@@ -105,6 +115,39 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
         limits=limits,
         verify=f"{again(model)}: runq.busy",
         returns=_returns(crowd),
+    )
+
+
+def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | None:
+    """Return the finding of threads that are woken many at once, each for little work; None where they are not.
+
+    At a hand-over one waits for one that runs.  Where threads queue behind each other for several times as long as
+    they run, several are ready at the same moment, though the CPUs are idle before and after.
+    """
+    own, ran_ns = all_ns(competing.own), sum(map(on_cpu_ns, model.threads))
+    ns = sum(own.values())
+    if not worth(model, ns) or ns < BURST * ran_ns or ns < FELT_OF_WINDOW * model.window_ns:
+        return None
+    who = "processes" if _many_processes(crowd) else "threads"
+    confidence, limits = judged(model, Confidence.HIGH, ["what wakes them together is not recorded"])
+    return Finding(
+        ID,
+        Severity.INFO,
+        confidence,
+        f"The target's own {who} queue behind each other for {duration(ns)}, {ns / max(1, ran_ns):.0f} times as long as"
+        f" they run: many are woken at once, though on average only {crowd.runnable:.1f} could run on"
+        f" {plural(crowd.cpus, 'CPU')}.",
+        claims(own),
+        [*named_waits(competing.own, "own threads", own), *host(model), *_bound(model, crowd)],
+        [
+            fix(
+                "wake as many as there is work for: notify_one instead of all, EPOLLEXCLUSIVE or SO_REUSEPORT where"
+                f" they wait for the same socket; or fewer {who} that wait for the same"
+            )
+        ],
+        alternatives=["a thundering herd: one event wakes all that wait for it", "work that is handed out in bursts"],
+        limits=limits,
+        verify=f"{again(model)}: runq.busy",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.competition import (
@@ -21,6 +21,7 @@ from perfdiag.findings.competition import (
 from perfdiag.findings.nameless import without_names
 from perfdiag.findings.target import again, idle_share, own_group, setting, usable_cpus, widened_affinity, yielding
 from perfdiag.findings.weigh import (
+    WORTH_SHARE,
     attempt,
     duration,
     fault,
@@ -41,6 +42,7 @@ SLICE_NS = 524_288
 PLACEMENT_IDLE = 0.3
 # A neighbour's competition is answered with a multiple of the target's own weight that is felt but leaves it some.
 WEIGHT_FACTOR = 4
+_SHOWN = 3  # neighbours in the claim
 LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
 
 
@@ -92,7 +94,7 @@ def contention(model: Model) -> Iterable[Outcome]:
             *_nice(model),
             *host(model),
         ],
-        _remedies(model, competing.neighbours),
+        _remedies(model, competing.neighbours, inferred_ns),
         alternatives=["neighbours that serve the target itself (a local database, a kernel thread)"],
         limits=limits,
         verify=f"{again(model)}: runq.busy",
@@ -124,23 +126,38 @@ def _nice(model: Model) -> list[Evidence]:
 
 
 def _claim(model: Model, rows: Iterable[Row], ns: int, inferred_ns: int) -> str:
-    by_comm: dict[str, int] = {}
-    for row in rows:
-        by_comm[comm_of(row.key)] = by_comm.get(comm_of(row.key), 0) + row.distribution.sum_ns
-    largest = sorted(by_comm.items(), key=lambda item: -item[1])[:3]
-    whole = sum(by_comm.values()) + inferred_ns
-    parts = [f"{plain(comm)} {percent(part / whole)}" for comm, part in largest]
-    names = ", ".join([*parts, f"by others, names not kept, for {duration(inferred_ns)}"] if inferred_ns else parts)
+    parts = _by_comm(rows)
+    whole = sum(parts.values()) + inferred_ns
+    named = [(part, f"{plain(comm)} {percent(part / whole)}") for comm, part in _felt(parts, whole)[:_SHOWN]]
+    if inferred_ns:
+        named.append((inferred_ns, f"others (names not kept) {percent(inferred_ns / whole)}"))
+    names = ", ".join(text for _, text in sorted(named, key=lambda each: -each[0]))
     yields = "".join(f" It yields to them: nice {nice}." for nice in list(yielding(model).values())[:1])
     return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {names}.{yields}"
 
 
-def _remedies(model: Model, rows: list[Row]) -> list[Remedy]:
+def _by_comm(rows: Iterable[Row]) -> dict[str, int]:
+    parts: dict[str, int] = {}
+    for row in rows:
+        parts[comm_of(row.key)] = parts.get(comm_of(row.key), 0) + row.distribution.sum_ns
+    return parts
+
+
+def _felt(parts: Mapping[str, int], whole: int) -> list[tuple[str, int]]:
+    """Return the neighbours worth a name, the largest first; where all are small, the largest ones nevertheless."""
+    ranked = sorted(parts.items(), key=lambda item: -item[1])
+    felt = [(comm, part) for comm, part in ranked if part >= WORTH_SHARE * whole]
+    return felt or (ranked if sum(parts.values()) > whole / 2 else [])
+
+
+def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
     found = [_niced(model, pid, nice) for pid, nice in list(yielding(model).items())[:1]]
     found += [remedy for remedy in (widened_affinity(model), _weight(model)) if remedy]
-    largest = comm_of(max(rows, key=lambda row: row.distribution.sum_ns).key) if rows else ""
+    parts = _by_comm(rows)
+    felt = _felt(parts, sum(parts.values()) + inferred_ns)
+    largest = felt[0][0] if felt else ""
     advice = "give the neighbours named less: a lower weight, a quota, other CPUs, or another host"
-    if not rows:
+    if not felt:
         advice = "find who takes the CPUs (perf sched record -a), and give it a lower weight or other CPUs"
     elif largest.startswith(KERNEL_THREADS):
         advice = (

@@ -7,7 +7,7 @@ from math import ceil
 
 from rich.text import Text
 
-from perfdiag.render.layout import COLUMNS, HEADING, Block, Page, Section, apart, clip
+from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip
 from perfdiag.report.shape import Operation, Report
 from perfdiag.report.words import sentences
 from perfdiag.units import about, count, duration, plural, share, size
@@ -42,24 +42,36 @@ def verdict(report: Report, page: Page) -> Section:
 
 
 def work(report: Report, page: Page) -> Section:
-    """Work done, and how long operations took."""
-    blocks: list[Block] = []
+    """Operations over the limit that was asked for, then work done, and how long other operations took.
+
+    Ranks never fall from block to block: a block is not shown before those above it.
+    """
+    asked = [each for each in report.operations if each.over_slo]
+    others = [each for each in report.operations if not each.over_slo]
+    blocks: list[Block] = [[_operates(page, each, 1 + 3 * index, index)] for index, each in enumerate(asked)]
+    last = 3 * len(asked)
     seconds = report.window.duration_ns / 1e9
     least = 1 if page.full else LEAST_WORK_BYTES * seconds
     moving = [each for each in report.work if each.amount >= least] if seconds else []
     if moving:
         moved = ", ".join(f"{each.name} {size(each.amount / seconds)}/s" for each in moving)
-        blocks.append([page.chunk(moved, 6, first="WORK     ", limit=2)])
-    lines_before = len(blocks)
-    for index, operation in enumerate(report.operations):
-        first = "         " if index else "OPERATES "
-        blocks.append([page.chunk(_operation(operation), 3 + 5 * index, first=first, limit=2)])
+        last = max(6, last)
+        blocks.append([page.chunk(moved, last, first="WORK     ", limit=2)])
+    for index, each in enumerate(others):
+        before = index if moving else len(asked) + index
+        blocks.append([_operates(page, each, last + 3 + 5 * index, before)])
+    named = [*(each.name for each in asked), *([""] if moving else []), *(each.name for each in others)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        names = ", ".join(report.operations[index - lines_before].name for index in hidden if index >= lines_before)
+        names = ", ".join(named[index] for index in hidden if named[index])
         return [page.line(f"         and {len(hidden)} more (--full){': ' + names if names else ''}")]
 
     return Section([], blocks, fold)
+
+
+def _operates(page: Page, operation: Operation, rank: int, before: int) -> Chunk:
+    """Return the line of an operation, with the heading where none stands right `before` it."""
+    return page.chunk(_operation(operation), rank, first="         " if before else "OPERATES ", limit=2)
 
 
 def _operation(operation: Operation) -> str:

@@ -15,6 +15,7 @@ from perfdiag.units import about, count, duration, plural, share
 _LONGEST_BAR = 20
 OWN_THREAD = "own thread "  # how objects.py begins the name of a thread of the target
 _SHOWN_TIDS = 3
+_LEAST_OBJECT = 0.005  # of its account
 _MOST_PARKED = 40  # objects, in the full report
 _MOST_OBJECTS = 40  # of an account in the full report
 _MOST_THREADS = 200  # in the full report, the busiest first
@@ -88,6 +89,8 @@ def _objects(entries: Sequence[Account], width: int) -> str:
     No shares: those of the report are of all busy time, and these would be of their account.
     """
     named = _named(entries)
+    if 2 * sum(named.values()) < _ns(entries):  # of most is not known at what: what is left may be next to nothing
+        named = {object: ns for object, ns in named.items() if ns >= _LEAST_OBJECT * _ns(entries)}
     if len(named) == 1 and all(entry.object for entry in entries):
         return clip(next(iter(named)), width)
     line = ""

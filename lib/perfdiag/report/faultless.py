@@ -11,8 +11,17 @@ from perfdiag.findings.base import Finding
 from perfdiag.findings.samples import FUNCTIONS
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
-from perfdiag.report import databases, rest, shape
-from perfdiag.report.words import Kind, first_sentence, next_step, reasons, told, verdict
+from perfdiag.report import databases, leftover, rest, shape
+from perfdiag.report.words import (
+    Kind,
+    first_sentence,
+    full_thread,
+    largest_found,
+    next_step,
+    reasons,
+    told,
+    verdict,
+)
 from perfdiag.text import printable
 from perfdiag.units import duration, plural, share
 
@@ -35,14 +44,19 @@ def without_time(
     if faults:
         return verdict(Kind.CAUSE, [*claims, *slept], faults[:2])
     if unknown_ns > max(model.busy_ns, IDLE * model.window_ns) or model.coverage.unexplained_share > 0.5:
+        if full := full_thread(model, first):
+            cannot = f"Cannot tell whether the others wait for it: {reasons(model, unknown_ns)}."
+            return verdict(Kind.CANNOT_TELL, [told(full), cannot, *next_step(model), *slept], first)
         cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than all the time that is understood."
-        known = [f"Of the rest: {told(each)}" for each in first if model.busy_ns >= rest.FELT * unknown_ns]
-        return verdict(Kind.CANNOT_TELL, [cannot, *next_step(model), *known, *slept], first)
+        known = largest_found(first) if model.busy_ns >= rest.FELT * unknown_ns else ""
+        return verdict(Kind.CANNOT_TELL, [cannot, known, *next_step(model), *slept], first)
     if model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns):
         return _idle(model, sleep, hidden, acquit)
     busiest = [*map(told, first), *_hottest(first)] or [_largest(model)]
     if sleep and sleep.ns > model.busy_ns:
         return verdict(Kind.PROFILE, [sleep.sentence, sleep.advice, *busiest, _busy(model)], first)
+    if sleep and any("own choice" in finding.claim for finding in first):
+        return verdict(Kind.PROFILE, [*busiest, sleep.advice, _busy(model)], first)
     waits = rest.waits(model)
     otherwise = f"Otherwise it waited {waits}." if waits and model.idle_ns > model.busy_ns and not sleep else ""
     unseen = [hidden.sentence, hidden.tells] if hidden else []
@@ -51,7 +65,9 @@ def without_time(
     if waits and not sleep and model.busy_ns < rest.FELT * model.window_ns:
         hardly = f"Hardly busy, {duration(model.busy_ns)} in {duration(model.window_ns)}: it waited {waits}."
         return verdict(Kind.PROFILE, [hardly, *(unseen or [_senders(model)]), *busiest, NO_FAULT], first)
-    return verdict(Kind.PROFILE, [*busiest, NO_FAULT, *unseen, *slept, otherwise], first)
+    no_fault = "" if any("cannot tell" in finding.claim for finding in first) else NO_FAULT
+    most_time = leftover.most_time(model, diagnosis, first) if first else ""
+    return verdict(Kind.PROFILE, [most_time, *busiest, no_fault, *unseen, *slept, otherwise], first)
 
 
 def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | None, acquit: bool) -> shape.Verdict:
@@ -60,6 +76,9 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
     work_ns = model.ns(*rest.FOR_WORK, "wait.signal")
     number = sum(thread.threads for thread in parked)
     stuck = f"{plural(number, 'thread')}{_of(parked)} stayed parked all the time: an idle pool, or deadlocked."
+    if parked and all(map(rest.receives, parked)):
+        calls = ", ".join(dict.fromkeys(row.object for row in model.rows_of(rest.PARKED)[:_SHOWN]))
+        stuck = f"{plural(number, 'thread')}{_of(parked)} waited in {calls} all the time, for work or for an answer."
     if sleep:
         others_ns = work_ns + model.ns("wait.child")
         others = f"Apart from that sleep it waited {waits}, idle too." if others_ns >= rest.FELT * sleep.ns else ""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from perfdiag.debuggers import shows_sleepers
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
+from perfdiag.receiving import CALL
 from perfdiag.report.databases import waits_for_lock
 from perfdiag.report.stacks import natural_waits
 from perfdiag.runtimeidle import IDLE_BY_ID, WORK, IdleThreads
@@ -132,6 +133,19 @@ def parked_ns(model: Model) -> int:
     return max(0, model.parked_ns - sum(ns_of(thread, PARKED) for thread in asleep_all_along(model)))
 
 
+def received(model: Model) -> tuple[int, str]:
+    """Return how much of that parked time is in calls that receive, and in which: "msgrcv()"."""
+    rows = [row for row in model.rows_of(PARKED) if row.key.startswith(CALL)]
+    asleep_ns = sum(ns_of(thread, PARKED) for thread in asleep_all_along(model) if receives(thread))
+    ns = min(parked_ns(model), sum(row.distribution.sum_ns for row in rows) - asleep_ns)
+    return max(0, ns), ", ".join(dict.fromkeys(row.object for row in rows[:_SHOWN]))
+
+
+def receives(thread: ThreadLedger) -> bool:
+    """Return whether a parked thread was in a call that receives when the recording ended."""
+    return thread.still_waiting is not None and thread.still_waiting.object.startswith(CALL)
+
+
 def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
     """Return who slept by its own choice, if it was long enough to be noticed.
 
@@ -206,8 +220,11 @@ def _by_whom(model: Model, pids: Sequence[int]) -> str:
     return f"by a signal, a debugger or a freezer (cgroup.freeze); after a signal, {cont} lets it go on"
 
 
-def waits(model: Model) -> str:
-    """Return what the target waited for while idle, timers and stops apart: "3.00 s for work (net.accept)"."""
+def waits(model: Model, most: int | None = None) -> str:
+    """Return what the target waited for while idle, timers and stops apart: "3.00 s for work (net.accept)".
+
+    `most`: only so many of them, the longest.
+    """
     parts = []
     work = [(name, model.ns(name)) for name in (*FOR_WORK, WORK) if model.ns(name) and name not in _OTHERS]
     if work:
@@ -216,7 +233,7 @@ def waits(model: Model) -> str:
     parts += [(model.ns(name), words) for name, words in _OTHERS.items() if model.ns(name)]
     worth_ns = sum(ns for ns, _ in parts) // 100  # less is not worth a word
     told = sorted((part for part in parts if part[0] >= worth_ns), key=lambda part: -part[0])
-    return ", ".join(f"{duration(ns)} {words}" for ns, words in told)
+    return ", ".join(f"{duration(ns)} {words}" for ns, words in told[:most])
 
 
 def _housekeepers(model: Model) -> set[tuple[int, int]]:
@@ -276,6 +293,8 @@ __all__ = [
     "Sleep",
     "ns_of",
     "parked_ns",
+    "received",
+    "receives",
     "scheduler",
     "sleep",
     "stop",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfdiag.claims import counted
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Confidence, Finding, Role, Severity
 from perfdiag.model import Model
-from perfdiag.report import databases, rest, shape
+from perfdiag.report import databases, leftover, rest, shape
 from perfdiag.report.faultless import without_time
 from perfdiag.report.words import (
     Kind,
     first_sentence,
+    full_thread,
+    largest_found,
     next_step,
     reasons,
     told,
@@ -59,12 +60,11 @@ def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdi
         return verdict(Kind.CAUSES, [told(timed[0]), told(timed[1]), which, *slept], timed[:2])
     largest = sorted(diagnosis.findings, key=lambda finding: -finding.claimed_ns)
     shown = largest[:1] if largest[0] is timed[0] else [largest[0], timed[0]]
-    found = ", ".join(
-        f"{finding.id} {share(finding.share)}{' (no fault)' if finding.severity is Severity.INFO else ''}"
-        for finding in shown
-    )
     cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than sets the findings apart."
-    return verdict(Kind.CANNOT_TELL, [cannot, f"Largest found: {found}.", *next_step(model), *slept], list(shown))
+    found = [cannot, largest_found(shown)]
+    if full := full_thread(model, shown):
+        found = [told(full), f"Cannot tell what the others wait for: {reasons(model, unknown_ns)}."]
+    return verdict(Kind.CANNOT_TELL, [*found, *next_step(model), *slept], list(shown))
 
 
 def _gap(first: Finding, second: Finding | None) -> int:
@@ -98,7 +98,7 @@ def _named(
         most = "all" if first.share >= 0.995 else f"at most {share(first.share)}"
         causes, returns = [f"{unsure}{first_sentence(first.claim)}"], f"A fix returns {most} of its busy time."
         returns = first.returns or returns
-    most_time = _most_time(model, diagnosis, named)
+    most_time = leftover.most_time(model, diagnosis, named)
     # A fault that takes little of the window does not make a process slow that sleeps for half of it.
     sleep = rest.sleep(model, beside_faults=True)
     if sleep and slept and sleep.longest_ns >= model.window_ns / 2 and first.claimed_ns < rest.FELT * model.window_ns:
@@ -121,9 +121,9 @@ def _outweighs(diagnosis: Diagnosis, first: Finding) -> Finding | None:
 
 
 def _hardly_busy(model: Model, first: Finding) -> str:
-    """Return that the first cause is one of a time that is hardly felt."""
-    waits = rest.waits(model)
-    if first.claimed_ns >= rest.NOTICED * model.window_ns or not waits:
+    """Return that the first cause is one of a time that is hardly felt, or of threads that hardly work."""
+    waits, enough_ns = rest.waits(model, 1), min(rest.FELT * model.window_ns, rest.NOTICED * model.wall_ns)
+    if (first.claimed_ns >= rest.NOTICED * model.window_ns and model.busy_ns >= enough_ns) or not waits:
         return ""
     return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}, otherwise it waited {waits}."
 
@@ -153,28 +153,6 @@ def _besides(model: Model, named: Sequence[Finding]) -> list[str]:
     ):
         return []
     return [sleep.sentence]
-
-
-def _most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> str:
-    """Return what takes more time than all that was named, though it departs from no norm."""
-    named_ns = sum(finding.claimed_ns for finding in named)
-    left = {name: total.ns for name, total in model.accounts.items() if counted(name)}
-    for finding in named:
-        for account in left:
-            left[account] -= _claimed(finding, account)
-    largest = max(left, key=lambda name: left[name], default="")
-    if not largest or left[largest] <= named_ns:
-        return ""
-    others = [f for f in diagnosis.findings if f not in named and 2 * _claimed(f, largest) > left[largest]]
-    why = "no finding claims it"
-    if others:
-        background = ", of background threads" if others[0].role is Role.BACKGROUND else ""
-        why = f"{others[0].id}{', no fault' if others[0].severity is Severity.INFO else background}"
-    return f"Most time is {largest}, {share(left[largest] / model.busy_ns)} ({why})."
-
-
-def _claimed(finding: Finding, account: str) -> int:
-    return sum(ns for claim, ns in finding.claims.items() if account in (claim, claim[0]))
 
 
 __all__ = ["decide"]

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from enum import Enum
 
 from perfdiag.debuggers import shows_stacks
-from perfdiag.findings.base import Finding
+from perfdiag.findings.base import Finding, Severity
+from perfdiag.findings.target import CPU
 from perfdiag.model import Model
 from perfdiag.report import rest, shape
 from perfdiag.text import printable
 from perfdiag.units import duration, plural, share
 
 LONGEST_SENTENCE = 600
+SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
 # A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
 _SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
 
@@ -63,11 +65,35 @@ def reasons(model: Model, unknown_ns: int) -> str:
     parts = []
     if "unexplained" in model.accounts:
         parts.append(f"{duration(model.accounts['unexplained'].ns)} unexplained")
-    if parked_ns := rest.parked_ns(model):
-        parts.append(f"{duration(parked_ns)} parked, waiting or idle")
+    parts += parked(model)
     if lost_share(model):
         parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
     return ", ".join(parts) or f"{duration(unknown_ns)} not known"
+
+
+def parked(model: Model) -> list[str]:
+    """Return how long threads were parked, those in calls that receive apart."""
+    whole_ns, (received_ns, calls) = rest.parked_ns(model), rest.received(model)
+    parts = [(received_ns, f"in {calls}, for work or for an answer")]
+    parts.append((whole_ns - received_ns, "parked, waiting or idle"))
+    return [f"{duration(ns)} {words}" for ns, words in parts if ns > whole_ns // 100]
+
+
+def largest_found(findings: Sequence[Finding]) -> str:
+    """Return the names and shares of findings that nothing makes the cause."""
+    named = (
+        f"{finding.id} {share(finding.share)}{' (no fault)' if finding.severity is Severity.INFO else ''}"
+        for finding in findings
+    )
+    return f"Largest found: {', '.join(named)}." if findings else ""
+
+
+def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
+    """Return the finding of a thread that runs all the time, where the others are parked: that is known."""
+    longest_ns = max((rest.ns_of(thread, *CPU) for thread in model.threads if thread.tid), default=0)
+    if longest_ns < FULL * model.window_ns or not rest.parked_ns(model):
+        return None
+    return next((finding for finding in findings[:1] if finding.id == SINGLE_THREAD), None)
 
 
 def told(finding: Finding) -> str:
@@ -93,8 +119,11 @@ def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) 
 __all__ = [
     "Kind",
     "first_sentence",
+    "full_thread",
+    "largest_found",
     "lost_share",
     "next_step",
+    "parked",
     "reasons",
     "sentences",
     "told",

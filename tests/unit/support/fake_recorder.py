@@ -8,6 +8,8 @@ was told, as one JSON object), FAKE_PLAN, one of
     early     dies by SIGKILL while it loads
     killed    dies by SIGKILL in the window, its recording without an end
     full      as good, but the file takes only the first line            silent    never answers
+    slow      as good, but the programs take their time to be attached
+    murder    the command that is held back is killed    cancelled told to end before the start
     limited   as good, but neither the file nor memory takes more than the first line
 """
 
@@ -53,6 +55,14 @@ def main() -> int:
         print("error: no thread of pid 1 is there any more", file=sys.stderr)
         control.sendall(b"error %d No such process\n" % errno.ESRCH)
         return 4
+    if plan == "cancelled":
+        control.sendall(b"error %d Operation canceled\n" % errno.ECANCELED)
+        return 1
+    if plan == "slow":
+        time.sleep(0.5)
+    if plan == "murder":
+        os.kill(next(int(order.split()[1]) for order in orders if order.startswith("exec ")), signal.SIGKILL)
+        time.sleep(0.2)  # until it is gone
     if "start" not in orders:
         return 1
     print("warning: memory cannot be locked: \x1b[31mno\x1b[0m", file=sys.stderr)
