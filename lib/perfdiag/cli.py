@@ -5,7 +5,9 @@ Nothing else in perfdiag prints errors or ends the process.
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import signal
 import sys
 from importlib import import_module
@@ -60,11 +62,11 @@ def main() -> int:
 
 def _run() -> int:
     """Run the command line, print what goes wrong, return the exit status."""
-    stdout = sys.stdout
+    stdout, status = sys.stdout, 0
     try:
-        status = cli.main(prog_name="perfdiag", standalone_mode=False)
+        status = int(cli.main(prog_name="perfdiag", standalone_mode=False) or 0)
         sys.stdout.flush()
-        return int(status or 0)
+        return status
     except PerfdiagError as error:
         _explain(str(error), error.hint)
         return error.exit_status
@@ -73,9 +75,9 @@ def _run() -> int:
         _explain(message, f"{error.ctx.command_path if error.ctx else 'perfdiag'} --help")
         return 2
     except SystemExit:
-        if sys.stdout is not stdout:
-            return 0  # click replaces it, and gives up, when its reader has gone
-        raise
+        if sys.stdout is stdout:
+            raise
+        return _broken_pipe(0)  # click replaces it, and gives up, when a pipe is broken
     except MemoryError:
         _explain("memory is exhausted", MEMORY_HINT)
         return 1
@@ -90,7 +92,7 @@ def _run() -> int:
         os.kill(os.getpid(), signal.SIGINT)
         return 130
     except BrokenPipeError:
-        return 0  # whoever read the report has seen enough
+        return _broken_pipe(status)
     except Exception as error:
         if os.environ.get("PERFDIAG_DEBUG"):
             raise
@@ -103,6 +105,16 @@ def _run() -> int:
                 "PERFDIAG_DEBUG=1 shows where; please report it",
             )
         return 1
+
+
+def _broken_pipe(status: int) -> int:
+    """Return `status` when it is standard output that is read no more: whoever read it has seen enough."""
+    poll = select.poll()
+    poll.register(1, 0)  # POLLERR: a pipe without a reader; POLLHUP: a socket
+    if any(event & (select.POLLERR | select.POLLHUP) for _fd, event in poll.poll(0)):
+        return status
+    _explain(f"{os.strerror(errno.EPIPE)}, which is not that of standard output", "this is a bug: please report it")
+    return 1
 
 
 def _explain(message: str, hint: str | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from perfdiag.errors import PerfdiagError, UsageError
+from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.text import printable
 
 OWN_VARIABLES = (
@@ -47,8 +47,11 @@ class HeldBack:
         self._status: int | None = None
 
     def release(self) -> None:
-        """Let it run.  Raises PerfdiagError if the kernel refuses to run it."""
-        os.write(self._gate, b"x")
+        """Let it run.  Raises PerfdiagError if the kernel refuses to run it, TargetGone if it has ended already."""
+        try:
+            os.write(self._gate, b"x")
+        except BrokenPipeError as error:
+            raise TargetGone(f"{self.name} ended before it was measured", "was it killed? start it again") from error
         os.close(self._gate)
         if number := os.read(self._failure, 4):
             raise PerfdiagError(f"cannot run {self.name}: {os.strerror(int.from_bytes(number, 'little'))}")

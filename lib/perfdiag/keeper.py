@@ -42,7 +42,10 @@ class Progress(ctypes.Structure):
 
 
 def keep(path: str, progress: Progress, answers: socket.socket) -> None:
-    """Answer with a pipe, write what comes through it into the file, and tell how that went."""
+    """Answer with a pipe, write what comes through it into the file, and tell how that went.
+
+    A file that was made for it, and into which nothing came, is taken back.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal sends them to all: the pipe's end counts
         signal.signal(number, signal.SIG_IGN)
     try:
@@ -57,8 +60,10 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     told = {"created": created, "device": status.st_dev, "inode": status.st_ino}
     socket.send_fds(answers, [json.dumps(told).encode()], [writer])
     os.close(writer)
-    privileges.drop()
-    answers.send(json.dumps(_write(reader, fd, progress)).encode())
+    went = _write(reader, fd, progress)
+    if created and not went["size"]:
+        unlink(path, (status.st_dev, status.st_ino))
+    answers.send(json.dumps(went).encode())
 
 
 def _write(reader: int, fd: int, progress: Progress) -> dict[str, Any]:
@@ -68,6 +73,9 @@ def _write(reader: int, fd: int, progress: Progress) -> dict[str, Any]:
     try:
         while part := os.read(reader, PART_BYTES):
             progress.doing = WRITING
+            if not size:
+                privileges.drop()  # with nothing to write, they may be needed to take back the file
+                os.ftruncate(fd, 0)  # not before: a recording that does not come about leaves the one that was there
             while part:
                 count = os.write(fd, part)
                 tail = (tail + part[:count])[-FOOTER_BYTES:]
@@ -95,11 +103,19 @@ def _meddled_with(fd: int, size: int) -> str | None:
     status = os.fstat(fd)
     if not status.st_nlink:
         return "it was removed or replaced meanwhile"
-    return None if status.st_size == size else "somebody else wrote to it meanwhile"
+    return None if not size or status.st_size == size else "somebody else wrote to it meanwhile"
+
+
+def unlink(path: str, identity: tuple[int, int]) -> None:
+    """Remove the file of that device and inode, not another one that has its name now."""
+    with suppress(OSError):  # root is given up already, and the directory is root's: an empty file stays
+        status = os.lstat(path)
+        if (status.st_dev, status.st_ino) == identity:
+            os.unlink(path)
 
 
 def _open(path: str) -> tuple[int, bool]:
-    """Open and empty the file, return it and whether it was created; hangs where its file system is dead."""
+    """Open the file, return it and whether it was created; hangs where its file system is dead."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         try:
@@ -108,11 +124,10 @@ def _open(path: str) -> tuple[int, bool]:
             fd, created = os.open(path, flags), False
             _check_own(path, fd)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before it is emptied
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever has it may empty it
             os.fchmod(fd, 0o600)
             if os.geteuid() == 0 and (user := privileges.invoking_user()):
                 os.fchown(fd, *user)
-            os.ftruncate(fd, 0)
         except OSError:
             if created:
                 os.unlink(path)
@@ -141,4 +156,4 @@ def _check_own(path: str, fd: int) -> None:
     raise PerfdiagError(f"will not overwrite {printable(path)}: it {what}", "give another file")
 
 
-__all__ = ["CLOSING", "ELSEWHERE", "READING", "WRITING", "Progress", "keep"]
+__all__ = ["CLOSING", "ELSEWHERE", "READING", "WRITING", "Progress", "keep", "unlink"]

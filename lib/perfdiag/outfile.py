@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import socket
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from functools import partial
 
 from perfdiag import deadline
 from perfdiag.errors import PerfdiagError, UsageError
-from perfdiag.keeper import CLOSING, ELSEWHERE, READING, Progress, keep
+from perfdiag.keeper import CLOSING, ELSEWHERE, READING, Progress, keep, unlink
 from perfdiag.record import DIED, OUTPUT_CLOSED
 from perfdiag.text import printable
 
@@ -80,8 +79,8 @@ class OutFile:
         if self.keeper:
             self.keeper.child.end()
         if self.keeper and self.created:
-            unlink = partial(_unlink, self.path, self.keeper.identity)
-            with suppress(TimeoutError), deadline.child(unlink) as receive:
+            path, identity = self.path, self.keeper.identity
+            with suppress(TimeoutError), deadline.child(lambda _answers: unlink(path, identity)) as receive:
                 receive(time.monotonic() + UNLINK_DEADLINE_S)
 
     def check(self, why: str | None = None) -> int:
@@ -110,9 +109,9 @@ class OutFile:
             raise PerfdiagError(f"{name} is lost: {told['meddled']}", "record again, to a file of its own")
         if not told["complete"]:
             why = told["error"] or why or "the recorder ended before its end"
-            raise PerfdiagError(
-                f"{name} is cut short after {told['size']:,} bytes: {why}", hint if told["size"] else ELSEWHERE
-            )
+            if not told["size"]:
+                raise PerfdiagError(f"nothing was written to {name}: {why}", ELSEWHERE)
+            raise PerfdiagError(f"{name} is cut short after {told['size']:,} bytes: {why}", hint)
         return int(told["size"])
 
     def check_stream(self, reason: str, why: str | None = None) -> None:
@@ -127,7 +126,8 @@ class OutFile:
 
 
 def create(path: str) -> OutFile:
-    """Open `path` for a recording: a new file, or a regular file of the invoking user's, emptied; "-": standard output.
+    """Open `path` for a recording: a new file, or a regular file of the invoking user's, emptied by its first
+    byte; "-": standard output.
 
     Under sudo it belongs to the user behind it.  Raises PerfdiagError for anything else that stands there, and when
     its file system does not answer.
@@ -152,13 +152,6 @@ def create(path: str) -> OutFile:
             raise PerfdiagError(told.get("message", f"cannot write {name}: who opens it was killed"), told.get("hint"))
         undo.pop_all()
     return OutFile(path, descriptors[0], told["created"], Keeper(child, progress, (told["device"], told["inode"])))
-
-
-def _unlink(path: str, identity: tuple[int, int], _answers: socket.socket) -> None:
-    with suppress(OSError):  # root is given up already, and the directory is root's: an empty file stays
-        status = os.lstat(path)
-        if (status.st_dev, status.st_ino) == identity:
-            os.unlink(path)
 
 
 __all__ = ["OutFile", "create"]

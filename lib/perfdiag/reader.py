@@ -9,8 +9,10 @@ import msgspec
 
 from perfdiag import schema
 from perfdiag.errors import RecordingError
+from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
+Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited)
 
 LONGEST_LINE_BYTES = 64 << 20
 MOST_PROBLEMS_TOLD = 20
@@ -140,9 +142,10 @@ def _read_header(line: bytes) -> schema.Header:
             raise RecordingError("the recording is compressed", f"decompress it first: {command} FILE")
     try:
         greeting, _ = _decode(_greeting, line)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError) as error:
         if line.startswith(b'{"type":"header"'):
-            raise RecordingError("the recording is cut off in its first line", _RECORD_AGAIN) from None
+            what = f"header of the recording is not valid: {error}" if line.endswith(b"\n") else ""
+            raise RecordingError(f"the {what or 'recording is cut off in its first line'}", _RECORD_AGAIN) from None
         raise RecordingError("this is not a perfdiag recording", _RECORD_AGAIN) from None
     if greeting.type != "header":
         raise RecordingError("the recording has no header in its first line", _RECORD_AGAIN)
@@ -154,9 +157,15 @@ def _read_header(line: bytes) -> schema.Header:
     if greeting.schema < 1:
         raise RecordingError(f"the header of the recording is not valid: schema {greeting.schema}", _RECORD_AGAIN)
     try:
-        return _decode(_header, line)[0]
+        header = _decode(_header, line)[0]
     except msgspec.DecodeError as error:
         raise RecordingError(f"the header of the recording is not valid: {error}", _RECORD_AGAIN) from None
+    return msgspec.structs.replace(header, targets=list(map(_named, header.targets)))
+
+
+def _named(line: Named) -> Named:
+    """Give a process or thread that goes by an empty name one that can be seen."""
+    return line if line.comm else msgspec.structs.replace(line, comm=NO_NAME)
 
 
 def _decode(decoder: msgspec.json.Decoder[T], line: bytes) -> tuple[T, bool]:
@@ -170,7 +179,7 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes) -> tuple[T, bool]:
 def _keep(recording: Recording, line: schema.AnyLine) -> None:
     match line:
         case schema.Thread():
-            recording.threads[line.serial] = line
+            recording.threads[line.serial] = _named(line)
         case schema.Interval():
             recording.intervals.append(line)
         case schema.Detail():
@@ -180,7 +189,7 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
         case schema.Fact():
             recording.facts.append(line)
         case schema.Exited():
-            recording.exited[line.comm] = line
+            recording.exited[line.comm] = _named(line)
         case schema.Device():
             recording.devices.append(line)
         case schema.Socket():

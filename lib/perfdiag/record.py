@@ -161,6 +161,8 @@ class Recorder:
             return PermissionDenied(message, _permission_hint())
         if number == errno.ESRCH:
             return TargetGone(message, hint or "it may have ended just now; ps -e shows what runs")
+        if number == errno.ECANCELED:
+            return PerfdiagError("the recorder was told to end before it recorded", "was it sent SIGTERM? start again")
         return PerfdiagError(
             message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows everything the recorder said"
         )

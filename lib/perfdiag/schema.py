@@ -176,8 +176,8 @@ class Detail(Line, tag="detail"):
     count: Count
     max_ns: Nanoseconds
     buckets: Buckets
-    waker_tid: int = 0  # the thread that ended most of these waits, 0: unknown or timer
-    waker_count: Count = 0  # how many of `count` it is known to have ended, at least
+    waker_tid: int = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
+    waker_count: Count = 0  # how many of `count` are known to be due to it, at least
     waker_comm: str = ""  # its name when the window ended, where it can be another process's
 
 

@@ -10,13 +10,15 @@ from pathlib import Path
 
 from perfdiag import cgroups, processes, sockets
 from perfdiag.cgroups import Group
-from perfdiag.errors import TargetGone, UsageError
+from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.processes import Process
 from perfdiag.text import printable
 
 COMM_LIMIT = 15  # the kernel keeps no more of a name
 SHOWN = 10
 PIDS_LIMIT = 4096  # MAX_TARGETS of the recorder
+PID_NAMESPACE = Path("/proc/self/ns/pid")
+HOST_NAMESPACE = 0xEFFFFFFC  # its inode: PROC_PID_INIT_INO of linux/proc_ns.h
 SELECTORS = ("name", "port", "unit", "container", "cgroup")  # of which one can be given, besides pids and a command
 # What starts programs that have nothing to do with each other, whatever their names.
 SHELLS = frozenset({"sh", "ash", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "tmux: server", "screen"})
@@ -78,6 +80,19 @@ class Target:
     group: Group | None = None  # whoever comes into it is followed, too
 
 
+def check_namespace() -> None:
+    """Raise PerfdiagError where pids are others than the host's: by these the recorder's programs know the target."""
+    try:
+        number = PID_NAMESPACE.stat().st_ino
+    except OSError:  # nothing can be told without /proc
+        return
+    if number != HOST_NAMESPACE:
+        raise PerfdiagError(
+            "perfdiag runs in a pid namespace of its own, where the kernel's pids are not known",
+            "start it on the host, or the container with --pid=host",
+        )
+
+
 def resolve(wanted: Wanted) -> Target:
     """Return the processes that are meant.
 
@@ -114,7 +129,7 @@ def _of_pids(wanted: Wanted) -> Target:
             raise TargetGone(f"{process} has ended: it only waits for its parent (pid {process.parent}) to notice")
         if process not in found:
             found.append(process)
-    return _target(found, wanted.only, notes)
+    return _target(found, "--pid", wanted.only, notes)
 
 
 def _of_pid(number: int, notes: list[str]) -> Process:
@@ -159,7 +174,7 @@ def _of_program(found: list[Process], what: str, only: bool) -> Target:
         note = f"{what} matches {len(found)} processes, workers of {parent or 'one parent'}: measured together"
     else:
         note = f"{what} matches {len(found)} processes: {first} and those it started, measured together"
-    return _target(found if only else tops, only, [note] if len(found) > 1 else [])
+    return _target(found if only else tops, what, only, [note] if len(found) > 1 else [])
 
 
 def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
@@ -173,11 +188,7 @@ def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
         raise TargetGone(f"{what} has no processes", "what has stopped may leave an empty group behind")
     if cgroups.whole_host(group):
         raise UsageError(f"{what} is the whole host", "choose a group below it")
-    if len(members) > PIDS_LIMIT:
-        raise UsageError(
-            f"{what} has {len(members)} processes, more than the {PIDS_LIMIT} that can be followed",
-            "choose a group below it",
-        )
+    _check_number(what, len(members), "choose a group below it")
     known = None if only else cgroups.identify(group)
     more = "" if only else ", those they start and those that join it" if known else " and those they start"
     notes = [f"taken is {printable(str(group))}"]
@@ -188,10 +199,16 @@ def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
     return Target(f"{what}: {_count(len(members))}{more}", tuple(members), tuple(notes), known)
 
 
-def _target(found: list[Process], only: bool, notes: Iterable[str]) -> Target:
+def _target(found: list[Process], what: str, only: bool, notes: Iterable[str]) -> Target:
+    _check_number(what, len(found), "choose some of them: --pid")
     shown = ", ".join(str(process) for process in found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
     whose = "" if only else " with its descendants" if len(found) == 1 else " with their descendants"
     return Target(shown + whose, tuple(process.pid for process in found), tuple(notes))
+
+
+def _check_number(what: str, number: int, hint: str) -> None:
+    if number > PIDS_LIMIT:
+        raise UsageError(f"{what} has {number} processes, more than the {PIDS_LIMIT} that can be followed", hint)
 
 
 def _others() -> list[Process]:
@@ -218,4 +235,4 @@ def _count(number: int) -> str:
     return "1 process" if number == 1 else f"{number} processes"
 
 
-__all__ = ["Target", "Wanted", "resolve"]
+__all__ = ["Target", "Wanted", "check_namespace", "resolve"]

@@ -169,6 +169,37 @@ def test_a_user_without_privilege_is_told_the_command(sleeper: subprocess.Popen[
     assert f"HINT: sudo {PROGRAM} latency --pid {sleeper.pid}\n" in run.stderr
 
 
+@pytest.mark.parametrize("arguments", ["latency --pid 1", "latency -- true", "record -o x.rec -- true", "check"])
+def test_a_container_with_pids_of_its_own_is_told_so(tmp_path: Path, arguments: str) -> None:
+    """Nothing of a process with a pid that the kernel's programs do not know would be measured."""
+    words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", PROGRAM, *arguments.split()]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+    assert run.returncode == 1, run.stderr
+    assert run.stderr.startswith("error: perfdiag runs in a pid namespace of its own") and "--pid=host" in run.stderr
+    assert ("FACTS OF THE HOST" in run.stdout) == (arguments == "check") and "TIME, MEASURED" not in run.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_runs_in_a_container_is_measured_from_the_host() -> None:
+    words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sleep", "60"]
+    with subprocess.Popen(words) as process:
+        try:
+            document = json.loads(perfdiag("latency", "--json", "--duration", 0.5, "--pid", process.pid).stdout)
+        finally:
+            process.kill()
+    assert {thread["comm"] for thread in document["threads"]} == {"unshare", "sleep"}
+    assert accounts(document)["wait.timer"] > 0.4e9
+
+
+def test_a_command_that_cannot_run_leaves_the_recording_that_was_there(tmp_path: Path) -> None:
+    path, broken = tmp_path / "x.rec", tmp_path / "broken"
+    path.write_text("old")
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    assert perfdiag("record", "-o", path, "--", broken).returncode == 1
+    assert path.read_text() == "old"
+
+
 def test_check_of_this_host() -> None:
     run = perfdiag("check")
     assert run.returncode == 0, run.stderr

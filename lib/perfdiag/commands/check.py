@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from perfdiag import check, privileges, schema
+from perfdiag import check, privileges, schema, target
 from perfdiag.check import Answer
 from perfdiag.errors import PerfdiagError
 from perfdiag.record import Recorder
@@ -34,6 +34,7 @@ def command() -> None:
     privileges.drop()
     click.echo(f"{printable(name.nodename)}, Linux {printable(name.release)}, {printable(name.machine)}")
     _print("FACTS OF THE HOST", facts)
+    target.check_namespace()
     if status:
         raise recorder.failure(errno.EPERM if status == NOT_PERMITTED else errno.EIO, "no program could be attached")
     with recorder.recording() as stream:

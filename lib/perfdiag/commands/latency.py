@@ -28,13 +28,19 @@ def command(path: str | None, as_json: bool, full: bool, exit_code: bool, **opti
     if path == "-":
         raise click.UsageError("--record -: standard output is for the report")
     made = session.run(wanted, window, path, command_stdout_fd=2)
-    with made.recorder.recording() as recording:
-        asked = f"perfdiag latency {wanted.words}"
-        status = reporting.show(recording, settings, asked, as_json=as_json, full=full, exit_code=exit_code)
-    if made.file:
-        size = made.file.check(made.recorder.cut_off())
-        say(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")
-    return made.command_status() or status
+
+    def report() -> int:
+        with made.recorder.recording() as recording:
+            asked = f"perfdiag latency {wanted.words}"
+            return reporting.show(recording, settings, asked, as_json=as_json, full=full, exit_code=exit_code)
+
+    def check() -> int:
+        if made.file:
+            size = made.file.check(made.recorder.cut_off())
+            say(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")
+        return 0
+
+    return made.conclude(report, check)
 
 
 __all__ = ["command"]

@@ -44,6 +44,15 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from 
         return duration_ns
 
 
+class Decimal(click.IntRange):
+    """An integer as it is written elsewhere: int() takes "1_0", "+5" and the digits of other scripts too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, str) and not re.fullmatch(r"-?[0-9]+", value):
+            self.fail(f"{printable(value)!r} is not a valid integer", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class TargetCommand(click.Command):
     """A command that can take a command to be measured, which must stand after "--"."""
 
@@ -66,15 +75,13 @@ def target_options(function: F) -> F:
         (
             click.option(
                 "--pid",
-                type=click.IntRange(min=1),
+                type=Decimal(min=1),
                 multiple=True,
                 metavar="PID",
                 help="Measure this process; repeatable. A pid inside a container works too.",
             ),
             click.option("--name", metavar="REGEX", help="Measure the program whose process name matches."),
-            click.option(
-                "--port", type=click.IntRange(1, 65535), metavar="N", help="Measure who listens on this port."
-            ),
+            click.option("--port", type=Decimal(1, 65535), metavar="N", help="Measure who listens on this port."),
             click.option("--unit", metavar="NAME", help="Measure this systemd unit."),
             click.option("--container", metavar="ID|NAME", help="Measure this container."),
             click.option("--cgroup", metavar="PATH", help="Measure this control group."),

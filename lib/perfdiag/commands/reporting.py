@@ -10,9 +10,11 @@ from rich.console import Console
 
 from perfdiag import findings, ledger, reader, report
 from perfdiag.config import Config
+from perfdiag.errors import HINTS, PerfdiagError
 from perfdiag.findings.base import Severity
 from perfdiag.progress import say
 from perfdiag.render import document, terminal
+from perfdiag.report.shape import Report
 
 WIDTH = 80
 HEIGHT = 25  # of no meaning: nothing is laid out by it
@@ -20,18 +22,33 @@ FINDINGS_STATUS = 10
 
 
 class Output(Console):
-    """Standard output; that its reader has gone is for `cli.main` to decide, not a reason for rich to exit with 1."""
+    """Standard output; that its reader has gone is for `show` to decide, not a reason for rich to exit with 1."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def show(stream: IO[bytes], config: Config, command: str, *, as_json: bool, full: bool, exit_code: bool) -> int:
-    """Read a recording, print its report as that of `command`, and return the exit status.  Raises RecordingError."""
+    """Read a recording, print its report as that of `command`, and return the exit status.
+
+    That its reader goes away changes nothing.  Raises RecordingError, PerfdiagError when standard output is full.
+    """
     say(*(f"warning: {sentence}" for sentence in config.left_out))
     model = ledger.build(reader.read(stream))
     diagnosis = findings.diagnose(model)
     made = report.make(model, diagnosis, config, command)
+    try:
+        _print(made, as_json=as_json, full=full)
+    except BrokenPipeError:
+        pass  # whoever read it has seen enough
+    except OSError as error:
+        hint = HINTS.get(error.errno or 0, "send the report somewhere else")
+        raise PerfdiagError(error.strerror or str(error), hint) from error
+    faults = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
+    return FINDINGS_STATUS if exit_code and faults else 0
+
+
+def _print(made: Report, *, as_json: bool, full: bool) -> None:
     if as_json:
         sys.stdout.buffer.write(document.render(made))
     else:
@@ -39,8 +56,6 @@ def show(stream: IO[bytes], config: Config, command: str, *, as_json: bool, full
         output = Output(width=_width(), height=HEIGHT, highlight=False, emoji=False)
         terminal.render(made, output, full=full)
     sys.stdout.flush()
-    faults = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
-    return FINDINGS_STATUS if exit_code and faults else 0
 
 
 def _width() -> int:

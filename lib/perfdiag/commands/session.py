@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from perfdiag import outfile, privileges, progress, record, resident, target
+from perfdiag.errors import PerfdiagError
 from perfdiag.heldback import HeldBack
 from perfdiag.outfile import OutFile
 from perfdiag.record import Recorder, Window
 from perfdiag.target import Target, Wanted
+from perfdiag.text import printable
 from perfdiag.units import duration as shown_duration
 
+MESSAGE_LIMIT = 500
 GRACE_S = 2.0  # what a command gets to end after Ctrl-C, which it received too
 
 
@@ -25,6 +29,28 @@ class Session:
     held_back: HeldBack | None
     signals: list[int]
     reason: str
+
+    def conclude(self, *steps: Callable[[], int]) -> int:
+        """Take each step (report, check of the file), whatever becomes of the others, and wait for the command.
+
+        Return the command's exit status, else the last step's that is not 0.  Raises what a step raised: the first,
+        with the command's status; the others are told here.
+        """
+        status, errors = 0, list[Exception]()
+        for step in steps:
+            try:
+                status = step() or status
+            except Exception as error:
+                errors.append(error)
+        command_status = self.command_status()
+        for other in errors[1:]:
+            hint = other.hint if isinstance(other, PerfdiagError) else None
+            progress.say(f"warning: {printable(str(other), MESSAGE_LIMIT)}", *([f"HINT: {hint}"] if hint else []))
+        if errors:
+            if isinstance(errors[0], PerfdiagError):
+                errors[0].exit_status = command_status or errors[0].exit_status
+            raise errors[0]
+        return command_status or status
 
     def command_status(self) -> int:
         """Return the exit status of the command measured, 0 without one.
@@ -46,6 +72,7 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     Everything needed later must be imported.  Raises what keeps the recording from being made.
     """
     recorder = Recorder.inherited()
+    target.check_namespace()
     recorder.wait_loaded()
     if wanted.command:
         held_back = HeldBack(wanted.command, command_stdout_fd)
@@ -59,10 +86,15 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
         progress.say(*(f"note: {note}" for note in what.notes), f"perfdiag: recording {what.description}, {length}")
         with progress.shown(window.duration_ns) as tick:
             resident.stay()
-            recorder.start(what, held_back.pid if held_back else None, window, file.fd if file else None)
             with record.ended_by_signals(recorder.stop) as signals:
-                if held_back:
-                    held_back.release()
+                try:
+                    recorder.start(what, held_back.pid if held_back else None, window, file.fd if file else None)
+                    if held_back:
+                        held_back.release()
+                except PerfdiagError as error:
+                    if signal.SIGINT in signals:  # of which that comes
+                        raise KeyboardInterrupt from error
+                    raise
                 privileges.drop()
 
                 def over() -> bool:

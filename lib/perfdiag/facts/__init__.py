@@ -266,7 +266,7 @@ class Facts:
     @fact
     def processes(self) -> Mapping[int, Process]:
         """The targets by pid."""
-        return {pid: process.read_process(self.texts, pid) for pid in process.pids(self.texts)}
+        return process.read_processes(self.texts)
 
     @fact
     def descriptors(self) -> Mapping[int, Descriptors]:

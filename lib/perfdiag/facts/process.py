@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, table, words_of
+from perfdiag.text import NO_NAME
 
 # Of /proc/PID/stat, counted behind the comm in parentheses.
 STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17}
@@ -67,8 +68,16 @@ def pids(texts: Texts) -> list[int]:
     return [int(name) for name in texts.names(r"/proc/([0-9]{1,10})/(?:status|stat)")]
 
 
-def read_process(texts: Texts, pid: int) -> Process:
-    """Read all that was recorded of one process."""
+def read_processes(texts: Texts) -> dict[int, Process]:
+    """Read all that was recorded of the targets, by pid."""
+    threads: dict[int, list[int]] = {}
+    for _, match in texts.match(r"/proc/([0-9]{1,10})/task/([0-9]{1,10})/status"):
+        threads.setdefault(int(match[1]), []).append(int(match[2]))
+    return {pid: _read_process(texts, pid, sorted(threads.get(pid, ()))) for pid in pids(texts)}
+
+
+def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
+    """Read one process; `tids` are its threads with a status of their own."""
     status = _status(texts.text(f"/proc/{pid}/status"))
     begin, end = (_stat(texts.text(f"/proc/{pid}/stat", phase)) for phase in ("begin", "end"))
     run, wait = (_word_delta(texts, f"/proc/{pid}/schedstat", index) for index in (0, 1))
@@ -76,7 +85,7 @@ def read_process(texts: Texts, pid: int) -> Process:
     sizes = table("\n".join(f"{key}: {value}" for key, value in status.items() if value.endswith(" kB")))
     return Process(
         pid=pid,
-        comm=status.get("Name", ""),
+        comm=status["Name"] or NO_NAME if "Name" in status else "",
         status=status,
         threads=(end or begin).get("threads"),
         nice=(end or begin).get("nice"),
@@ -94,14 +103,13 @@ def read_process(texts: Texts, pid: int) -> Process:
         write_calls=io.get("syscw"),
         oom_score_adjustment=texts.number(f"/proc/{pid}/oom_score_adj"),
         cpus_allowed=status.get("Cpus_allowed_list"),
-        thread_cpus=_thread_cpus(texts, pid),
+        thread_cpus=_thread_cpus(texts, pid, tids),
         limits=parse_limits(texts.text(f"/proc/{pid}/limits")),
     )
 
 
-def _thread_cpus(texts: Texts, pid: int) -> dict[int, str]:
+def _thread_cpus(texts: Texts, pid: int, tids: Sequence[int]) -> dict[int, str]:
     """Return the CPUs of the threads that were recorded because theirs are not those of the first thread."""
-    tids = [int(name) for name in texts.names(rf"/proc/{pid}/task/([0-9]{{1,10}})/status")]
     known = {tid: _status(texts.text(f"/proc/{pid}/task/{tid}/status")).get("Cpus_allowed_list") for tid in tids}
     return {tid: cpus for tid, cpus in known.items() if cpus}
 
@@ -167,6 +175,6 @@ __all__ = [
     "pids",
     "read_dentries",
     "read_descriptors",
-    "read_process",
+    "read_processes",
     "read_system_descriptors",
 ]
