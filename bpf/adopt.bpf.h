@@ -16,7 +16,7 @@ static __always_inline void adopt(struct task_struct *task)
 	 * Its fork or exec may have begun the record: then that stands.  A switch that comes in between must find where
 	 * the open segment began.
 	 */
-	if (record->start)
+	if (record->start || task->exit_state) /* its last switch may be over */
 		return;
 	record->since = now;
 	record->run_ns = task->se.sum_exec_runtime;

@@ -3,8 +3,8 @@
  * The ledger: one record a thread, and the only code that writes into it.
  *
  * A record is written by its own thread alone (at its switches, on its CPU, with preemption off), so no lock is
- * needed; readers on other CPUs see an odd or changed `sequence` and try again.  The exceptions are `waking`, `waker`
- * and `throttled`, one store each from the CPU that wakes the thread.
+ * needed; readers on other CPUs see an odd or changed `sequence` and try again.  The exceptions are `waking`, `waker`,
+ * `throttled` and what is handed on, stored by the CPU that wakes the thread.
  */
 #pragma once
 #include "maps.bpf.h"
@@ -294,8 +294,13 @@ static __always_inline void name_object(__u64 object, const struct object_name *
 /* Room for the name of an object; NULL if it has one already, or there is no room. */
 static __always_inline struct object_name *new_name(__u64 object)
 {
+	struct object_name *name;
+
 	if (bpf_map_lookup_elem(&names, &object))
 		return NULL;
-	name_object(object, (const struct object_name *)zeroes);
-	return bpf_map_lookup_elem(&names, &object);
+	bpf_map_update_elem(&names, &object, zeroes, BPF_NOEXIST);
+	name = bpf_map_lookup_elem(&names, &object);
+	if (!name)
+		count_loss(COUNTER_NAMES_FULL);
+	return name;
 }

@@ -221,7 +221,7 @@ struct record {
 	__u64 refused_at;    /* last EVENT_REFUSED */
 	__u64 handed_object; /* what was handed on to this thread last: see hand_on() */
 	__u64 handed_at;
-	__u64 handed_ns; /* for so long `handed_by` had it meanwhile */
+	__u64 handed_from, handed_until; /* when `handed_by` had it meanwhile */
 	__u32 handed_by;
 	__u32 padding4;
 	__u64 operation_start; /* the call it is in blocked first */

@@ -3,8 +3,8 @@
  * sched - where does every nanosecond of the target's threads go?
  *
  * HOOKS   tp_btf sched_switch, sched_waking.
- * COST    two look-ups of task storage a switch, one a wake-up; what blocks is classified from registers and the
- *         descriptor table.  `make bench` measures it.
+ * COST    two look-ups of task storage a switch, one a wake-up, two where a futex or a file lock is handed on; what
+ *         blocks is classified from registers and the descriptor table.  `make bench` measures it.
  * CANNOT  name all who ran during a long run-queue wait: the last 64 are.
  */
 #define LEDGER_DEFINE
@@ -169,33 +169,36 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
  */
 static __always_inline void hand_on(struct record *record, struct record *waker, __u64 now)
 {
-	__u64 ns = now - record->since, before_ns;
+	__u64 from = record->since, until = now, began;
+	__u32 by = record->waker;
 
-	record->handed_by = record->waker;
-	if (record->waker && waker && waker->handed_object == record->object && waker->handed_at > record->since) {
-		ns = now - waker->handed_at;
-		before_ns = waker->handed_at - record->since;
-		if (before_ns > waker->handed_ns)
-			before_ns = waker->handed_ns;
-		if (waker->handed_by && waker->handed_by != record->tid && before_ns > ns) {
-			record->handed_by = waker->handed_by;
-			ns = before_ns;
+	if (waker && waker->handed_object == record->object && waker->handed_at > from) {
+		began = waker->handed_from > from ? waker->handed_from : from;
+		from = waker->handed_at;
+		if (waker->handed_by && waker->handed_until > began && waker->handed_until - began > now - from) {
+			by = waker->handed_by;
+			from = began;
+			until = waker->handed_until;
 		}
 	}
+	record->waker = by;
+	record->handed_by = by;
 	record->handed_object = record->object;
 	record->handed_at = now;
-	record->handed_ns = ns;
-	record->waker = record->handed_by;
+	record->handed_from = from;
+	record->handed_until = until;
 }
 
+/* Not the kernel's own locks: what is known of those is the function that waits, which serves many locks. */
 static __always_inline bool is_handed_on(__u32 account)
 {
-	return account == ACCOUNT_WAIT_PARKED || account == ACCOUNT_LOCK_FILE || account == ACCOUNT_LOCK_KERNEL;
+	return account == ACCOUNT_WAIT_PARKED || account == ACCOUNT_LOCK_FILE;
 }
 
 /*
- * Runnable begins at sched_waking: sched_wakeup comes late, on the target's CPU, when the wake list is used.  Nothing
- * else of a record is ever written by somebody else.
+ * Runnable begins at sched_waking: sched_wakeup comes late, on the target's CPU, when the wake list is used.  What
+ * is handed on is written here, too: one waker at a time holds the task's pi_lock.  Nothing else of a record is ever
+ * written by somebody else.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
@@ -214,6 +217,6 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 		record->throttled = 1;
 	record->waking = bpf_ktime_get_ns();
 	if (record->state == STATE_BLOCKED && is_handed_on(record->account))
-		hand_on(record, record_of(waker), record->waking);
+		hand_on(record, record->waker ? record_of(waker) : NULL, record->waking);
 	return 0;
 }

@@ -110,7 +110,9 @@ class OutFile:
         if not told["complete"]:
             why = told["error"] or why or "the recorder ended before its end"
             if not told["size"]:
-                raise PerfdiagError(f"nothing was written to {name}: {why}", ELSEWHERE)
+                raise PerfdiagError(
+                    f"nothing was written to {name}: {why}", ELSEWHERE if told["error"] else "record again"
+                )
             raise PerfdiagError(f"{name} is cut short after {told['size']:,} bytes: {why}", hint)
         return int(told["size"])
 

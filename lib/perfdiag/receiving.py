@@ -34,7 +34,7 @@ class Receiving:
         for line in details:
             if line.account == OTHER:
                 waits[line.pid][self.account(line.pid, line.account, line.object) == PARKED] += line.sum_ns
-        self._parts = {pid: of[True] / (of[True] + of[False]) for pid, of in waits.items() if of[True]}
+        self._parts = {pid: of[True] / sum(of.values()) for pid, of in waits.items() if any(of.values())}
 
     def account(self, pid: int, account: str, object: str) -> str:
         """Return the account of a wait: `account`, or parked."""
@@ -42,8 +42,11 @@ class Receiving:
         return PARKED if account == OTHER and object.startswith(CALL) and receives else account
 
     def part(self, pid: int) -> float:
-        """Return the part that is parked of what a process (0: those that ended) has of other waits."""
-        return self._parts.get(pid, 0.0 if pid else self._parts.get(0, 0.0))
+        """Return the part that is parked of what a process (0: those that ended) has of other waits.
+
+        One that has ended may have a pid, and its details stand with those of all that have.
+        """
+        return self._parts.get(pid, self._parts.get(0, 0.0))
 
     def of_stack(self, stack: schema.Stack) -> schema.Stack:
         """Return a sampled stack with its account."""

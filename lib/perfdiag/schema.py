@@ -114,7 +114,7 @@ class OpenWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FutexSum(msgspec.Struct, frozen=True, array_like=True):
-    """Time parked on one futex by one thread: ``[object, sum_ns, count, waker_tid]`` (waker 0: unknown)."""
+    """Time parked on one futex by one thread: ``[object, sum_ns, count, waker_tid]`` (as in Detail)."""
 
     object: str
     sum_ns: Nanoseconds

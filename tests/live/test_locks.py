@@ -46,8 +46,9 @@ def test_who_holds_a_lock_long_is_named_not_who_hands_it_on(start: Start, record
     quick = ("--others-us", 10, "--hold-ms", 40, "--pause-ms", 60, "--held", "spin")
     recording, truth = record(start("lock", "--threads", 5, "--duration-ms", 3000, *quick))
     first = min(workers(recording, truth["pid"]), key=lambda row: row.tid)
-    rows = [row for row in recording.details("wait.parked") if row.count > 20]
-    assert len(rows) == 1 and rows[0].waker_tid == first.tid and 2 * rows[0].waker_count > rows[0].count, rows
+    rows = [row for row in recording.details("wait.parked") if row.count > 5]  # of threads that live, and that ended
+    assert rows and all(row.waker_tid == first.tid for row in rows), rows
+    assert 2 * sum(row.waker_count for row in rows) > sum(row.count for row in rows), rows
 
 
 @pytest.mark.parametrize("mode", ["condition", "semaphore"])

@@ -37,24 +37,105 @@ def came(builder: Builder, connections: int | None = 3_000) -> Model:
 def test_connections_that_wake_all_who_wait_are_a_herd() -> None:
     model = came(server())
     found = finding(model, HERD)
-    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert len(found.limits) == 1 and "network namespace of their own" in found.limits[0]
     assert "72,000 wake-ups of 24 processes for 3,000 connections" in found.claim
     whole_ns = model.accounts["runq.busy"].ns
     assert found.claims == {("runq.busy", "own:200:worker"): round(whole_ns * 23 / 24)}
     assert "at least 24.0 wake-ups for each" in found.evidence[0].text
+    assert "became ready 72,000 times, and at least 69,000 wake-ups found no connection" in found.evidence[1].text
     assert "EPOLLEXCLUSIVE" in found.remedies[0].text and "SO_REUSEPORT" in found.remedies[0].text
 
 
 def test_short_waits_behind_others_are_of_the_herd_and_long_ones_are_not() -> None:
-    builder = server().thread("other", cpu_user="1 ms")
+    builder = server()
     builder.row("runq.busy", "task:7:client", durations={"60 us": 10_000})
     builder.row("runq.busy", "task:8:backup", durations={"3 ms": 100})
-    model = came(builder)
     part = 69_000 / (72_000 + 10_100)
-    assert dict(finding(model, HERD).claims) == {
+    assert dict(finding(came(builder), HERD).claims) == {
         ("runq.busy", "own:200:worker"): round(24 * 3_000 * 60_000 * part),
         ("runq.busy", "task:7:client"): round(10_000 * 60_000 * part),
     }
+
+
+def crunching(builder: Builder, wait: str = "3 ms", pid: int = 400) -> Builder:
+    """Add three that never accept and queue behind each other for 18 s."""
+    for number in range(3):
+        builder.thread("crunch", pid=pid, tid=pid + number, cpu_user="4 s", rest="wait.signal")
+        builder.row("runq.busy", "own:400:crunch", durations={wait: 6_000_000 // int(wait.split()[0]) // 1_000})
+    return builder
+
+
+def test_others_queue_for_themselves() -> None:
+    found = finding(came(crunching(server())), HERD)
+    assert found.claims == {("runq.busy", "own:200:worker"): round(24 * 3_000 * 60_000 * 23 / 24)}
+
+
+def test_behind_others_who_compute_the_herd_queues_for_as_long_when_it_is_none() -> None:
+    builder = server()
+    builder.row("runq.busy", "own:400:crunch", durations={"3 ms": 100})
+    assert ("runq.busy", "own:400:crunch") in finding(came(builder), HERD).claims  # which ran for next to nothing
+    found = finding(came(crunching(builder)), HERD)
+    assert list(found.claims) == [("runq.busy", "own:200:worker")]
+
+
+def test_no_more_is_claimed_than_those_queue_who_wait_for_connections() -> None:
+    """Threads of one process: which of them waited for a CPU is not known of each wait."""
+    builder = Builder(cpus=2)
+    for number in range(24):
+        builder.thread("worker", tid=100 + number, cpu_user="20 ms", rest="net.accept")
+        builder.row("net.accept", "port:80", "5 s", count=3_000)
+        builder.row("runq.busy", "own:100:worker", durations={"60 us": 3_000})
+    builder.thread("other", tid=300, cpu_user="1 s", rest="wait.signal")
+    builder.row("runq.busy", "own:100:other", durations={"100 us": 40_000})
+    found = finding(came(builder), HERD)
+    assert sum(found.claims.values()) == pytest.approx(24 * 3_000 * 60_000 * 23 / 24, abs=2)
+    assert len(found.claims) == 2
+
+
+@pytest.mark.parametrize("crunchers", [True, False])
+@pytest.mark.parametrize("busy", [100, 0])
+def test_who_is_woken_to_an_idle_cpu_queues_for_nobody(busy: int, crunchers: bool) -> None:
+    """2,900 of the 3,000 wake-ups of each, or all: 144 ms in the run queue, or none."""
+    builder = Builder(cpus=32)
+    for number in range(24):
+        builder.thread("worker", pid=200 + number, cpu_user="20 ms", rest="net.accept")
+        builder.row("net.accept", "port:80", "5 s", count=3_000)
+        builder.row("runq.waking", "state:1", durations={"2 us": 3_000 - busy})
+        if busy:
+            builder.row("runq.busy", "own:200:worker", durations={"60 us": busy})
+    checked = check(came(crunching(builder) if crunchers else builder), HERD)
+    assert "72,000 wake-ups to accept, 3,000 connections came" in checked.text
+    assert checked.number < 0.25
+
+
+def test_the_part_for_nothing_is_of_all_times_that_they_became_ready() -> None:
+    """Half of the wake-ups found an idle CPU: those that did not were for nothing as often as those that did."""
+    builder = Builder(cpus=2)
+    for number in range(24):
+        builder.thread("worker", pid=200 + number, cpu_user="20 ms", rest="net.accept")
+        builder.row("net.accept", "port:80", "5 s", count=3_000)
+        builder.row("runq.waking", "state:1", durations={"2 us": 1_500})
+        builder.row("runq.busy", "own:200:worker", durations={"100 us": 1_500})
+    assert sum(finding(came(builder), HERD).claims.values()) == round(24 * 1_500 * 100_000 * 23 / 24)
+
+
+def agents(builder: Builder, count: int = 20) -> Builder:
+    """Add processes that wait for connections to unix sockets."""
+    for number in range(count):
+        builder.thread("agent", pid=500 + number, cpu_user="20 ms", rest="net.accept")
+        builder.row("net.accept", "", "5 s", count=1_000)
+        builder.row("runq.busy", "own:500:agent", durations={"60 us": 1_000})
+    return builder
+
+
+def test_who_waits_at_unix_sockets_is_of_no_herd() -> None:
+    found = finding(came(agents(server(6_000, workers=4)), 6_000), HERD)
+    assert "24,000 wake-ups of 4 processes for 6,000 connections" in found.claim
+    assert list(found.claims) == [("runq.busy", "own:200:worker")]
+    assert "24,000 wake-ups to accept" in check(came(agents(server(6_000, workers=4)), 1_500), HERD).text
+    assert outcomes(came(agents(Builder())), HERD) == []
+    assert outcomes(came(agents(server(workers=1))), HERD) == []
 
 
 def test_threads_of_one_process_are_a_herd_too() -> None:
@@ -93,7 +174,8 @@ def test_a_part_that_is_woken_looks_like_time_limits_too() -> None:
 def test_how_many_connections_came_may_not_be_known() -> None:
     assert "not known" in silence(came(server(), None), HERD).reason
     assert outcomes(came(server(wakes=100), None), HERD) == []
-    contained = server().thread("worker", pid=300, namespace_tid=7, net_accept="1 s")
+    contained = server().thread("worker", pid=300, namespace_tid=7, rest="net.accept")
+    contained.row("net.accept", "port:80", "1 s", count=1)
     assert "not known" in silence(came(contained), HERD).reason
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perfdiag.findings.base import Confidence, Severity
+from perfdiag.findings.base import Confidence, Finding, Severity
 
 from unit.support import Builder
-from unit.support.judging import finding
+from unit.support.judging import finding, findings
 
 PEER = "IPC-PEER-SLOW"
 
@@ -82,6 +82,30 @@ def test_a_reader_of_short_answers_is_no_fault_nor_a_writer_that_hardly_waits() 
     assert finding(at_a_full_pipe("anon_pipe_write", count=10).model(), PEER).severity is Severity.INFO
 
 
+def two_pipes() -> Builder:
+    """A thread that waits for room at one pipe, much longer than for short answers at another, with operations."""
+    builder = Builder(slo="1 ms").thread("feed", cpu_user="1 s")
+    builder.row("ipc.pipe", "pipe:88", durations={"50 ms": 100}, waker_tid=900, waker_count=100, waker_comm="less")
+    builder.row("ipc.pipe", "pipe:99", durations={"300 us": 9000}, waker_tid=901, waker_count=9000, waker_comm="oracle")
+    builder.operation("syscall:write", durations={"50 ms": 100}, ipc_pipe="5 s")
+    return builder.operation("syscall:read", durations={"300 us": 9000}, ipc_pipe="2700 ms")
+
+
+def test_what_is_written_to_one_pipe_does_not_tell_of_another() -> None:
+    """It read "oracle (901) reads slowly at pipe 99", a warning: operations are summed over all pipes."""
+
+    def at(builder: Builder, pipe: str) -> Finding:
+        return next(found for found in findings(builder.model(), PEER) if pipe in found.claim)
+
+    for pipe, function in (("pipe:88", "anon_pipe_write"), ("pipe:99", "anon_pipe_read")):
+        sampled = two_pipes().stack("wait", "ipc.pipe", object=pipe, kernel=["schedule", function], weight="2 s")
+        answers = at(sampled, "pipe 99")
+        assert answers.severity is Severity.INFO and "oracle (901) answers in" in answers.claim
+        assert ("less (900) reads slowly" in at(sampled, "pipe 88").claim) is (function == "anon_pipe_write")
+    writes = at(two_pipes().stack("wait", "ipc.pipe", object="pipe:88", kernel=["pipe_write"], weight="2 s"), "pipe 88")
+    assert writes.confidence is Confidence.MEDIUM and any("sampled stacks" in limit for limit in writes.limits)
+
+
 def test_without_stacks_it_is_not_known_that_it_writes() -> None:
     builder = Builder().thread("feed", cpu_user="1 s").row("ipc.pipe", "pipe:88", durations={"5 ms": 900})
     assert finding(builder.model(), PEER).severity is Severity.INFO
@@ -112,3 +136,10 @@ def test_a_stage_that_sleeps_for_less_than_half_works() -> None:
     found = finding(handed_on(cpu_user="6 s", rest="wait.timer").model(), PEER)
     assert "makes (200), the stage that works: its own time is cpu.user 60 %" in found.claim
     assert "the findings name what its time goes to" in found.remedies[0].text
+
+
+def test_a_stage_that_receives_messages_is_none_that_works() -> None:
+    builder = handed_on(cpu_user="100 ms").row("kernel.other", "syscall:msgrcv", "9900 ms", count=400)
+    found = finding(builder.model(), PEER)
+    assert found.claim.endswith("for makes (200), which mostly waits itself (wait.parked).")
+    assert "perfdiag explain wait.parked" in found.remedies[0].text

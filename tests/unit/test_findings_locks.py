@@ -152,8 +152,8 @@ def test_a_kernel_lock_is_named_by_what_it_guards() -> None:
 def test_a_kernel_lock_without_stacks_is_not_guessed() -> None:
     model = Builder().thread(cpu_user="1 s").row("lock.kernel", "function:__mutex_lock", "3 s", count=500).model()
     found = finding(model, ID)
-    assert "in the kernel for a lock" in found.claim and "released" not in found.claim
-    assert any("who released" in limit for limit in found.limits)
+    assert "in the kernel for a lock" in found.claim and "most waits are for" not in found.claim
+    assert any("who had the lock" in limit for limit in found.limits)
 
 
 def test_file_locks_are_their_own_finding() -> None:

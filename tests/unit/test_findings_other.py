@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from perfdiag import ledger
 from perfdiag.findings.base import Confidence, Severity
 
 from unit.support import Builder
@@ -75,6 +77,22 @@ def test_only_the_process_that_receives_is_parked() -> None:
     assert model.parked_ns == 6_000_000_000 and dict(finding(model, OTHER).claims) == {
         ("kernel.other", "syscall:ioctl"): 10_000_000_000
     }
+
+
+def test_an_ended_process_that_received_is_parked_too() -> None:
+    """Its thread has its pid, its details stand with those of all that have ended."""
+    builder = Builder().thread("lives", cpu_user="1 s").row("kernel.other", "syscall:ioctl", "2 s", count=2)
+    recording = (
+        builder.thread("q", pid=200, exited=True).row("kernel.other", "syscall:msgrcv", "6 s", count=30).recording()
+    )
+    for key, line in list(recording.details.items()):
+        if line.pid == 200:
+            del recording.details[key]
+            recording.details[0, *key[1:]] = msgspec.structs.replace(line, pid=0)
+    model = ledger.build(recording)
+    assert model.ns("wait.parked") == 6_000_000_000 and model.ns("kernel.other") == 2_000_000_000
+    lives = next(thread for thread in model.threads if thread.comm == "lives")
+    assert lives.accounts["kernel.other"].ns == 2_000_000_000 and "wait.parked" not in lives.accounts
 
 
 def test_an_operation_that_receives_is_within_any_limit() -> None:

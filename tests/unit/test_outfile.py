@@ -126,9 +126,25 @@ def test_a_recording_of_which_nothing_came(tmp_path: Path) -> None:
     made, there = tmp_path / "made", tmp_path / "there"
     there.write_text("old")
     for path in (made, there):
-        with pytest.raises(PerfdiagError, match=f"nothing was written to {path}: the recorder ended before its end"):
+        with pytest.raises(
+            PerfdiagError, match=f"nothing was written to {path}: the recorder ended before its end"
+        ) as caught:
             outfile.create(str(path)).check()
+        assert caught.value.hint == "record again", "its file system had room"
     assert not made.exists() and there.read_text() == "old"
+
+
+def test_a_recording_for_which_there_is_no_room(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
+    try:
+        file = outfile.create(str(tmp_path / "x.rec"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    os.write(file.fd, b"x" * 99 + b"\n")
+    with pytest.raises(PerfdiagError, match=r"nothing was written to .*: File too large") as caught:
+        file.check()
+    assert caught.value.hint == keeper.ELSEWHERE
 
 
 def test_a_recording_that_is_there_is_emptied_by_the_next_one(tmp_path: Path) -> None:

@@ -77,6 +77,20 @@ def test_a_report_that_finds_no_room_does_not_change_the_commands_status(house: 
     assert run.returncode == 7 and "error: No space left on device\nHINT: make room" in run.stderr
 
 
+def test_a_report_that_finds_no_room_is_told_before_the_command_ends(house: House) -> None:
+    with open("/dev/full", "w") as full:
+        process = house.start("latency", "--duration", "0.1", "--", "sh", "-c", "read line; exit 7", stdout=full)
+    assert process.stderr
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if "is still running" in line:
+            break
+    assert any(line.startswith("warning: No space left on device") for line in said), said
+    err = process.communicate("end\n", timeout=30)[1]
+    assert process.returncode == 7 and "error: No space left on device" in err
+
+
 def test_a_recording_cut_short_does_not_change_the_commands_status(house: House, tmp_path: Path) -> None:
     house.plan = "full"
     path = tmp_path / "x.rec"

@@ -114,6 +114,14 @@ def test_who_only_receives_messages_may_wait_for_work_or_for_an_answer() -> None
     assert text.startswith("Cannot tell: 1 thread (q) waited in msgrcv() all the time, for work or for an answer.")
 
 
+def test_only_calls_that_receive_are_named_as_such() -> None:
+    """It read "waited in msgrcv(), futex 7f00 all the time, for work or for an answer"."""
+    builder = Builder(comm="q").thread("q", open=("kernel.other", "syscall:msgrcv", "10 s"))
+    builder.row("kernel.other", "syscall:msgrcv", "10 s", count=1).thread("w", pid=200)
+    text = verdict(builder.row("wait.parked", "futex:0x7f00", "90 ms", count=9).model())[1]
+    assert "1 thread (q) waited in msgrcv() all the time, for work or for an answer." in text
+
+
 def test_a_pool_that_receives_messages_is_not_told_to_get_that_time_back() -> None:
     builder = Builder(comm="pool").thread("main", cpu_user="100 ms", rest="wait.timer")
     builder.thread("ring", pid=300, wait_parked=("1 s", 50), rest="wait.timer")

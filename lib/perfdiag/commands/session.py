@@ -34,7 +34,7 @@ class Session:
         """Take each step (report, check of the file), whatever becomes of the others, and wait for the command.
 
         Return the command's exit status, else the last step's that is not 0.  Raises what a step raised: the first,
-        with the command's status; the others are told here.
+        with the command's status; the others are told here, and the first too where the command takes its time.
         """
         status, errors = 0, list[Exception]()
         for step in steps:
@@ -42,10 +42,11 @@ class Session:
                 status = step() or status
             except Exception as error:
                 errors.append(error)
+        runs = self.held_back is not None and self.held_back.status(0) is None
+        for failed in errors[0 if runs else 1 :]:
+            hint = failed.hint if isinstance(failed, PerfdiagError) else None
+            progress.say(f"warning: {printable(str(failed), MESSAGE_LIMIT)}", *([f"HINT: {hint}"] if hint else []))
         command_status = self.command_status()
-        for other in errors[1:]:
-            hint = other.hint if isinstance(other, PerfdiagError) else None
-            progress.say(f"warning: {printable(str(other), MESSAGE_LIMIT)}", *([f"HINT: {hint}"] if hint else []))
         if errors:
             if isinstance(errors[0], PerfdiagError):
                 errors[0].exit_status = command_status or errors[0].exit_status

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.competition import Competition, all_ns, claims, competition, long_ns
+from perfdiag.findings.competition import all_ns, claims, competition, long_ns
+from perfdiag.findings.nameless import on_cpu_ns, queued_ns
 from perfdiag.findings.target import again
-from perfdiag.findings.weigh import by_key, duration, fault, fix, judged, percent, plain, total_ns, worth
+from perfdiag.findings.weigh import by_key, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model, Row, ThreadLedger
 
 ID = "NET-ACCEPT-HERD"
@@ -21,6 +22,8 @@ ONCE = 1.25
 EVERYBODY = 0.5
 # Less than a tenth of one thread that queues for nothing is not felt: idle workers with a connection now and then.
 FELT_OF_WINDOW = 0.1
+# Where all others run and queue for less than a hundredth of what those do who wait, nobody else is in their way.
+ALONE = 0.99
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,13 @@ class _Herd:
     ports: list[str]
     wakes: int
     opened: int
+    queues: int  # how often they became ready, to a busy CPU or to an idle one
+    queued_ns: int  # how long they queued for busy ones
+
+    @property
+    def part(self) -> float:
+        """Return the part of their queueing that is for nothing: as much as of the times that they became ready."""
+        return min(1.0, max(0, self.for_nothing) / self.queues)
 
     @property
     def for_nothing(self) -> int:
@@ -61,9 +71,10 @@ class _Herd:
     measured="Waits for a connection that ended, against the connections that the target's network namespaces took in"
     " (PassiveOpens: more than the target's own, never fewer), over the window. It is said where at least half of the"
     " wake-ups were for nothing, but not more than one for each that waits and each connection. Claimed is the"
-    " queueing behind own threads, by the part of all waits for a CPU that such wake-ups are; of less than a tenth of"
-    " the window nothing is said. Of waits behind neighbours those up to 131 us are taken in: longer ones are"
-    " CPU-CONTENTION.",
+    " queueing of those who wait for connections, by the part that such wake-ups are of the times that they became"
+    " ready, for an idle CPU too; of less than a tenth of the window nothing is said. Of waits behind neighbours those"
+    " up to 131 us are taken in (longer ones are CPU-CONTENTION), and behind own threads, where others than those who"
+    " wait for connections run or queue.",
     alternatives="Waits for connections with a time limit that ends for all at once.",
     remedies="Let a connection wake one: EPOLLEXCLUSIVE, SO_REUSEPORT, a blocking accept, or one that accepts for all.",
     verify="Measure again: runq.busy behind own threads must be gone at the same number of connections.",
@@ -72,27 +83,46 @@ class _Herd:
 def accept_herd(model: Model) -> Iterable[Outcome]:
     """Join waits for connections with the connections that came, and both with the queue behind own threads."""
     rows = [row for row in model.rows_of("net.accept") if row.key.startswith("port:")]
-    waiting = [thread for thread in model.threads if "net.accept" in thread.accounts]
-    if len(waiting) < MOST or not rows:
+    pids = {row.pid for row in rows}
+    waiting = _waiting(model, pids)
+    queues = sum(_count(thread, "runq.busy") + _count(thread, "runq.waking") for thread in waiting)
+    if len(waiting) < MOST or not queues:
         return
-    competing, queues = competition(model), model.accounts.get("runq.busy")
-    opened, wakes = _opened(model, waiting), _wakes(rows)
-    if queues is None or not queues.count:
-        return
+    opened = _opened(model, waiting)
+    largest = [plain(group[0].object) for group in sorted(by_key(rows).values(), key=_wakes, reverse=True)]
+    processes, queued = len({thread.pid for thread in waiting}), sum(map(queued_ns, waiting))
+    herd = _Herd(len(waiting), processes, largest, _wakes(rows), opened or 0, queues, queued)
+    wanted = _wanted(model, herd, pids, _alone(model, waiting))
+    ns = sum(wanted.values())
     if opened is None:
-        if _felt(model, total_ns(competing.own) * min(wakes, queues.count) // queues.count):
+        if _felt(model, ns):
             yield Silence(ID, "how many connections came is not known", "nstat -az TcpPassiveOpens, twice")
         return
-    largest = [plain(group[0].object) for group in sorted(by_key(rows).values(), key=_wakes, reverse=True)]
-    herd = _Herd(len(waiting), len({thread.pid for thread in waiting}), largest, wakes, opened)
-    part = min(1.0, max(0, herd.for_nothing) / queues.count)
-    ns = round(total_ns(competing.own) * part)
     if not herd.woken_together or not _felt(model, ns):
         share = ns / model.busy_ns if model.busy_ns and herd.woken_together else 0.0
-        counted = f"{wakes:,} wake-ups to accept, {opened:,} connections came"
+        counted = f"{herd.wakes:,} wake-ups to accept, {opened:,} connections came"
         yield Check(ID, f"{counted}: queueing for nothing {percent(share)} of busy time", share, "share")
         return
-    yield _finding(model, herd, part, competing)
+    yield _finding(model, herd, wanted)
+
+
+def _waiting(model: Model, pids: Collection[int]) -> list[ThreadLedger]:
+    """Return the threads of these processes that wait for connections: those of others wait at unix or vsock
+    sockets.  The rows of processes that ended stand under pid 0."""
+    return [
+        thread
+        for thread in model.threads
+        if "net.accept" in thread.accounts and (thread.pid in pids or (thread.exited and 0 in pids))
+    ]
+
+
+def _count(thread: ThreadLedger, account: str) -> int:
+    return thread.accounts[account].count if account in thread.accounts else 0
+
+
+def _alone(model: Model, waiting: Sequence[ThreadLedger]) -> bool:
+    """Return whether next to nobody else in the target runs or queues."""
+    return all(sum(map(of, waiting)) >= ALONE * sum(map(of, model.threads)) for of in (on_cpu_ns, queued_ns))
 
 
 def _opened(model: Model, waiting: Iterable[ThreadLedger]) -> int | None:
@@ -112,21 +142,34 @@ def _wakes(rows: Iterable[Row]) -> int:
     return sum(row.distribution.count for row in rows)
 
 
-def _wanted(part: float, competing: Competition) -> dict[str, int]:
-    """Return that part of the queueing behind own threads, and of short waits behind neighbours: who is not woken
-    waits for nobody, but behind a neighbour who computes the next one waits as long."""
-    wanted, long = all_ns(competing.own), long_ns(competing.neighbours)
-    for key, ns in all_ns(competing.neighbours).items():
-        wanted[key] = wanted.get(key, 0) + ns - min(ns, long.get(key, 0))
+def _wanted(model: Model, herd: _Herd, pids: Collection[int], alone: bool) -> dict[str, int]:
+    """Return that part of what these processes queue behind own threads, and of their short waits behind neighbours:
+    who is not woken waits for nobody, but behind a neighbour who computes the next one waits as long.  So does who
+    waits behind an own thread that computes.  No more than those queue who wait for connections."""
+    competing = competition(model)
+    own, neighbours = ([row for row in rows if row.pid in pids] for rows in (competing.own, competing.neighbours))
+    wanted = all_ns(own) if alone else _short_ns(own)
+    for key, ns in _short_ns(neighbours).items():
+        wanted[key] = wanted.get(key, 0) + ns
+    part = herd.part * min(1.0, herd.queued_ns / max(1, sum(wanted.values())))
     return {key: round(ns * part) for key, ns in wanted.items() if round(ns * part)}
 
 
-def _finding(model: Model, herd: _Herd, part: float, competing: Competition) -> Finding:
-    wanted, at_once = _wanted(part, competing), herd.wakes / herd.opened
-    ns, own_ns = sum(wanted.values()), total_ns(competing.own)
+def _short_ns(rows: list[Row]) -> dict[str, int]:
+    long = long_ns(rows)
+    return {key: ns - min(ns, long.get(key, 0)) for key, ns in all_ns(rows).items()}
+
+
+def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
+    ns, at_once = sum(wanted.values()), herd.wakes / herd.opened
     surely = herd.wakes >= EVERYBODY * herd.threads * herd.opened
     confidence, limits = judged(
-        model, Confidence.HIGH, ["" if surely else "a wait that ends by a time limit counts as a wake-up, too"]
+        model,
+        Confidence.HIGH,
+        [
+            "" if surely else "a wait that ends by a time limit counts as a wake-up, too",
+            "connections to workers with a network namespace of their own would not be counted",
+        ],
     )
     more = f" and {len(herd.ports) - 1} more" if len(herd.ports) > 1 else ""
     return Finding(
@@ -145,9 +188,10 @@ def _finding(model: Model, herd: _Herd, part: float, competing: Competition) -> 
                 "ledger, /proc/PID/net/snmp",
             ),
             Evidence(
-                f"{duration(own_ns)} in the run queue behind own threads; {percent(part)} of the waits in the run queue"
-                " are wake-ups that found no connection",
-                float(own_ns),
+                f"those who wait for connections queued for a CPU for {duration(herd.queued_ns)}; they became ready"
+                f" {herd.queues:,} times, and at least {herd.for_nothing:,} wake-ups found no connection:"
+                f" {percent(herd.part)} of the queueing is taken to be for nothing",
+                float(herd.queued_ns),
                 "ns",
                 "ledger",
             ),

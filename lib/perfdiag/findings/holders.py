@@ -18,6 +18,8 @@ MAJORITY = 0.5
 ROOT_PART = 0.5
 # Of the time that somebody waits for a lock, this much at least it is held; the rest it is handed over.
 HELD_PART = 0.8
+# A thread that does so much of what its process does in an account is whom stacks of that show.
+OWN_PART = 0.5
 # Idle accounts in which somebody may still hold a lock; waiting for work is done without one.
 WAITS_OF_HOLDERS = ("wait.timer", "wait.child", "wait.stopped", "wait.io_uring")
 # Threads that take turns queue behind each other as they wake: that need not be while one of them holds the lock.
@@ -95,8 +97,17 @@ def holder_of(model: Model, rows: list[Row]) -> Holder | None:
 
 
 def code_of(model: Model, holder: Holder) -> str:
-    """Return the function in which one holder is sampled most in its root, "" where that is not known."""
+    """Return the function in which one holder is sampled most in its root, "" where that is not known.
+
+    Equal stacks of a process stand at the first of its threads: only where no other one does the like are they its own.
+    """
     kind = "cpu" if holder.root.startswith("cpu.") else "wait"
+    thread = thread_of(model, holder.tid)
+    if thread is None or holder.root not in thread.accounts:
+        return ""
+    like = [each for each in model.threads if each.pid == thread.pid and holder.root in each.accounts]
+    if sum(each.accounts[holder.root].ns for each in like) * OWN_PART > thread.accounts[holder.root].ns:
+        return ""
     weights: dict[str, int] = {}
     for stack in model.stacks:
         if (stack.tid, stack.kind, stack.account) == (holder.tid, kind, holder.root):
@@ -167,9 +178,8 @@ def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapp
     part = ns / whole if whole else 0.0
     without_ns = max(0, whole - held_ns)
     surely = ns >= ROOT_PART * waited_ns and ns - without_ns >= ROOT_PART * min(whole, held_ns)
-    if account in WAITS_OF_HOLDERS and HELD_PART * ns > held_ns:
-        surely = False
-    return account if enough and surely and whole else "", part
+    sleeps_without = account in WAITS_OF_HOLDERS and HELD_PART * ns > held_ns
+    return account if enough and surely and whole and not sleeps_without else "", part
 
 
 def remedy_of(holder: Holder) -> str:
@@ -195,7 +205,7 @@ def path(holder: Holder) -> str:
         waits = f"itself waits for another lock ({holder.another})"
         return f", because its holder, {holder.name}, {waits}: that is the root, this lock is its path"
     if not holder.root:
-        return f"; it is released by {holder.name}" if holder.one else f"; {holder.name} take it"
+        return f"; most waits are for {holder.name}" if holder.one else f"; {holder.name} take it"
     does = ROOTS.get(holder.root, (f"is in {holder.root}", ""))[0]
     if holder.known:
         return f", which {does}: that is the root, the lock is its path"

@@ -95,8 +95,8 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     if waker:
         evidence.append(Evidence(f"most of them ended by {who}, outside the target", waker, "tid", "sched_waking"))
     in_turn = _in_turn(model, rows)
-    exact = _writing_part(model, rows[0].account)
-    writing = _writing_in_stacks(model, rows) if exact is None else exact
+    sampled = _writing_in_stacks(model, rows)
+    writing = _writing_part(model, rows[0].account) if sampled is None else sampled
     writes = writing is not None and writing >= MAJORITY
     # A writer has no round trips: each of its waits is for a reader that has not kept up, however short.
     slow = (writes or typical_ns(whole) >= SLOW_ANSWER_NS) and not in_turn
@@ -123,7 +123,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         [
             "who ends the waits is not known: no thread ends half of them" if in_turn else "",
             "" if writes or not slow else "waiting for work looks the same as waiting for an answer",
-            "that it writes is told by sampled stacks" if writes and slow and exact is None else "",
+            "that it writes is told by sampled stacks" if writes and slow and sampled is not None else "",
         ],
     )
     # A socket names who listened or made the pair; who ends the waits may be a child that inherited it.
@@ -179,7 +179,10 @@ def _in_turn(model: Model, rows: list[Row]) -> str:
 
 
 def _writing_part(model: Model, account: str) -> float | None:
-    """Return the part of the waits of an account that began in calls which write; None without operations."""
+    """Return the part of the waits of an account that began in calls which write; None without operations, and where
+    the account has several objects: operations do not tell them apart."""
+    if len({row.key for row in model.rows_of(account)}) > 1:
+        return None
     sums = {True: 0, False: 0}
     for operation in model.operations:
         for part in operation.accounts:
@@ -270,10 +273,10 @@ def _stopped(stage: Stage) -> bool:
 
 
 def _idles(stage: Stage) -> str:
-    """Return the idle account in which a stage spends most of the time that it does not wait for other stages."""
+    """Return the account, idle or parked, in which a stage spends most of the time that it does not wait for others."""
     own = {name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)}
     longest = max(own, key=lambda name: own[name], default="")
-    idle = longest in BY_NAME and BY_NAME[longest].kind is Kind.IDLE
+    idle = longest in BY_NAME and BY_NAME[longest].kind is not Kind.LATENCY
     return longest if idle and 2 * own[longest] > sum(own.values()) else ""
 
 

@@ -46,9 +46,9 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     "LOCK-CONTENTION",
     title="Threads wait for locks",
     accounts=(FUTEX, FILE, KERNEL),
-    meaning="Threads wait for a lock in user space (futex), on a file, or inside the kernel. Who released it most often"
-    " is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush is the"
-    " root and the lock only its path.",
+    meaning="Threads wait for a lock in user space (futex), on a file, or inside the kernel. Who had it while others"
+    " waited is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush"
+    " is the root and the lock only its path.",
     measured="Joins lock waits by lock over the whole window, all words of a runtime's lock (the GIL, a JVM's garbage"
     " collection) as one; the holder is the thread that at least half of them were for: who ended them (sched_waking),"
     " or had the lock longest before it was handed on. Its ledger is that of the whole window. It names a root only if"
@@ -182,13 +182,14 @@ def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holde
 def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
     """Return how a claim goes on with who holds the lock, what shows that, and what limits it."""
     if holder is None:
-        return "", [], "who released the lock is not known: it was no thread of the target, or a folded one"
+        return "", [], "who had the lock is not known: it was no thread of the target, or a folded one"
     if not holder.root and not holder.another:
         return path(holder), [], ""
     part = f"of what they did besides, {percent(holder.root_part)} is {holder.root}"
     if holder.known:
         part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
-    shown = Evidence(f"released by {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
+    had = "held longest by" if holder.one else "taken by"
+    shown = Evidence(f"{had} {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
     limit = "the holder's ledger is of the whole window, not only of the time it held the lock"
     return path(holder), [] if holder.another else [shown], limit
 

@@ -72,7 +72,7 @@ def _row(report: Report, page: Page, name: str, entries: Sequence[Account], rank
     released = next((entry.released_by for entry in entries if entry.released_by), None)
     if released:
         does = ", ".join(f"{account} {share(part)}" for account, part in list(released.accounts.items())[:3])
-        text = f"mostly released by {released.comm} ({released.tid}), "
+        text = f"mostly due to {released.comm} ({released.tid}), "
         text += f"which itself: {does}" if does else f"not of the target: perfdiag latency --pid {released.tid}"
         chunks.append(page.chunk(text, rank + 3, first="    ", limit=2))
     if page.full:
@@ -135,7 +135,7 @@ def _parked(report: Report, page: Page) -> list[Text]:
     for entry in entries[:_MOST_PARKED] if page.full else ():
         inside = f", in {entry.code}" if entry.code else ""
         waker = entry.released_by
-        by = f", mostly woken by {waker.comm} ({waker.tid})" if waker else ""
+        by = f", mostly due to {waker.comm} ({waker.tid})" if waker else ""
         lines += page.wrapped(f"{_sum(entry)}{inside}{by}", first="      ")
     if page.full and len(entries) > _MOST_PARKED:
         lines.append(page.line(f"      and {len(entries) - _MOST_PARKED} more: --json"))

@@ -77,7 +77,7 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
     number = sum(thread.threads for thread in parked)
     stuck = f"{plural(number, 'thread')}{_of(parked)} stayed parked all the time: an idle pool, or deadlocked."
     if parked and all(map(rest.receives, parked)):
-        calls = ", ".join(dict.fromkeys(row.object for row in model.rows_of(rest.PARKED)[:_SHOWN]))
+        _, calls = rest.received(model)
         stuck = f"{plural(number, 'thread')}{_of(parked)} waited in {calls} all the time, for work or for an answer."
     if sleep:
         others_ns = work_ns + model.ns("wait.child")
