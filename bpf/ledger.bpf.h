@@ -282,15 +282,6 @@ static __always_inline int change_region(__u32 region)
 	return 0;
 }
 
-/* Remembers what an object's 56 bits cannot hold. */
-static __always_inline void name_object(__u64 object, const struct object_name *name)
-{
-	if (bpf_map_lookup_elem(&names, &object))
-		return;
-	if (bpf_map_update_elem(&names, &object, name, BPF_NOEXIST) < 0 && !bpf_map_lookup_elem(&names, &object))
-		count_loss(COUNTER_NAMES_FULL);
-}
-
 /* Room for the name of an object; NULL if it has one already, or there is no room. */
 static __always_inline struct object_name *new_name(__u64 object)
 {
@@ -303,4 +294,13 @@ static __always_inline struct object_name *new_name(__u64 object)
 	if (!name)
 		count_loss(COUNTER_NAMES_FULL);
 	return name;
+}
+
+/* Remembers what an object's 56 bits cannot hold. */
+static __always_inline void name_object(__u64 object, const struct object_name *name)
+{
+	struct object_name *room = new_name(object);
+
+	if (room)
+		*room = *name;
 }

@@ -60,8 +60,8 @@ make_initrd() {
 	mkdir -p "$root"/{bin,modules,proc,sys,dev,newroot}
 	cp /bin/busybox "$root/bin/"
 	install -m 755 "$here/guest/initrd.sh" "$root/init"
-	for module in virtio_pci virtio_blk crc32c_generic crc32c ext4 9p 9pnet_virtio; do
-		modprobe --dirname "$1" --set-version "$2" --show-depends "$module" 2>/dev/null || true
+	for module in virtio_pci virtio_blk crc32c ext4 9p 9pnet_virtio; do
+		modprobe --dirname "$1" --set-version "$2" --show-depends "$module"
 	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r file; do
 		number=$((number + 1))
 		line=$root/modules/$number-$(basename "$file")

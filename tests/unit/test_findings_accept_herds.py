@@ -14,13 +14,24 @@ from unit.support.judging import check, finding, knowing, outcomes, silence
 HERD, CROWD = "NET-ACCEPT-HERD", "CPU-OVERSUBSCRIBED"
 
 
-def server(wakes: int = 3_000, *, workers: int = 24, wait: str = "60 us", account: str = "net.accept") -> Builder:
-    """Processes that wait for connections: each was woken so many times, and queued as often for a CPU."""
-    builder = Builder(cpus=2).thread("parent", rest="wait.signal")
+def server(
+    wakes: int = 3_000,
+    *,
+    workers: int = 24,
+    wait: str = "60 us",
+    account: str = "net.accept",
+    idle: int = 0,
+    cpus: int = 2,
+) -> Builder:
+    """Processes that wait for connections: each was woken so often, `idle` times to an idle CPU; else it queued."""
+    builder = Builder(cpus=cpus).thread("parent", rest="wait.signal")
     for number in range(workers):
         builder.thread("worker", pid=200 + number, cpu_user="20 ms", rest=account)
         builder.row(account, "port:80" if account == "net.accept" else "", "5 s", count=wakes)
-        builder.row("runq.busy", "own:200:worker", durations={wait: wakes})
+        if idle:
+            builder.row("runq.waking", "state:1", durations={"2 us": idle})
+        if wakes > idle:
+            builder.row("runq.busy", "own:200:worker", durations={wait: wakes - idle})
     return builder
 
 
@@ -97,13 +108,7 @@ def test_no_more_is_claimed_than_those_queue_who_wait_for_connections() -> None:
 @pytest.mark.parametrize("busy", [100, 0])
 def test_who_is_woken_to_an_idle_cpu_queues_for_nobody(busy: int, crunchers: bool) -> None:
     """2,900 of the 3,000 wake-ups of each, or all: 144 ms in the run queue, or none."""
-    builder = Builder(cpus=32)
-    for number in range(24):
-        builder.thread("worker", pid=200 + number, cpu_user="20 ms", rest="net.accept")
-        builder.row("net.accept", "port:80", "5 s", count=3_000)
-        builder.row("runq.waking", "state:1", durations={"2 us": 3_000 - busy})
-        if busy:
-            builder.row("runq.busy", "own:200:worker", durations={"60 us": busy})
+    builder = server(idle=3_000 - busy, cpus=32)
     checked = check(came(crunching(builder) if crunchers else builder), HERD)
     assert "72,000 wake-ups to accept, 3,000 connections came" in checked.text
     assert checked.number < 0.25
@@ -111,12 +116,7 @@ def test_who_is_woken_to_an_idle_cpu_queues_for_nobody(busy: int, crunchers: boo
 
 def test_the_part_for_nothing_is_of_all_times_that_they_became_ready() -> None:
     """Half of the wake-ups found an idle CPU: those that did not were for nothing as often as those that did."""
-    builder = Builder(cpus=2)
-    for number in range(24):
-        builder.thread("worker", pid=200 + number, cpu_user="20 ms", rest="net.accept")
-        builder.row("net.accept", "port:80", "5 s", count=3_000)
-        builder.row("runq.waking", "state:1", durations={"2 us": 1_500})
-        builder.row("runq.busy", "own:200:worker", durations={"100 us": 1_500})
+    builder = server(idle=1_500, wait="100 us")
     assert sum(finding(came(builder), HERD).claims.values()) == round(24 * 1_500 * 100_000 * 23 / 24)
 
 

@@ -34,11 +34,10 @@ def command(path: str | None, as_json: bool, full: bool, exit_code: bool, **opti
             asked = f"perfdiag latency {wanted.words}"
             return reporting.show(recording, settings, asked, as_json=as_json, full=full, exit_code=exit_code)
 
-    def check() -> int:
+    def check() -> None:
         if made.file:
             size = made.file.check(made.recorder.cut_off())
             say(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")
-        return 0
 
     return made.conclude(report, check)
 

@@ -30,13 +30,12 @@ def command(path: str, **options: Any) -> int:
     wanted, window = wanted_and_window(options)
     made = session.run(wanted, window, path, command_stdout_fd=2 if path == "-" else 1)
 
-    def check() -> int:
+    def check() -> None:
         if made.file and path == "-":
             made.file.check_stream(made.reason, made.recorder.cut_off())
         elif made.file:
             size = made.file.check(made.recorder.cut_off())
             say(f"perfdiag: {size:,} bytes; to read them: perfdiag report {printable(path)}")
-        return 0
 
     return made.conclude(check)
 

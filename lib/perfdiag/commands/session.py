@@ -30,7 +30,7 @@ class Session:
     signals: list[int]
     reason: str
 
-    def conclude(self, *steps: Callable[[], int]) -> int:
+    def conclude(self, *steps: Callable[[], int | None]) -> int:
         """Take each step (report, check of the file), whatever becomes of the others, and wait for the command.
 
         Return the command's exit status, else the last step's that is not 0.  Raises what a step raised: the first,

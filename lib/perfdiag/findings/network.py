@@ -109,7 +109,7 @@ class _Waits:
         return [row for row in self.rows if row.account == "net.connect"]
 
     @property
-    def few_and_long(self) -> bool:
+    def few_or_long(self) -> bool:
         """Whether their number is not what costs: fewer of them would wait as long."""
         return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
 
@@ -242,7 +242,7 @@ def _remedies(found: _Waits) -> list[Remedy]:
     fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
     if not found.slow:
         return [fewer, where]
-    return [where] if found.few_and_long else [where, fewer]
+    return [where] if found.few_or_long else [where, fewer]
 
 
 def _clients_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:

@@ -65,13 +65,13 @@ def reasons(model: Model, unknown_ns: int) -> str:
     parts = []
     if "unexplained" in model.accounts:
         parts.append(f"{duration(model.accounts['unexplained'].ns)} unexplained")
-    parts += parked(model)
+    parts += _parked(model)
     if lost_share(model):
         parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
     return ", ".join(parts) or f"{duration(unknown_ns)} not known"
 
 
-def parked(model: Model) -> list[str]:
+def _parked(model: Model) -> list[str]:
     """Return how long threads were parked, those in calls that receive apart."""
     whole_ns, (received_ns, calls) = rest.parked_ns(model), rest.received(model)
     parts = [(received_ns, f"in {calls}, for work or for an answer")]
@@ -123,7 +123,6 @@ __all__ = [
     "largest_found",
     "lost_share",
     "next_step",
-    "parked",
     "reasons",
     "sentences",
     "told",
