@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.competition import all_ns, claims, competition, long_ns
+from perfdiag.findings.competition import all_ns, claims, competition, felt, long_ns
 from perfdiag.findings.nameless import on_cpu_ns, queued_ns
 from perfdiag.findings.target import again
-from perfdiag.findings.weigh import by_key, duration, fault, fix, judged, percent, plain, worth
+from perfdiag.findings.weigh import by_key, duration, fault, fix, judged, percent, plain
 from perfdiag.model import Model, Row, ThreadLedger
 
 ID = "NET-ACCEPT-HERD"
@@ -20,8 +20,6 @@ MOST = 2
 ONCE = 1.25
 # Where at least every second one is woken by every connection, time limits do not just look alike.
 EVERYBODY = 0.5
-# Less than a tenth of one thread that queues for nothing is not felt: idle workers with a connection now and then.
-FELT_OF_WINDOW = 0.1
 # Where all others run and queue for less than a hundredth of what those do who wait, nobody else is in their way.
 ALONE = 0.99
 
@@ -95,10 +93,10 @@ def accept_herd(model: Model) -> Iterable[Outcome]:
     wanted = _wanted(model, herd, pids, _alone(model, waiting))
     ns = sum(wanted.values())
     if opened is None:
-        if _felt(model, ns):
+        if felt(model, ns):
             yield Silence(ID, "how many connections came is not known", "nstat -az TcpPassiveOpens, twice")
         return
-    if not herd.woken_together or not _felt(model, ns):
+    if not herd.woken_together or not felt(model, ns):
         share = ns / model.busy_ns if model.busy_ns and herd.woken_together else 0.0
         counted = f"{herd.wakes:,} wake-ups to accept, {opened:,} connections came"
         yield Check(ID, f"{counted}: queueing for nothing {percent(share)} of busy time", share, "share")
@@ -132,10 +130,6 @@ def _opened(model: Model, waiting: Iterable[ThreadLedger]) -> int | None:
     if any((thread.namespace_tid != thread.tid) not in contained for thread in waiting):
         return None
     return model.facts.network_deltas.get(OPENED)
-
-
-def _felt(model: Model, ns: int) -> bool:
-    return worth(model, ns) and ns >= FELT_OF_WINDOW * model.window_ns
 
 
 def _wakes(rows: Iterable[Row]) -> int:

@@ -14,6 +14,8 @@ from perfdiag.text import NO_NAME
 # A woken thread often waits until its waker leaves the CPU: waits up to 131 us (a bucket's edge) are the price of
 # handing over and nobody's fault.
 HANDOVER_NS = 131_072
+# Short waits of less than a tenth of one thread are not felt: idle workers with something to do now and then.
+FELT_OF_WINDOW = 0.1
 KERNEL_THREADS = (
     "kworker/",
     "ksoftirqd/",
@@ -146,6 +148,11 @@ def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> C
     )
 
 
+def felt(model: Model, ns: int) -> bool:
+    """Return whether so much queueing in short waits is worth a finding."""
+    return worth(model, ns) and ns >= FELT_OF_WINDOW * model.window_ns
+
+
 def comm_of(key: str) -> str:
     """Return the name in "task:PID:COMM"; it may hold colons itself."""
     return key.split(":", 2)[2] or NO_NAME if key.count(":") >= 2 else key
@@ -158,6 +165,7 @@ __all__ = [
     "claims",
     "comm_of",
     "competition",
+    "felt",
     "long_ns",
     "named_waits",
     "no_competition",

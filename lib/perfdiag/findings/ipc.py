@@ -193,29 +193,7 @@ def _writing_part(model: Model, account: str) -> float | None:
 
 def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
     confidence, limits = judged(model, Confidence.HIGH)
-    works = pipeline.works
-    who = f"{plain(works.thread.comm)} ({works.thread.pid})" if works else ""
-    if works:
-        others = pipeline.waited_for(works)
-        claim = (
-            f"Processes of the target wait {duration(others)} at pipes or sockets for {who}, the stage that works: its"
-            f" own time is {_does(works)}."
-        )
-        remedy = fix(f"make {who} faster, or run several of it: the findings name what its time goes to")
-        if idle := _idles(works):
-            claim, remedy = _idle_stage(model, who, others, idle)
-        if _stopped(works):
-            claim = (
-                f"Processes of the target wait {duration(others)} at pipes or sockets that nobody wakes; {who} of the"
-                f" same target was stopped meanwhile ({_does(works)})."
-            )
-            remedy = fix(f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too")
-    else:
-        claim = (
-            f"{_members(pipeline)} of the target wait for each other at pipes or sockets for {duration(pipeline.ns)},"
-            " and no one of them is the limit: the other end's time is in these books, and its findings are the cause."
-        )
-        remedy = fix("look at the findings of the threads that are waited for")
+    claim, remedy = _inside(model, pipeline)
     return Finding(
         "IPC-PEER-SLOW",
         Severity.INFO,
@@ -232,15 +210,35 @@ def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
     )
 
 
-def _idle_stage(model: Model, who: str, waited_ns: int, idle: str) -> tuple[str, Remedy]:
-    """Return what to say and do of a stage that the others wait for while it sleeps, or waits for somebody else."""
-    how, remedy = "mostly waits itself", fix(f"see who {who} waits for: perfdiag explain {idle}")
-    if idle == ASLEEP:
-        shows = with_stacks(model, "shows where it sleeps")
-        how = "sleeps by its own choice"
-        remedy = fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}")
-    waited = f"Processes of the target wait {duration(waited_ns)} at pipes or sockets"
-    return f"{waited} for {who}, which {how} ({idle}).", remedy
+def _inside(model: Model, pipeline: Pipeline) -> tuple[str, Remedy]:
+    """Return what to say and do of processes of the target that wait for each other."""
+    works = pipeline.works
+    if works is None:
+        return (
+            f"{_members(pipeline)} of the target wait for each other at pipes or sockets for {duration(pipeline.ns)},"
+            " and no one of them is the limit: the other end's time is in these books, and its findings are the cause."
+        ), fix("look at the findings of the threads that are waited for")
+    who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
+    waited = f"Processes of the target wait {duration(others)} at pipes or sockets"
+    if _stopped(works):
+        return (f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)})."), fix(
+            f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"
+        )
+    if idle := _idles(works):
+        how, remedy = _idle_stage(model, who, idle)
+        return f"{waited} for {who}, which {how} ({idle}).", remedy
+    return (f"{waited} for {who}, the stage that works: its own time is {_does(works)}."), fix(
+        f"make {who} faster, or run several of it: the findings name what its time goes to"
+    )
+
+
+def _idle_stage(model: Model, who: str, idle: str) -> tuple[str, Remedy]:
+    """Return what a stage does that the others wait for while it sleeps or waits itself, and what to do about it."""
+    if idle != ASLEEP:
+        return "mostly waits itself", fix(f"see who {who} waits for: perfdiag explain {idle}")
+    shows = with_stacks(model, "shows where it sleeps")
+    advice = f"shorten the sleep of {who}, or let it wait for the event itself; {shows}"
+    return "sleeps by its own choice", fix(advice)
 
 
 def _members(pipeline: Pipeline) -> str:

@@ -12,6 +12,7 @@ from perfdiag.findings.competition import (
     all_ns,
     claims,
     competition,
+    felt,
     long_ns,
     named_waits,
     no_competition,
@@ -34,8 +35,6 @@ MARGIN = 0.1
 DENSE = 2
 # At hand-overs one is ready for each that runs; three for each, all the time that any runs, were woken together.
 BURST = 3
-# Less than a tenth of one thread that queues that way is not felt.
-FELT_OF_WINDOW = 0.1
 # The threads that queue are those with nine tenths of the queueing.
 QUEUEING = 0.9
 
@@ -126,7 +125,7 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
     """
     own, ran_ns = all_ns(competing.own), sum(map(on_cpu_ns, model.threads))
     ns = sum(own.values())
-    if not worth(model, ns) or ns < BURST * ran_ns or ns < FELT_OF_WINDOW * model.window_ns:
+    if ns < BURST * ran_ns or not felt(model, ns):
         return None
     who = "processes" if _many_processes(crowd) else "threads"
     confidence, limits = judged(model, Confidence.HIGH, ["what wakes them together is not recorded"])
