@@ -24,7 +24,7 @@ __weak __noinline int find_marker(__u64 address)
 {
 	__u32 low = 0, high = knobs.marker_count;
 
-	for (int step = 0; step < 7 && low < high; step++) { /* 2^7 > MARKERS */
+	for (int step = 0; step < 8 && low < high; step++) { /* 2^8 > MARKERS */
 		__u32 middle = (low + high) / 2;
 
 		if (middle >= MARKERS)

@@ -149,7 +149,7 @@ struct object_name {
 #define STACK_FRAMES 48
 #define SCAN_WORDS 48
 #define STACK_PAGE 4096
-#define MARKERS 96
+#define MARKERS 192
 
 struct account_sum {
 	__u64 ns;

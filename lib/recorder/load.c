@@ -37,13 +37,26 @@ static int on_message(enum libbpf_print_level level, const char *format, va_list
 	return verbose ? vfprintf(stderr, format, arguments) : 0;
 }
 
-/* A tracepoint that programs can be attached to has a typedef for its arguments among the kernel's types. */
-static bool has_hook(const struct btf *kernel, const struct bpf_program *program, char *reason, size_t size)
+/* Built in, it may have a folder there, too, but its types are the kernel's. */
+static bool is_loaded(const char *module, const char *folder)
 {
-	const char *section = bpf_program__section_name(program);
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, module);
+	return !access(path, F_OK);
+}
+
+/* A tracepoint that programs can be attached to has a typedef for its arguments among the kernel's types. */
+static bool has_hook(const struct btf *kernel, const struct probe_state *state, char *reason, size_t size)
+{
+	const char *section = bpf_program__section_name(state->program);
 	char name[96];
 
-	if (!kernel || strncmp(section, "tp_btf/", 7))
+	if (state->module && !is_loaded(state->module, "/sys/module")) {
+		snprintf(reason, size, "the module %s is not loaded", state->module);
+		return false;
+	}
+	if (!kernel || strncmp(section, "tp_btf/", 7) || (state->module && is_loaded(state->module, "/sys/kernel/btf")))
 		return true;
 	snprintf(name, sizeof(name), "btf_trace_%s", section + 7);
 	if (btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) > 0)
@@ -87,8 +100,7 @@ static int open_skeleton(struct recorder *recorder, const struct btf *kernel)
 			snprintf(state->reason, sizeof(state->reason), "not built into this recorder");
 			continue;
 		}
-		state->wanted = !state->reason[0] &&
-				has_hook(kernel, state->program, state->reason, sizeof(state->reason));
+		state->wanted = !state->reason[0] && has_hook(kernel, state, state->reason, sizeof(state->reason));
 		bpf_program__set_autoload(state->program, state->wanted && probe_may_be_needed(recorder, state->name));
 	}
 	return 0;

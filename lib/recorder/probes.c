@@ -22,33 +22,34 @@
 static const struct probe {
 	const char *name, *feature;
 	bool required;
+	const char *module; /* that has its hook; NULL: the kernel itself */
 } probes[] = {
-	{ "cpu_idle", "idle_state", false },
-	{ "irq_handler_exit", "irq", false },
-	{ "irq_handler_entry", "irq", false },
-	{ "softirq_exit", "irq", false },
-	{ "softirq_entry", "irq", false },
-	{ "direct_reclaim_begin", "reclaim", false },
-	{ "direct_reclaim_end", "reclaim", false },
-	{ "cgroup_reclaim_begin", "reclaim", false },
-	{ "cgroup_reclaim_end", "reclaim", false },
-	{ "compaction_begin", "compaction", false },
-	{ "compaction_end", "compaction", false },
-	{ "balance_dirty_pages", "dirty_throttle", false },
-	{ "filemap_fault", "fault_file", false },
-	{ "block_rq_complete", "block", false },
-	{ "tcp_retransmit_skb", "tcp", false },
-	{ "hrtimer_expire_exit", "stacks", false },
-	{ "hrtimer_expire_entry", "stacks", false },
-	{ "sys_exit", "operations", false },
-	{ "group_made", "group", false },
-	{ "group_joined", "group", false },
-	{ "sched_process_fork", "ledger", true },
-	{ "sched_process_exec", "ledger", true },
-	{ "sched_waking", "ledger", true },
-	{ "sched_switch", "ledger", true },
-	{ "sweep", "ledger", true },
-	{ "snapshot", "ledger", true },
+	{ "cpu_idle", "idle_state", false, NULL },
+	{ "irq_handler_exit", "irq", false, NULL },
+	{ "irq_handler_entry", "irq", false, NULL },
+	{ "softirq_exit", "irq", false, NULL },
+	{ "softirq_entry", "irq", false, NULL },
+	{ "direct_reclaim_begin", "reclaim", false, NULL },
+	{ "direct_reclaim_end", "reclaim", false, NULL },
+	{ "cgroup_reclaim_begin", "reclaim", false, NULL },
+	{ "cgroup_reclaim_end", "reclaim", false, NULL },
+	{ "compaction_begin", "compaction", false, NULL },
+	{ "compaction_end", "compaction", false, NULL },
+	{ "balance_dirty_pages", "dirty_throttle", false, NULL },
+	{ "filemap_fault", "fault_file", false, NULL },
+	{ "block_rq_complete", "block", false, NULL },
+	{ "tcp_retransmit_skb", "tcp", false, NULL },
+	{ "hrtimer_expire_exit", "stacks", false, NULL },
+	{ "hrtimer_expire_entry", "stacks", false, NULL },
+	{ "sys_exit", "operations", false, NULL },
+	{ "group_made", "group", false, NULL },
+	{ "group_joined", "group", false, NULL },
+	{ "sched_process_fork", "ledger", true, NULL },
+	{ "sched_process_exec", "ledger", true, NULL },
+	{ "sched_waking", "ledger", true, NULL },
+	{ "sched_switch", "ledger", true, NULL },
+	{ "sweep", "ledger", true, NULL },
+	{ "snapshot", "ledger", true, NULL },
 };
 
 #define PROBES (sizeof(probes) / sizeof(*probes))
@@ -66,6 +67,7 @@ struct probe_state *probes_create(void)
 		states[i].name = probes[i].name;
 		states[i].feature = probes[i].feature;
 		states[i].required = probes[i].required;
+		states[i].module = probes[i].module;
 	}
 	return states;
 }

@@ -8,6 +8,7 @@
 struct probe_state {
 	const char *name, *feature; /* what is lost without it */
 	bool required;
+	const char *module; /* that has its hook; NULL: the kernel itself */
 	struct bpf_program *program;
 	struct bpf_link *link;
 	bool wanted;

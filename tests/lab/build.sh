@@ -2,6 +2,7 @@
 # Builds what the guests are made of, once: build.sh DIRECTORY KERNEL...
 #
 #   DIRECTORY/root.ext4          the disk of every guest: a minimal Debian 12
+#   DIRECTORY/states.aml         idle states and clocks of its processors
 #   DIRECTORY/kernels/NAME/      vmlinuz, initrd, release, modules/ of a stock kernel; or `missing`, which says why not
 #
 # Packages come from where this host gets its own, checked with the keys it trusts; its apt is neither asked nor changed.
@@ -102,19 +103,29 @@ build_kernel() {
 }
 
 build_root() {
-	[ ! -e "$lab/root.ext4" ] || return 0
+	local packages
+	packages=$(sed 's/#.*//' "$here/root.txt" | xargs | tr ' ' ,)
+	[ ! -e "$lab/root.ext4" ] || [ "$packages" != "$(cat "$lab/root.packages" 2>/dev/null)" ] || return 0
 	say ROOT "$lab/root.ext4"
-	rm -rf "$lab/root"
-	debootstrap --variant=minbase --include=kmod,iproute2,procps,xfsprogs,btrfs-progs,libaio1,liburing2,strace,less \
-		bookworm "$lab/root" "$(mirror Debian)" >"$lab/root.log" 2>&1 || { tail -n 5 "$lab/root.log" >&2 && exit 1; }
+	rm -rf "$lab/root" "$lab/root.ext4"
+	debootstrap --variant=minbase --include="$packages" bookworm "$lab/root" "$(mirror Debian)" >"$lab/root.log" 2>&1 ||
+		{ tail -n 5 "$lab/root.log" >&2 && exit 1; }
 	rm -rf "$lab/root"/var/cache/apt/archives/*.deb "$lab/root"/var/lib/apt/lists/*
 	mkdir -p "$lab/root/lab"
 	mkfs.ext4 -q -F -d "$lab/root" "$lab/root.ext4.new" 1500M >>"$lab/root.log" 2>&1
 	mv "$lab/root.ext4.new" "$lab/root.ext4"
+	echo "$packages" >"$lab/root.packages"
 	rm -rf "$lab/root"
 }
 
+build_states() {
+	[ "$here/guest/states.asl" -nt "$lab/states.aml" ] || return 0
+	say ACPI "$lab/states.aml"
+	iasl -p "$lab/states" "$here/guest/states.asl" >"$lab/states.log" 2>&1 || { tail -n 5 "$lab/states.log" >&2 && exit 1; }
+}
+
 mkdir -p "$lab/kernels"
+build_states
 [ -n "$(mirror Debian)" ] || { echo "apt has no package lists: run apt-get update first" >&2 && exit 1; }
 build_root
 for name in "$@"; do build_kernel "$name"; done

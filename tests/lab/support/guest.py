@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parents[1]
 BOOT_SECONDS = 240  # 15 on a quiet host
 JOB_SECONDS = 150  # the guest ends a job itself after 120
 CPUS = 2
+SLOW_DISK_BYTES = 1 << 30
 
 
 def kernels() -> list[str]:
@@ -43,13 +44,18 @@ def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
     files = LAB / "kernels" / kernel
     words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     # One thread for all CPUs: with several, one may trap on kernel code that another is patching, as attaching does.
-    words += ["-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", str(CPUS), "-m", "2G"]
+    words += ["-machine", "q35", "-accel", "tcg,thread=single", "-smp", str(CPUS), "-m", "2G"]
+    # A model that has SVM, so that it can run guests of its own, and whose clocks acpi_cpufreq knows.
+    words += ["-cpu", "EPYC", "-acpitable", f"file={LAB / 'states.aml'}", "-device", "pc-testdev"]
     words += ["-kernel", str(files / "vmlinuz"), "-initrd", str(files / "initrd")]
     # Without its word that it is reliable, some kernels leave the clock that needs no system call.
     append = ["console=ttyS0", "loglevel=5", "panic=-1", "mitigations=off", "tsc=reliable", *options]
     words += ["-append", " ".join(append)]
     words += ["-drive", f"if=none,id=root,file={LAB / 'root.ext4'},format=raw,snapshot=on"]
     words += ["-device", "virtio-blk-pci,drive=root"]
+    # /dev/vdb takes 4 MB a second, no more.
+    words += ["-drive", f"if=none,id=slow,file={folder / 'slow.img'},format=raw,throttling.bps-write=4000000"]
+    words += ["-device", "virtio-blk-pci,drive=slow"]
     for tag, path, extra in (("lab", folder, ""), ("modules", files / "lib/modules", ",readonly=on")):
         words += ["-fsdev", f"local,id={tag},path={path},security_model=none{extra}"]
         words += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
@@ -62,6 +68,8 @@ def prepare_folder(name: str) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "bin").mkdir(parents=True)
     shutil.copy(HERE / "guest" / "guest.sh", folder)
+    with (folder / "slow.img").open("wb") as disk:
+        disk.truncate(SLOW_DISK_BYTES)
     shutil.copy(RECORDER, folder / "bin" / "perfdiag-recorder")
     for path in WORKLOADS.iterdir():
         if os.access(path, os.X_OK) and path.is_file():
