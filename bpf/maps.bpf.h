@@ -96,6 +96,7 @@ extern __u32 dormant;
  * bytes on kernels without private stacks for programs (6.12 and older), where each is rounded up to 16 or 32 bytes.
  */
 static const __u8 zeroes[sizeof(struct detail)];
+_Static_assert(sizeof(struct object_name) <= sizeof(zeroes), "a name begins with as many zeroes as it has bytes");
 
 static __always_inline void count_loss(__u32 counter)
 {
