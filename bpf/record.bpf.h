@@ -70,8 +70,10 @@ static __always_inline void begin_running(struct record *record, struct task_str
 	record->since = now;
 	record->irq_ns = cpu ? cpu->irq_ns : 0;
 	record->steal_ns = steal_clock(task);
-	if (cpu)
+	if (cpu) {
 		cpu->follows = 1;
+		cpu->sum.running_since = now;
+	}
 }
 
 static __always_inline struct record *create_record(struct task_struct *task)

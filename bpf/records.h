@@ -6,6 +6,7 @@
  * Ids are never reused: append before the last one.
  */
 #pragma once
+#include "cpu_sum.h"
 
 /* The accounts of the ledger, in the order of lib/perfdiag/accounts.py (a test compares the two). */
 #define ACCOUNTS(X)                                                                                                    \
@@ -104,7 +105,7 @@ enum object_kind {
 	OBJECT_TASK,	   /* pid of a process outside the target */
 	OBJECT_OWN,	   /* pid of a process of the target */
 	OBJECT_CGROUP,	   /* inode number */
-	OBJECT_IDLE_STATE, /* index + 1; 0: no idle state known */
+	OBJECT_IDLE_STATE, /* index + 1 or IDLE_AWAKE, with IDLE_LEFT; 0: no idle state known */
 	OBJECT_SYSCALL,	   /* number, or number | OBJECT_SYSCALL_I386 */
 	OBJECT_FUTEX,	   /* user address */
 	OBJECT_PIPE,	   /* inode number */

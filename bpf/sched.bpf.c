@@ -72,6 +72,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 	__u32 state = task_state(task);
 
 	begin_write(record);
+	note_ran(record, cpu, now);
 	if (record->state == STATE_RUNNING)
 		book_running(record, cpu, steal_clock(task) - record->steal_ns, now);
 	else
@@ -153,6 +154,7 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
 			switch_in(next, record, prev, cpu, now);
 	} else if (cpu) {
 		cpu->idle_since = now;
+		cpu->sum.idle_state = cpu->sum.idle_seen;
 	}
 	if (cpu) {
 		cpu->last_switch = now;

@@ -17,6 +17,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "ledger": ("where the threads' time went", "needs BTF and tp_btf: see perfdiag check"),
     "runq": ("time spent runnable, and who had the CPU", "see perfdiag check; by hand: perf sched timehist"),
     "idle_state": ("the idle state that wake-ups had to leave", "in a guest, run perfdiag on its host"),
+    "clock": ("the clock that CPUs were told to run at", "by hand: cpupower frequency-info; turbostat"),
     "irq": ("CPU time taken by interrupts", "a kernel with the irq tracepoints; by hand: mpstat -I SUM 1"),
     "block": ("queue and service time of disks", "a kernel with block tracepoints; by hand: iostat -x 1"),
     "reclaim": ("time in direct reclaim", "a kernel with vmscan tracepoints; by hand: /proc/pressure/memory"),

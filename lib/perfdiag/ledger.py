@@ -114,6 +114,7 @@ def build(recording: Recording) -> Model:
         not_measured=coverage.not_measured(recording, facts),
         cost=recording.footer.cost if recording.footer else None,
         footer=recording.footer,
+        cpus=recording.cpus,
     )
 
 

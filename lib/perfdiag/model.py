@@ -173,6 +173,7 @@ class Model:
     not_measured: Sequence[NotMeasured]
     cost: schema.Cost | None
     footer: schema.Footer | None
+    cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""

@@ -67,8 +67,7 @@ class Names:
                 group = self._facts.cgroup_of(int(rest))
                 return f"cgroup {group.path if group else rest}"
             case "idle":
-                states = {state.index: state.name for state in self._facts.idle_states}
-                return states.get(int(rest), f"idle state {int(rest)}")
+                return self._idle_state(rest)
             case "file":
                 numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
                 major, minor, inode = (int(part) for part in numbers)
@@ -77,6 +76,15 @@ class Names:
             case "mount":
                 return self._mount(rest)
         return None
+
+    def _idle_state(self, rest: str) -> str:
+        """Return "C6", or that the CPU was not in it any more, or not yet in any, when the thread was woken."""
+        if rest == "awake":
+            return "no idle state entered"
+        index, _, left = rest.partition(":")
+        states = {state.index: state.name for state in self._facts.idle_states}
+        name = states.get(int(index), f"idle state {int(index)}")
+        return f"{name}, left before" if left == "left" else name
 
     def _runtime_lock(self, rest: str) -> str | None:
         """Return "the GIL", and whose where the target is more than one process, each with its own."""

@@ -34,6 +34,7 @@ class Recording:
     stacks: list[schema.Stack] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
+    cpus: list[schema.Cpu] = field(default_factory=list)
     operations: list[schema.Operation] = field(default_factory=list)
     events: list[schema.Event] = field(default_factory=list)
     footer: schema.Footer | None = None
@@ -194,6 +195,8 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.devices.append(line)
         case schema.Socket():
             recording.sockets.append(line)
+        case schema.Cpu():
+            recording.cpus.append(line)
         case schema.Operation():
             recording.operations.append(line)
         case schema.Event():

@@ -232,6 +232,17 @@ class Socket(Line, tag="socket"):
     waits_buffer: Count
 
 
+class Cpu(Line, tag="cpu"):
+    """One CPU that threads of the target ran on: for how long, at which clock, and how the CPU slept in the window."""
+
+    cpu: Count
+    ran_ns: Nanoseconds
+    clock_ns: Nanoseconds  # of ran_ns: since its clock was set for the first time in the window
+    clock_cycles: Count  # in clock_ns, at the clocks that were asked for
+    clock_changes: Count
+    idle: list[tuple[Count, Count, Nanoseconds]]  # (index of the idle state, how often it was left, time in it)
+
+
 class Operation(Line, tag="operation"):
     """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
 
@@ -297,7 +308,9 @@ NO_TIME_LOST = frozenset(
     }
 )
 
-AnyLine = Header | Fact | Thread | Exited | Interval | Detail | Stack | Device | Socket | Operation | Event | Footer
+AnyLine = (
+    Header | Fact | Thread | Exited | Interval | Detail | Stack | Device | Socket | Cpu | Operation | Event | Footer
+)
 
 __all__ = [
     "NO_TIME_LOST",
@@ -306,6 +319,7 @@ __all__ = [
     "AccountSum",
     "AnyLine",
     "Cost",
+    "Cpu",
     "Detail",
     "Device",
     "Event",

@@ -66,6 +66,10 @@ static const struct rule host_rules[] = {
 	{ "/sys/devices/system/cpu/intel_pstate", "status no_turbo max_perf_pct turbo_pct", .phases = B },
 	{ "/sys/devices/system/cpu/amd_pstate", "status", .phases = B },
 	{ "/sys/devices/system/cpu/cpufreq", "boost", .phases = B },
+	/* power of the packages; their energy is asked of one CPU each, hence never in the series */
+	{ "/sys/class/powercap/intel-rapl:?", "name enabled constraint_0_power_limit_uw max_energy_range_uj",
+	  .phases = B },
+	{ "/sys/class/powercap/intel-rapl:?", "energy_uj", .phases = B | E },
 	{ "/sys/devices/system/cpu/cpu*/thermal_throttle", "core_throttle_count package_throttle_count",
 	  .phases = B | E, .max = 64 },
 	{ "/sys/devices/system/cpu/cpuidle", "current_driver current_governor current_governor_ro", .phases = B },

@@ -25,6 +25,7 @@ static const struct probe {
 	const char *module; /* that has its hook; NULL: the kernel itself */
 } probes[] = {
 	{ "cpu_idle", "idle_state", false, NULL },
+	{ "cpu_frequency", "clock", false, NULL },
 	{ "irq_handler_exit", "irq", false, NULL },
 	{ "irq_handler_entry", "irq", false, NULL },
 	{ "softirq_exit", "irq", false, NULL },
@@ -77,9 +78,17 @@ static bool follows_group(const char *name)
 	return !strncmp(name, "group_", strlen("group_"));
 }
 
+/* No driver, nobody who could set a clock. */
+static bool follows_no_clock(const char *name)
+{
+	return !strcmp(name, "cpu_frequency") && access("/sys/devices/system/cpu/cpufreq/policy0", F_OK);
+}
+
 /* A tenth of the time to load: a group to follow is told by the unprivileged side, or there is none. */
 bool probe_may_be_needed(const struct recorder *recorder, const char *name)
 {
+	if (follows_no_clock(name))
+		return recorder->options.check;
 	return !follows_group(name) || recorder->options.control_fd >= 0 || recorder->options.check;
 }
 
@@ -92,6 +101,8 @@ static bool is_switched_off(const struct recorder *recorder, const char *name, c
 	}
 	if (follows_group(name) && !recorder->options.group.id && !recorder->options.check)
 		return true; /* no reason: nobody misses them */
+	if (follows_no_clock(name) && !recorder->options.check)
+		return true; /* likewise */
 	if (!strcmp(name, "sys_exit") && !recorder->options.slo_ns && !recorder->options.check) {
 		snprintf(reason, size, "asked for with --slo only: it runs at every system call of the host");
 		return true;

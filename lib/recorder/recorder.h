@@ -9,6 +9,7 @@
  * interval.c  what is done when, paced by its cost
  * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
  * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
+ * cpus.c      what each CPU did for the target
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
  * facts*.c    host facts                            *symbols*.c names for addresses
@@ -146,6 +147,9 @@ void stacks_free(struct recorder *recorder);
 
 /* tables.c */
 void tables_write(struct recorder *recorder);
+
+/* cpus.c */
+void cpus_write(struct recorder *recorder);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);

@@ -6,13 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from perfdiag.facts import DeliveredClock, FrequencyPolicy, Hypervisor, IdleState, Interface
+from perfdiag.facts import (
+    ClockLimits,
+    DeliveredClock,
+    FrequencyPolicy,
+    Hypervisor,
+    IdleState,
+    Interface,
+    PowerZone,
+)
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Finding, RemedyKind, Severity
+from perfdiag.findings.base import Check, Confidence, Finding, RemedyKind, Severity, Silence
 from perfdiag.model import Model
 
 from unit.support import Builder
-from unit.support.judging import check, finding, knowing, silence
+from unit.support.judging import check, finding, knowing, outcomes, silence
 from unit.support.known import blank
 
 CLOCK, IDLE, IRQ = "CPU-FREQUENCY-LOW", "CPU-IDLE-EXIT-LATENCY", "CPU-IRQ-HEAVY"
@@ -52,7 +60,7 @@ def test_a_low_clock_gives_back_at_most_its_part() -> None:
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
     assert "1.20 GHz, 50 % of rated 2.40 GHz" in found.claim
     assert dict(found.claims) == {"cpu.user": 3_500_000_000, "cpu.kernel": 500_000_000}
-    assert found.ruled_out == ["heat: 0 throttle events in the window"]
+    assert found.ruled_out == ["heat: 0 throttle events in the window", "a limit of the policy: it allows 3.50 GHz"]
 
 
 def test_the_trial_knows_the_present_policy() -> None:
@@ -72,7 +80,7 @@ def test_heat_is_not_answered_with_a_policy() -> None:
         computing(delivered_clock=clock(0.5), thermal_throttle_events=12, frequency_policies=[policy()]), CLOCK
     )
     assert [remedy.kind for remedy in found.remedies] == [RemedyKind.FIX] and "heat" in found.remedies[0].text
-    assert not found.ruled_out
+    assert not any("heat" in text for text in found.ruled_out)
 
 
 def test_powersave_alone_is_never_a_finding() -> None:
@@ -106,6 +114,78 @@ def test_a_low_clock_comes_before_the_code_that_suffers_from_it() -> None:
     assert [found.share for found in diagnosis.findings] == pytest.approx([0.5, 3.5 / 8])
 
 
+def test_each_cpu_is_weighed_with_the_time_the_target_had_it() -> None:
+    """The busiest CPU of the host was another one, at full clock."""
+    counted = replace(clock(0.95), cpu_ratios={0: 0.5, 1: 1.0})
+    model = Builder().thread("app", cpu_user="7 s", cpu_kernel="1 s").cpu(0, "7500 ms").cpu(1, "500 ms").model()
+    found = finding(knowing(model, delivered_clock=counted, thermal_throttle_events=0), CLOCK)
+    assert "53 % of rated" in found.claim and "weighed by the target's time" in found.evidence[0].probe
+    # Of a fifth of its time nothing is known: then the clock of all busy CPUs has to do.
+    partly = replace(clock(0.95), cpu_ratios={0: 0.5})
+    model = Builder().thread("app", cpu_user="8 s").cpu(0, "6400 ms").cpu(1, "1600 ms").model()
+    assert check(knowing(model, delivered_clock=partly), CLOCK).number == 0.95
+
+
+ACPI = {"driver": "acpi-cpufreq", "base_hz": None, "hardware_max_hz": 2_400_000_000, "cpus": "0"}
+
+
+def asked(*cpus: tuple[Any, ...], **known: Any) -> Model:
+    """A target on CPU 0 whose clock was set: (ran, clock)."""
+    builder = Builder().thread("app", cpu_user="7 s", cpu_kernel="1 s")
+    for number, (ran, set_to) in enumerate(cpus):
+        builder.cpu(number, ran, clock=set_to, changes=3)
+    policies = [policy(**(ACPI | {"cpus": str(n)} | known)) for n in range(len(cpus))]
+    return knowing(builder.model(), frequency_policies=policies, thermal_throttle_events=0)
+
+
+def test_the_clock_that_was_asked_for_is_an_estimate() -> None:
+    found = finding(asked(("8 s", ("8 s", 1_200_000_000))), CLOCK)
+    assert "asked to run at 1.20 GHz, 50 % of the highest 2.40 GHz" in found.claim
+    assert found.confidence is Confidence.MEDIUM and "estimate" in found.limits[0]
+    assert found.claims["cpu.user"] == 3_500_000_000
+
+
+def test_the_clock_that_was_asked_for_is_weighed_by_the_targets_time() -> None:
+    """Half of its time at each; the clock that was set before the window is known from its begin."""
+    model = asked(("8 s", ("4 s", 2_400_000_000)), begin_hz=1_200_000_000)
+    assert "1.80 GHz, 75 %" in finding(model, CLOCK).claim
+    assert check(asked(("8 s", ("8 s", 2_300_000_000))), CLOCK).text.startswith("clock asked for 2.30 GHz, 96 %")
+    assert "not known" in silence(asked(("8 s", ("4 s", 1_200_000_000))), CLOCK).reason, "of half of its time nothing"
+
+
+def test_a_driver_that_counts_turbo_in_has_no_rated_clock() -> None:
+    for driver in ("intel_pstate", "amd-pstate-epp", "amd-pstate", "cppc_cpufreq", None):
+        silence(asked(("8 s", ("8 s", 1_200_000_000)), driver=driver), CLOCK)
+
+
+def test_what_holds_the_clock_down_is_named_or_ruled_out() -> None:
+    def limits(*zones: PowerZone, allowed: int | None = None) -> dict[str, Any]:
+        return {"clock_limits": ClockLimits(turbo=False, allowed_percent=allowed, zones=zones)}
+
+    free = PowerZone("package-0", 61.0, 165.0, enabled=True)
+    found = finding(computing(delivered_clock=clock(0.5), **limits(free, allowed=100)), CLOCK)
+    assert "a power limit: package-0 draws 61 of 165 W" in found.ruled_out
+    full = PowerZone("package-0", 164.0, 165.0, enabled=True)
+    firmware = policy(firmware_hz=1_200_000_000)
+    found = finding(
+        computing(delivered_clock=clock(0.5), frequency_policies=[firmware], **limits(full, allowed=40)), CLOCK
+    )
+    texts = " ".join(evidence.text for evidence in found.evidence)
+    assert "draws 164 W, its limit is 165 W" in texts and "firmware allows 1.20 GHz" in texts and "40 % of" in texts
+    assert not any("power" in text or "firmware" in text for text in found.ruled_out)
+    assert "firmware" in found.remedies[0].text
+    unread = PowerZone("package-0", None, 165.0, enabled=None)
+    found = finding(computing(delivered_clock=clock(0.5), **limits(unread)), CLOCK)
+    assert not any("power" in text for text in found.ruled_out), "unknown is not ruled out"
+
+
+def test_a_clock_set_by_hand_is_put_back_by_the_undo() -> None:
+    fixed = policy(**(ACPI | {"governor": "userspace", "energy_preference": None, "begin_hz": 1_200_000_000}))
+    first = finding(computing(delivered_clock=clock(0.5), frequency_policies=[fixed]), CLOCK).remedies[0]
+    assert (first.text, first.undo) == ("cpupower frequency-set -g performance", "cpupower frequency-set -f 1200000kHz")
+    assert first.present_value == "governor userspace, 1200000 kHz"
+
+
 # CPU-IDLE-EXIT-LATENCY
 
 
@@ -133,15 +213,50 @@ def test_a_deep_state_is_named_with_what_it_declares() -> None:
     found = finding(woken({"idle:3": {"150 us": 10_000}, "idle:2": {"15 us": 10_000}}), IDLE)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
     assert dict(found.claims) == {("runq.waking", "idle:3"): 1_500_000_000}
-    assert "C6 100 %" in found.claim and any("C6 declares 133 us" in e.text for e in found.evidence)
+    assert "C6 100 %" in found.claim
+    measured = found.evidence[0].text
+    assert "10,000 wake-ups out of C6, which declares 133 us to leave" in measured
+    assert "p50 about 150 us" in measured and "p99 about 150 us" in measured
     first = found.remedies[0]
-    assert (first.text, first.undo) == ("cpupower idle-set -d 3", "cpupower idle-set -e 3")
-    assert "C6 enabled on all 8 CPUs" in first.present_value
+    assert (first.text, first.undo) == ("cpupower idle-set -D 50", "cpupower idle-set -E")
+    assert "all states enabled on all 8 CPUs" in first.present_value and "C6 133" in first.present_value
+
+
+def test_how_the_cpus_of_the_target_slept_is_shown() -> None:
+    builder = Builder().thread("io", cpu_user="1 s").row("runq.waking", "idle:3", durations={"150 us": 10_000})
+    builder.cpu(1, "3 s", idle={3: (20_000, "4 s"), 1: (500, "1 s")}).cpu(2, "1 s", idle={3: (10_000, "8 s")})
+    found = finding(knowing(builder.model(), idle_states=STATES), IDLE)
+    assert "2 CPUs it ran on entered C6 30,000 times and spent 60 % of the window in it" in found.evidence[1].text
+
+
+def test_a_wake_up_after_the_state_was_left_did_not_wait_for_it() -> None:
+    """As where states are slept in with interrupts off: the CPU was up before it could wake the thread."""
+    left = woken({"idle:3:left": {"15 us": 40_000}})
+    said = outcomes(left, IDLE)
+    assert isinstance(said[0], Check) and isinstance(said[1], Silence) and len(said) == 2
+    assert "40,000 threads were woken by interrupts" in said[1].reason and "5.32 s as declared" in said[1].reason
+    assert isinstance(check(woken({"idle:2:left": {"15 us": 40_000}}), IDLE), Check), "too shallow to be felt"
+    assert dict(finding(woken({"idle:3:left": {"15 us": 9_000}, "idle:3": {"150 us": 9_000}}), IDLE).claims) == {
+        ("runq.waking", "idle:3"): 1_350_000_000
+    }
+
+
+def test_a_cpu_that_was_not_asleep_yet_is_no_deep_state() -> None:
+    check(woken({"idle:awake": {"400 us": 3_000}}), IDLE)
+    check(woken({"idle:awake": {"400 us": 3_000}}, idle_states=[]), IDLE)
+
+
+def test_a_table_of_the_firmware_that_is_not_met_is_said() -> None:
+    found = finding(woken({"idle:3": {"20 us": 40_000}}), IDLE)
+    assert found.confidence is Confidence.MEDIUM and "far below the 133 us that C6 declares" in found.limits[0]
 
 
 def test_a_state_that_somebody_disabled_is_not_enabled_by_the_undo() -> None:
     model = woken({"idle:3": {"150 us": 10_000}}, idle_states=[state(3, "C6", 133_000, disabled=2)])
     assert all(remedy.kind is RemedyKind.FIX for remedy in finding(model, IDLE).remedies)
+    other = [state(2, "C1E", 10_000, disabled=8), state(3, "C6", 133_000)]
+    first = finding(woken({"idle:3": {"150 us": 10_000}}, idle_states=other), IDLE).remedies[0]
+    assert (first.text, first.undo) == ("cpupower idle-set -d 3", "cpupower idle-set -e 3")
 
 
 def test_shallow_states_are_the_price_of_sleeping() -> None:

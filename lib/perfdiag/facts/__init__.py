@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perfdiag import schema
-from perfdiag.facts import cgroup, hypervisor, memory, network, power, pressure, process, processor, storage
+from perfdiag.facts import cgroup, hypervisor, limits, memory, network, power, pressure, process, processor, storage
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.kernellog import KernelLog, LogLine, read_kernel_log
+from perfdiag.facts.limits import ClockLimits, PowerZone
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.network import Interface, Softnet, Tcp
 from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
@@ -74,6 +75,11 @@ class Facts:
     def delivered_clock(self) -> DeliveredClock | None:
         """The clock busy CPUs really had."""
         return power.read_delivered_clock(self.texts)
+
+    @fact
+    def clock_limits(self) -> ClockLimits:
+        """What may hold the clock of all CPUs down."""
+        return limits.read_clock_limits(self.texts)
 
     @fact
     def thermal_throttle_events(self) -> int | None:
@@ -292,6 +298,7 @@ class Facts:
 
 
 __all__ = [
+    "ClockLimits",
     "Clocksource",
     "CpuGroup",
     "DeliveredClock",
@@ -309,6 +316,7 @@ __all__ = [
     "MemoryGroup",
     "Mount",
     "NumaNode",
+    "PowerZone",
     "Process",
     "Swap",
     "Tcp",

@@ -113,6 +113,29 @@ class OtherLines(Threads):
         self._lines.append(schema.Socket(object=object, **(healthy | fields)))
         return self
 
+    def cpu(
+        self,
+        cpu: int,
+        ran: Time,
+        *,
+        clock: tuple[Time, int] | None = None,
+        changes: int = 0,
+        idle: Mapping[int, tuple[int, Time]] | None = None,
+    ) -> Self:
+        """Add a CPU the target ran on; clock: for how long at how many Hz; idle: state to (count, time in it)."""
+        clock_ns, hz = (nanoseconds(clock[0]), clock[1]) if clock else (0, 0)
+        self._lines.append(
+            schema.Cpu(
+                cpu=cpu,
+                ran_ns=nanoseconds(ran),
+                clock_ns=clock_ns,
+                clock_cycles=clock_ns * hz // 1_000_000_000,
+                clock_changes=changes,
+                idle=[(state, count, nanoseconds(time)) for state, (count, time) in (idle or {}).items()],
+            )
+        )
+        return self
+
     def operation(
         self,
         name: str,

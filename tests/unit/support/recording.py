@@ -35,6 +35,7 @@ FEATURES = (
     "ledger",
     "runq",
     "idle_state",
+    "clock",
     "irq",
     "block",
     "reclaim",
