@@ -9,6 +9,7 @@
 #include "marker.bpf.h"
 #include "socket.bpf.h"
 #include "syscall_class.h"
+#include "vcpu.bpf.h"
 
 #ifdef LEDGER_DEFINE
 const volatile __u8 syscall_classes[512];
@@ -294,10 +295,15 @@ static __always_inline void begin_operation(struct record *record, struct call *
 __weak __noinline int classify(struct record *record, struct blocked *blocked)
 {
 	struct wait wait;
+	__u32 account;
 
 	if (!record || !blocked)
 		return 0;
 	wait = classify_blocked(record, blocked);
+	account = vcpu_account(record, &blocked->call, blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE),
+			       wait.account);
+	if (account != wait.account)
+		wait = WAIT(account, 0);
 	record->account = wait.account;
 	record->object = wait.object;
 	record->place = find_place(record, wait.account, wait.object);

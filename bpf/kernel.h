@@ -151,7 +151,7 @@ struct task_struct {
 	int pid, tgid;
 	char comm[16];
 	__u64 self_exec_id;
-	__u64 utime, stime;
+	__u64 utime, stime, gtime;
 	struct sched_entity se;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;
@@ -234,6 +234,36 @@ struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
 	__u64 start_time_ns, io_start_time_ns;
+};
+
+/* What a module of one vendor keeps around struct kvm_vcpu, which stands first in it. */
+struct vmcb_control_area {
+	__u32 exit_code; /* 64 bits wide on 7.2: the lower half */
+};
+
+struct vmcb {
+	struct vmcb_control_area control;
+};
+
+struct vcpu_svm {
+	struct vmcb *vmcb;
+};
+
+union vmx_exit_reason {
+	__u32 full;
+};
+
+struct vcpu_vmx {
+	union vmx_exit_reason exit_reason;
+};
+
+struct vcpu_vt {
+	union vmx_exit_reason exit_reason;
+};
+
+/* See vmx_exit_code(). */
+struct vcpu_vmx___vt {
+	struct vcpu_vt vt;
 };
 
 struct hrtimer {

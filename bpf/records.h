@@ -68,7 +68,8 @@ static inline _Bool is_idle(__u32 account)
 	case ACCOUNT_WAIT_CHILD:
 	case ACCOUNT_WAIT_SIGNAL:
 	case ACCOUNT_WAIT_STOPPED:
-	case ACCOUNT_NET_ACCEPT: return 1;
+	case ACCOUNT_NET_ACCEPT:
+	case ACCOUNT_VM_HALT: return 1;
 	}
 	return 0;
 }
@@ -90,7 +91,8 @@ static inline _Bool needs_callers(__u32 account)
 	X(SNAPSHOTS_TORN, "snapshots_torn")	/* reads of a record that met a write */                               \
 	X(STACKS_FAILED, "stacks_failed")	/* stacks that could not be walked */                                  \
 	X(STACKS_DROPPED, "stacks_dropped")	/* stacks that found the ring full */                                  \
-	X(EXITED_FOLDED_FULL, "exited_folded_full") /* ended threads whose time is lost */
+	X(EXITED_FOLDED_FULL, "exited_folded_full") /* ended threads whose time is lost */                             \
+	X(VM_EXITS_FULL, "vm_exits_full")	    /* exits of virtual CPUs whose reason was not counted */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -118,6 +120,7 @@ enum object_kind {
 	OBJECT_RETURN,	   /* work on the way back to user space */
 	OBJECT_FAULT,	   /* a page fault of a kind not shown */
 	OBJECT_WORKER,	   /* a kernel worker serving the target */
+	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
 };
 
 #define OBJECT_SYSCALL_I386 (1ULL << 32)
@@ -174,6 +177,8 @@ struct detail {
 	__u32 buckets[BUCKETS];
 };
 
+#include "records_vm.h"
+
 enum state {
 	STATE_NEW, /* storage exists, nothing booked yet */
 	STATE_RUNNING,
@@ -201,14 +206,14 @@ struct record {
 	__u64 steal_ns;	    /* steal clock of the CPU at switch-in */
 	__u64 run_ns; /* the kernel's clock of its time on a CPU, at switch-out; in a copy: how far it went on since */
 	__u64 start;  /* its window begins here */
-	__u64 fault_inode;   /* struct inode whose pages the last fault wanted, 0: none since the last wait */
-	__u32 waker;	     /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
-	__u32 last_syscall;  /* number of the last system call seen, for restart_syscall */
-	__u32 region_device; /* what REGION_DIRTY_THROTTLE waits for */
-	__u8 throttled;	     /* runnable inside a throttled group (kernels without a throttled clock) */
-	__u8 operating;	     /* inside a system call that blocked (operation.bpf.c) */
-	__u8 on_cpu;	     /* when it was copied */
-	__u8 padding;
+	__u64 fault_inode;	  /* struct inode whose pages the last fault wanted, 0: none since the last wait */
+	__u32 waker;		  /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
+	__u32 last_syscall;	  /* number of the last system call seen, for restart_syscall */
+	__u32 region_device;	  /* what REGION_DIRTY_THROTTLE waits for */
+	__u8 throttled;		  /* runnable inside a throttled group (kernels without a throttled clock) */
+	__u8 operating;		  /* inside a system call that blocked (operation.bpf.c) */
+	__u8 on_cpu;		  /* when it was copied */
+	__u8 vm;		  /* enum vm: what the thread of a virtual CPU is in */
 	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
 	__u8 padding2[4];
 	__u64 serial;
@@ -225,6 +230,7 @@ struct record {
 	__u64 handed_from, handed_until; /* when `handed_by` had it meanwhile */
 	__u32 handed_by;
 	__u32 padding4;
+	struct vm_left left;   /* a virtual CPU's last exit */
 	__u64 operation_start; /* the call it is in blocked first */
 	__u64 operation_call;
 	struct {

@@ -73,6 +73,10 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 
 	begin_write(record);
 	note_ran(record, cpu, now);
+	if (record->vm && (task->flags & PF_EXITING)) {
+		record->vm = VM_LEFT; /* no guest goes on here, and all its memory may be its end's to free */
+		record->left.until = now;
+	}
 	if (record->state == STATE_RUNNING)
 		book_running(record, cpu, steal_clock(task) - record->steal_ns, now);
 	else

@@ -190,6 +190,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 	}
 	detail = open_detail(record);
 	book_at(record, detail, record->account, record->object, end - record->since);
+	if (record->account == ACCOUNT_VM_HALT && record->vm == VM_EXIT)
+		record->left.halted_ns += end - record->since;
 	if (detail)
 		vote_for_waker(detail, record->waker);
 	return end;

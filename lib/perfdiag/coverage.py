@@ -31,11 +31,18 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
     "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),
     "oom": ("OOM kills", "by hand: the kernel log"),
+    "vm": (
+        "guest time and exits of virtual CPUs",
+        "a kernel with KVM and BTF of its modules; by hand: perf kvm stat live",
+    ),
+    "vm_device": ("the devices that virtual CPUs leave their guests for", "by hand: perf kvm stat live --event=ioport"),
 }
 TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
 STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
 _NFS = NotMeasured("NFS by operation", "NFS waits are booked whole, as remote.fs", "by hand: nfsiostat 1", "nfs")
-_VM = NotMeasured("guest time and exits of vCPUs", "not part of this version", "by hand: perf kvm stat live", "vm")
+# Programs that run virtual machines; what only these can miss is not told to others.
+_EMULATORS = ("qemu", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "lkvm")
+_OF_GUESTS = ("vm", "vm_device")
 _RUNTIME = NotMeasured("pauses of the Java runtime", "not part of this version", "by hand: -Xlog:gc", "runtime")
 
 
@@ -77,14 +84,15 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         if not probe.attached and probe.feature not in missing:
             what, fix = _FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
             missing[probe.feature] = NotMeasured(what, probe.reason or "its probe is not attached", fix, probe.feature)
-    found = list(missing.values())
     comms = {target.comm for target in recording.header.targets}
+    if comms and not any(comm.startswith(_EMULATORS) for comm in comms):
+        missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
+    found = list(missing.values())
     if any(mount.fstype.startswith("nfs") for mount in facts.mounts):
         found.append(_NFS)
-    if any(comm.startswith(("qemu", "kvm", "firecracker", "cloud-hypervisor")) for comm in comms):
-        found.append(_VM)
     if "java" in comms:
         found.append(_RUNTIME)
+    found += _loaded_late(recording, facts)
     found += _unanswered(recording.facts)
     if recording.problems:
         found.append(
@@ -95,6 +103,16 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
             )
         )
     return found
+
+
+def _loaded_late(recording: Recording, facts: Facts) -> list[NotMeasured]:
+    """Say that KVM came when the programs that follow it had been left out."""
+    late = facts.texts.text("/sys/module/kvm", "begin") is None and facts.texts.text("/sys/module/kvm", "end")
+    left_out = not any(probe.attached for probe in recording.header.probes if probe.feature == "vm")
+    if not (late and left_out):
+        return []
+    what, _ = _FEATURES["vm"]
+    return [NotMeasured(what, "the module kvm was loaded after the recording began", "record again", "vm")]
 
 
 def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:

@@ -115,6 +115,7 @@ def build(recording: Recording) -> Model:
         cost=recording.footer.cost if recording.footer else None,
         footer=recording.footer,
         cpus=recording.cpus,
+        vm_exits=recording.vm_exits,
     )
 
 

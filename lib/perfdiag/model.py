@@ -174,6 +174,7 @@ class Model:
     cost: schema.Cost | None
     footer: schema.Footer | None
     cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
+    vm_exits: Sequence[schema.VmExit] = ()
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
+from perfdiag import kvm
 from perfdiag.facts import Facts
 from perfdiag.reader import Recording
 from perfdiag.runtimeidle import IDLE_BY_ID
@@ -75,6 +76,9 @@ class Names:
                 return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
             case "mount":
                 return self._mount(rest)
+            case "vmexit":
+                vendor, _, code = rest.partition(":")
+                return kvm.reason(vendor, int(code))
         return None
 
     def _idle_state(self, rest: str) -> str:

@@ -35,6 +35,7 @@ class Recording:
     devices: list[schema.Device] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
     cpus: list[schema.Cpu] = field(default_factory=list)
+    vm_exits: list[schema.VmExit] = field(default_factory=list)
     operations: list[schema.Operation] = field(default_factory=list)
     events: list[schema.Event] = field(default_factory=list)
     footer: schema.Footer | None = None
@@ -197,6 +198,8 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.sockets.append(line)
         case schema.Cpu():
             recording.cpus.append(line)
+        case schema.VmExit():
+            recording.vm_exits.append(line)
         case schema.Operation():
             recording.operations.append(line)
         case schema.Event():

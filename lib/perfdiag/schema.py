@@ -243,6 +243,27 @@ class Cpu(Line, tag="cpu"):
     idle: list[tuple[Count, Count, Nanoseconds]]  # (index of the idle state, how often it was left, time in it)
 
 
+class VmExit(Line, tag="vm_exit"):
+    """Exits of the virtual CPUs of one process for one reason, at one device.
+
+    An exit lasts until its guest goes on, or until user space turned to something else; time in which the guest was
+    idle is not part of `sum_ns`, `max_ns` and `buckets`.  It is counted when its guest goes on.
+    """
+
+    pid: int
+    vendor: str  # whose exit codes these are: svm, vmx or arm64
+    code: int
+    user: bool  # the emulator in user space was asked to handle it
+    device: str  # the port or page that was touched: "port:0x3f8", "mmio:0xfee00000", or ""
+    count: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    running_ns: Nanoseconds  # of sum_ns, on a CPU (vm.exit); in the rest it waited
+    halted_ns: Nanoseconds  # the guest was idle (vm.halt)
+    polled_ns: Nanoseconds  # of running_ns, waiting for the end of a halt without going to sleep
+    buckets: Buckets
+
+
 class Operation(Line, tag="operation"):
     """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
 
@@ -304,12 +325,26 @@ NO_TIME_LOST = frozenset(
         "stacks_dropped",
         "stacks_failed",
         "switches_missing",
+        "vm_exits_full",
         "wakeups_missing",
     }
 )
 
 AnyLine = (
-    Header | Fact | Thread | Exited | Interval | Detail | Stack | Device | Socket | Cpu | Operation | Event | Footer
+    Header
+    | Fact
+    | Thread
+    | Exited
+    | Interval
+    | Detail
+    | Stack
+    | Device
+    | Socket
+    | Cpu
+    | VmExit
+    | Operation
+    | Event
+    | Footer
 )
 
 __all__ = [
@@ -340,4 +375,5 @@ __all__ = [
     "Stack",
     "Target",
     "Thread",
+    "VmExit",
 ]

@@ -116,6 +116,8 @@ static const struct rule host_rules[] = {
 	  "dirty_writeback_centisecs swappiness overcommit_memory overcommit_ratio nr_hugepages min_free_kbytes "
 	  "zone_reclaim_mode max_map_count",
 	  .phases = B },
+	{ "/sys/module", "kvm", .phases = B | E }, /* loaded meanwhile? */
+	{ "/sys/module/kvm/parameters", "halt_poll_ns", .phases = B },
 	{ "/proc/sys/kernel", "numa_balancing threads-max pid_max sched_rt_runtime_us", .phases = B },
 	{ "/proc/sys/fs", "nr_open", .phases = B },
 	{ "/proc/sys/net/core", "somaxconn rmem_max wmem_max", .phases = B },

@@ -45,6 +45,13 @@ static const struct probe {
 	{ "sys_exit", "operations", false, NULL },
 	{ "group_made", "group", false, NULL },
 	{ "group_joined", "group", false, NULL },
+	{ "kvm_pio", "vm_device", false, "kvm" },
+	{ "kvm_mmio", "vm_device", false, "kvm" },
+	{ "kvm_fast_mmio", "vm_device", false, "kvm" },
+	{ "kvm_vcpu_wakeup", "vm", false, "kvm" },
+	{ "kvm_userspace_exit", "vm", false, "kvm" },
+	{ "kvm_exit", "vm", false, "kvm" },
+	{ "kvm_entry", "vm", false, "kvm" },
 	{ "sched_process_fork", "ledger", true, NULL },
 	{ "sched_process_exec", "ledger", true, NULL },
 	{ "sched_waking", "ledger", true, NULL },
@@ -84,11 +91,24 @@ static bool follows_no_clock(const char *name)
 	return !strcmp(name, "cpu_frequency") && access("/sys/devices/system/cpu/cpufreq/policy0", F_OK);
 }
 
+/* A host without this device runs no guests, whatever is built into its kernel. */
+static bool runs_guests(void)
+{
+	return !access("/dev/kvm", F_OK);
+}
+
+static bool is_of_guests(const char *name)
+{
+	return !strncmp(name, "kvm_", strlen("kvm_"));
+}
+
 /* A tenth of the time to load: a group to follow is told by the unprivileged side, or there is none. */
 bool probe_may_be_needed(const struct recorder *recorder, const char *name)
 {
 	if (follows_no_clock(name))
 		return recorder->options.check;
+	if (is_of_guests(name))
+		return runs_guests();
 	return !follows_group(name) || recorder->options.control_fd >= 0 || recorder->options.check;
 }
 
@@ -97,6 +117,10 @@ static bool is_switched_off(const struct recorder *recorder, const char *name, c
 {
 	if (!strncmp(name, "hrtimer_", strlen("hrtimer_")) && !recorder->skeleton->bss->knobs.tick_function) {
 		snprintf(reason, size, "the tick's timer is not in /proc/kallsyms");
+		return true;
+	}
+	if (is_of_guests(name) && !runs_guests()) {
+		snprintf(reason, size, "there is no /dev/kvm: this host runs no guests");
 		return true;
 	}
 	if (follows_group(name) && !recorder->options.group.id && !recorder->options.check)

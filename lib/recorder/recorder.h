@@ -11,6 +11,7 @@
  * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
  * cpus.c      what each CPU did for the target
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
+ * kvm.c       exits of virtual CPUs
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
  * facts*.c    host facts                            *symbols*.c names for addresses
  * sleepers.c  stacks of threads that wait at the end
@@ -150,6 +151,9 @@ void tables_write(struct recorder *recorder);
 
 /* cpus.c */
 void cpus_write(struct recorder *recorder);
+/* kvm.c: exits of virtual CPUs */
+const char *vm_vendor_name(enum vm_vendor vendor);
+void vm_exits_write(struct recorder *recorder);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);

@@ -152,4 +152,5 @@ void tables_write(struct recorder *recorder)
 	write_devices(recorder);
 	write_sockets(recorder);
 	cpus_write(recorder);
+	vm_exits_write(recorder);
 }

@@ -57,6 +57,7 @@ LAYER_OF = {
     ),
     **dict.fromkeys(["coverage", "cpusplit", "futexes", "futexwaiters", "objects", "stacks"], "ledger"),
     "claims": "findings",
+    "kvm": "base",
     **dict.fromkeys(["debuggers", "hiddenlocks", "receiving"], "model"),
 }
 COMMAND_LINE = {"__main__", "cli", "commands", "manual"}

@@ -153,6 +153,11 @@ class Facts:
         return self.texts.word(f"/proc/sys/{name}")
 
     @fact
+    def halt_poll_ns(self) -> int | None:
+        """How long KVM polls for a halted guest at most; None where it is not loaded."""
+        return self.texts.number("/sys/module/kvm/parameters/halt_poll_ns")
+
+    @fact
     def memory_page_bytes(self) -> int | None:
         """Size of a page."""
         return memory.page_bytes(self.texts)

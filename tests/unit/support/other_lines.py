@@ -136,6 +136,40 @@ class OtherLines(Threads):
         )
         return self
 
+    def vm_exit(
+        self,
+        code: int,
+        running: Time,
+        count: int,
+        *,
+        vendor: str = "svm",
+        user: bool = False,
+        device: str = "",
+        waiting: Time = 0,
+        halted: Time = 0,
+        polled: Time = 0,
+    ) -> Self:
+        """Add exits of the last thread's process, with their time on a CPU in its books."""
+        running_ns, sum_ns = nanoseconds(running), nanoseconds(running) + nanoseconds(waiting)
+        self.row("vm.exit", f"vmexit:{vendor}:{code}", running_ns, count=count)
+        self._lines.append(
+            schema.VmExit(
+                pid=self._threads[-1]["pid"],
+                vendor=vendor,
+                code=code,
+                user=user,
+                device=device,
+                count=count,
+                sum_ns=sum_ns,
+                max_ns=sum_ns // count,
+                running_ns=running_ns,
+                halted_ns=nanoseconds(halted),
+                polled_ns=nanoseconds(polled),
+                buckets=[(bucket_of(sum_ns // count), count)],
+            )
+        )
+        return self
+
     def operation(
         self,
         name: str,

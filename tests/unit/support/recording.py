@@ -49,6 +49,8 @@ FEATURES = (
     "steal",
     "throttle",
     "oom",
+    "vm",
+    "vm_device",
 )
 COUNTERS = (
     "ring_buffer",
@@ -61,6 +63,7 @@ COUNTERS = (
     "stacks_failed",
     "stacks_dropped",
     "exited_folded_full",
+    "vm_exits_full",
     "programs_skipped",
     "details",
     "stacks",
