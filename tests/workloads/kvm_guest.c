@@ -75,9 +75,11 @@ static void write_round(struct code *code)
 	REPEAT(code, ins, 0xec);			    /* in al, dx */
 	REPEAT(code, cpuids, 0x66, 0x31, 0xc0, 0x0f, 0xa2); /* xor eax, eax; cpuid */
 	REPEAT(code, writes, 0xc6, 0x06, 0x00, 0x00, 0x01); /* mov byte [0], 1 */
-	BYTES(code, 0x66, 0xb9, spins & 0xff, spins >> 8 & 0xff, spins >> 16 & 0xff, spins >> 24 & 0xff);
-	BYTES(code, 0x66, 0x49, 0x75, 0xfc); /* mov ecx, spins; 1: dec ecx; jnz 1b */
-	REPEAT(code, halts, 0xf4);	     /* hlt */
+	if (spins) {					    /* mov ecx, spins; 1: dec ecx; jnz 1b */
+		BYTES(code, 0x66, 0xb9, spins & 0xff, spins >> 8 & 0xff, spins >> 16 & 0xff, spins >> 24 & 0xff);
+		BYTES(code, 0x66, 0x49, 0x75, 0xfc);
+	}
+	REPEAT(code, halts, 0xf4); /* hlt */
 }
 
 static void write_code(uint8_t *memory)
