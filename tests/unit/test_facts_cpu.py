@@ -261,12 +261,12 @@ def test_what_the_clock_may_be_held_down_by() -> None:
         f"{CPU}/intel_pstate/max_perf_pct": "80\n",
     }
     limits = facts(texts, {f"{rapl}/energy_uj": "609671150\n"}).clock_limits  # it wrapped
-    assert limits.turbo is False and limits.allowed_percent == 80
+    assert limits and limits.turbo is False and limits.allowed_percent == 80
     (zone,) = limits.zones
     assert zone.watts == pytest.approx(61.0) and zone.limit_watts == 165.0 and zone.enabled
-    nothing = facts().clock_limits
-    assert nothing.turbo is None and nothing.allowed_percent is None and nothing.zones == []
-    assert facts({f"{rapl}/name": "package-0\n"}).clock_limits.zones[0].watts is None
+    assert facts().clock_limits is None
+    unread = facts({f"{rapl}/name": "package-0\n"}).clock_limits
+    assert unread and unread.turbo is None and unread.allowed_percent is None and unread.zones[0].watts is None
 
 
 def test_no_delivered_clock_from_an_idle_cpu_or_a_request() -> None:

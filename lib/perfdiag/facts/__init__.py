@@ -77,8 +77,8 @@ class Facts:
         return power.read_delivered_clock(self.texts)
 
     @fact
-    def clock_limits(self) -> ClockLimits:
-        """What may hold the clock of all CPUs down."""
+    def clock_limits(self) -> ClockLimits | None:
+        """What may hold the clock of all CPUs down; None where the host shows none of it."""
         return limits.read_clock_limits(self.texts)
 
     @fact
@@ -171,6 +171,11 @@ class Facts:
     def same_page_merging(self) -> SamePageMerging | None:
         """KSM."""
         return memory.read_ksm(self.texts)
+
+    @fact
+    def kernel_threads_ns(self) -> Mapping[str, int]:
+        """CPU time of "ksmd" and "khugepaged", begin to end; absent: not recorded."""
+        return memory.read_kernel_threads(self.texts)
 
     @fact
     def numa_nodes(self) -> Sequence[NumaNode]:
@@ -323,6 +328,7 @@ __all__ = [
     "NumaNode",
     "PowerZone",
     "Process",
+    "SamePageMerging",
     "Swap",
     "Tcp",
     "Texts",

@@ -30,8 +30,8 @@ class ClockLimits:
     zones: Sequence[PowerZone]
 
 
-def read_clock_limits(texts: Texts) -> ClockLimits:
-    """Read what is recorded of it."""
+def read_clock_limits(texts: Texts) -> ClockLimits | None:
+    """Read what is recorded of it; None: nothing."""
     no_turbo = texts.number(f"{CPU}/intel_pstate/no_turbo") if f"{CPU}/intel_pstate/no_turbo" in texts else None
     boost = texts.number(f"{CPU}/cpufreq/boost") if f"{CPU}/cpufreq/boost" in texts else None
     turbo = no_turbo == 0 if no_turbo is not None else boost == 1 if boost is not None else None
@@ -39,9 +39,12 @@ def read_clock_limits(texts: Texts) -> ClockLimits:
     begin, end = texts.at_ns("begin"), texts.at_ns("end")
     seconds = (end - begin) / 1e9 if begin is not None and end is not None and end > begin else None
     zones = texts.names(rf"{POWERCAP}/(intel-rapl:[0-9]{{1,4}})/name")
+    percent = texts.number(allowed) if allowed in texts else None
+    if turbo is None and percent is None and not zones:
+        return None
     return ClockLimits(
         turbo=turbo,
-        allowed_percent=texts.number(allowed) if allowed in texts else None,
+        allowed_percent=percent,
         zones=[_zone(texts, f"{POWERCAP}/{zone}", seconds) for zone in zones],
     )
 

@@ -140,10 +140,10 @@ def _held_down(model: Model, policies: Sequence[FrequencyPolicy]) -> list[Eviden
         hz = firmware[0].firmware_hz or 0
         found.append(Evidence(f"the firmware allows {hz / 1e9:.2f} GHz at most", float(hz), "Hz", "bios_limit"))
     limits = model.facts.clock_limits
-    if limits.allowed_percent is not None and limits.allowed_percent < 100:
+    if limits and limits.allowed_percent is not None and limits.allowed_percent < 100:
         part = limits.allowed_percent
         found.append(Evidence(f"{part} % of the performance is allowed", float(part), "percent", "max_perf_pct"))
-    for zone in limits.zones:
+    for zone in limits.zones if limits else ():
         if zone.enabled and zone.watts and zone.limit_watts and zone.watts >= AT_THE_LIMIT * zone.limit_watts:
             text = f"{plain(zone.name)} draws {zone.watts:.0f} W, its limit is {zone.limit_watts:.0f} W"
             found.append(Evidence(text, zone.watts, "W", "RAPL"))
@@ -159,9 +159,10 @@ def _ruled_out(model: Model, policies: Sequence[FrequencyPolicy], hot: int | Non
     firmware = [p.firmware_hz for p in policies if p.firmware_hz]
     if firmware and not _by_firmware(policies):
         found.append(f"a limit of the firmware: it allows {min(firmware) / 1e9:.2f} GHz")
+    limits = model.facts.clock_limits
     return found + [
         f"a power limit: {plain(zone.name)} draws {zone.watts:.0f} of {zone.limit_watts:.0f} W"
-        for zone in model.facts.clock_limits.zones
+        for zone in (limits.zones if limits else ())
         if zone.watts is not None and zone.limit_watts and zone.watts < AT_THE_LIMIT * zone.limit_watts
     ]
 
