@@ -20,7 +20,7 @@ from perfdiag.progress import say
 from perfdiag.text import printable
 
 MESSAGE_LIMIT = 500
-COMMANDS = ("latency", "record", "report", "check", "explain", "completion")  # the order of --help
+COMMANDS = ("latency", "host", "record", "report", "check", "explain", "completion")  # the order of --help
 
 
 class Commands(click.Group):

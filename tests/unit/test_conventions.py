@@ -55,6 +55,7 @@ LAYER_OF = {
     **dict.fromkeys(
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
+    **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(["coverage", "cpusplit", "futexes", "futexwaiters", "objects", "stacks"], "ledger"),
     "claims": "findings",
     "kvm": "base",
