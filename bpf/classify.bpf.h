@@ -27,6 +27,7 @@ struct blocked {
 	bool in_iowait;
 	bool other_task;  /* not the current one */
 	bool needs_stack; /* out: the answer would be better with a marker */
+	__u64 read_inode; /* out: struct inode of the file that a wait for a disk reads, 0: none */
 	struct call call;
 };
 
@@ -108,6 +109,7 @@ static __always_inline struct wait classify_regular(struct blocked *blocked, str
 		wait.account = ACCOUNT_DISK_WRITE;
 	else
 		wait.account = ACCOUNT_DISK_READ;
+	blocked->read_inode = (__u64)LOAD(file, open->file, f_inode);
 	if (blocked->in_iowait && class == SYSCALL_FD_READ)
 		return wait;
 	return ask_stack(blocked, wait);
@@ -259,7 +261,8 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 		return WAIT(ACCOUNT_KERNEL_OTHER, OBJECT(OBJECT_EXIT, 0));
 	if (blocked->state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN))
 		return WAIT(ACCOUNT_WAIT_STOPPED, 0);
-	if (record->region != REGION_NONE)
+	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
+	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))
 		return WAIT(region_account(record->region),
 			    record->region_device ? OBJECT(OBJECT_DEVICE, record->region_device) : 0);
 	/* Kernel and io workers carry their creator's stale registers. */
@@ -306,6 +309,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 		wait = WAIT(account, 0);
 	record->account = wait.account;
 	record->object = wait.object;
+	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
 	if (knobs.slo_ns)

@@ -92,7 +92,9 @@ static inline _Bool needs_callers(__u32 account)
 	X(STACKS_FAILED, "stacks_failed")	/* stacks that could not be walked */                                  \
 	X(STACKS_DROPPED, "stacks_dropped")	/* stacks that found the ring full */                                  \
 	X(EXITED_FOLDED_FULL, "exited_folded_full") /* ended threads whose time is lost */                             \
-	X(VM_EXITS_FULL, "vm_exits_full")	    /* exits of virtual CPUs whose reason was not counted */
+	X(VM_EXITS_FULL, "vm_exits_full")	    /* exits of virtual CPUs whose reason was not counted */           \
+	X(FILES_FULL, "files_full")		    /* reads of files there was no room to name */                     \
+	X(DIRTIERS_FULL, "dirtiers_full")	    /* writers of dirty pages there was no room to name */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -207,6 +209,7 @@ struct record {
 	__u64 run_ns; /* the kernel's clock of its time on a CPU, at switch-out; in a copy: how far it went on since */
 	__u64 start;  /* its window begins here */
 	__u64 fault_inode;	  /* struct inode whose pages the last fault wanted, 0: none since the last wait */
+	__u64 read_inode;	  /* struct inode of the file that the open wait reads, 0: none */
 	__u32 waker;		  /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
 	__u32 last_syscall;	  /* number of the last system call seen, for restart_syscall */
 	__u32 region_device;	  /* what REGION_DIRTY_THROTTLE waits for */
@@ -366,6 +369,8 @@ struct marker {
 	__u32 account;
 	__u32 padding;
 };
+
+#include "records_memory.h"
 
 #define GROUP_NAME_BYTES 128
 

@@ -2,6 +2,7 @@
 /* What is booked at a switch: the running segment that ends, the wait that is over, the time until a CPU was there. */
 #pragma once
 #include "classify.bpf.h"
+#include "file_read.bpf.h"
 #include "record.bpf.h"
 
 static __always_inline void note_throttling(struct record *record, struct task_struct *task)
@@ -194,6 +195,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 		record->left.halted_ns += end - record->since;
 	if (detail)
 		vote_for_waker(detail, record->waker);
+	if (record->read_inode)
+		book_file_read(record, end - record->since);
 	return end;
 }
 

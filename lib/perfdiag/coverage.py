@@ -24,6 +24,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "compaction": ("time in compaction", "a kernel with its tracepoints; by hand: compact_stall in /proc/vmstat"),
     "dirty_throttle": ("pauses for dirty pages", "a kernel with its tracepoints; by hand: Dirty in /proc/meminfo"),
     "fault_file": ("the files that page faults read", "Linux 6.11 or later; by hand: perf trace -F maj -p PID"),
+    "page_cache": ("which files had to be read", "a kernel with its tracepoints; by hand: read_bytes in /proc/PID/io"),
     "stacks": ("functions behind CPU time and waits", "needs CAP_PERFMON: see perfdiag check"),
     "operations": ("time per operation", "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID"),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),

@@ -33,6 +33,9 @@ class Recording:
     details: dict[tuple[int, str, str], schema.Detail] = field(default_factory=dict)  # pid, account, object
     stacks: list[schema.Stack] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
+    files_read: list[schema.FileRead] = field(default_factory=list)
+    writebacks: list[schema.Writeback] = field(default_factory=list)
+    dirtiers: list[schema.Dirtier] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
     cpus: list[schema.Cpu] = field(default_factory=list)
     vm_exits: list[schema.VmExit] = field(default_factory=list)
@@ -194,6 +197,12 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.exited[line.comm] = _named(line)
         case schema.Device():
             recording.devices.append(line)
+        case schema.FileRead():
+            recording.files_read.append(line)
+        case schema.Writeback():
+            recording.writebacks.append(line)
+        case schema.Dirtier():
+            recording.dirtiers.append(line)
         case schema.Socket():
             recording.sockets.append(line)
         case schema.Cpu():

@@ -214,6 +214,38 @@ class Device(Line, tag="device"):
     service_buckets: Buckets
 
 
+class FileRead(Line, tag="file_read"):
+    """A file the target read that was not (all) in memory: by read(2) and the like, or by a fault of a mapping."""
+
+    object: str  # as in Detail
+    bytes: Count  # brought into the page cache by the target's threads, read-ahead included
+    waits: Count  # for a read; faults stand in the details of memory.major_fault
+    sum_ns: Nanoseconds  # of these waits
+    size_bytes: Count  # of the file when it was last brought in; 0: nothing was
+
+
+class Writeback(Line, tag="writeback"):
+    """Dirty pages of one backing device, seen each time a writer to it (anybody's) was held to the limit."""
+
+    device: str  # "254:0"; of a network file system "0:45"
+    cgroup: Count  # inode number of the memory cgroup whose pages they are; 0: not told apart
+    rounds: Count
+    dirty_bytes: Count  # the most at any time, dirty or being written
+    written_bytes: Count  # between the first time and the last
+    span_ns: Nanoseconds
+
+
+class Dirtier(Line, tag="dirtier"):
+    """A thread, of the target or not, that was held to the limit of dirty pages while writing to a device."""
+
+    device: str
+    pid: int
+    tid: int
+    comm: str  # of its process
+    rounds: Count
+    bytes: Count  # dirtied by it, since it was last held to the limit before
+
+
 class Socket(Line, tag="socket"):
     """A TCP socket the target waited on, as last seen when a wait on it began."""
 
@@ -320,6 +352,8 @@ NO_TIME_LOST = frozenset(
     {
         "detail_full",
         "details",
+        "dirtiers_full",
+        "files_full",
         "names_full",
         "stacks",
         "stacks_dropped",
@@ -342,6 +376,10 @@ AnyLine = (
     | Socket
     | Cpu
     | VmExit
+    | FileRead
+    | Writeback
+    | Dirtier
+    | Socket
     | Operation
     | Event
     | Footer
@@ -357,9 +395,11 @@ __all__ = [
     "Cpu",
     "Detail",
     "Device",
+    "Dirtier",
     "Event",
     "Exited",
     "Fact",
+    "FileRead",
     "Footer",
     "FutexSum",
     "Header",
@@ -376,4 +416,5 @@ __all__ = [
     "Target",
     "Thread",
     "VmExit",
+    "Writeback",
 ]

@@ -122,12 +122,14 @@ static const struct rule host_rules[] = {
 	{ "/proc/sys/fs", "nr_open", .phases = B },
 	{ "/proc/sys/net/core", "somaxconn rmem_max wmem_max", .phases = B },
 	{ "/proc/sys/net/ipv4", "tcp_rmem tcp_wmem tcp_congestion_control tcp_slow_start_after_idle", .phases = B },
+	{ "/sys/class/bdi/*", "max_ratio min_ratio strict_limit", .phases = B, .max = 128 },
 	{ "/sys/kernel/mm/transparent_hugepage", "enabled defrag shmem_enabled khugepaged/defrag", .phases = B },
 	{ "/sys/kernel/mm/ksm", "run pages_shared pages_sharing pages_to_scan", .phases = B },
 	{ "/sys/kernel/mm/ksm", "pages_scanned full_scans", .phases = B | E },
 	{ "/sys/devices/system/node/node*", "cpulist distance", .phases = B },
 	{ "/sys/devices/system/node/node*", "meminfo numastat", .phases = B | E },
-	{ "/proc", "buddyinfo version", .phases = B },
+	{ "/proc", "version", .phases = B },
+	{ "/proc", "buddyinfo", .phases = B | E },
 	{ "/proc", "interrupts", .phases = B | E, .limit = 32 * 1024 },
 };
 

@@ -14,7 +14,7 @@
  * kvm.c       exits of virtual CPUs
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
  * facts*.c    host facts                            *symbols*.c names for addresses
- * sleepers.c  stacks of threads that wait at the end
+ * sleepers.c  stacks of threads that wait at the end   tables_memory.c   files read, dirty pages
  */
 #pragma once
 #include <stdbool.h>
@@ -154,6 +154,8 @@ void cpus_write(struct recorder *recorder);
 /* kvm.c: exits of virtual CPUs */
 const char *vm_vendor_name(enum vm_vendor vendor);
 void vm_exits_write(struct recorder *recorder);
+/* tables_memory.c: files read, dirty pages */
+void tables_write_memory(struct recorder *recorder);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);

@@ -153,4 +153,5 @@ void tables_write(struct recorder *recorder)
 	write_sockets(recorder);
 	cpus_write(recorder);
 	vm_exits_write(recorder);
+	tables_write_memory(recorder);
 }

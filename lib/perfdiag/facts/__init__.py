@@ -23,6 +23,7 @@ from perfdiag.facts.process import Descriptors, Process
 from perfdiag.facts.processor import Clocksource, Processor
 from perfdiag.facts.storage import Disk, DiskActivity, Mount
 from perfdiag.facts.texts import Texts, fact, table
+from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
 
 PRESSURES = ("cpu", "memory", "io", "irq")
 
@@ -188,6 +189,11 @@ class Facts:
         return memory.read_dirty_limits(self.texts)
 
     @fact
+    def writeback_limits(self) -> Mapping[str, WritebackLimits]:
+        """By backing device ("MAJOR:MINOR"): how much of the dirty limit it may have."""
+        return read_writeback_limits(self.texts)
+
+    @fact
     def swap(self) -> Swap | None:
         """Swap space; total_bytes 0 is known to have none."""
         return memory.read_swap(self.texts)
@@ -333,4 +339,5 @@ __all__ = [
     "Tcp",
     "Texts",
     "TransparentHugePages",
+    "WritebackLimits",
 ]

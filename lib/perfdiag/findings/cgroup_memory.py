@@ -49,7 +49,15 @@ MORE = 1.25
     alternatives="A leak that any limit would only delay; page cache of the group that could be written earlier.",
     remedies="Raise the limit, use less memory, or start fewer workers in the group.",
     verify="cat memory.events of the group (memory.failcnt in version 1), twice: max and high stand still.",
-    refines=("MEM-RECLAIM", "MEM-SWAP-IN", "MEM-MAJOR-FAULTS", "DISK-READ-SLOW", "DISK-QUEUEING", "DISK-SATURATED"),
+    refines=(
+        "MEM-RECLAIM",
+        "MEM-SWAP-IN",
+        "MEM-MAJOR-FAULTS",
+        "MEM-CACHE-MISSES",
+        "DISK-READ-SLOW",
+        "DISK-QUEUEING",
+        "DISK-SATURATED",
+    ),
 )
 def cgroup_limit(model: Model) -> Iterable[Outcome]:
     """Join memory.cgroup with the events of the target's memory groups."""

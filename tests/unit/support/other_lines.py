@@ -94,6 +94,35 @@ class OtherLines(Threads):
         )
         return self
 
+    def file_read(self, object: str, bytes: int, *, size_bytes: int, waits: int = 0, waited: Time = 0) -> Self:
+        """Add a file that was read from its disk."""
+        self._lines.append(
+            schema.FileRead(object=object, bytes=bytes, size_bytes=size_bytes, waits=waits, sum_ns=nanoseconds(waited))
+        )
+        return self
+
+    def writeback(
+        self, device: str, dirty_bytes: int, *, written_bytes: int, span: Time, rounds: int = 100, cgroup: int = 1
+    ) -> Self:
+        """Add the dirty pages of a device."""
+        self._lines.append(
+            schema.Writeback(
+                device=device,
+                cgroup=cgroup,
+                rounds=rounds,
+                dirty_bytes=dirty_bytes,
+                written_bytes=written_bytes,
+                span_ns=nanoseconds(span),
+            )
+        )
+        return self
+
+    def dirtier(self, device: str, comm: str, bytes: int, *, pid: int | None = None, rounds: int = 100) -> Self:
+        """Add a thread that dirtied pages of a device."""
+        pid = self.pid if pid is None else pid
+        self._lines.append(schema.Dirtier(device=device, pid=pid, tid=pid, comm=comm, rounds=rounds, bytes=bytes))
+        return self
+
     def socket(self, object: str, **fields: Any) -> Self:
         """Add a TCP socket; fields not given are those of a healthy connection."""
         healthy: dict[str, Any] = {
