@@ -119,6 +119,7 @@ def build(recording: Recording) -> Model:
         footer=recording.footer,
         cpus=recording.cpus,
         vm_exits=recording.vm_exits,
+        calibrations=recording.calibrations,
     )
 
 

@@ -190,6 +190,7 @@ class Model:
     footer: schema.Footer | None
     cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
     vm_exits: Sequence[schema.VmExit] = ()
+    calibrations: Sequence[schema.Calibration] = ()
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""

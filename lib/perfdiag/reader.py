@@ -39,6 +39,7 @@ class Recording:
     sockets: list[schema.Socket] = field(default_factory=list)
     cpus: list[schema.Cpu] = field(default_factory=list)
     vm_exits: list[schema.VmExit] = field(default_factory=list)
+    calibrations: list[schema.Calibration] = field(default_factory=list)
     operations: list[schema.Operation] = field(default_factory=list)
     events: list[schema.Event] = field(default_factory=list)
     footer: schema.Footer | None = None
@@ -209,6 +210,8 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.cpus.append(line)
         case schema.VmExit():
             recording.vm_exits.append(line)
+        case schema.Calibration():
+            recording.calibrations.append(line)
         case schema.Operation():
             recording.operations.append(line)
         case schema.Event():

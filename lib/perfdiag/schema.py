@@ -296,6 +296,16 @@ class VmExit(Line, tag="vm_exit"):
     buckets: Buckets
 
 
+class Calibration(Line, tag="calibration"):
+    """In a guest: how long a loop of a known number of cycles took on one CPU, at the begin and at the end."""
+
+    at_ns: Nanoseconds
+    cycles: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+    shortest_ns: Nanoseconds
+    median_ns: Nanoseconds
+    tries: Count
+
+
 class Operation(Line, tag="operation"):
     """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
 
@@ -380,6 +390,7 @@ AnyLine = (
     | Writeback
     | Dirtier
     | Socket
+    | Calibration
     | Operation
     | Event
     | Footer
@@ -391,6 +402,7 @@ __all__ = [
     "UNTRUSTED_FIELDS",
     "AccountSum",
     "AnyLine",
+    "Calibration",
     "Cost",
     "Cpu",
     "Detail",

@@ -9,7 +9,7 @@
  * interval.c  what is done when, paced by its cost
  * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
  * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
- * cpus.c      what each CPU did for the target
+ * cpus.c      what each CPU did for the target      calibration.c  a guest's clock
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
  * kvm.c       exits of virtual CPUs
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
@@ -148,6 +148,9 @@ void stacks_free(struct recorder *recorder);
 
 /* tables.c */
 void tables_write(struct recorder *recorder);
+
+/* calibration.c: in a guest, how fast this CPU runs; takes 5 ms */
+void calibration_write(struct recorder *recorder);
 
 /* cpus.c */
 void cpus_write(struct recorder *recorder);

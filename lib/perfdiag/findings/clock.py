@@ -13,6 +13,11 @@ from perfdiag.model import Model
 
 # Of less of the target's time the clock is not known.
 ENOUGH_TIME = 0.9
+# Processors that exist in software, or may: their instructions take as long as it takes.
+EMULATED = frozenset({"none", "qemu", "unknown"})
+# Of fewer tries of a loop the shortest one may have been disturbed, too.
+ENOUGH_TRIES = 20
+CLOCK_READ_NS = 100
 # Drivers whose highest clock is the rated one (acpi-cpufreq shows turbo as 1 MHz more).  Those of intel_pstate,
 # amd-pstate and cppc_cpufreq count turbo in, and what a policy was asked for says little there.
 RATED_BY_TABLE = frozenset({"acpi-cpufreq", "powernow-k8", "pcc-cpufreq", "cpufreq-dt", "p4-clockmod", "speedstep"})
@@ -39,6 +44,32 @@ def read_clock(model: Model) -> Clock | None:
     if delivered is not None and delivered.ratio is not None:
         return _delivered(model, delivered, delivered.ratio)
     return _asked_for(model)
+
+
+def read_loop(model: Model) -> Clock | None:
+    """Return the clock of a calibrated loop: of one CPU for a moment, at the begin and the end; the faster counts.
+
+    None where it means nothing: without a rated clock, on emulated processors, or where no try was undisturbed.
+    """
+    machine, processor = model.facts.hypervisor, model.facts.processor
+    rated_hz = processor.rated_hz if processor else None
+    loops = [loop for loop in model.calibrations if loop.shortest_ns and loop.tries >= ENOUGH_TRIES]
+    if not loops or not rated_hz or machine is None or machine.name in EMULATED:
+        return None
+    best = min(loops, key=lambda loop: loop.shortest_ns / loop.cycles)
+    hz = best.cycles * 1e9 / best.shortest_ns
+    error = max(best.median_ns / best.shortest_ns - 1, CLOCK_READ_NS / best.shortest_ns)
+    return Clock(
+        ratio=hz / rated_hz,
+        error=error * hz / rated_hz,
+        hz=hz,
+        reference_hz=rated_hz,
+        reference="rated",
+        method=f"a calibrated loop, best of {sum(loop.tries for loop in loops):,} tries on a CPU of the recorder",
+        cpus=1,
+        asked_for=False,
+        weighted=False,
+    )
 
 
 def _delivered(model: Model, clock: DeliveredClock, ratio: float) -> Clock:
@@ -121,4 +152,4 @@ def _by_cpu(model: Model) -> Mapping[int, FrequencyPolicy]:
     }
 
 
-__all__ = ["Clock", "read_clock"]
+__all__ = ["Clock", "read_clock", "read_loop"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.facts import FrequencyPolicy
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.clock import Clock, read_clock
+from perfdiag.findings.clock import Clock, read_clock, read_loop
 from perfdiag.findings.target import CPU, again
 from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model
@@ -28,7 +28,8 @@ AT_THE_LIMIT = 0.95
     measured="The delivered clock, from the hardware's own counters or the kernel's samples of busy CPUs in the window,"
     " against the rated clock, each CPU weighed by the time the target had it. Where the CPU tells neither (most"
     " guests), the clock that the cpufreq driver was asked for, weighed by the target's own time at each: an estimate,"
-    " since a CPU may run slower than it is asked to. Its part of cpu.user and cpu.kernel is the most a remedy can give"
+    " since a CPU may run slower than it is asked to. In a guest that shows neither, a calibrated loop of the recorder:"
+    " it can rule a low clock out, and books nothing. Its part of cpu.user and cpu.kernel is the most a remedy can give"
     " back: code that waits for memory gets less. It takes its fraction of what more specific findings leave. Looked at"
     " for the reason: the limits of the policy and the firmware, throttle events, the power of the packages (RAPL).",
     alternatives="Few samples; other work on the same CPUs that ran at another clock than the target; a power limit of"
@@ -41,7 +42,10 @@ def low_clock(model: Model) -> Iterable[Outcome]:
     """Join the delivered clock of busy CPUs with the target's CPU time."""
     clock = read_clock(model)
     if clock is None:
-        if worth(model, model.ns(*CPU)):
+        loop = read_loop(model)
+        if loop is not None and worth(model, model.ns(*CPU)):
+            yield _by_loop(model, loop)
+        elif worth(model, model.ns(*CPU)):
             yield Silence(
                 "CPU-FREQUENCY-LOW",
                 "the delivered clock is not known: " + (model.facts.reason("delivered_clock") or "no rated clock"),
@@ -89,6 +93,18 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         alternatives=["a power limit of the chassis", "code that waits for memory gains less"],
         limits=limits,
         verify=f"{again(model)}: the delivered clock in CHECKED, and cpu.* for the same work",
+    )
+
+
+def _by_loop(model: Model, clock: Clock) -> Check | Silence:
+    """A loop on another CPU, for a moment: enough to rule a low clock out there, never to book the target's time."""
+    text = f"{clock.method}: {_words(clock)}, at the begin or the end of the window"
+    if clock.ratio - clock.error >= LOW_CLOCK:
+        return Check("CPU-FREQUENCY-LOW", text, clock.ratio, "share", large=False)
+    return Silence(
+        "CPU-FREQUENCY-LOW",
+        f"the clock while the target ran is not known in this guest; {text}",
+        "on the host: perfdiag latency --pid of the emulator, or turbostat --quiet --show Busy%,Bzy_MHz sleep 5",
     )
 
 

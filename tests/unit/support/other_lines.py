@@ -199,6 +199,19 @@ class OtherLines(Threads):
         )
         return self
 
+    def calibration(self, shortest_ns: int, median_ns: int | None = None, *, tries: int = 400) -> Self:
+        """Add a calibrated loop of 30,000 cycles."""
+        self._lines.append(
+            schema.Calibration(
+                at_ns=START_NS,
+                cycles=30_000,
+                shortest_ns=shortest_ns,
+                median_ns=shortest_ns if median_ns is None else median_ns,
+                tries=tries,
+            )
+        )
+        return self
+
     def operation(
         self,
         name: str,
