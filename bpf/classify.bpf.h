@@ -53,6 +53,8 @@ static __always_inline struct wait ask_stack(struct blocked *blocked, struct wai
 	account = knobs.markers[marker].account;
 	if (account == ACCOUNT_LOCK_KERNEL || account == ACCOUNT_KERNEL_OTHER)
 		return WAIT(account, OBJECT(OBJECT_FUNCTION, marker));
+	if (account == ACCOUNT_MEMORY_CGROUP)
+		return WAIT(account, OBJECT(OBJECT_LIMIT, knobs.markers[marker].limit));
 	/* The writes of a flush are part of it. */
 	if (account == ACCOUNT_DISK_WRITE && otherwise.account == ACCOUNT_DISK_FLUSH)
 		return otherwise;
@@ -263,8 +265,7 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 		return WAIT(ACCOUNT_WAIT_STOPPED, 0);
 	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
 	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))
-		return WAIT(region_account(record->region),
-			    record->region_device ? OBJECT(OBJECT_DEVICE, record->region_device) : 0);
+		return WAIT(region_account(record->region), region_object(record->region, record->region_detail));
 	/* Kernel and io workers carry their creator's stale registers. */
 	if (blocked->flags & (PF_KTHREAD | PF_IO_WORKER)) {
 		if (blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE))

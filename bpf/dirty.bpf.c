@@ -5,7 +5,8 @@
  * HOOKS   tp_btf balance_dirty_pages.
  * COST    none until more pages are dirty than half way to the limit; then some look-ups for each round of a writer,
  *         who is about to sleep for milliseconds.
- * CANNOT  say who dirtied pages before the limit was near: only what writers did since they were last held to it counts.
+ * CANNOT  see what is dirtied while fewer pages are dirty than half way to the limit, where nobody is held: whoever
+ *         dirtied them before counts less than he did.  Tell the device of btrfs, whose backing devices have other names.
  *         The pause itself is the sleep that follows, booked at the switch.
  */
 #include "ledger.bpf.h"
@@ -148,7 +149,7 @@ int BPF_PROG(balance_dirty_pages, struct bdi_writeback *writeback)
 	note_dirtier(task, device);
 	if (record && record->state == STATE_RUNNING && record->region == REGION_NONE && will_be_paused(ctx)) {
 		record->region = REGION_DIRTY_THROTTLE;
-		record->region_device = device;
+		record->region_detail = device;
 	}
 	return 0;
 }

@@ -263,7 +263,10 @@ static __always_inline void book_running(struct record *record, struct cpu_state
 	if (account == ACCOUNT_CPU_USER)
 		add_to_sum(record, account, ns);
 	else
-		book(record, account, account == ACCOUNT_VM_EXIT ? record->left.exit : 0, ns);
+		book(record, account,
+		     account == ACCOUNT_VM_EXIT ? record->left.exit
+						: region_object(record->region, record->region_detail),
+		     ns);
 	if (account == ACCOUNT_VM_EXIT)
 		record->left.ran_ns += ns;
 	record->since = now;

@@ -123,6 +123,8 @@ enum object_kind {
 	OBJECT_FAULT,	   /* a page fault of a kind not shown */
 	OBJECT_WORKER,	   /* a kernel worker serving the target */
 	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
+	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
+	OBJECT_ORDER,	   /* 2^order pages in one piece */
 };
 
 #define OBJECT_SYSCALL_I386 (1ULL << 32)
@@ -212,7 +214,7 @@ struct record {
 	__u64 read_inode;	  /* struct inode of the file that the open wait reads, 0: none */
 	__u32 waker;		  /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
 	__u32 last_syscall;	  /* number of the last system call seen, for restart_syscall */
-	__u32 region_device;	  /* what REGION_DIRTY_THROTTLE waits for */
+	__u32 region_detail;	  /* of what the region is, see region_object() */
 	__u8 throttled;		  /* runnable inside a throttled group (kernels without a throttled clock) */
 	__u8 operating;		  /* inside a system call that blocked (operation.bpf.c) */
 	__u8 on_cpu;		  /* when it was copied */
@@ -245,26 +247,6 @@ struct record {
 	struct account_sum accounts[ACCOUNT_COUNT];
 	struct detail details[DETAILS];
 };
-
-/* A thread inside one of these books there, running or blocked. */
-enum region { REGION_NONE, REGION_RECLAIM, REGION_CGROUP_RECLAIM, REGION_COMPACTION, REGION_DIRTY_THROTTLE };
-
-static inline __u32 region_account(__u32 region)
-{
-	switch (region) {
-	case REGION_RECLAIM: return ACCOUNT_MEMORY_RECLAIM;
-	case REGION_CGROUP_RECLAIM: return ACCOUNT_MEMORY_CGROUP;
-	case REGION_COMPACTION: return ACCOUNT_MEMORY_COMPACTION;
-	case REGION_DIRTY_THROTTLE: return ACCOUNT_MEMORY_DIRTY_THROTTLE;
-	}
-	return ACCOUNT_CPU_USER; /* user and kernel are told apart by the kernel's own tick counts, in user space */
-}
-
-/* The pause of a throttled writer is a wait; until then it runs as ever. */
-static inline __u32 running_account(__u32 region)
-{
-	return region == REGION_DIRTY_THROTTLE ? ACCOUNT_CPU_USER : region_account(region);
-}
 
 /* Waits of exited threads and waits whose object found no place in its thread's record. */
 struct detail_key {
@@ -367,7 +349,7 @@ struct socket_sum {
 struct marker {
 	__u64 start, end;
 	__u32 account;
-	__u32 padding;
+	__u32 limit; /* of ACCOUNT_MEMORY_CGROUP: enum memory_limit */
 };
 
 #include "records_memory.h"

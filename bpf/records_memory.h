@@ -1,6 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The part of records.h about memory: files read into it, and pages that wait to be written. */
+/* The part of records.h about memory: what a thread does for want of it, files read into it, and pages that wait to be written. */
 #pragma once
+
+/* A thread inside one of these books there, running or blocked. */
+enum region { REGION_NONE, REGION_RECLAIM, REGION_CGROUP_RECLAIM, REGION_COMPACTION, REGION_DIRTY_THROTTLE };
+
+static inline __u32 region_account(__u32 region)
+{
+	switch (region) {
+	case REGION_RECLAIM: return ACCOUNT_MEMORY_RECLAIM;
+	case REGION_CGROUP_RECLAIM: return ACCOUNT_MEMORY_CGROUP;
+	case REGION_COMPACTION: return ACCOUNT_MEMORY_COMPACTION;
+	case REGION_DIRTY_THROTTLE: return ACCOUNT_MEMORY_DIRTY_THROTTLE;
+	}
+	return ACCOUNT_CPU_USER; /* user and kernel are told apart by the kernel's own tick counts, in user space */
+}
+
+/* The pause of a throttled writer is a wait; until then it runs as ever. */
+static inline __u32 running_account(__u32 region)
+{
+	return region == REGION_DIRTY_THROTTLE ? ACCOUNT_CPU_USER : region_account(region);
+}
+
+/* Which limit of a memory cgroup: writers over the first are slowed down, nobody gets over the second. */
+enum memory_limit { LIMIT_NONE, LIMIT_HIGH, LIMIT_MAX };
+
+/* What a region is about, by its record's region_detail; 0: not known. */
+static inline __u64 region_object(__u32 region, __u32 detail)
+{
+	if (!detail)
+		return 0;
+	switch (region) {
+	case REGION_DIRTY_THROTTLE: return OBJECT(OBJECT_DEVICE, detail);
+	case REGION_CGROUP_RECLAIM: return OBJECT(OBJECT_LIMIT, detail);
+	case REGION_COMPACTION: return OBJECT(OBJECT_ORDER, detail - 1);
+	}
+	return 0;
+}
 
 /* A file of which the target read pages that were not in memory; keyed by its object. */
 struct file_sum {

@@ -112,7 +112,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 		}
 		record->fault_inode = 0;
 		if (record->region == REGION_DIRTY_THROTTLE)
-			record->region = record->region_device = 0; /* one pause, announced by its tracepoint */
+			record->region = record->region_detail = 0; /* one pause, announced by its tracepoint */
 		sample_wait(ctx, record, blocked.call.stack_pointer);
 	}
 	end_write(record);

@@ -22,6 +22,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "block": ("queue and service time of disks", "a kernel with block tracepoints; by hand: iostat -x 1"),
     "reclaim": ("time in direct reclaim", "a kernel with vmscan tracepoints; by hand: /proc/pressure/memory"),
     "compaction": ("time in compaction", "a kernel with its tracepoints; by hand: compact_stall in /proc/vmstat"),
+    "compaction_order": ("how large a piece compaction is for", "a kernel with its tracepoints"),
     "dirty_throttle": ("pauses for dirty pages", "a kernel with its tracepoints; by hand: Dirty in /proc/meminfo"),
     "fault_file": ("the files that page faults read", "Linux 6.11 or later; by hand: perf trace -F maj -p PID"),
     "page_cache": ("which files had to be read", "a kernel with its tracepoints; by hand: read_bytes in /proc/PID/io"),

@@ -14,6 +14,7 @@ from perfdiag.reader import Recording
 from perfdiag.runtimeidle import IDLE_BY_ID
 from perfdiag.runtimelocks import BY_ID
 from perfdiag.text import NO_NAME, printable
+from perfdiag.units import size
 
 _FIXED = {
     "": "",
@@ -30,6 +31,7 @@ class Names:
 
     def __init__(self, facts: Facts, recording: Recording) -> None:
         self._facts = facts
+        self._page_bytes = recording.header.host.page_size_bytes
         self._processes = {line.tid: line.comm for line in recording.threads.values()}
         self._several = len({line.pid for line in recording.threads.values()}) > 1
         self._processes |= {target.pid: target.comm for target in recording.header.targets}
@@ -58,7 +60,12 @@ class Names:
             case "runtime":
                 return IDLE_BY_ID[rest].name if rest in IDLE_BY_ID else None
             case "device":
-                return self._facts.disk_name(rest)
+                named = rest in self._facts.disks or not self._facts.mount_of(rest)
+                return self._facts.disk_name(rest) if named else self._mount(rest)
+            case "limit":
+                return f"memory.{rest}"
+            case "order":
+                return f"{size(self._page_bytes << int(rest))} in one piece" if len(rest) < 3 else None
             case "task" | "unix" | "own":
                 pid, _, comm = rest.partition(":")
                 return f"{'own thread ' if kind == 'own' else ''}{comm or NO_NAME} ({int(pid)})"

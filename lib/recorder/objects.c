@@ -121,6 +121,10 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_EXIT: return json_text(json, key, "exit");
 	case OBJECT_RETURN: return json_text(json, key, "return to user space");
 	case OBJECT_FAULT: return json_text(json, key, "page fault");
+	case OBJECT_LIMIT:
+		return id ? json_format(json, key, "limit:%s", id == LIMIT_HIGH ? "high" : "max")
+			  : json_text(json, key, "");
+	case OBJECT_ORDER: return json_format(json, key, "order:%llu", id);
 	case OBJECT_WORKER: return json_text(json, key, "kernel worker");
 	case OBJECT_VM_EXIT: return json_format(json, key, "vmexit:%s:%u", vm_vendor_name(id >> 32), (__u32)id);
 	}

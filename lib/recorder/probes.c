@@ -34,6 +34,7 @@ static const struct probe {
 	{ "direct_reclaim_end", "reclaim", false, NULL },
 	{ "cgroup_reclaim_begin", "reclaim", false, NULL },
 	{ "cgroup_reclaim_end", "reclaim", false, NULL },
+	{ "compaction_wanted", "compaction_order", false, NULL },
 	{ "compaction_begin", "compaction", false, NULL },
 	{ "compaction_end", "compaction", false, NULL },
 	{ "balance_dirty_pages", "dirty_throttle", false, NULL },

@@ -9,7 +9,7 @@ import pytest
 from perfdiag import schema
 
 from lab.support.guest import Guest
-from live.support.fixtures import Record, Start
+from live.support.fixtures import Attach, Record, Start
 from live.support.recording import count_of, ns_of, table
 from live.support.truth import assert_mostly, assert_waited
 
@@ -47,12 +47,12 @@ def slow(guest: Guest) -> Iterator[str]:
 
 @pytest.mark.timeout(120)
 def test_a_writer_is_paused_for_its_own_pages(guest: Guest, slow: str, start: Start, record: Record) -> None:
-    """24 MiB through a limit of 8: what is over it has to be written first, at 4 MB a second."""
-    mebibytes = 23
+    """17 MiB through a limit of 8: what is over it has to be written first, at 4 MB a second."""
+    mebibytes = 17
     options = ("--mode", "none", "--count", 8 * mebibytes, "--bytes", MEBIBYTE // 8, "--file", f"{slow}/written")
     recording, truth = record(start("flush", *options))
     thread = recording.thread(truth["pid"])
-    assert truth["write_ns"] > 2_000_000_000, "nobody was paused: nothing was tested"
+    assert truth["write_ns"] > 1_500_000_000, "nobody was paused: nothing was tested"
     assert_mostly(thread, "memory.dirty_throttle")
     assert_waited(thread, truth["write_ns"], "memory.dirty_throttle")
     (row,) = recording.details("memory.dirty_throttle")
@@ -64,24 +64,25 @@ def test_a_writer_is_paused_for_its_own_pages(guest: Guest, slow: str, start: St
     assert 3e6 < writeback.written_bytes * 1e9 / writeback.span_ns < 5.5e6, writeback
     (dirtier,) = recording.of(schema.Dirtier)
     assert (dirtier.pid, dirtier.tid, dirtier.comm) == (truth["pid"], truth["pid"], "flush"), dirtier
-    # Counted from the first time it was held, when 4 to 8 MiB were dirty.
-    assert (mebibytes - 9) * MEBIBYTE <= dirtier.bytes <= (mebibytes - 3) * MEBIBYTE, dirtier
+    # Not counted is what is dirtied while less is dirty than half way to the limit, where nobody is held.
+    assert (mebibytes - 8) / 3 * MEBIBYTE <= dirtier.bytes <= (mebibytes - 3) * MEBIBYTE, dirtier
 
 
 @pytest.mark.timeout(180)
-def test_a_victim_is_told_from_the_culprit(guest: Guest, slow: str, start: Start, record: Record) -> None:
-    """One that writes a page now and then waits behind one that fills the disk, and the recording has both."""
+def test_a_victim_is_told_from_the_culprit(guest: Guest, slow: str, start: Start, attach: Attach) -> None:
+    """One that writes a little waits behind one that fills the disk, and the recording has both."""
     culprit = start("flush", "--mode", "none", "--count", 200, "--bytes", MEBIBYTE // 8, "--file", f"{slow}/culprit")
+    victim = start("flush", "--mode", "none", "--count", 67, "--bytes", 4 * PAGE, "--file", f"{slow}/victim")
+    recorder = attach(victim)
     culprit.start()
-    guest.run("until grep -q 'Dirty: *[4-9][0-9][0-9][0-9] kB' /proc/meminfo; do sleep 0.1; done")
-    recording, truth = record(
-        start("flush", "--mode", "none", "--count", 101, "--bytes", PAGE, "--file", f"{slow}/victim")
-    )
+    guest.run(f"until [ $(stat -c %s {slow}/culprit) -gt {8 * MEBIBYTE} ]; do sleep 0.1; done")
+    truth = victim.run()
+    recording = recorder.wait()
     culprit.truth()
-    sums = {line.comm if line.pid != truth["pid"] else "victim": line.bytes for line in recording.of(schema.Dirtier)}
-    if truth["write_ns"] > 100_000_000:  # the kernel lets a writer of so little through for a while
-        assert_waited(recording.thread(truth["pid"]), truth["write_ns"], "memory.dirty_throttle")
-    assert sums["flush"] > 10 * sums.get("victim", 0), sums
+    dirtied = {line.pid: line.bytes for line in recording.of(schema.Dirtier)}
+    assert dirtied[culprit.pid] > 5 * dirtied.get(victim.pid, 0), dirtied
+    assert dirtied[culprit.pid] > 2 * MEBIBYTE and dirtied.get(victim.pid, 0) <= 67 * 4 * PAGE, dirtied
+    assert_waited(recording.thread(truth["pid"]), truth["write_ns"], "memory.", "lock.kernel", "disk.write")
 
 
 @pytest.mark.timeout(120)
@@ -114,7 +115,7 @@ def test_what_is_written_is_no_miss(guest: Guest, slow: str, start: Start, recor
     recording, _ = record(start("flush", "--mode", "none", "--count", 101, "--bytes", PAGE, "--file", f"{slow}/new"))
     assert [line for line in recording.of(schema.FileRead) if line.object.endswith(":new")] == []
     guest.run(f"head -c {5 * MEBIBYTE} /dev/zero >{slow}/cold; sync; umount {slow}; mount /dev/vdb {slow}")
-    recording, truth = record(start("major_fault", "--count", 17, "--file", f"{slow}/cold"))
+    recording, truth = record(start("major_fault", "--count", 17, "--stride", 256 << 10, "--file", f"{slow}/cold"))
     (file,) = [line for line in recording.of(schema.FileRead) if line.object.endswith(":cold")]
     assert file.bytes >= 17 * PAGE, (file, truth)
 
@@ -128,3 +129,44 @@ def test_all_hooks_are_there(guest: Guest, start: Start, record: Record) -> None
     """Or the reason is."""
     recording, _ = record(start("flush", "--count", 1, "--file", "/dev/shm/x"))
     assert not features(recording).keys() & {"page_cache", "dirty_throttle", "reclaim", "compaction"}
+
+
+@pytest.mark.timeout(180)
+def test_over_the_soft_limit(guest: Guest, start: Start, record: Record) -> None:
+    """Memory that cannot be reclaimed grows over memory.high: each charge is answered with a sleep."""
+    group = "/sys/fs/cgroup/soft"
+    guest.run(f"mkdir -p {group}; echo {12 * MEBIBYTE} >{group}/memory.high")
+    recording, truth = record(start("grow", "--mebibytes", 17, prepare=f"echo $pid >{group}/cgroup.procs"))
+    thread = recording.thread(truth["pid"])
+    assert truth["touch_ns"] > 1_000_000_000, "nobody was slowed down: nothing was tested"
+    rows = recording.details("memory.cgroup")
+    assert [row.object for row in rows] == ["limit:high"], rows
+    assert_waited(thread, truth["touch_ns"], "memory.cgroup")
+    assert ns_of(thread, "memory.cgroup") > 0.8 * truth["touch_ns"], table(thread)
+
+
+@pytest.mark.timeout(180)
+def test_at_the_hard_limit(guest: Guest, slow: str, start: Start, record: Record) -> None:
+    """Pages of a file push each other out: the reader reclaims, and each of its reads goes to the disk again."""
+    group = "/sys/fs/cgroup/hard"
+    guest.run(f"mkdir -p {group}; echo {8 * MEBIBYTE} >{group}/memory.max")
+    guest.run(f"head -c {13 * MEBIBYTE} /dev/zero >{slow}/large; sync; umount {slow}; mount /dev/vdb {slow}")
+    options = ("--mode", "file", "--mebibytes", 13, "--rounds", 3, "--file", f"{slow}/large")
+    recording, _ = record(start("memory", *options, prepare=f"echo $pid >{group}/cgroup.procs"))
+    rows = recording.details("memory.cgroup")
+    assert rows and {row.object for row in rows} == {"limit:max"}, rows
+    (file,) = [line for line in recording.of(schema.FileRead) if line.object.endswith(":large")]
+    assert file.bytes >= 2.5 * 13 * MEBIBYTE and file.size_bytes == 13 * MEBIBYTE, file
+
+
+@pytest.mark.timeout(180)
+def test_compaction_for_huge_pages(guest: Guest, start: Start, record: Record) -> None:
+    """Free memory is all in small pieces: a fault of a huge page makes room for it first."""
+    pages = "/sys/kernel/mm/transparent_hugepage"
+    guest.run(f"echo madvise >{pages}/enabled; echo madvise >{pages}/defrag")
+    start("sieve", "--leave", 160)
+    recording, truth = record(start("grow", "--mebibytes", 67, "--huge", 1))
+    thread = recording.thread(truth["pid"])
+    assert ns_of(thread, "memory.compaction") > 0, table(thread)
+    assert {row.object for row in recording.details("memory.compaction")} == {"order:9"}
+    assert_waited(thread, truth["touch_ns"], "memory.compaction", "memory.reclaim")

@@ -143,14 +143,6 @@ def test_the_limit_is_named_with_its_events_and_no_trial_that_could_kill() -> No
     assert "'/sys/fs/cgroup/my app.slice/memory.events'" in found.verify
 
 
-def test_a_soft_limit_can_be_tried() -> None:
-    found = finding(limited(group(soft=400 * MIB, limit=math.inf, high=70), memory_cgroup="3 s"), CGROUP)
-    trial = found.remedies[0]
-    assert trial.kind is RemedyKind.TRY
-    assert trial.text == f"echo {500 * MIB} > '/sys/fs/cgroup/my app.slice/memory.high'"
-    assert trial.undo == f"echo {400 * MIB} > '/sys/fs/cgroup/my app.slice/memory.high'"
-
-
 def test_swap_and_faults_follow_from_the_limit_only_if_the_host_had_memory() -> None:
     accounts = {"memory_cgroup": "1 s", "memory_swap_in": "2 s", "memory_major_fault": "500 ms"}
     evicted = {"refaults": 800_000, "read": 3_000_000_000}
@@ -190,6 +182,11 @@ def test_faults_on_pages_touched_once_are_not_the_limits() -> None:
 def test_version_1_has_no_events_to_look_at() -> None:
     found = finding(limited(group(version=1, max=900), memory_cgroup="3 s"), CGROUP)
     assert "/memory.failcnt'" in found.verify and "memory.events" not in found.verify
+
+
+def test_time_for_the_soft_limit_alone_is_not_the_hard_limits() -> None:
+    model = limited(group(soft=400 * MIB, limit=math.inf, high=70), memory_cgroup="3 s")
+    assert "hit 0 times" in check(model, CGROUP).text
 
 
 def test_a_kill_at_the_limit_is_critical_whatever_the_time() -> None:

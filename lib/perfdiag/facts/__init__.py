@@ -169,6 +169,11 @@ class Facts:
         return memory.read_thp(self.texts)
 
     @fact
+    def free_pieces(self) -> Sequence[int]:
+        """Free pieces of memory by order (2**order pages each), over all zones, at the end; empty: not known."""
+        return memory.read_free_pieces(self.texts)
+
+    @fact
     def same_page_merging(self) -> SamePageMerging | None:
         """KSM."""
         return memory.read_ksm(self.texts)

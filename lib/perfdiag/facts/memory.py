@@ -131,6 +131,17 @@ def read_kernel_threads(texts: Texts) -> dict[str, int]:
     return found
 
 
+def read_free_pieces(texts: Texts) -> Sequence[int]:
+    """Read the free pieces by order over all nodes and zones."""
+    pieces: list[int] = []
+    for line in lines_of(texts.text("/proc/buddyinfo")):
+        counts = [number(word) for word in words_of(line.partition(", zone")[2])[1:]]
+        for order, count in enumerate(counts):
+            pieces += [0] * (order + 1 - len(pieces))
+            pieces[order] += count or 0
+    return pieces
+
+
 def read_numa_nodes(texts: Texts) -> Sequence[NumaNode]:
     """Read all recorded nodes."""
     directory = "/sys/devices/system/node"
@@ -221,6 +232,7 @@ __all__ = [
     "TransparentHugePages",
     "page_bytes",
     "read_dirty_limits",
+    "read_free_pieces",
     "read_kernel_threads",
     "read_ksm",
     "read_numa_nodes",

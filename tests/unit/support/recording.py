@@ -40,6 +40,7 @@ FEATURES = (
     "block",
     "reclaim",
     "compaction",
+    "compaction_order",
     "dirty_throttle",
     "fault_file",
     "page_cache",
