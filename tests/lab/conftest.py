@@ -42,7 +42,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     long = [
         item
         for item in items
-        if "guest" in getattr(item, "fixturenames", ()) and (item.get_closest_marker("long") or LONG.search(item.name))
+        if (
+            "guest" in getattr(item, "fixturenames", ()) and (item.get_closest_marker("long") or LONG.search(item.name))
+        )
+        or "NOTSET" in item.name  # is about no kernel that was asked for
     ]
     config.hook.pytest_deselected(items=long)
     items[:] = [item for item in items if item not in long]
