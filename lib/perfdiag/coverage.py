@@ -39,6 +39,22 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     ),
     "vm_device": ("the devices that virtual CPUs leave their guests for", "by hand: perf kvm stat live --event=ioport"),
 }
+# In a guest: what only its host knows, and the command to run there.
+_ASK_HOST: Mapping[str, tuple[str, str]] = {
+    "kvm": ("exits, and its host's scheduling", "on its host: perfdiag latency --pid of this guest's qemu"),
+    "qemu": ("exits, and its host's scheduling", "on its host: perfdiag latency --pid of this guest's qemu"),
+    "vmware": (
+        "ready time, co-stop, balloon",
+        "on its host: esxtop (%RDY, %CSTP, MCTLSZ); here: vmware-toolbox-cmd stat",
+    ),
+    "xen": ("its domain's scheduling and balloon", "on its host: xentop; xl vcpu-list"),
+    "hyperv": (
+        "its host's scheduling and dynamic memory",
+        "on its host: counters of Hyper-V Hypervisor Virtual Processor (CPU Wait Time Per Dispatch)",
+    ),
+    "nitro": ("the provider's scheduling and credits", "the provider's metrics: CPUCreditBalance, EBS balances"),
+    "google": ("the provider's scheduling", "the provider's metrics: scheduler wait of the instance"),
+}
 TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
 STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
 _NFS = NotMeasured("NFS by operation", "NFS waits are booked whole, as remote.fs", "by hand: nfsiostat 1", "nfs")
@@ -90,6 +106,11 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     if comms and not any(comm.startswith(_EMULATORS) for comm in comms):
         missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
     found = list(missing.values())
+    if facts.hypervisor and facts.hypervisor.name in _ASK_HOST:
+        what, fix = _ASK_HOST[facts.hypervisor.name]
+        found.append(
+            NotMeasured(f"the host's side: {what}", f"only the host of a {facts.hypervisor.name} guest knows", fix)
+        )
     if any(mount.fstype.startswith("nfs") for mount in facts.mounts):
         found.append(_NFS)
     if "java" in comms:
