@@ -116,6 +116,15 @@ static __always_inline __u64 folio_pages(struct folio *folio)
 	return 1;
 }
 
+/*
+ * Whether the tracepoint mark_victim hands over the task, or only its pid.  72ba14deb40a ("mm: update mark_victim
+ * tracepoints fields"), v6.10, and in newer releases of older kernels.
+ */
+static __always_inline bool victim_is_task(void)
+{
+	return bpf_core_field_exists(struct trace_event_raw_mark_victim, uid);
+}
+
 /* Where the task's user stack ends: what it has pushed lies from there on. */
 static __always_inline void *user_stack(struct task_struct *task)
 {

@@ -302,6 +302,11 @@ struct hrtimer {
 	void *function;
 };
 
+/* See victim_is_task(). */
+struct trace_event_raw_mark_victim {
+	__u32 uid;
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {

@@ -262,7 +262,7 @@ struct fold {
 	struct account_sum accounts[ACCOUNT_COUNT];
 };
 
-enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN };
+enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN, EVENT_KILL };
 
 struct event {
 	__u32 kind;

@@ -106,7 +106,7 @@ def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, un
         kills.append(kill_of(explained, moment.realtime_ns if moment else None, moment.early_ns if moment else 0))
     first = log.entries[0] if log.entries else None
     begins = _moment(log, clocks, suspended, first.realtime_ns, first.clock_ns) if first else None
-    in_log = len({(victim.pid, victim.at_ns) for report in reports for victim in report.victims})
+    in_log = sum(report.kills for report in reports)
     counted = counts.host if counts else None
     missing = [
         *_of_begin(log, begins, since_ns, clocks),

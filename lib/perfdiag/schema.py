@@ -20,7 +20,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Buckets = list[tuple[Annotated[int, msgspec.Meta(ge=0, le=31)], Count]]  # (bucket index, count), empty ones left out
 
 UNTRUSTED_FIELDS = frozenset(
-    {"comm", "waker_comm", "text", "kernel", "user", "scan", "object", "name", "selector", "local", "peer"}
+    {"comm", "waker_comm", "text", "kernel", "user", "scan", "object", "name", "selector", "local", "peer", "by_comm"}
 )
 
 
@@ -329,6 +329,8 @@ class Event(Line, tag="event"):
     pid: int
     tid: int
     text: str
+    by_pid: int = 0  # of an OOM kill: the process that asked for memory; 0: not said
+    by_comm: str = ""
 
 
 class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):

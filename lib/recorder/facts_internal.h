@@ -50,6 +50,9 @@ int facts_list_kernel_threads(struct wanted_list *list);
 /* The threads of a process that may use other CPUs than its first one. */
 int facts_list_affinity(struct wanted_list *list, pid_t pid);
 
+/* Whether a record of the kernel log belongs to a report of the OOM killer; *lines is 0 before the first record. */
+bool log_line_of_oom_report(const char *record, unsigned int *lines);
+
 struct fact_text {
 	size_t length;
 	int error; /* errno, 0: read */

@@ -40,6 +40,7 @@ static const struct probe {
 	{ "balance_dirty_pages", "dirty_throttle", false, NULL },
 	{ "filemap_fault", "fault_file", false, NULL },
 	{ "page_added", "page_cache", false, NULL },
+	{ "mark_victim", "oom", false, NULL },
 	{ "block_rq_complete", "block", false, NULL },
 	{ "tcp_retransmit_skb", "tcp", false, NULL },
 	{ "hrtimer_expire_exit", "stacks", false, NULL },

@@ -126,7 +126,7 @@ def test_counters_tell_what_the_log_lacks() -> None:
     assert found.counted == 5 and found.in_log == 1
     assert [item.what for item in found.not_measured] == ["4 kills of the 5 that the kernel counts since boot"]
     told = "\n".join(line.plain for line in lines(found))
-    assert "5 victims since boot" in told and "3 in /sys/fs/cgroup/tight" in told
+    assert "5 kills since boot" in told and "3 in /sys/fs/cgroup/tight" in told
     assert not looked(buffer("6.1/cgroup", at_s=9_000), counts=Counts(1, ())).not_measured
     unknown = looked(buffer("6.1/cgroup", at_s=9_000), counts=Counts(None, None))
     assert unknown.counted is None and unknown.groups is None

@@ -13,7 +13,7 @@ from perfdiag import schema
 from perfdiag.facts import cgroup, hypervisor, limits, memory, network, power, pressure, process, processor, storage
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.hypervisor import Hypervisor
-from perfdiag.facts.kernellog import KernelLog, LogLine, read_kernel_log
+from perfdiag.facts.kernellog import KernelLog, LogLine, OomReport, read_kernel_log
 from perfdiag.facts.limits import ClockLimits, PowerZone
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.network import Interface, Softnet, Tcp
@@ -337,6 +337,7 @@ __all__ = [
     "MemoryGroup",
     "Mount",
     "NumaNode",
+    "OomReport",
     "PowerZone",
     "Process",
     "SamePageMerging",

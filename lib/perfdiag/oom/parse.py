@@ -127,6 +127,7 @@ class _Reader:
         for each in mixed:
             each.report = replace(each.report, mixed=True)
         report = Report(entry.clock_ns, entry.realtime_ns, begin, asker, None, order, gfp, mixed=bool(mixed))
+        report = replace(report, sequence=entry.sequence)
         opened = _Open(report, entry.caller)
         self._open.append(opened)
         self._all.append(opened)
@@ -168,6 +169,7 @@ class _Reader:
             not chosen and found.report.victims and found.report.whole_group is None
         ):  # its beginning is not in the log
             found = self._begin(entry, begin=False)
+        found.report = replace(found.report, kills=found.report.kills + 1)
         if any(victim.pid == pid for victim in found.report.victims):
             return  # with memory.oom.group the first one is told twice
         anonymous, file, shared = (None if match[n] is None else int(match[n]) * KIB for n in (5, 6, 7))
@@ -177,6 +179,7 @@ class _Reader:
         found.report = replace(
             found.report,
             victims=(*found.report.victims, victim),
+            sequence=entry.sequence,
             of_group=found.report.of_group or words.startswith(_GROUP_WORDS),
             allocating=found.report.allocating or "(oom_kill_allocating_task)" in words,
         )
