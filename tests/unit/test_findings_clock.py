@@ -152,6 +152,12 @@ def test_the_clock_that_was_asked_for_is_weighed_by_the_targets_time() -> None:
     assert "not known" in silence(asked(("8 s", ("4 s", 1_200_000_000))), CLOCK).reason, "of half of its time nothing"
 
 
+def test_a_clock_whose_changes_were_not_seen_is_not_the_one_of_the_begin() -> None:
+    builder = Builder().thread("app", cpu_user="8 s").cpu(0, "8 s").without("clock")
+    known = policy(**(ACPI | {"begin_hz": 1_200_000_000}))
+    silence(knowing(builder.model(), frequency_policies=[known]), CLOCK)
+
+
 def test_a_driver_that_counts_turbo_in_has_no_rated_clock() -> None:
     for driver in ("intel_pstate", "amd-pstate-epp", "amd-pstate", "cppc_cpufreq", None):
         silence(asked(("8 s", ("8 s", 1_200_000_000)), driver=driver), CLOCK)

@@ -97,6 +97,8 @@ def _delivered(model: Model, clock: DeliveredClock, ratio: float) -> Clock:
 
 def _asked_for(model: Model) -> Clock | None:
     """What drivers were asked for, second by second of the target's own running."""
+    if not model.measured("clock"):
+        return None  # a clock that was set meanwhile was not seen
     policies = _by_cpu(model)
     ran_ns = sum(cpu.ran_ns for cpu in model.cpus)
     known_ns, cycles, rated, highest, known = 0, 0, 0, 0, 0
