@@ -216,3 +216,9 @@ def test_a_clock_set_by_hand_is_put_back_by_the_undo() -> None:
     first = finding(computing(delivered_clock=clock(0.5), frequency_policies=[fixed]), CLOCK).remedies[0]
     assert (first.text, first.undo) == ("cpupower frequency-set -g performance", "cpupower frequency-set -f 1200000kHz")
     assert first.present_value == "governor userspace, 1200000 kHz"
+
+
+def test_a_low_clock_takes_its_part_of_what_virtual_cpus_run() -> None:
+    builder = Builder(comm="qemu-kvm").thread("CPU 0/KVM", vm_guest="6 s", cpu_user="500 ms", vm_halt="3 s")
+    found = finding(knowing(builder.model(), delivered_clock=clock(0.5), thermal_throttle_events=0), CLOCK)
+    assert found.claims["vm.guest"] == 3_000_000_000 and found.severity is Severity.WARNING

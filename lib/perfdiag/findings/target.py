@@ -11,6 +11,7 @@ from perfdiag.findings.weigh import attempt
 from perfdiag.model import Model, ThreadLedger
 
 CPU = ("cpu.user", "cpu.kernel")
+RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
 # Far more CPUs than any host has: a recorded list that says more is damaged.
 MOST_CPUS = 65_536
 
@@ -117,6 +118,7 @@ def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy
 
 __all__ = [
     "CPU",
+    "RUNNING",
     "again",
     "allowed_cpus",
     "cpu_list",
