@@ -18,6 +18,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "runq": ("time spent runnable, and who had the CPU", "see perfdiag check; by hand: perf sched timehist"),
     "idle_state": ("the idle state that wake-ups had to leave", "in a guest, run perfdiag on its host"),
     "clock": ("the clock that CPUs were told to run at", "by hand: cpupower frequency-info; turbostat"),
+    "clock_counters": ("the clock the CPUs had while the target ran", "by hand: turbostat --show Busy%,Bzy_MHz"),
     "irq": ("CPU time taken by interrupts", "a kernel with the irq tracepoints; by hand: mpstat -I SUM 1"),
     "block": ("queue and service time of disks", "a kernel with block tracepoints; by hand: iostat -x 1"),
     "reclaim": ("time in direct reclaim", "a kernel with vmscan tracepoints; by hand: /proc/pressure/memory"),

@@ -274,6 +274,9 @@ class Cpu(Line, tag="cpu"):
     clock_cycles: Count  # in clock_ns, at the clocks that were asked for
     clock_changes: Count
     idle: list[tuple[Count, Count, Nanoseconds]]  # (index of the idle state, how often it was left, time in it)
+    clock_ticks: Count = 0  # at whose end the target ran; 0: not counted, likewise the next two
+    delivered_cycles: Count = 0  # APERF
+    rated_cycles: Count = 0  # MPERF
 
 
 class VmExit(Line, tag="vm_exit"):

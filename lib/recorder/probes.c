@@ -26,6 +26,7 @@ static const struct probe {
 } probes[] = {
 	{ "cpu_idle", "idle_state", false, NULL },
 	{ "cpu_frequency", "clock", false, NULL },
+	{ "clock_tick", "clock_counters", false, NULL },
 	{ "irq_handler_exit", "irq", false, NULL },
 	{ "irq_handler_entry", "irq", false, NULL },
 	{ "softirq_exit", "irq", false, NULL },
@@ -108,6 +109,8 @@ static bool is_of_guests(const char *name)
 /* A tenth of the time to load: a group to follow is told by the unprivileged side, or there is none. */
 bool probe_may_be_needed(const struct recorder *recorder, const char *name)
 {
+	if (!strcmp(name, "clock_tick"))
+		return recorder->options.check || clock_events_exist();
 	if (follows_no_clock(name))
 		return recorder->options.check;
 	if (is_of_guests(name))
@@ -115,8 +118,26 @@ bool probe_may_be_needed(const struct recorder *recorder, const char *name)
 	return !follows_group(name) || recorder->options.control_fd >= 0 || recorder->options.check;
 }
 
+/* Most guests: that is no news but for who asks. */
+static bool has_no_clock_events(struct recorder *recorder, char *reason, size_t size)
+{
+	int err = -ENOENT;
+
+	if (!clock_events_exist()) {
+		if (recorder->options.check)
+			snprintf(reason, size,
+				 "the msr events aperf and mperf are not there (no CPU counters in a guest)");
+		return true;
+	}
+	if (recorder->skeleton->bss->knobs.tick_function)
+		err = clock_events_open(recorder);
+	if (err)
+		snprintf(reason, size, "the msr events aperf and mperf cannot be opened: %s", strerror(-err));
+	return err;
+}
+
 /* Programs that are loaded and yet have nothing to do here. */
-static bool is_switched_off(const struct recorder *recorder, const char *name, char *reason, size_t size)
+static bool is_switched_off(struct recorder *recorder, const char *name, char *reason, size_t size)
 {
 	if (!strncmp(name, "hrtimer_", strlen("hrtimer_")) && !recorder->skeleton->bss->knobs.tick_function) {
 		snprintf(reason, size, "the tick's timer is not in /proc/kallsyms");
@@ -130,6 +151,8 @@ static bool is_switched_off(const struct recorder *recorder, const char *name, c
 		return true; /* no reason: nobody misses them */
 	if (follows_no_clock(name) && !recorder->options.check)
 		return true; /* likewise */
+	if (!strcmp(name, "clock_tick"))
+		return has_no_clock_events(recorder, reason, size);
 	if (!strcmp(name, "sys_exit") && !recorder->options.slo_ns && !recorder->options.check) {
 		snprintf(reason, size, "asked for with --slo only: it runs at every system call of the host");
 		return true;

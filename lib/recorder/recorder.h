@@ -10,6 +10,7 @@
  * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
  * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
  * cpus.c      what each CPU did for the target      calibration.c  a guest's clock
+ * clock_events.c  the CPUs' counters of cycles
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
  * kvm.c       exits of virtual CPUs
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text

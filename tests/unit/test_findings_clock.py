@@ -125,6 +125,24 @@ def test_each_cpu_is_weighed_with_the_time_the_target_had_it() -> None:
     assert check(knowing(model, delivered_clock=partly), CLOCK).number == 0.95
 
 
+def test_cycles_counted_in_the_targets_own_time_come_first() -> None:
+    """The counters of all that its CPUs did say something else, and neighbours used most of them."""
+    builder = Builder().thread("app", cpu_user="7 s", cpu_kernel="1 s")
+    builder.cpu(0, "6 s", counted=(1400, 7_200_000_000, 14_400_000_000))
+    builder.cpu(1, "2 s", counted=(400, 2_400_000_000, 4_800_000_000))
+    known = {
+        "delivered_clock": clock(1.0),
+        "processor": blank(Processor, rated_hz=2_400_000_000),
+        "thermal_throttle_events": 0,
+        "cpu_times_ns": {"user": 40_000_000_000, "idle": 5},
+    }
+    found = finding(knowing(builder.model(), **known), CLOCK)
+    assert "1.20 GHz, 50 % of rated 2.40 GHz" in found.claim and found.confidence is Confidence.HIGH
+    assert found.evidence[0].probe == "APERF/MPERF over 1,800 ticks of the target"
+    few = Builder().thread("app", cpu_user="8 s").cpu(0, "8 s", counted=(9, 1, 2)).model()
+    assert check(knowing(few, **known), CLOCK).number == 1.0, "too few ticks"
+
+
 ACPI = {"driver": "acpi-cpufreq", "base_hz": None, "hardware_max_hz": 2_400_000_000, "cpus": "0"}
 
 

@@ -25,8 +25,9 @@ AT_THE_LIMIT = 0.95
     meaning="While they were busy, the CPUs ran at a clock below the rated one (the one without turbo). Every"
     " instruction takes longer by that factor. A governor's name proves nothing and is never a finding:"
     " `powersave` is the healthy default of intel_pstate and amd-pstate.",
-    measured="The delivered clock, from the hardware's own counters or the kernel's samples of busy CPUs in the window,"
-    " against the rated clock, each CPU weighed by the time the target had it. Where the CPU tells neither (most"
+    measured="The delivered clock against the rated one: from the CPU's own counters (APERF, MPERF) at the ticks of the"
+    " target, else of all that busy CPUs did or from the kernel's samples of them in the window, each CPU weighed by the"
+    " time the target had it. Where the CPU tells neither (most"
     " guests), the clock that the cpufreq driver was asked for, weighed by the target's own time at each: an estimate,"
     " since a CPU may run slower than it is asked to. In a guest that shows neither, a calibrated loop of the recorder:"
     " it can rule a low clock out, and books nothing. Its part of cpu.user and cpu.kernel, of virtual CPUs also of"
@@ -120,7 +121,7 @@ def _words(clock: Clock) -> str:
 
 def _others(model: Model, clock: Clock) -> str:
     """Return a limit when most of the CPU time in which the clock was measured was not the target's."""
-    if clock.asked_for:
+    if clock.own:
         return ""
     times = model.facts.cpu_times_ns
     busy = sum(ns for name, ns in times.items() if name not in ("idle", "iowait") and not name.startswith("guest"))
