@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from perfdiag import schema
+from perfdiag.findings import diagnose
 
 from lab.support.guest import Guest
 from live.support.fixtures import Attach, Record, Start
+from live.support.model import model_of
 from live.support.recording import count_of, ns_of, table
 from live.support.truth import assert_mostly, assert_waited
 
@@ -136,7 +138,7 @@ def test_over_the_soft_limit(guest: Guest, start: Start, record: Record) -> None
     """Memory that cannot be reclaimed grows over memory.high: each charge is answered with a sleep."""
     group = "/sys/fs/cgroup/soft"
     guest.run(f"mkdir -p {group}; echo {12 * MEBIBYTE} >{group}/memory.high")
-    recording, truth = record(start("grow", "--mebibytes", 17, prepare=f"echo $pid >{group}/cgroup.procs"))
+    recording, truth = record(start("grow", "--mebibytes", 13, prepare=f"echo $pid >{group}/cgroup.procs"))
     thread = recording.thread(truth["pid"])
     assert truth["touch_ns"] > 1_000_000_000, "nobody was slowed down: nothing was tested"
     rows = recording.details("memory.cgroup")
@@ -159,14 +161,35 @@ def test_at_the_hard_limit(guest: Guest, slow: str, start: Start, record: Record
     assert file.bytes >= 2.5 * 13 * MEBIBYTE and file.size_bytes == 13 * MEBIBYTE, file
 
 
+@pytest.fixture
+def little_memory(guest: Guest) -> Iterator[None]:
+    """Some 300 MiB to share: the rest is reserved for huge pages that nobody uses."""
+    guest.run(
+        "set -- $(grep MemAvailable /proc/meminfo); echo $((($2 - 300 * 1024) / 2048)) >/proc/sys/vm/nr_hugepages"
+    )
+    yield
+    guest.try_run("echo 0 >/proc/sys/vm/nr_hugepages")
+
+
 @pytest.mark.timeout(180)
-def test_compaction_for_huge_pages(guest: Guest, start: Start, record: Record) -> None:
-    """Free memory is all in small pieces: a fault of a huge page makes room for it first."""
+def test_compaction_for_huge_pages(guest: Guest, little_memory: None, start: Start, record: Record) -> None:
+    """Free memory is all in single pages: a fault of a huge page makes room for it first."""
     pages = "/sys/kernel/mm/transparent_hugepage"
     guest.run(f"echo madvise >{pages}/enabled; echo madvise >{pages}/defrag")
-    start("sieve", "--leave", 160)
+    start("sieve", "--leave", 32)
     recording, truth = record(start("grow", "--mebibytes", 67, "--huge", 1))
     thread = recording.thread(truth["pid"])
     assert ns_of(thread, "memory.compaction") > 0, table(thread)
     assert {row.object for row in recording.details("memory.compaction")} == {"order:9"}
     assert_waited(thread, truth["touch_ns"], "memory.compaction", "memory.reclaim")
+
+
+@pytest.mark.timeout(180)
+def test_a_cache_that_is_too_small(guest: Guest, slow: str, little_memory: None, start: Start, record: Record) -> None:
+    """A file larger than what is left for the page cache, read three times over: no cgroup limits it."""
+    guest.run(f"head -c {29 * MEBIBYTE} /dev/zero >{slow}/large; sync")
+    start("sieve", "--leave", 24)
+    options = ("--mode", "file", "--mebibytes", 29, "--rounds", 3, "--file", f"{slow}/large")
+    recording, truth = record(start("memory", *options))
+    (file,) = [line for line in recording.of(schema.FileRead) if line.object.endswith(":large")]
+    print(file, truth, [found.id for found in diagnose(model_of(recording)).findings])
