@@ -158,7 +158,9 @@ def test_at_the_hard_limit(guest: Guest, slow: str, start: Start, record: Record
     rows = recording.details("memory.cgroup")
     assert rows and {row.object for row in rows} == {"limit:max"}, rows
     (file,) = [line for line in recording.of(schema.FileRead) if line.object.endswith(":large")]
-    assert file.bytes >= 2.5 * 13 * MEBIBYTE and file.size_bytes == 13 * MEBIBYTE, file
+    again = PAGE * int(guest.run(f"sed -n 's/^workingset_refault_file //p' {group}/memory.stat"))
+    assert again > 13 * MEBIBYTE, "hardly anything was evicted: nothing was tested"
+    assert abs(file.bytes - 13 * MEBIBYTE - again) < 0.2 * again, (file, again)
 
 
 @pytest.fixture
@@ -172,24 +174,19 @@ def little_memory(guest: Guest) -> Iterator[None]:
 
 
 @pytest.mark.timeout(180)
-def test_compaction_for_huge_pages(guest: Guest, little_memory: None, start: Start, record: Record) -> None:
+def test_compaction_for_huge_pages(guest: Guest, little_memory: None, start: Start, attach: Attach) -> None:
     """Free memory is all in single pages: a fault of a huge page makes room for it first."""
     pages = "/sys/kernel/mm/transparent_hugepage"
     guest.run(f"echo madvise >{pages}/enabled; echo madvise >{pages}/defrag")
+    target = start("grow", "--mebibytes", 97, "--huge", 1)
+    recorder = attach(target)  # before it gets tight: its programs want large pieces of memory, too
     start("sieve", "--leave", 32)
-    recording, truth = record(start("grow", "--mebibytes", 67, "--huge", 1))
+    truth = target.run()
+    recording = recorder.wait()
     thread = recording.thread(truth["pid"])
     assert ns_of(thread, "memory.compaction") > 0, table(thread)
     assert {row.object for row in recording.details("memory.compaction")} == {"order:9"}
-    assert_waited(thread, truth["touch_ns"], "memory.compaction", "memory.reclaim")
-
-
-@pytest.mark.timeout(180)
-def test_a_cache_that_is_too_small(guest: Guest, slow: str, little_memory: None, start: Start, record: Record) -> None:
-    """A file larger than what is left for the page cache, read three times over: no cgroup limits it."""
-    guest.run(f"head -c {29 * MEBIBYTE} /dev/zero >{slow}/large; sync")
-    start("sieve", "--leave", 24)
-    options = ("--mode", "file", "--mebibytes", 29, "--rounds", 3, "--file", f"{slow}/large")
-    recording, truth = record(start("memory", *options))
-    (file,) = [line for line in recording.of(schema.FileRead) if line.object.endswith(":large")]
-    print(file, truth, [found.id for found in diagnose(model_of(recording)).findings])
+    regions = ns_of(thread, "memory.")
+    assert regions <= truth["touch_ns"], table(thread)
+    if regions > 0.3 * truth["touch_ns"]:
+        assert "MEM-FRAGMENTATION" in [found.id for found in diagnose(model_of(recording)).findings]
