@@ -13,7 +13,6 @@ from perfdiag.findings.oom_kill import oom_kill
 from perfdiag.logclock import Clocks
 from perfdiag.model import Model
 from perfdiag.oom.causes import Cause, Holder, cause_of, group_holdings
-from perfdiag.oom.parse import parse
 
 from lab.support.guest import Guest
 from lab.support.processes import GuestWorkload
@@ -68,7 +67,8 @@ def test_the_target_is_killed_at_its_limit(guest: Guest, start: Start, attach: A
     log = model_of(recording).facts.kernel_log
     assert log is not None
     report = log.oom_reports[-1].report
-    assert log.oom_reports[-1].in_window and report.group and report.group.limit_bytes == LIMIT_MIB * MIB
+    assert log.oom_reports[-1].in_window is not False  # None on a busy host: the log was not read in time at the begin
+    assert report.group and report.group.limit_bytes == LIMIT_MIB * MIB
     anonymous = {each.holder: each.bytes for each in group_holdings(report.group)}[Holder.ANONYMOUS]
     assert 0.9 * LIMIT_MIB * MIB < anonymous <= LIMIT_MIB * MIB
     assert [task.pid for task in report.tasks] == [target.pid] and report.asker_pid == target.pid
@@ -120,7 +120,7 @@ def test_all_kills_afterwards_from_the_log_alone(guest: Guest, start: Start, cle
     guest.run("dd if=/dev/kmsg iflag=nonblock bs=16384 >/lab/oom.log 2>/dev/null || true")
     with (guest.folder / "oom.log").open("rb") as stream:
         log = afterwards.saved_log(stream, "oom.log", Clocks.now())
-    reports = parse(log.entries)
+    reports = log.reports
     assert sum(report.kills for report in reports) == counted(guest)
     last = reports[-1]
     assert last.whole_group == "/gone" and {victim.pid for victim in last.victims} == {devour.pid, other.pid}
@@ -142,6 +142,6 @@ def test_settings_of_the_kernel(guest: Guest, start: Start, cleanup: Cleanup, se
     assert isinstance(devour, GuestWorkload) and devour.end() == 137
     guest.run("dmesg >/lab/settings.log")
     with (guest.folder / "settings.log").open("rb") as stream:
-        last = parse(afterwards.saved_log(stream, "settings.log", Clocks.now()).entries)[-1]
+        last = afterwards.saved_log(stream, "settings.log", Clocks.now()).reports[-1]
     assert last.victim and last.victim.pid == devour.pid and cause_of(last) is Cause.CGROUP
     assert bool(last.tasks) == (name != "oom_dump_tasks")

@@ -41,7 +41,8 @@ _CONSTRAINT = re.compile(
     re.DOTALL,
 )
 _KILLED = re.compile(
-    r"(.{0,80}?)Kill(?:ed)? process ([0-9]{1,10}) \((.{0,64})\),?"
+    r"((?:Out of memory|Out of memory \(oom_kill_allocating_task\)|Memory cgroup out of memory): |)"
+    r"Kill(?:ed)? process ([0-9]{1,10}) \((.{0,64})\),?"
     rf" total-vm:{_N}kB, anon-rss:{_N}kB, file-rss:{_N}kB(?:, shmem-rss:{_N}kB)?"
     r"(?:, UID:[0-9]{1,10} pgtables:[0-9]{1,15}kB oom_score_adj:(-?[0-9]{1,5}))?",
     re.DOTALL,
@@ -101,7 +102,7 @@ class _Reader:
         self._open = [each for each in self._open if not _is_over(each, entry)]
         if match := _INVOKED.fullmatch(entry.text):
             self._begin(entry, asker=match[1], gfp=match[2] or "", order=int(match[3]))
-        elif "rocess " in entry.text and (match := _KILLED.fullmatch(entry.text)):
+        elif match := _KILLED.fullmatch(entry.text):
             self._killed(entry, match)
         elif match := _CONSTRAINT.fullmatch(entry.text):
             self._constrained(entry, match)
