@@ -84,6 +84,17 @@ static __always_inline __u64 steal_clock(struct task_struct *task)
 	return 0;
 }
 
+/*
+ * May storage be made wherever a program runs, even while the scheduler holds its locks?  Before, it came from kmalloc().
+ * 08a7ce384e33 ("bpf: Use bpf_mem_cache_alloc/free in bpf_local_storage_elem"), v6.4; and
+ * f484f4a3e058 ("bpf: Replace bpf memory allocator with kmalloc_nolock() in local storage"), v7.0.
+ */
+static __always_inline bool may_allocate_anywhere(void)
+{
+	return bpf_core_field_exists(struct bpf_local_storage_map, bpf_ma) ||
+	       bpf_core_field_exists(struct bpf_local_storage_map, use_kmalloc_nolock);
+}
+
 /* Where a name's entry in the list of its inode lies: in a union that has a name on 6.18, and none on 7.2. */
 static __always_inline __u32 alias_offset(void)
 {

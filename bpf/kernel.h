@@ -142,6 +142,10 @@ struct thread_info {
 	__u32 status;
 };
 
+struct sched_info {
+	unsigned long long last_arrival;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -161,6 +165,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
+	struct sched_info sched_info;
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -307,6 +312,11 @@ struct trace_event_raw_mark_victim {
 	__u32 uid;
 };
 
+/* Where storage for a task comes from, see may_allocate_anywhere(). */
+struct bpf_local_storage_map {
+	bool bpf_ma, use_kmalloc_nolock;
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -326,8 +336,10 @@ struct bpf_iter__task {
 #define TASK_TRACED_BIT 0x0008
 #define TASK_DEAD 0x0080
 #define TASK_FROZEN 0x8000 /* f5d39b020809 ("freezer,sched: Rewrite core freezer logic"), v6.1 */
+#define TASK_NOLOAD 0x0400
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000 /* 54e6842d0775 ("fork/vm: Move common PF_IO_WORKER behavior ..."), v6.4 */
 #define PF_KTHREAD 0x00200000
 
 #define S_IFMT 0170000

@@ -220,7 +220,8 @@ struct record {
 	__u8 on_cpu;		  /* when it was copied */
 	__u8 vm;		  /* enum vm: what the thread of a virtual CPU is in */
 	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
-	__u8 padding2[4];
+	__u8 kernel_thread;
+	__u8 padding2[3];
 	__u64 serial;
 	__u64 user_start_ns; /* utime and stime when the window began */
 	__u64 kernel_start_ns;
@@ -377,8 +378,12 @@ struct knobs {
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;
 	__u32 all_stacks;
-	__u32 swept; /* since then the pids of the targets may be others' */
-	__u32 padding;
+	__u32 swept;		   /* since then the pids of the targets may be others' */
+	__u32 host;		   /* all tasks are followed (host.bpf.h) */
+	__u32 left_out[2];	   /* processes that are perfdiag itself, and their children; 0: none */
+	__u32 tick_stride;	   /* of so many ticks of a CPU one takes a stack */
+	__u32 sweeps_find_runners; /* out: this kernel cannot give a record to a task that wakes */
+	__u64 host_since;	   /* when the first sweep began, as the scheduler's clock has it */
 	struct group group;
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */

@@ -30,6 +30,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "stacks": ("functions behind CPU time and waits", "needs CAP_PERFMON: see perfdiag check"),
     "operations": ("time per operation", "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID"),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
+    "host": ("threads from their first moment on a CPU", "Linux 6.4 or later"),
     "tcp": ("retransmissions and windows per connection", "see perfdiag check; by hand: ss -ti"),
     "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
     "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),

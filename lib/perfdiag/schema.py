@@ -56,6 +56,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     descendants: bool
     stacks: str  # "sampled" or "all"
     slo_ns: Nanoseconds | None = None
+    host: bool = False  # all tasks of the host were followed, kernel threads too
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +156,25 @@ class Exited(Line, tag="exited"):
     accounts: list[AccountSum]
 
 
+class Process(Line, tag="process"):
+    """Of a recording of the host: the threads of one process that have no row of their own, added up.
+
+    Kernel threads of one name are one process, under the pid of the first one met.  `pid` 0 are the processes of one
+    name that have no line of their own.
+    """
+
+    at_ns: Nanoseconds
+    pid: int
+    comm: str
+    kernel: bool  # kernel threads
+    threads: Count
+    processes: Count
+    wall_ns: Nanoseconds
+    user_ns: Nanoseconds
+    kernel_ns: Nanoseconds
+    accounts: list[AccountSum]
+
+
 class Interval(Line, tag="interval"):
     """Cumulative sums of the whole target at one moment."""
 
@@ -179,6 +199,7 @@ class Detail(Line, tag="detail"):
     buckets: Buckets
     waker_tid: int = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
     waker_count: Count = 0  # how many of `count` are known to be due to it, at least
+    waker_pid: int = 0  # its process, in a recording of the host; 0: not known
     waker_comm: str = ""  # its name when the window ended, where it can be another process's
 
 
@@ -360,6 +381,7 @@ class Footer(Line, tag="footer"):
     threads_seen: Count
     lost: dict[str, Count]  # counter name -> records lost or look-ups failed; every known counter stands here
     cost: Cost
+    threads_left_out: Count | None = None  # of a host: they never ran, so they have no books
 
 
 # Counters of the footer that cost names or samples, or time that another clock then told; all others may have taken
@@ -385,6 +407,7 @@ AnyLine = (
     | Fact
     | Thread
     | Exited
+    | Process
     | Interval
     | Detail
     | Stack
@@ -428,6 +451,7 @@ __all__ = [
     "Operation",
     "Options",
     "Probe",
+    "Process",
     "ProgramCost",
     "Socket",
     "Stack",

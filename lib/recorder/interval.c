@@ -35,7 +35,7 @@ void interval_begin(struct recorder *recorder)
 
 static int take_rows(struct recorder *recorder, uint64_t begin)
 {
-	bool thread_rows = begin >= recorder->next_rows_ns;
+	bool thread_rows = begin >= recorder->next_rows_ns && !recorder->options.host;
 	int err;
 
 	recorder->row_bytes = 0;
@@ -87,6 +87,8 @@ uint64_t interval_sweep_due(const struct recorder *recorder)
 {
 	bool wanted = __atomic_load_n(&recorder->skeleton->bss->sweep_wanted, __ATOMIC_RELAXED);
 
+	/* Who ran is found by sweeps alone where a task that wakes cannot get its record at once. */
+	wanted |= recorder->options.host && recorder->skeleton->bss->knobs.sweeps_find_runners;
 	return wanted ? recorder->next_sweep_ns : UINT64_MAX;
 }
 

@@ -13,6 +13,7 @@
 #include "perfdiag.skel.h"
 
 #define TICK_NS 4000000ULL	    /* as most distributions have it */
+#define HOST_CPU_SAMPLES 1000	    /* a second, at most, of all CPUs of a host */
 #define STACK_PERIOD_NS 20000000ULL /* a thread that always waits gives 50 stacks a second, then they thin out */
 
 /*
@@ -47,6 +48,7 @@ static const struct probe {
 	{ "hrtimer_expire_exit", "stacks", false, NULL },
 	{ "hrtimer_expire_entry", "stacks", false, NULL },
 	{ "sys_exit", "operations", false, NULL },
+	{ "host_waking", "host", false, NULL },
 	{ "group_made", "group", false, NULL },
 	{ "group_joined", "group", false, NULL },
 	{ "kvm_pio", "vm_device", false, "kvm" },
@@ -84,6 +86,11 @@ struct probe_state *probes_create(void)
 	return states;
 }
 
+static bool follows_host(const char *name)
+{
+	return !strcmp(name, "host_waking");
+}
+
 static bool follows_group(const char *name)
 {
 	return !strncmp(name, "group_", strlen("group_"));
@@ -115,7 +122,10 @@ bool probe_may_be_needed(const struct recorder *recorder, const char *name)
 		return recorder->options.check;
 	if (is_of_guests(name))
 		return runs_guests();
-	return !follows_group(name) || recorder->options.control_fd >= 0 || recorder->options.check;
+	if (follows_host(name) && recorder->options.host)
+		return true;
+	return !(follows_group(name) || follows_host(name)) || recorder->options.control_fd >= 0 ||
+	       recorder->options.check;
 }
 
 /* Most guests: that is no news but for who asks. */
@@ -153,6 +163,8 @@ static bool is_switched_off(struct recorder *recorder, const char *name, char *r
 		return true; /* likewise */
 	if (!strcmp(name, "clock_tick"))
 		return has_no_clock_events(recorder, reason, size);
+	if (follows_host(name) && !recorder->options.host && !recorder->options.check)
+		return true;
 	if (!strcmp(name, "sys_exit") && !recorder->options.slo_ns && !recorder->options.check) {
 		snprintf(reason, size, "asked for with --slo only: it runs at every system call of the host");
 		return true;
@@ -185,6 +197,13 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->slo_ns = options->slo_ns;
 	knobs->stack_period_ns = STACK_PERIOD_NS;
 	knobs->tick_ns = probes_tick_ns();
+	if (options->host) {
+		knobs->host = 1;
+		knobs->left_out[0] = getpid();
+		knobs->left_out[1] = options->control_fd >= 0 ? getppid() : 0;
+		knobs->tick_stride =
+			1 + NS_PER_SECOND / knobs->tick_ns * sysconf(_SC_NPROCESSORS_ONLN) / HOST_CPU_SAMPLES;
+	}
 	if (!recorder->symbols)
 		return;
 	memcpy(knobs->markers, recorder->markers, sizeof(knobs->markers));
@@ -285,6 +304,12 @@ void probes_write(struct recorder *recorder)
 	static const struct probe_state throttle = { .name = "throttled_clock",
 						     .feature = "throttle",
 						     .reason = "the kernel has no CONFIG_CFS_BANDWIDTH" };
+	static const struct probe_state storage = {
+		.name = "storage_anywhere",
+		.feature = "host",
+		.reason =
+			"before Linux 6.4 storage for a task may wait for a lock: who slept is met up to 0.1 s after it ran"
+	};
 	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
 	struct json *json = &recorder->json;
 
@@ -298,6 +323,8 @@ void probes_write(struct recorder *recorder)
 	}
 	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock);
 	write_probe(json, &throttle, "field of struct cfs_rq", knobs->has_throttled_clock);
+	if (knobs->host)
+		write_probe(json, &storage, "field of struct bpf_local_storage_map", !knobs->sweeps_find_runners);
 	json_end(json);
 }
 

@@ -18,6 +18,8 @@ MOST_CPUS = 65_536
 
 def again(model: Model) -> str:
     """Return the command that measures the same target once more."""
+    if model.host:
+        return "perfdiag host"
     pids = [target.pid for target in model.header.targets if not target.descendant] or [
         target.pid for target in model.header.targets
     ]
