@@ -259,8 +259,11 @@ int probes_sweep(struct recorder *recorder)
 	struct perfdiag *skeleton = recorder->skeleton;
 	char byte;
 
-	/* Twice: a thread made during the first pass by one not yet met has no record from its fork. */
-	for (int pass = 0; pass < 2; pass++) {
+	/*
+	 * Twice: a thread made during the first pass by one not yet met has no record from its fork.  (Of a host all
+	 * have.)
+	 */
+	for (int pass = 0; pass < (recorder->options.host ? 1 : 2); pass++) {
 		for (size_t i = 0; i < PROBES; i++) {
 			_cleanup_close_ int fd = -1;
 
