@@ -86,13 +86,15 @@ static __always_inline __u64 steal_clock(struct task_struct *task)
 
 /*
  * May storage be made wherever a program runs, even while the scheduler holds its locks?  Before, it came from kmalloc().
- * 08a7ce384e33 ("bpf: Use bpf_mem_cache_alloc/free in bpf_local_storage_elem"), v6.4; and
- * f484f4a3e058 ("bpf: Replace bpf memory allocator with kmalloc_nolock() in local storage"), v7.0.
+ * 08a7ce384e33 ("bpf: Use bpf_mem_cache_alloc/free in bpf_local_storage_elem"), v6.4;
+ * f484f4a3e058 ("bpf: Replace bpf memory allocator with kmalloc_nolock() in local storage"), v6.19;
+ * 5063e7758899 ("bpf: Use kmalloc_nolock() universally in local storage"), v7.1, which has no word for it any more.
  */
 static __always_inline bool may_allocate_anywhere(void)
 {
 	return bpf_core_field_exists(struct bpf_local_storage_map, bpf_ma) ||
-	       bpf_core_field_exists(struct bpf_local_storage_map, use_kmalloc_nolock);
+	       bpf_core_field_exists(struct bpf_local_storage_map, use_kmalloc_nolock) ||
+	       bpf_core_field_exists(struct bpf_local_storage, mem_charge);
 }
 
 /* Where a name's entry in the list of its inode lies: in a union that has a name on 6.18, and none on 7.2. */

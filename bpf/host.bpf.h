@@ -17,12 +17,6 @@ static __always_inline bool is_left_out(struct task_struct *task)
 	return false;
 }
 
-/* When it last came to a CPU, by the run queue's clock; 0 where the kernel keeps no account of that. */
-static __always_inline __u64 last_arrival(struct task_struct *task)
-{
-	return bpf_core_field_exists(struct task_struct, sched_info) ? task->sched_info.last_arrival : 0;
-}
-
 /* Does a task that is met by a sweep do anything, or wait for more than work?  A hang that began before is one. */
 static __always_inline bool host_wants(struct task_struct *task)
 {
@@ -30,13 +24,8 @@ static __always_inline bool host_wants(struct task_struct *task)
 
 	if (is_left_out(task))
 		return false;
-	if (!knobs.host_since) {
-		knobs.sweeps_find_runners = !may_allocate_anywhere();
-		knobs.host_since = last_arrival(bpf_get_current_task_btf());
-	}
-	if (!state || task->on_cpu || BPF_CORE_READ_BITFIELD(task, in_iowait))
+	knobs.meets_later = !may_allocate_anywhere();
+	if (knobs.meeting || !state || task->on_cpu || BPF_CORE_READ_BITFIELD(task, in_iowait))
 		return true;
-	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE)
-		return true;
-	return knobs.sweeps_find_runners && knobs.host_since && last_arrival(task) > knobs.host_since;
+	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE;
 }

@@ -142,10 +142,6 @@ struct thread_info {
 	__u32 status;
 };
 
-struct sched_info {
-	unsigned long long last_arrival;
-};
-
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -165,7 +161,6 @@ struct task_struct {
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
-	struct sched_info sched_info;
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -315,6 +310,10 @@ struct trace_event_raw_mark_victim {
 /* Where storage for a task comes from, see may_allocate_anywhere(). */
 struct bpf_local_storage_map {
 	bool bpf_ma, use_kmalloc_nolock;
+};
+
+struct bpf_local_storage {
+	__u64 mem_charge;
 };
 
 struct seq_file;

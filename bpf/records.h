@@ -263,7 +263,7 @@ struct fold {
 	struct account_sum accounts[ACCOUNT_COUNT];
 };
 
-enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN, EVENT_KILL };
+enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN, EVENT_KILL, EVENT_MEET };
 
 struct event {
 	__u32 kind;
@@ -322,6 +322,8 @@ struct join_event {
 	char comm[COMM_BYTES];
 };
 
+#define ASKED 1024 /* threads that user space is asked to meet, by the last bits of their tid */
+
 struct device_key {
 	__u32 device;
 	__u32 operation; /* enum request_kind */
@@ -378,12 +380,12 @@ struct knobs {
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;
 	__u32 all_stacks;
-	__u32 swept;		   /* since then the pids of the targets may be others' */
-	__u32 host;		   /* all tasks are followed (host.bpf.h) */
-	__u32 left_out[2];	   /* processes that are perfdiag itself, and their children; 0: none */
-	__u32 tick_stride;	   /* of so many ticks of a CPU one takes a stack */
-	__u32 sweeps_find_runners; /* out: this kernel cannot give a record to a task that wakes */
-	__u64 host_since;	   /* when the first sweep began, as the scheduler's clock has it */
+	__u32 swept;	   /* since then the pids of the targets may be others' */
+	__u32 host;	   /* all tasks are followed (host.bpf.h) */
+	__u32 left_out[2]; /* processes that are perfdiag itself, and their children; 0: none */
+	__u32 tick_stride; /* of so many ticks of a CPU one takes a stack */
+	__u32 meeting;	   /* one that has woken up is asked for, whatever it does by now */
+	__u32 meets_later; /* out: this kernel cannot give a record to a task that wakes */
 	struct group group;
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */

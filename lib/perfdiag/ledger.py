@@ -15,6 +15,7 @@ from perfdiag import coverage, objects, schema
 from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.cpusplit import CpuSplit
 from perfdiag.facts import Facts
+from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
 from perfdiag.model import AccountTotal, Distribution, FileRead, Host, Model, Row, ThreadLedger
 from perfdiag.reader import Recording
@@ -61,7 +62,7 @@ def move(accounts: dict[str, AccountTotal], source: str, target: str, ns: int, c
 
 def build(recording: Recording) -> Model:
     """Return what `recording` means; never fails on a recording that `reader.read` accepted."""
-    facts = Facts.parse(recording.facts)
+    facts = (HostFacts if recording.header.options.host else Facts).parse(recording.facts)
     books = [Books(line, totals(line.accounts)) for line in recording.books()]
     if recording.footer is None:
         books += _newest_unlisted(recording, books)

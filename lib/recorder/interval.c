@@ -12,7 +12,6 @@
 #define SNAPSHOT_SHARE 200		    /* snapshots take at most one part in so many of a CPU, */
 #define LONGEST_NS (5 * NS_PER_SECOND)	    /* but come at least so often */
 #define SWEEP_PAUSE_NS (NS_PER_SECOND / 10) /* a sweep walks all threads of the host, twice: not for each that joins */
-#define SWEEP_SHARE 50			    /* sweeps take at most one part in so many of the time */
 #define NAMES_SHARE 50			    /* naming addresses takes at most one part in so many of the time */
 
 static uint64_t own_cpu_ns(void)
@@ -88,20 +87,17 @@ uint64_t interval_sweep_due(const struct recorder *recorder)
 {
 	bool wanted = __atomic_load_n(&recorder->skeleton->bss->sweep_wanted, __ATOMIC_RELAXED);
 
-	/* Who ran is found by sweeps alone where a task that wakes cannot get its record at once. */
-	wanted |= recorder->options.host && recorder->skeleton->bss->knobs.sweeps_find_runners;
 	return wanted ? recorder->next_sweep_ns : UINT64_MAX;
 }
 
 int interval_sweep(struct recorder *recorder)
 {
-	uint64_t begin = now_ns();
 	int err;
 
 	/* Taken away before: who comes meanwhile is met by the next one. */
 	__atomic_store_n(&recorder->skeleton->bss->sweep_wanted, 0, __ATOMIC_SEQ_CST);
 	err = probes_sweep(recorder);
-	recorder->next_sweep_ns = now_ns() + larger(SWEEP_PAUSE_NS, (now_ns() - begin) * SWEEP_SHARE);
+	recorder->next_sweep_ns = now_ns() + SWEEP_PAUSE_NS;
 	return err;
 }
 

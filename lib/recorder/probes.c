@@ -279,6 +279,23 @@ int probes_sweep(struct recorder *recorder)
 	return 0;
 }
 
+void probes_meet(struct recorder *recorder, pid_t tid)
+{
+	union bpf_iter_link_info one = { .task.tid = tid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &one, .link_info_len = sizeof(one));
+	struct bpf_link *link = bpf_program__attach_iter(recorder->skeleton->progs.sweep, &options);
+	_cleanup_close_ int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	struct knobs *knobs = &recorder->skeleton->bss->knobs;
+	char byte;
+
+	knobs->meeting = 1;
+	while (fd >= 0 && read(fd, &byte, 1) > 0)
+		;
+	knobs->meeting = 0;
+	bpf_link__destroy(link);
+	recorder->skeleton->bss->asked[tid % ASKED] = 0;
+}
+
 int probes_snapshot_fd(struct recorder *recorder)
 {
 	for (size_t i = 0; i < PROBES; i++)
@@ -311,7 +328,7 @@ void probes_write(struct recorder *recorder)
 		.name = "storage_anywhere",
 		.feature = "host",
 		.reason =
-			"before Linux 6.4 storage for a task may wait for a lock: who slept is met up to 0.1 s after it ran"
+			"before Linux 6.4 storage for a task may wait for a lock: who slept is met some ms after it woke up"
 	};
 	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
 	struct json *json = &recorder->json;
@@ -327,7 +344,7 @@ void probes_write(struct recorder *recorder)
 	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock);
 	write_probe(json, &throttle, "field of struct cfs_rq", knobs->has_throttled_clock);
 	if (knobs->host)
-		write_probe(json, &storage, "field of struct bpf_local_storage_map", !knobs->sweeps_find_runners);
+		write_probe(json, &storage, "field of struct bpf_local_storage_map", !knobs->meets_later);
 	json_end(json);
 }
 

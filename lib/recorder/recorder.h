@@ -90,6 +90,7 @@ int probes_load(struct recorder *recorder);
 int probes_attach(struct recorder *recorder);
 uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
+void probes_meet(struct recorder *recorder, pid_t tid); /* as a sweep, of one thread that may be gone */
 void probes_pace_stacks(struct recorder *recorder);
 int probes_snapshot_fd(struct recorder *recorder); /* an iterator over struct record, to be read and closed */
 void probes_write(struct recorder *recorder);	   /* the header's "probes" */

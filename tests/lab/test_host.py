@@ -135,8 +135,18 @@ def throttled_ns(guest: Guest, group: Any) -> int:
     return int(lines["throttled_usec"]) * 1000
 
 
-def test_who_waits_behind_whom(guest: Guest, start: Any, attach: Any) -> None:
-    """One that hogs a CPU and one that wants the same: who waits, and behind whom."""
+@pytest.fixture
+def alike(guest: Guest) -> Iterator[None]:
+    """No session has a share of the CPUs of its own: threads count, wherever they were started."""
+    setting = "/proc/sys/kernel/sched_autogroup_enabled"
+    before = guest.run(f"cat {setting} 2>&1 || true")
+    guest.try_run(f"echo 0 >{setting}")
+    yield
+    guest.try_run(f"echo {before} >{setting}")
+
+
+def test_who_waits_behind_whom(guest: Guest, start: Any, attach: Any, alike: None) -> None:
+    """One that hogs a CPU with three threads and one that wants the same: who waits, and behind whom."""
     hog = start("spin", "--threads", 3, "--duration-ms", 4000, "--cpu", 1)
     victim = start("spin", "--threads", 1, "--duration-ms", 4000, "--cpu", 1)
     recorder = attach(host=True)
@@ -148,9 +158,9 @@ def test_who_waits_behind_whom(guest: Guest, start: Any, attach: Any) -> None:
     made = reported(recording)
     queue = consumers(made, "runq.busy")
     assert [each.pid for each in queue.consumers if not each.kernel][:2] == [hog.pid, victim.pid]
-    behind = {each.pid: each.share for each in queue.behind}
-    assert behind[hog.pid] > 0.6 > 0.4 > behind[victim.pid] > 0.1
-    # four share one CPU: each waits three quarters of the time
+    behind = {each.pid: each.ns for each in queue.behind}
+    # each of four waits as long behind each of the others, and three of them are the hog's
+    assert behind[hog.pid] / (behind[hog.pid] + behind[victim.pid]) == pytest.approx(0.75, abs=0.1)
     rows = rows_of(recording, victim.pid)
     waited_ns = sum(ns_of(row, "runq.busy") for row in rows)  # type: ignore[arg-type]
     ran_ns = sum(ns_of(row, "cpu.", "runq.") for row in rows)  # type: ignore[arg-type]

@@ -72,7 +72,9 @@ def idle_share(model: Model) -> float | None:
 
 
 def own_group(model: Model) -> CpuGroup | None:
-    """Return the innermost CPU control group of the target that is not the root."""
+    """Return the innermost CPU control group of the target that is not the root; a whole host has none."""
+    if model.host:
+        return None
     groups = [group for group in model.facts.cpu_groups if group.depth > 0]
     return max(groups, key=lambda group: group.depth, default=None)
 
