@@ -37,10 +37,10 @@ def sleepers(guest: Guest) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def slow_file_system(guest: Guest) -> Iterator[str]:
+def slow(guest: Guest) -> Iterator[str]:
     """A file system on the disk that takes 4 MB a second."""
     guest.run(
-        "mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/vdb && mkdir -p /run/slow && mount /dev/vdb /run/slow"
+        "mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/vdb; mkdir -p /run/slow; mount /dev/vdb /run/slow"
     )
     try:
         yield "/run/slow"
@@ -87,18 +87,20 @@ def assert_bounded(recording: Recording) -> None:
 
 
 def test_a_host(guest: Guest, start: Any, attach: Any, sleepers: None) -> None:
-    with host.guest_cgroup(guest, "cpu", "hog", cfs_quota_us=50_000, cfs_period_us=100_000) as group:
-        with slow_file_system(guest) as slow:
-            hog = start("spin", "--threads", 1, "--duration-ms", 4000, prepare=host.enter(group))
-            flush = start("flush", "--file", f"{slow}/file", "--count", 20, "--bytes", 400_000, "--append", 1)
-            lock = start("lock", "--threads", 3, "--hold-ms", 20, "--duration-ms", 4000)
-            recorder = attach(host=True)
-            before = throttled_ns(guest, group)
-            for workload in (hog, flush, lock):
-                workload.start()
-            truths = [workload.truth() for workload in (hog, flush, lock)]
-            throttled = throttled_ns(guest, group) - before
-            recording = recorder.stop()
+    with (
+        host.guest_cgroup(guest, "cpu", "hog", cfs_quota_us=50_000, cfs_period_us=100_000) as group,
+        slow(guest) as disk,
+    ):
+        hog = start("spin", "--threads", 1, "--duration-ms", 4000, prepare=host.enter(group))
+        flush = start("flush", "--file", f"{disk}/file", "--count", 20, "--bytes", 400_000, "--append", 1)
+        lock = start("lock", "--threads", 3, "--hold-ms", 20, "--duration-ms", 4000)
+        recorder = attach(host=True)
+        before = throttled_ns(guest, group)
+        for workload in (hog, flush, lock):
+            workload.start()
+        truths = [workload.truth() for workload in (hog, flush, lock)]
+        throttled = throttled_ns(guest, group) - before
+        recording = recorder.stop()
     assert recording.header.options.host and not recording.header.targets
     assert_closed(recording)
     assert_bounded(recording)
@@ -169,14 +171,14 @@ def test_who_waits_behind_whom(guest: Guest, start: Any, attach: Any, alike: Non
 
 def test_who_hangs_before_the_window_is_met(guest: Guest, attach: Any) -> None:
     """A thread in a deep sleep has books, though it never runs: it writes to a frozen file system."""
-    with slow_file_system(guest) as slow:
-        guest.run(f"fsfreeze -f {slow}")
+    with slow(guest) as disk:
+        guest.run(f"fsfreeze -f {disk}")
         try:
-            script = f"touch {slow}/new & echo $!; until grep -q 'State:.D' /proc/$!/status; do sleep 0.1; done"
+            script = f"touch {disk}/new & echo $!; until grep -q 'State:.D' /proc/$!/status; do sleep 0.1; done"
             pid = int(guest.run(f"({script}) 2>&1"))
             recording = attach(host=True, duration_ns=2_000_000_000).wait("duration")
         finally:
-            guest.try_run(f"fsfreeze -u {slow}")
+            guest.try_run(f"fsfreeze -u {disk}")
     rows = rows_of(recording, pid)
     hung_ns = sum(ns_of(row, "lock.kernel") for row in rows)  # type: ignore[arg-type]
     assert hung_ns >= 0.95 * 2_000_000_000, rows

@@ -228,7 +228,9 @@ def test_standard_input_is_a_log() -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ([], 2, "--since is missing"),
+        (["--until", "1h"], 2, "--since is missing"),
+        (["--since", "1h", "--duration", "5"], 2, "--since looks back"),
+        (["--since", "1h", "--record", "file"], 2, "--since looks back"),
         (["--since", "soon"], 2, "'soon' is no time such as 02:00"),
         (["--since", "25:00"], 2, "is no time"),
         (["--since", "2026-02-30"], 2, "is no time"),
