@@ -114,6 +114,9 @@ def build(recording: Recording) -> Model:
         not_measured=coverage.not_measured(recording, facts),
         cost=recording.footer.cost if recording.footer else None,
         footer=recording.footer,
+        rpcs=recording.rpcs,
+        nfs_flushes=recording.nfs_flushes,
+        nfs_server=recording.nfs_server,
     )
 
 

@@ -173,6 +173,9 @@ class Model:
     not_measured: Sequence[NotMeasured]
     cost: schema.Cost | None
     footer: schema.Footer | None
+    rpcs: Sequence[schema.Rpc] = ()
+    nfs_flushes: Sequence[schema.NfsFlush] = ()
+    nfs_server: Sequence[schema.NfsServer] = ()
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""

@@ -34,6 +34,9 @@ class Recording:
     stacks: list[schema.Stack] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
+    rpcs: list[schema.Rpc] = field(default_factory=list)
+    nfs_flushes: list[schema.NfsFlush] = field(default_factory=list)
+    nfs_server: list[schema.NfsServer] = field(default_factory=list)
     operations: list[schema.Operation] = field(default_factory=list)
     events: list[schema.Event] = field(default_factory=list)
     footer: schema.Footer | None = None
@@ -194,6 +197,12 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.devices.append(line)
         case schema.Socket():
             recording.sockets.append(line)
+        case schema.Rpc():
+            recording.rpcs.append(line)
+        case schema.NfsFlush():
+            recording.nfs_flushes.append(line)
+        case schema.NfsServer():
+            recording.nfs_server.append(line)
         case schema.Operation():
             recording.operations.append(line)
         case schema.Event():
