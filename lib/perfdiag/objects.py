@@ -76,6 +76,8 @@ class Names:
                 return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
             case "mount":
                 return self._mount(rest)
+            case "server":
+                return f"NFS server {rest}"
         return None
 
     def _runtime_lock(self, rest: str) -> str | None:

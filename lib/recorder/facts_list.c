@@ -84,6 +84,10 @@ static const struct rule host_rules[] = {
 
 	{ "/proc/self", "mountinfo mountstats", .phases = B, .limit = FACTS_TEXT_MAX },
 	{ "/proc/self", "mountstats", .phases = E, .limit = FACTS_TEXT_MAX },
+	/* patterns: only where the modules are loaded */
+	{ "/proc/sys/sunrp[c]", "tcp_slot_table_entries tcp_max_slot_table_entries", .phases = B },
+	{ "/sys/module/nf[s]/parameters", "max_session_slots", .phases = B },
+	{ "/proc/net/rp[c]", "nfsd", .phases = B | E },
 	{ "/sys/block", "*", .phases = B },
 	{ "/sys/block/*", "dev size", .phases = B, .max = 128 },
 	{ "/sys/block/*/queue",
@@ -92,7 +96,7 @@ static const struct rule host_rules[] = {
 	{ "/sys/block/*/device", "vendor model driver device/driver transport", .phases = B, .max = 128 },
 	{ "/sys/block/*",
 	  "slaves/* md/level md/array_state md/degraded md/raid_disks md/sync_action dm/name dm/uuid "
-	  "loop/backing_file",
+	  "loop/backing_file loop/dio",
 	  .phases = B, .max = 128 },
 	{ "/sys/block/*", "md/degraded md/array_state", .phases = E, .max = 128 },
 	{ "/sys/block/*/*", "partition dev", .phases = B, .max = 1024 },

@@ -1,0 +1,164 @@
+"""The calls of an NFS mount: how long each waited in the client, was on its way and with the server, whoever asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from perfdiag.facts import NfsMount
+from perfdiag.facts.mountstats import Calls
+from perfdiag.findings.weigh import typical_ns
+from perfdiag.model import Distribution, Model
+
+# Calls that a server answers from memory: a round trip, and next to nothing else.
+CHEAP = ("GETATTR", "ACCESS", "LOOKUP", "LOOKUPP", "FSSTAT", "STATFS", "FSINFO", "PATHCONF", "SEQUENCE", "RENEW")
+# Calls that change names or attributes: a server that keeps its word has them safe on disk before it answers.
+MODIFYING = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK", "SETATTR")
+# Of fewer calls a median says little: the whole of it is the error then.
+ENOUGH_CALLS = 5
+# The part of a mean that is in doubt where it is known to lie within one bucket.
+BUCKET_ERROR = 0.1
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """The calls of one procedure on one mount; without buckets where only /proc/self/mountstats counted them."""
+
+    count: int
+    errors: int
+    retransmits: int
+    sent_bytes: int
+    received_bytes: int
+    queue: Distribution
+    wire: Distribution  # sent to answered: the network both ways and the server
+    reply_ns: int
+
+    @property
+    def each_ns(self) -> float:
+        """Queue, wire and server of one call in the mean."""
+        return (self.queue.sum_ns + self.wire.sum_ns) / self.count if self.count else 0.0
+
+    def above_ns(self, trip_ns: float) -> float:
+        """Return how much longer than a round trip all calls together took to be answered."""
+        return max(0.0, self.wire.sum_ns - self.count * trip_ns)
+
+    def merged(self, other: Procedure) -> Procedure:
+        """Return both together."""
+        return Procedure(
+            self.count + other.count,
+            self.errors + other.errors,
+            self.retransmits + other.retransmits,
+            self.sent_bytes + other.sent_bytes,
+            self.received_bytes + other.received_bytes,
+            self.queue.merged(other.queue),
+            self.wire.merged(other.wire),
+            self.reply_ns + other.reply_ns,
+        )
+
+
+NOTHING = Procedure(0, 0, 0, 0, 0, Distribution(0, 0, 0), Distribution(0, 0, 0), 0)
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """How long a call takes that the server answers from memory."""
+
+    ns: float
+    error_ns: float
+    words: str  # "LOOKUP, p50 of 312"
+    probe: str
+
+
+def procedures(model: Model, key: str, address: str) -> dict[str, Procedure]:
+    """Sum the calls of a mount by procedure, and those to its server of which the mount is not known."""
+    found: dict[str, Procedure] = {}
+    for line in model.rpcs:
+        if line.object in (key, f"server:{address}") and line.count:
+            name = line.procedure if line.program == "nfs" else f"{line.program}.{line.procedure}"
+            each = Procedure(
+                line.count,
+                line.errors,
+                line.retransmits,
+                line.bytes_sent,
+                line.bytes_received,
+                Distribution(line.count, line.queue_ns, line.max_ns, dict(line.queue_buckets)),
+                Distribution(line.count, line.wire_ns, line.max_ns, dict(line.wire_buckets)),
+                line.reply_ns,
+            )
+            found[name] = found[name].merged(each) if name in found else each
+    return found
+
+
+def counted(calls: Calls) -> Procedure:
+    """Return calls as /proc/self/mountstats counts them: their sums are known, how they are distributed is not."""
+    return Procedure(
+        calls.count,
+        calls.errors or 0,
+        max(0, calls.transmissions - calls.count),
+        calls.sent_bytes,
+        calls.received_bytes,
+        Distribution(calls.count, calls.queue_ns, calls.queue_ns),
+        Distribution(calls.count, calls.answer_ns, calls.answer_ns),
+        max(0, calls.whole_ns - calls.queue_ns - calls.answer_ns),
+    )
+
+
+def usual_ns(distribution: Distribution) -> float:
+    """Return the time of the call in which half of the time was spent; the mean where only that is known."""
+    if distribution.buckets:
+        return typical_ns(distribution)
+    return distribution.sum_ns / distribution.count if distribution.count else 0.0
+
+
+def round_trip(known: Mapping[str, Procedure], mount: NfsMount | None, probe: str) -> RoundTrip | None:
+    """Return the round trip: of the fastest of the cheap calls, else what those took since the mount; None: unknown.
+
+    No call is faster than a round trip: the fastest tenth of any other bounds it.
+    """
+    found = _seen(known, probe) or _since_mount(mount)
+    if found is None:
+        return None
+    tenths = [each.wire.quantile_ns(0.1) for each in known.values()]
+    ns = min(found.ns, *(float(tenth) for tenth in tenths if tenth is not None), found.ns)
+    return RoundTrip(ns, max(found.error_ns, found.ns - ns), found.words, found.probe)
+
+
+def _seen(known: Mapping[str, Procedure], probe: str) -> RoundTrip | None:
+    found = []
+    for name in CHEAP:
+        each = known.get(name)
+        if each is None or not each.count:
+            continue
+        low, middle, high = (each.wire.quantile_ns(part) for part in (0.1, 0.5, 0.9))
+        if low is None or middle is None or high is None:
+            mean = each.wire.sum_ns / each.count
+            found.append(RoundTrip(mean, mean / 2, f"{name}, mean of {each.count:,}", probe))
+        elif each.count >= ENOUGH_CALLS:
+            error = max((high - low) / 2, BUCKET_ERROR * middle)
+            found.append(RoundTrip(middle, error, f"{name}, p50 of {each.count:,}", probe))
+        else:
+            found.append(RoundTrip(middle, middle, f"{name}, {each.count} only", probe))
+    sure = [each for each in found if each.error_ns < each.ns]
+    return min(sure or found, key=lambda each: each.ns, default=None)
+
+
+def _since_mount(mount: NfsMount | None) -> RoundTrip | None:
+    calls = [mount.since_mount[name] for name in CHEAP if name in mount.since_mount] if mount else []
+    count = sum(each.count for each in calls)
+    if count < ENOUGH_CALLS:
+        return None
+    mean = sum(each.answer_ns for each in calls) / count
+    return RoundTrip(mean, mean / 2, f"{count:,} cheap calls since the mount, in the mean", "/proc/self/mountstats")
+
+
+__all__ = [
+    "CHEAP",
+    "MODIFYING",
+    "NOTHING",
+    "Procedure",
+    "RoundTrip",
+    "counted",
+    "procedures",
+    "round_trip",
+    "usual_ns",
+]

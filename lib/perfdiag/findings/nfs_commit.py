@@ -1,0 +1,170 @@
+"""A rule on NFS servers that take long to make something safe: COMMITs, FILE_SYNC WRITEs, changes of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.findings.nfs_calls import MODIFYING
+from perfdiag.findings.nfs_use import COMMIT, METADATA, WRITE, Use, uses
+from perfdiag.findings.nfs_words import (
+    calls_evidence,
+    disk_evidence,
+    doubts,
+    flush_evidence,
+    mount_evidence,
+    own_server,
+    server_of,
+    trip_evidence,
+    usual,
+)
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import (
+    about,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    together,
+    typical_ns,
+    waits,
+    without_rows,
+    worth,
+)
+from perfdiag.model import Model
+
+ID = "NFS-COMMIT-SLOW"
+# To make something safe an unknown disk may take as long as DISK-FLUSH-SLOW grants one that it does not know.
+SLOW_COMMIT_NS = 10_000_000
+# What any disk writes in a second: a commit may take as long as its bytes need.
+SLOWEST_BYTES_PER_SECOND = 100_000_000
+# Commits as fast as disks are profile, and named from a tenth of the busy time on.
+PROFILE_SHARE = 0.1
+MOSTLY = 0.5
+
+
+@dataclass(frozen=True)
+class Case:
+    """What waiting for a server to make things safe took on one mount."""
+
+    use: Use
+    names: tuple[str, ...]  # the procedures that wait for the server's disk
+    parts: Mapping[str, float]  # by account: the server's part, without round trips
+    usual_ns: float  # the call in which half of the time was spent, without a round trip
+    slow: bool  # longer than a disk should take
+
+
+@rule(
+    ID,
+    title="An NFS server takes long to make data safe",
+    accounts=(COMMIT, WRITE, METADATA),
+    meaning="Threads wait until an NFS server has data or names safe on its disk: fsync, close, unlock, O_SYNC writes"
+    " (COMMITs, and small WRITEs that are FILE_SYNC and need none), files created, renamed and removed. Only what the"
+    " server takes beyond a round trip is claimed: the round trips stay however fast it commits (NFS-METADATA-CHATTY)."
+    " A fault from 10 ms a call on, and what its bytes need at 100 MB/s; less is profile.",
+    measured="Joins the target's waits by mount, over the whole window, with the calls of that mount (queue, wire and"
+    " server of each, from the kernel's own clocks, whoever asked), with its flushes (COMMITs, WRITEs and bytes of"
+    " each) and, where the server is the same host, with its own times. The server's part of a call is its time on the"
+    " wire less a round trip: the p50 of the fastest call that needs no disk (GETATTR, LOOKUP), with its error.",
+    alternatives="A slow network (then cheap calls are slow, too: NFS-SERVER-SLOW); others who keep the server's disk"
+    " busy; a server whose threads are all in use; large writes that are limited by the link.",
+    remedies="On the server a log device or a write cache that survives a power cut; fewer commits, each of more."
+    " Never a server that answers before data is safe: a crash of it then loses what applications believe to be safe.",
+    verify="p50 of nfs.commit in the next report; COMMIT and WRITE in nfsiostat 1.",
+)
+def commit_slow(model: Model) -> Iterable[Outcome]:
+    """Join the waits for safety with the calls of their mount; one finding a mount."""
+    found = False
+    for use in uses(model):
+        case = _case(use)
+        claimed_ns = sum(use.claims(case.parts).values())
+        if worth(model, claimed_ns) and (case.slow or claimed_ns >= PROFILE_SHARE * model.busy_ns):
+            found = True
+            yield _finding(model, case, claimed_ns)
+    if not found:
+        rowless = without_rows(model, ID, COMMIT)
+        share = model.share(COMMIT)
+        yield rowless or Check(ID, f"NFS commits {percent(share)} of busy time", share, "share")
+
+
+def _case(use: Use) -> Case:
+    known = {account: use.parts(account) for account in (COMMIT, WRITE, METADATA)}
+    data_ns = known[COMMIT].commit_ns + known[WRITE].commit_ns
+    wanted = MODIFYING
+    if data_ns >= known[METADATA].commit_ns:
+        wanted = ("COMMIT", *(("WRITE",) if use.stable_part >= MOSTLY else ()))
+    names = tuple(name for name in wanted if name in use.procedures)
+    usual_ns: float = typical_ns(together(use.rows_of([COMMIT])))
+    if names:
+        usual_ns = max(0.0, usual(use, names) - use.trip_ns)
+    slow = usual_ns >= SLOW_COMMIT_NS + _bytes_ns(use, names)
+    # What waits in the queue before slow calls waits for them.
+    parts = {name: part.commit_ns + (part.queue_ns if slow else 0) for name, part in known.items() if part.commit_ns}
+    return Case(use, names, parts, usual_ns, slow)
+
+
+def _bytes_ns(use: Use, names: tuple[str, ...]) -> float:
+    """Return how long the bytes of one flush may take."""
+    count, bytes = sum(flush.count for flush in use.flushes), sum(flush.bytes for flush in use.flushes)
+    if not count:
+        count, bytes = use.calls(*names).count, use.calls("WRITE").sent_bytes
+    return bytes / count * 1e9 / SLOWEST_BYTES_PER_SECOND if count else 0.0
+
+
+def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
+    use = case.use
+    server = own_server(model, use)
+    confidence, limits = judged(model, Confidence.HIGH, doubts(use))
+    whole_ns = use.ns(*case.parts)
+    return Finding(
+        ID,
+        fault(model, claimed_ns) if case.slow else Severity.INFO,
+        confidence,
+        _claim(case, server[0] if server else None),
+        use.claims(case.parts),
+        [
+            waits(together(use.rows_of(case.parts)), f"waits for data or names to be safe on {use.name}"),
+            *calls_evidence(use, case.names),
+            *trip_evidence(use),
+            *flush_evidence(use),
+            *([server[1], *disk_evidence(model)] if server else []),
+            *mount_evidence(use),
+        ],
+        _remedies(use, case.slow, local=server is not None),
+        alternatives=[
+            "others who keep the server's disk busy",
+            *([] if server else ["a server without a free thread for the call (th in its /proc/net/rpc/nfsd)"]),
+        ],
+        limits=limits,
+        verify=f"{again(model)}: nfs.commit on {use.name}, p50",
+        returns=f"a server that commits at once leaves {duration(whole_ns - claimed_ns)} of {duration(whole_ns)}",
+    )
+
+
+def _claim(case: Case, nfsd_part: float | None) -> str:
+    use, each = case.use, about(case.usual_ns)
+    if not case.names:
+        return f"Making data safe on {use.name} takes {each} a wait: too long or not, and where, its calls would tell."
+    what = "changes of names and attributes" if case.names[0] in MODIFYING else " and ".join(case.names)
+    beyond = f"beyond a round trip of {duration(use.trip_ns)}" if use.round_trip else "round trip included"
+    if not case.slow:
+        return f"{use.name} makes data safe as fast as disks do ({what}: {each} {beyond}): the number of calls costs."
+    nfsd = "" if nfsd_part is None else f"; {percent(nfsd_part)} of the time of all calls is its nfsd's"
+    return f"The server of {use.name} takes long to make data safe: {what} {each} {beyond}{nfsd}."
+
+
+def _remedies(use: Use, slow: bool, *, local: bool) -> list[Remedy]:
+    found = [fix("fewer commits: several changes per fsync or transaction; temporary files on a local disk")]
+    if not slow:
+        return found
+    better = fix(
+        "on the server: a log device or write cache that survives a power cut for the exported file system (its flush"
+        " is what a commit waits for)"
+    )
+    look = fix(f"on {server_of(use)}, while this target runs: iostat -x 1 (f_await, w_await of the exported disk)")
+    return [better, *found] if local else [look, better, *found]
+
+
+__all__ = ["commit_slow"]
