@@ -115,9 +115,10 @@ def _bytes_ns(use: Use, names: tuple[str, ...]) -> float:
 
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
-    server = own_server(model, use)
+    server = own_server(model, use, case.names)
     confidence, limits = judged(model, Confidence.HIGH, doubts(use))
     whole_ns = use.ns(*case.parts)
+    rest_ns = whole_ns - claimed_ns
     return Finding(
         ID,
         fault(model, claimed_ns) if case.slow else Severity.INFO,
@@ -139,7 +140,9 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         ],
         limits=limits,
         verify=f"{again(model)}: nfs.commit on {use.name}, p50",
-        returns=f"a server that commits at once leaves {duration(whole_ns - claimed_ns)} of {duration(whole_ns)}",
+        returns=f"A server that commits at once leaves {duration(rest_ns)} of these {duration(whole_ns)}."
+        if rest_ns >= PROFILE_SHARE * whole_ns
+        else "",
     )
 
 

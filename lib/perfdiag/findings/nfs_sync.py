@@ -66,7 +66,7 @@ def _finding(model: Model, use: Use) -> Finding:
         alternatives=["writes that need the server for another reason: O_DIRECT, a file that was partly read"],
         limits=limits,
         verify=f"{again(model)}: nfs.write on {use.name}",
-        returns="the bytes still have to reach the server, but not one write after the other",
+        returns="The bytes still have to reach the server, but not one write after the other.",
     )
 
 

@@ -97,21 +97,27 @@ def mount_evidence(use: Use) -> list[Evidence]:
     return found
 
 
-def own_server(model: Model, use: Use) -> tuple[float, Evidence] | None:
-    """Return the share of wire time that the server itself took, where it is this very host; None otherwise."""
-    version = int(use.options.get("vers", "0")[:1]) if use.options.get("vers", "0")[:1].isdigit() else 0
-    served = [line for line in model.nfs_server if line.program == "nfs" and version in (0, line.version)]
+def own_server(model: Model, use: Use, names: Iterable[str] = ()) -> tuple[float, Evidence] | None:
+    """Return the share of wire time that the server itself took, where it is this very host; None otherwise.
+
+    `names` are the procedures of which it is said apart.  Of NFS 4 a request is a COMPOUND, and what is in it stands
+    beside it.
+    """
+    version = use.options.get("vers", "")[:1]
+    known = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
+    served = [line for line in known if line.version != 4 or line.procedure in ("COMPOUND", "NULL")]
     count, calls = sum(line.count for line in served), sum(each.count for each in use.procedures.values())
     if not count or not calls or abs(count - calls) > SAME_COUNT * calls:
         return None
     nfsd_ns = sum(line.sum_ns for line in served)
     wire_ns = sum(each.wire.sum_ns for each in use.procedures.values())
-    part = min(1.0, nfsd_ns / wire_ns) if wire_ns else 0.0
+    apart = [line for line in known if line.procedure in set(names) and line.count]
+    each = ", ".join(f"{plain(line.procedure)} {duration(line.sum_ns / line.count)}" for line in apart[:3])
     text = (
-        f"the server is this host: its nfsd took {duration(nfsd_ns / count)} for each of {count:,} requests, of the"
-        f" {duration(wire_ns / calls)} that a call was away"
+        f"the server is this host: its nfsd took {duration(nfsd_ns / count)} for each of {count:,} requests"
+        f"{f' ({each})' if each else ''}, of the {duration(wire_ns / calls)} that a call was away"
     )
-    return part, Evidence(text, nfsd_ns / count, "ns", "svc_process")
+    return min(1.0, nfsd_ns / wire_ns) if wire_ns else 0.0, Evidence(text, nfsd_ns / count, "ns", "svc_process")
 
 
 def server_of(use: Use) -> str:

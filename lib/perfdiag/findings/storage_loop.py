@@ -82,7 +82,7 @@ def storage_loop(model: Model) -> Iterable[Outcome]:
             found = True
             yield _finding(model, case)
     if not found:
-        used = sum(disk.kind == "loop" for disk in model.facts.disks.values())
+        used = sum(disk.kind == "loop" and disk.label is not None for disk in model.facts.disks.values())
         yield Check(ID, f"no wait for a loop device was long enough ({used} loop devices in use)", float(used), "count")
 
 
