@@ -117,6 +117,7 @@ enum object_kind {
 	OBJECT_RETURN,	   /* work on the way back to user space */
 	OBJECT_FAULT,	   /* a page fault of a kind not shown */
 	OBJECT_WORKER,	   /* a kernel worker serving the target */
+	OBJECT_RPC,	   /* address of the struct rpc_clnt: the NFS mount, or server, that the thread called last */
 };
 
 #define OBJECT_SYSCALL_I386 (1ULL << 32)
@@ -230,6 +231,7 @@ struct record {
 		__u64 ns;
 		__u32 account, padding;
 	} parts[OPERATION_PARTS]; /* of the operation, so far */
+	__u64 rpc; /* struct rpc_clnt of the remote procedure it called last, 0: none since it waited for something else */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	struct account_sum accounts[ACCOUNT_COUNT];

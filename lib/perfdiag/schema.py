@@ -261,7 +261,7 @@ class NfsFlush(Line, tag="nfs_flush"):
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
     buckets: Buckets
-    commits: Count  # COMMITs begun meanwhile by these threads
+    commits: Count  # COMMITs of these files begun meanwhile, whoever began them (two flushes at once both count them)
     writes: Count  # WRITEs, likewise
     stable_writes: Count  # of them those that the server must not answer before the data is safe (FILE_SYNC)
     bytes: Count  # of all WRITEs

@@ -112,6 +112,7 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_EXIT: return json_text(json, key, "exit");
 	case OBJECT_RETURN: return json_text(json, key, "return to user space");
 	case OBJECT_FAULT: return json_text(json, key, "page fault");
+	case OBJECT_RPC: return nfs_server_write(recorder, key, id);
 	case OBJECT_WORKER: return json_text(json, key, "kernel worker");
 	}
 	json_text(json, key, "");

@@ -10,6 +10,7 @@
  * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
  * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
+ * nfs.c       calls, flushes, and requests served
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
  * facts*.c    host facts                            *symbols*.c names for addresses
  * sleepers.c  stacks of threads that wait at the end
@@ -146,6 +147,11 @@ void stacks_free(struct recorder *recorder);
 
 /* tables.c */
 void tables_write(struct recorder *recorder);
+
+/* nfs.c */
+void nfs_write(struct recorder *recorder);
+__u64 nfs_object(struct recorder *recorder, __u64 object); /* the mount, where it is known by now */
+void nfs_server_write(struct recorder *recorder, const char *key, __u64 client);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);

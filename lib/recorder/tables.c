@@ -151,4 +151,5 @@ void tables_write(struct recorder *recorder)
 	write_operations(recorder);
 	write_devices(recorder);
 	write_sockets(recorder);
+	nfs_write(recorder);
 }
