@@ -47,6 +47,8 @@ static const struct rule mount_rules[] = {
 };
 
 static const struct rule host_rules[] = {
+	/* first: without it no device and no mount has a name, and a host in trouble may not get to the end */
+	{ "/proc/self", "mountinfo mountstats", .phases = B | E, .limit = FACTS_TEXT_MAX },
 	{ "/proc", "stat", .phases = B | S | E, .limit = FACTS_TEXT_MAX, .until = "\nintr " },
 	{ "/proc/pressure", "cpu memory io irq", .phases = B | S | E },
 	{ "/proc/sys/fs", "file-nr dentry-state", .phases = B | S | E },
@@ -82,8 +84,6 @@ static const struct rule host_rules[] = {
 	{ "/sys/hypervisor/version", "extra", .phases = B },
 	{ "/proc/device-tree/hypervisor", "compatible", .phases = B },
 
-	{ "/proc/self", "mountinfo mountstats", .phases = B, .limit = FACTS_TEXT_MAX },
-	{ "/proc/self", "mountstats", .phases = E, .limit = FACTS_TEXT_MAX },
 	/* patterns: only where the modules are loaded */
 	{ "/proc/sys/sunrp[c]", "tcp_slot_table_entries tcp_max_slot_table_entries", .phases = B },
 	{ "/sys/module/nf[s]/parameters", "max_session_slots", .phases = B },

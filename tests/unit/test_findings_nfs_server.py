@@ -44,9 +44,11 @@ def test_a_far_server_is_slow_even_at_what_needs_no_disk() -> None:
 
 def test_the_way_to_a_server_on_this_host_is_told_from_the_server() -> None:
     way = served(read("21 ms", 200, round_trip="20 ms"), {"500 us": 250})
-    assert "the way to the server (its nfsd took 2 % of the calls' time) is slow" in finding(way.model(), SLOW).claim
+    assert (
+        "the way to the server (its nfsd takes about 500 us for a request) is slow" in finding(way.model(), SLOW).claim
+    )
     own = served(read("21 ms", 200, round_trip="20 ms"), {"19 ms": 250})
-    assert "the server (its nfsd took 91 %" in finding(own.model(), SLOW).claim
+    assert "the server (its nfsd takes about 19 ms" in finding(own.model(), SLOW).claim
 
 
 def test_slow_reads_beside_fast_look_ups_claim_the_reads_only() -> None:

@@ -83,8 +83,10 @@ def read_nfs_mounts(texts: Texts) -> Sequence[NfsMount]:
     """
     path = "/proc/self/mountstats"
     begin_text, end_text = texts.text(path, "begin"), texts.text(path, "end")
-    if begin_text is None or end_text is None:
+    if end_text is None:
         return []
+    if begin_text is None:  # then nothing is known of the window
+        return [replace(each, calls={}, transport=_unknown(each.transport)) for each in _parse(end_text)]
     before = {(mount.source, mount.mountpoint): mount for mount in _parse(begin_text)}
     return [_change(before.get((mount.source, mount.mountpoint)), mount) for mount in _parse(end_text)]
 
@@ -136,6 +138,10 @@ def _transport(lines: Sequence[Sequence[str]]) -> Transport:
         sending=add(known["sending"]),
         most_slots=max((value for value in known["most_slots"] if value is not None), default=None),
     )
+
+
+def _unknown(transport: Transport) -> Transport:
+    return replace(transport, connects=None, sends=None, backlog=None, sending=None)
 
 
 def _change(begin: NfsMount | None, end: NfsMount) -> NfsMount:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.findings.nfs_calls import MODIFYING, usual_ns
-from perfdiag.findings.nfs_use import LOCK, METADATA, NFS, READ, WRITE, Use, uses
-from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, own_server, server_of, trip_evidence
+from perfdiag.findings.nfs_calls import MODIFYING, late, usual_ns
+from perfdiag.findings.nfs_use import LOCK, METADATA, NFS, READ, SLOW_ANSWER_NS, WRITE, Use, uses
+from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, nfsd_evidence, server_of, trip_evidence
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     about,
@@ -19,7 +19,6 @@ from perfdiag.findings.weigh import (
     percent,
     still_waiting,
     together,
-    typical_ns,
     waits,
     without_rows,
     worth,
@@ -27,8 +26,6 @@ from perfdiag.findings.weigh import (
 from perfdiag.model import Model
 
 ID = "NFS-SERVER-SLOW"
-# An answer needs a round trip (under 1 ms inside a site) and at most one seek of a disk (4 ms).
-SLOW_ANSWER_NS = 5_000_000
 # What any link and any disk carries in a second: a call may take as long as its bytes need.
 SLOWEST_BYTES_PER_SECOND = 100_000_000
 # Answers that are fast enough are named from a tenth of the busy time on.
@@ -47,7 +44,6 @@ class Case:
     parts: Mapping[str, float]  # by account: time beyond round trips
     usual_ns: float  # the slowest account's call, in which half of its time was spent
     slow: bool
-    trips: bool  # even cheap calls are slow
 
 
 @rule(
@@ -95,52 +91,50 @@ def _nothing(model: Model) -> Check | Silence:
 
 
 def _case(use: Use) -> Case:
-    trips = use.trip_ns >= SLOW_ANSWER_NS
     found: dict[str, float] = {}
-    slowest, slow = 0.0, trips
+    slowest, slow = 0.0, use.far
     for account in (READ, WRITE, METADATA):
         parts = use.parts(account)
-        usual_ns, norm_ns = _usual(use, account)
-        late = parts.answer_ns > 0 and usual_ns >= norm_ns
-        if late and not slow:
-            found = {}  # what is fast beside it is no part of the fault
-        if late or not slow:
-            found[account] = parts.answer_ns + (parts.queue_ns if late else 0)
-            slowest = max(slowest, usual_ns)
-        slow = slow or late
-    if trips:
+        each_ns, is_late = _usual(use, account)
+        is_late = is_late and parts.answer_ns > 0
+        if is_late and not slow:
+            found, slowest = {}, 0.0  # what is fast beside it is no part of the fault
+        if is_late or not slow:
+            found[account] = parts.answer_ns + (parts.queue_ns if is_late else 0)
+            slowest = max(slowest, each_ns)
+        slow = slow or is_late
+    if use.far:
         for account in NFS:
             found[account] = found.get(account, 0.0) + use.parts(account).trip_ns
         slowest = use.trip_ns
-    return Case(use, {account: ns for account, ns in found.items() if ns >= 1}, slowest, slow, trips)
+    return Case(use, {account: ns for account, ns in found.items() if ns >= 1}, slowest, slow)
 
 
-def _usual(use: Use, account: str) -> tuple[float, float]:
-    """Return the call in which half of the time was spent, and how long such a call may take."""
-    names = [name for name in use.names(account) if name not in MODIFYING]
-    calls = use.calls(*names)
+def _usual(use: Use, account: str) -> tuple[float, bool]:
+    """Return the call in which half of the time was spent, and whether that is late."""
+    calls = use.calls(*(name for name in use.names(account) if name not in MODIFYING))
     if not calls.count:
-        return typical_ns(together(use.rows.get(account, ()))), SLOW_ANSWER_NS
+        waits = together(use.rows.get(account, ()))
+        return usual_ns(waits), late(waits, SLOW_ANSWER_NS)
     bytes = (calls.sent_bytes + calls.received_bytes) / calls.count
-    return usual_ns(calls.wire), SLOW_ANSWER_NS + bytes * 1e9 / SLOWEST_BYTES_PER_SECOND
+    return usual_ns(calls.wire), late(calls.wire, SLOW_ANSWER_NS + bytes * 1e9 / SLOWEST_BYTES_PER_SECOND)
 
 
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
-    server = own_server(model, use)
     confidence, limits = judged(model, Confidence.HIGH, doubts(use))
     names = [name for account in case.parts for name in use.names(account)]
     return Finding(
         ID,
         fault(model, claimed_ns) if case.slow else Severity.INFO,
         confidence,
-        _claim(case, server[0] if server else None),
+        _claim(case),
         use.claims(case.parts),
         [
             waits(together(use.rows_of(case.parts)), f"waits for answers of {use.name}"),
             *calls_evidence(use, dict.fromkeys(names)),
             *trip_evidence(use),
-            *([server[1]] if server else []),
+            *nfsd_evidence(model, use),
             *mount_evidence(use),
         ],
         _remedies(use, case),
@@ -153,13 +147,14 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     )
 
 
-def _claim(case: Case, nfsd_part: float | None) -> str:
+def _claim(case: Case) -> str:
     use = case.use
-    if case.trips:
+    if use.far:
         where = "the way to the server, or all of it"
-        if nfsd_part is not None:
-            where = "the way to the server" if nfsd_part < 0.5 else "the server"
-            where += f" (its nfsd took {percent(nfsd_part)} of the calls' time)"
+        nfsd_ns = use.nfsd.quantile_ns(0.5)
+        if nfsd_ns is not None:  # it answers most from memory, too
+            where = "the way to the server" if nfsd_ns < use.trip_ns / 2 else "the server"
+            where += f" (its nfsd takes {about(nfsd_ns)} for a request)"
         return f"Even calls that need no disk take {duration(use.trip_ns)} on {use.name}: {where} is slow."
     what = " and ".join(account.removeprefix("nfs.") for account in case.parts)
     if not case.slow:
@@ -176,7 +171,7 @@ def _remedies(use: Use, case: Case) -> list[Remedy]:
     disk = fix(
         f"on {server_of(use)}: iostat -x 1 (r_await), free memory, and th in /proc/net/rpc/nfsd (threads all in use)"
     )
-    return [network, disk] if case.trips else [disk, network]
+    return [network, disk] if case.use.far else [disk, network]
 
 
 # A server that is gone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perfdiag.facts import NfsMount
 from perfdiag.facts.mountstats import Calls
@@ -11,11 +11,18 @@ from perfdiag.findings.weigh import typical_ns
 from perfdiag.model import Distribution, Model
 
 # Calls that a server answers from memory: a round trip, and next to nothing else.
-CHEAP = ("GETATTR", "ACCESS", "LOOKUP", "LOOKUPP", "FSSTAT", "STATFS", "FSINFO", "PATHCONF", "SEQUENCE", "RENEW")
+CHEAP = (
+    *("GETATTR", "ACCESS", "LOOKUP", "LOOKUPP", "FSSTAT", "STATFS", "FSINFO", "PATHCONF"),
+    *("CLOSE", "DELEGRETURN", "OPEN_DOWNGRADE", "LOCKT", "LOCKU", "FREE_STATEID", "TEST_STATEID", "SEQUENCE", "RENEW"),
+)
 # Calls that change names or attributes: a server that keeps its word has them safe on disk before it answers.
 MODIFYING = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK", "SETATTR")
 # Of fewer calls a median says little: the whole of it is the error then.
 ENOUGH_CALLS = 5
+# Where half of the time lies in calls of ten times the norm, a server stops now and then.
+STALLED = 10
+# The server is on this host if it served as many requests as the mount made calls, within a tenth.
+SAME_COUNT = 0.1
 # The part of a mean that is in doubt where it is known to lie within one bucket.
 BUCKET_ERROR = 0.1
 
@@ -67,6 +74,7 @@ class RoundTrip:
     error_ns: float
     words: str  # "LOOKUP, p50 of 312"
     probe: str
+    measured: bool = False  # by enough cheap calls in the window; else it is an estimate
 
 
 def procedures(model: Model, key: str, address: str) -> dict[str, Procedure]:
@@ -110,17 +118,46 @@ def usual_ns(distribution: Distribution) -> float:
     return distribution.sum_ns / distribution.count if distribution.count else 0.0
 
 
-def round_trip(known: Mapping[str, Procedure], mount: NfsMount | None, probe: str) -> RoundTrip | None:
-    """Return the round trip: of the fastest of the cheap calls, else what those took since the mount; None: unknown.
+def late(distribution: Distribution, norm_ns: float) -> bool:
+    """Return whether calls take longer than they should: most of them, or some so long that most time is theirs.
+
+    Half of the time in calls that are a little late, while most are in time, is how any busy server answers.
+    """
+    usual, median = usual_ns(distribution), distribution.quantile_ns(0.5)
+    return usual >= norm_ns and (median is None or median >= norm_ns or usual >= STALLED * norm_ns)
+
+
+def served(model: Model, version: str, calls: int) -> Distribution:
+    """Return how long this host's own server took for requests, where it is the one that answered these calls.
+
+    It is if it served as many, within a tenth; else nothing is returned.  Of NFS 4 a request is a COMPOUND, and what
+    is in it stands beside it.
+    """
+    lines = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
+    whole = Distribution(0, 0, 0)
+    for line in lines:
+        if line.version != 4 or line.procedure in ("COMPOUND", "NULL"):
+            whole = whole.merged(Distribution(line.count, line.sum_ns, line.max_ns, dict(line.buckets)))
+    same = calls > 0 and abs(whole.count - calls) <= SAME_COUNT * calls
+    return whole if same else Distribution(0, 0, 0)
+
+
+def round_trip(
+    known: Mapping[str, Procedure], mount: NfsMount | None, probe: str, nfsd: Distribution
+) -> RoundTrip | None:
+    """Return the round trip: of the fastest of the cheap calls; else what calls took longer than this host's own
+    server (`nfsd`), or what cheap ones took since the mount; None: unknown.
 
     No call is faster than a round trip: the fastest tenth of any other bounds it.
     """
-    found = _seen(known, probe) or _since_mount(mount)
+    found = _seen(known, probe)
+    if found is None or not found.measured:
+        found = _besides_server(known, nfsd) or _since_mount(mount) or found
     if found is None:
         return None
     tenths = [each.wire.quantile_ns(0.1) for each in known.values()]
     ns = min(found.ns, *(float(tenth) for tenth in tenths if tenth is not None), found.ns)
-    return RoundTrip(ns, max(found.error_ns, found.ns - ns), found.words, found.probe)
+    return replace(found, ns=ns, error_ns=max(found.error_ns, found.ns - ns))
 
 
 def _seen(known: Mapping[str, Procedure], probe: str) -> RoundTrip | None:
@@ -132,14 +169,24 @@ def _seen(known: Mapping[str, Procedure], probe: str) -> RoundTrip | None:
         low, middle, high = (each.wire.quantile_ns(part) for part in (0.1, 0.5, 0.9))
         if low is None or middle is None or high is None:
             mean = each.wire.sum_ns / each.count
-            found.append(RoundTrip(mean, mean / 2, f"{name}, mean of {each.count:,}", probe))
+            found.append(
+                RoundTrip(mean, mean / 2, f"{name}, mean of {each.count:,}", probe, each.count >= ENOUGH_CALLS)
+            )
         elif each.count >= ENOUGH_CALLS:
             error = max((high - low) / 2, BUCKET_ERROR * middle)
-            found.append(RoundTrip(middle, error, f"{name}, p50 of {each.count:,}", probe))
+            found.append(RoundTrip(middle, error, f"{name}, p50 of {each.count:,}", probe, measured=True))
         else:
             found.append(RoundTrip(middle, middle, f"{name}, {each.count} only", probe))
-    sure = [each for each in found if each.error_ns < each.ns]
-    return min(sure or found, key=lambda each: each.ns, default=None)
+    measured = [each for each in found if each.measured]
+    return min(measured or found, key=lambda each: each.ns, default=None)
+
+
+def _besides_server(known: Mapping[str, Procedure], nfsd: Distribution) -> RoundTrip | None:
+    count, wire_ns = sum(each.count for each in known.values()), sum(each.wire.sum_ns for each in known.values())
+    if nfsd.count < ENOUGH_CALLS or not count:
+        return None
+    trip_ns = max(0.0, wire_ns / count - nfsd.sum_ns / nfsd.count)
+    return RoundTrip(trip_ns, trip_ns / 2, f"{count:,} calls less what nfsd took, in the mean", "svc_stats_latency")
 
 
 def _since_mount(mount: NfsMount | None) -> RoundTrip | None:
@@ -158,7 +205,9 @@ __all__ = [
     "Procedure",
     "RoundTrip",
     "counted",
+    "late",
     "procedures",
     "round_trip",
+    "served",
     "usual_ns",
 ]

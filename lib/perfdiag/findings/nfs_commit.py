@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, Severity, rule
-from perfdiag.findings.nfs_calls import MODIFYING
+from perfdiag.findings.nfs_calls import MODIFYING, late, usual_ns
 from perfdiag.findings.nfs_use import COMMIT, METADATA, WRITE, Use, uses
 from perfdiag.findings.nfs_words import (
     calls_evidence,
@@ -14,12 +14,12 @@ from perfdiag.findings.nfs_words import (
     doubts,
     flush_evidence,
     mount_evidence,
-    own_server,
+    nfsd_evidence,
+    nfsd_part,
     server_of,
     trip_evidence,
-    usual,
 )
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, idle_share
 from perfdiag.findings.weigh import (
     about,
     duration,
@@ -28,7 +28,6 @@ from perfdiag.findings.weigh import (
     judged,
     percent,
     together,
-    typical_ns,
     waits,
     without_rows,
     worth,
@@ -52,8 +51,8 @@ class Case:
     use: Use
     names: tuple[str, ...]  # the procedures that wait for the server's disk
     parts: Mapping[str, float]  # by account: the server's part, without round trips
-    usual_ns: float  # the call in which half of the time was spent, without a round trip
     slow: bool  # longer than a disk should take
+    each_ns: float  # without a round trip: the call in which half of the time was spent where slow, else half of them
 
 
 @rule(
@@ -96,13 +95,12 @@ def _case(use: Use) -> Case:
     if data_ns >= known[METADATA].commit_ns:
         wanted = ("COMMIT", *(("WRITE",) if use.stable_part >= MOSTLY else ()))
     names = tuple(name for name in wanted if name in use.procedures)
-    usual_ns: float = typical_ns(together(use.rows_of([COMMIT])))
-    if names:
-        usual_ns = max(0.0, usual(use, names) - use.trip_ns)
-    slow = usual_ns >= SLOW_COMMIT_NS + _bytes_ns(use, names)
+    wire = use.calls(*names).wire if names else together(use.rows_of([COMMIT]))
+    slow = late(wire, use.trip_ns * bool(names) + SLOW_COMMIT_NS + _bytes_ns(use, names))
+    each_ns = usual_ns(wire) if slow else wire.quantile_ns(0.5) or usual_ns(wire)
     # What waits in the queue before slow calls waits for them.
     parts = {name: part.commit_ns + (part.queue_ns if slow else 0) for name, part in known.items() if part.commit_ns}
-    return Case(use, names, parts, usual_ns, slow)
+    return Case(use, names, parts, slow, max(0.0, each_ns - use.trip_ns * bool(names)))
 
 
 def _bytes_ns(use: Use, names: tuple[str, ...]) -> float:
@@ -115,7 +113,7 @@ def _bytes_ns(use: Use, names: tuple[str, ...]) -> float:
 
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
-    server = own_server(model, use, case.names)
+    local = use.nfsd.count > 0
     confidence, limits = judged(model, Confidence.HIGH, doubts(use))
     whole_ns = use.ns(*case.parts)
     rest_ns = whole_ns - claimed_ns
@@ -123,20 +121,21 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         ID,
         fault(model, claimed_ns) if case.slow else Severity.INFO,
         confidence,
-        _claim(case, server[0] if server else None),
+        _claim(case, nfsd_part(use)),
         use.claims(case.parts),
         [
             waits(together(use.rows_of(case.parts)), f"waits for data or names to be safe on {use.name}"),
             *calls_evidence(use, case.names),
             *trip_evidence(use),
             *flush_evidence(use),
-            *([server[1], *disk_evidence(model)] if server else []),
+            *nfsd_evidence(model, use, case.names),
+            *(disk_evidence(model) if local else []),
             *mount_evidence(use),
         ],
-        _remedies(use, case.slow, local=server is not None),
+        _remedies(use, case.slow, local=local),
         alternatives=[
             "others who keep the server's disk busy",
-            *([] if server else ["a server without a free thread for the call (th in its /proc/net/rpc/nfsd)"]),
+            _busy_server(model) if local else "a server without a free thread (th in its /proc/net/rpc/nfsd)",
         ],
         limits=limits,
         verify=f"{again(model)}: nfs.commit on {use.name}, p50",
@@ -146,16 +145,22 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     )
 
 
-def _claim(case: Case, nfsd_part: float | None) -> str:
-    use, each = case.use, about(case.usual_ns)
+def _busy_server(model: Model) -> str:
+    """Return what else makes a server slow that is this host."""
+    idle = idle_share(model)
+    return f"CPUs too busy to serve{'' if idle is None else f' (they were idle {percent(idle)} of the time)'}"
+
+
+def _claim(case: Case, inside: float | None) -> str:
+    use, each = case.use, about(case.each_ns)
     if not case.names:
         return f"Making data safe on {use.name} takes {each} a wait: too long or not, and where, its calls would tell."
     what = "changes of names and attributes" if case.names[0] in MODIFYING else " and ".join(case.names)
-    beyond = f"beyond a round trip of {duration(use.trip_ns)}" if use.round_trip else "round trip included"
+    beyond = f" beyond a round trip of {duration(use.trip_ns)}" if use.round_trip else ", round trip included"
     if not case.slow:
-        return f"{use.name} makes data safe as fast as disks do ({what}: {each} {beyond}): the number of calls costs."
-    nfsd = "" if nfsd_part is None else f"; {percent(nfsd_part)} of the time of all calls is its nfsd's"
-    return f"The server of {use.name} takes long to make data safe: {what} {each} {beyond}{nfsd}."
+        return f"{use.name} makes data safe as fast as disks do ({what}: {each}{beyond}): the number of calls costs."
+    nfsd = "" if inside is None else f"; {percent(inside)} of the time of all calls is its nfsd's"
+    return f"The server of {use.name} takes long to make data safe: {what} {each}{beyond}{nfsd}."
 
 
 def _remedies(use: Use, slow: bool, *, local: bool) -> list[Remedy]:

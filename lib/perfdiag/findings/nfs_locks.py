@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
-from perfdiag.findings.nfs_answers import HANGING_PART, SLOW_ANSWER_NS
-from perfdiag.findings.nfs_use import LOCK, Use, uses
+from perfdiag.findings.nfs_answers import HANGING_PART
+from perfdiag.findings.nfs_use import LOCK, SLOW_ANSWER_NS, Use, uses
 from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, server_of, trip_evidence, usual
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (

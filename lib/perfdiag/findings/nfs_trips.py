@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.findings.nfs_answers import SLOW_ANSWER_NS
 from perfdiag.findings.nfs_use import METADATA, NFS, Use, uses
 from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, trip_evidence
 from perfdiag.findings.target import again
@@ -42,7 +41,7 @@ def metadata_chatty(model: Model) -> Iterable[Outcome]:
         unknown_ns += use.ns(METADATA) if use.round_trip is None else 0
         parts = {account: use.parts(account).trip_ns for account in NFS}
         claimed_ns = sum(use.claims(parts).values())
-        if worth(model, claimed_ns) and use.trip_ns < SLOW_ANSWER_NS:
+        if worth(model, claimed_ns) and not use.far:
             found = True
             yield _finding(model, use, parts, claimed_ns)
     if found:

@@ -20,11 +20,15 @@ from perfdiag.findings.nfs_calls import (
     counted,
     procedures,
     round_trip,
+    served,
 )
 from perfdiag.findings.weigh import plain, total_ns
-from perfdiag.model import Model, Row
+from perfdiag.model import Distribution, Model, Row
 
 READ, WRITE, COMMIT, METADATA, LOCK = NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
+
+# An answer needs a round trip (under 1 ms inside a site) and at most one seek of a disk (4 ms).
+SLOW_ANSWER_NS = 5_000_000
 
 READING = ("READ", "READ_PLUS")
 LOCKING = ("LOCK", "LOCKT", "LOCKU")
@@ -48,6 +52,7 @@ class Use:
     key: str  # "mount:0:45"
     name: str  # "nas1:/jobs on /srv (nfs4)"
     rows: Mapping[str, Sequence[Row]]  # the target's waits by account
+    nfsd: Distribution  # requests of this host's own server, where that is the one; else nothing
     procedures: Mapping[str, Procedure]  # everybody's calls; locks of NFS 3 as "nlm.LOCK"
     flushes: Sequence[schema.NfsFlush]
     mount: NfsMount | None
@@ -84,6 +89,11 @@ class Use:
     def trip_ns(self) -> float:
         """Return the round trip, zero where it is not known."""
         return self.round_trip.ns if self.round_trip else 0.0
+
+    @property
+    def far(self) -> bool:
+        """Whether even calls that need no disk take longer than an answer should."""
+        return self.round_trip is not None and self.round_trip.measured and self.round_trip.ns >= SLOW_ANSWER_NS
 
     @property
     def stable_part(self) -> float:
@@ -166,18 +176,20 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]]) -> Use:
     known, probe = procedures(model, key, options.get("addr", "")), "rpc_stats_latency"
     if not known and mount:
         known, probe = {name: counted(each) for name, each in mount.calls.items()}, "/proc/self/mountstats"
+    nfsd = served(model, options.get("vers", "")[:1], sum(each.count for each in known.values()))
     return Use(
         key,
         plain(shown) if key else "an NFS mount without a name",
         rows,
+        nfsd,
         known,
         [flush for flush in model.nfs_flushes if flush.object == key],
         mount,
         place.source if place else "",
         options,
-        round_trip(known, mount, probe),
+        round_trip(known, mount, probe, nfsd),
         probe if known else "",
     )
 
 
-__all__ = ["COMMIT", "LOCK", "METADATA", "NFS", "READ", "WRITE", "Parts", "Use", "uses"]
+__all__ = ["COMMIT", "LOCK", "METADATA", "NFS", "READ", "SLOW_ANSWER_NS", "WRITE", "Parts", "Use", "uses"]

@@ -13,8 +13,6 @@ from perfdiag.model import Distribution, Model
 
 # Options that decide how a mount behaves, as far as they are set.
 TOLD = ("vers", "sync", "noac", "hard", "soft", "softerr", "nolock", "lookupcache", "rsize", "wsize", "nconnect")
-# The server is on this host if it served as many requests as the mount made calls, within a tenth.
-SAME_COUNT = 0.1
 # Where the target made less than half of the calls of a kind, their times are mostly those of others' calls.
 MOSTLY = 0.5
 
@@ -97,27 +95,28 @@ def mount_evidence(use: Use) -> list[Evidence]:
     return found
 
 
-def own_server(model: Model, use: Use, names: Iterable[str] = ()) -> tuple[float, Evidence] | None:
-    """Return the share of wire time that the server itself took, where it is this very host; None otherwise.
-
-    `names` are the procedures of which it is said apart.  Of NFS 4 a request is a COMPOUND, and what is in it stands
-    beside it.
-    """
-    version = use.options.get("vers", "")[:1]
-    known = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
-    served = [line for line in known if line.version != 4 or line.procedure in ("COMPOUND", "NULL")]
-    count, calls = sum(line.count for line in served), sum(each.count for each in use.procedures.values())
-    if not count or not calls or abs(count - calls) > SAME_COUNT * calls:
-        return None
-    nfsd_ns = sum(line.sum_ns for line in served)
+def nfsd_part(use: Use) -> float | None:
+    """Return the share of the calls' time that the server itself took, where it is this very host; None otherwise."""
     wire_ns = sum(each.wire.sum_ns for each in use.procedures.values())
-    apart = [line for line in known if line.procedure in set(names) and line.count]
-    each = ", ".join(f"{plain(line.procedure)} {duration(line.sum_ns / line.count)}" for line in apart[:3])
+    return min(1.0, use.nfsd.sum_ns / wire_ns) if use.nfsd.count and wire_ns else None
+
+
+def nfsd_evidence(model: Model, use: Use, names: Iterable[str] = ()) -> list[Evidence]:
+    """Return what the server itself took, where it is this very host; of the procedures `names` also apart."""
+    if not use.nfsd.count:
+        return []
+    version, wanted = use.options.get("vers", "")[:1], set(names)
+    known = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
+    apart = [line for line in known if line.procedure in wanted and line.count]
+    each = ", ".join(f"{plain(line.procedure)} {duration(line.sum_ns / line.count)}" for line in apart)
+    calls = sum(each.count for each in use.procedures.values())
+    away_ns = sum(each.wire.sum_ns for each in use.procedures.values()) / max(1, calls)
+    mean_ns = use.nfsd.sum_ns / use.nfsd.count
     text = (
-        f"the server is this host: its nfsd took {duration(nfsd_ns / count)} for each of {count:,} requests"
-        f"{f' ({each})' if each else ''}, of the {duration(wire_ns / calls)} that a call was away"
+        f"the server is this host: its nfsd took {duration(mean_ns)} for each of {use.nfsd.count:,} requests"
+        f"{f' ({each})' if each else ''}, of the {duration(away_ns)} that a call was away"
     )
-    return min(1.0, nfsd_ns / wire_ns) if wire_ns else 0.0, Evidence(text, nfsd_ns / count, "ns", "svc_process")
+    return [Evidence(text, mean_ns, "ns", "svc_stats_latency")]
 
 
 def server_of(use: Use) -> str:
@@ -162,7 +161,8 @@ __all__ = [
     "doubts",
     "flush_evidence",
     "mount_evidence",
-    "own_server",
+    "nfsd_evidence",
+    "nfsd_part",
     "server_of",
     "trip_evidence",
     "usual",
