@@ -31,7 +31,7 @@ def test_a_slow_server_is_a_fault_that_claims_all_but_the_round_trips() -> None:
     assert any("0 COMMITs, 97 WRITEs (97 of them FILE_SYNC), 64.0 KiB a flush" in text for text in texts), texts
     assert any("vers=4.2, hard" in text for text in texts)
     (trip,) = (evidence for evidence in found.evidence if "round trip takes" in evidence.text)
-    assert trip.error and "LOOKUP, p50 of 50" in trip.text
+    assert trip.error and "LOOKUP, mean of 50" in trip.text
     assert all(remedy.kind is RemedyKind.FIX for remedy in found.remedies)
     assert "on nas1" in found.remedies[0].text and "log device" in found.remedies[1].text
     assert found.returns == ""  # nearly all of it

@@ -73,3 +73,17 @@ def test_few_samples_lower_the_confidence() -> None:
 
 def test_little_time_in_sqlite_is_no_finding() -> None:
     check(mover(sqlite=1, others=400).model(), ID)
+
+
+def test_a_library_without_frame_pointers_is_found_by_scanning_the_stack() -> None:
+    builder = mover(sqlite=0)
+    builder.stack(
+        "wait",
+        "nfs.lock",
+        object=MOUNT,
+        user=["0xfcf60 (libc.so.6)"],
+        scan=["0x1b2c8 (libsqlite3.so.0.8.6)", "sql (sqlite_jobs)"],
+        count=50,
+        weight="500 ms",
+    )
+    assert finding(builder.model(), ID).claims["nfs.lock", MOUNT] == 500_000_000

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.nfs_calls import MODIFYING, late, usual_ns
-from perfdiag.findings.nfs_use import LOCK, METADATA, NFS, READ, SLOW_ANSWER_NS, WRITE, Use, uses
+from perfdiag.findings.nfs_use import COMMIT, LOCK, METADATA, NFS, READ, SLOW_ANSWER_NS, WRITE, Use, uses
 from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, nfsd_evidence, server_of, trip_evidence
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
@@ -93,7 +94,7 @@ def _nothing(model: Model) -> Check | Silence:
 def _case(use: Use) -> Case:
     found: dict[str, float] = {}
     slowest, slow = 0.0, use.far
-    for account in (READ, WRITE, METADATA):
+    for account in (READ, WRITE, COMMIT, METADATA):
         parts = use.parts(account)
         each_ns, is_late = _usual(use, account)
         is_late = is_late and parts.answer_ns > 0
@@ -112,18 +113,24 @@ def _case(use: Use) -> Case:
 
 def _usual(use: Use, account: str) -> tuple[float, bool]:
     """Return the call in which half of the time was spent, and whether that is late."""
-    calls = use.calls(*(name for name in use.names(account) if name not in MODIFYING))
+    calls = use.calls(*_answered(use, account))
     if not calls.count:
         waits = together(use.rows.get(account, ()))
         return usual_ns(waits), late(waits, SLOW_ANSWER_NS)
-    bytes = (calls.sent_bytes + calls.received_bytes) / calls.count
+    # The WRITEs of a flush go side by side: each waits for the bytes of all.
+    bytes = use.flush_bytes if account == COMMIT else (calls.sent_bytes + calls.received_bytes) / calls.count
     return usual_ns(calls.wire), late(calls.wire, SLOW_ANSWER_NS + bytes * 1e9 / SLOWEST_BYTES_PER_SECOND)
+
+
+def _answered(use: Use, account: str) -> list[str]:
+    """Return the procedures of an account that are answered without making anything safe."""
+    return [name for name in use.names(account) if name not in MODIFYING and name != "COMMIT"]
 
 
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
     confidence, limits = judged(model, Confidence.HIGH, doubts(use))
-    names = [name for account in case.parts for name in use.names(account)]
+    names = [name for account in case.parts for name in (use.names if use.far else partial(_answered, use))(account)]
     return Finding(
         ID,
         fault(model, claimed_ns) if case.slow else Severity.INFO,
@@ -131,10 +138,10 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         _claim(case),
         use.claims(case.parts),
         [
-            waits(together(use.rows_of(case.parts)), f"waits for answers of {use.name}"),
+            waits(together(use.rows_of(case.parts)), "waits for its answers"),
             *calls_evidence(use, dict.fromkeys(names)),
             *trip_evidence(use),
-            *nfsd_evidence(model, use),
+            *nfsd_evidence(use),
             *mount_evidence(use),
         ],
         _remedies(use, case),
@@ -151,7 +158,7 @@ def _claim(case: Case) -> str:
     use = case.use
     if use.far:
         where = "the way to the server, or all of it"
-        nfsd_ns = use.nfsd.quantile_ns(0.5)
+        nfsd_ns = use.nfsd.requests.quantile_ns(0.5)
         if nfsd_ns is not None:  # it answers most from memory, too
             where = "the way to the server" if nfsd_ns < use.trip_ns / 2 else "the server"
             where += f" (its nfsd takes {about(nfsd_ns)} for a request)"
@@ -194,7 +201,7 @@ def _hanging(model: Model, use: Use) -> Finding | None:
         f"{count} thread{'s' * (count > 1)} waited for {use.name} most of the window and still did when it ended: the"
         " server or the way to it may be dead.",
         use.claims({account: use.ns(account) for account in ANSWERED}),
-        [waits(together(use.rows_of(ANSWERED)), f"waits on {use.name}"), *mount_evidence(use)],
+        [waits(together(use.rows_of(ANSWERED)), "waits for its answers"), *mount_evidence(use)],
         [
             fix(f"bring the server, or the way to it, back: {waiting}"),
             fix(f"rpcinfo -t {server_of(use)} nfs asks whether it answers at all; dmesg says since when it does not"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from perfdiag import schema
 from perfdiag.facts import NfsMount
 from perfdiag.facts.mountstats import Calls
 from perfdiag.findings.weigh import typical_ns
@@ -23,8 +25,10 @@ ENOUGH_CALLS = 5
 STALLED = 10
 # The server is on this host if it served as many requests as the mount made calls, within a tenth.
 SAME_COUNT = 0.1
-# The part of a mean that is in doubt where it is known to lie within one bucket.
+# What is known by its bucket only is in doubt by so much at least.
 BUCKET_ERROR = 0.1
+# A mean of more than twice the median is that of a few stalls, which are no round trips.
+STALLS = 2
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class RoundTrip:
 
     ns: float
     error_ns: float
-    words: str  # "LOOKUP, p50 of 312"
+    words: str  # "LOOKUP, mean of 312"
     probe: str
     measured: bool = False  # by enough cheap calls in the window; else it is an estimate
 
@@ -127,11 +131,21 @@ def late(distribution: Distribution, norm_ns: float) -> bool:
     return usual >= norm_ns and (median is None or median >= norm_ns or usual >= STALLED * norm_ns)
 
 
-def served(model: Model, version: str, calls: int) -> Distribution:
-    """Return how long this host's own server took for requests, where it is the one that answered these calls.
+@dataclass(frozen=True)
+class Served:
+    """What this host's own server did, where it is the one that answered the calls of a mount."""
 
-    It is if it served as many, within a tenth; else nothing is returned.  Of NFS 4 a request is a COMPOUND, and what
-    is in it stands beside it.
+    requests: Distribution  # none where it is not
+    parts: Mapping[str, schema.NfsServer]  # by procedure, as calls have them
+
+
+NOT_HERE = Served(Distribution(0, 0, 0), {})
+
+
+def served(model: Model, version: str, calls: int) -> Served:
+    """Return what this host's own server did for these calls: it is theirs if it served as many, within a tenth.
+
+    Of NFS 4 a request is a COMPOUND, and what is in it stands beside it.
     """
     lines = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
     whole = Distribution(0, 0, 0)
@@ -139,24 +153,22 @@ def served(model: Model, version: str, calls: int) -> Distribution:
         if line.version != 4 or line.procedure in ("COMPOUND", "NULL"):
             whole = whole.merged(Distribution(line.count, line.sum_ns, line.max_ns, dict(line.buckets)))
     same = calls > 0 and abs(whole.count - calls) <= SAME_COUNT * calls
-    return whole if same else Distribution(0, 0, 0)
+    return Served(whole, {line.procedure: line for line in lines if line.count}) if same else NOT_HERE
 
 
-def round_trip(
-    known: Mapping[str, Procedure], mount: NfsMount | None, probe: str, nfsd: Distribution
-) -> RoundTrip | None:
+def round_trip(known: Mapping[str, Procedure], mount: NfsMount | None, probe: str, nfsd: Served) -> RoundTrip | None:
     """Return the round trip: of the fastest of the cheap calls; else what calls took longer than this host's own
     server (`nfsd`), or what cheap ones took since the mount; None: unknown.
 
-    No call is faster than a round trip: the fastest tenth of any other bounds it.
+    No call takes less than a round trip: the median of any other bounds it.
     """
     found = _seen(known, probe)
     if found is None or not found.measured:
         found = _besides_server(known, nfsd) or _since_mount(mount) or found
     if found is None:
         return None
-    tenths = [each.wire.quantile_ns(0.1) for each in known.values()]
-    ns = min(found.ns, *(float(tenth) for tenth in tenths if tenth is not None), found.ns)
+    medians = [each.wire.quantile_ns(0.5) for each in known.values() if each.count >= ENOUGH_CALLS]
+    ns = min([found.ns, *(float(median) for median in medians if median is not None)])
     return replace(found, ns=ns, error_ns=max(found.error_ns, found.ns - ns))
 
 
@@ -166,27 +178,35 @@ def _seen(known: Mapping[str, Procedure], probe: str) -> RoundTrip | None:
         each = known.get(name)
         if each is None or not each.count:
             continue
-        low, middle, high = (each.wire.quantile_ns(part) for part in (0.1, 0.5, 0.9))
-        if low is None or middle is None or high is None:
-            mean = each.wire.sum_ns / each.count
-            found.append(
-                RoundTrip(mean, mean / 2, f"{name}, mean of {each.count:,}", probe, each.count >= ENOUGH_CALLS)
-            )
-        elif each.count >= ENOUGH_CALLS:
-            error = max((high - low) / 2, BUCKET_ERROR * middle)
-            found.append(RoundTrip(middle, error, f"{name}, p50 of {each.count:,}", probe, measured=True))
+        mean, median = each.wire.sum_ns / each.count, each.wire.quantile_ns(0.5)
+        words = f"{name}, mean of {each.count:,}"
+        if each.count < ENOUGH_CALLS or median is None:
+            found.append(RoundTrip(mean, mean / 2, words, probe, measured=each.count >= ENOUGH_CALLS))
+        elif mean <= STALLS * median:
+            found.append(RoundTrip(mean, max(_doubt_ns(each.wire), BUCKET_ERROR * mean), words, probe, measured=True))
         else:
-            found.append(RoundTrip(middle, middle, f"{name}, {each.count} only", probe))
+            error_ns = max(_doubt_ns(each.wire), BUCKET_ERROR * median)
+            found.append(RoundTrip(median, error_ns, f"{name}, p50 of {each.count:,}", probe, measured=True))
     measured = [each for each in found if each.measured]
     return min(measured or found, key=lambda each: each.ns, default=None)
 
 
-def _besides_server(known: Mapping[str, Procedure], nfsd: Distribution) -> RoundTrip | None:
-    count, wire_ns = sum(each.count for each in known.values()), sum(each.wire.sum_ns for each in known.values())
-    if nfsd.count < ENOUGH_CALLS or not count:
-        return None
-    trip_ns = max(0.0, wire_ns / count - nfsd.sum_ns / nfsd.count)
-    return RoundTrip(trip_ns, trip_ns / 2, f"{count:,} calls less what nfsd took, in the mean", "svc_stats_latency")
+def _doubt_ns(distribution: Distribution) -> float:
+    """Return how far the middle of so many calls may be from that of all such: their spread, by the root of n."""
+    low, high = distribution.quantile_ns(0.1), distribution.quantile_ns(0.9)
+    return ((high or 0) - (low or 0)) / 2 / math.sqrt(distribution.count)
+
+
+def _besides_server(known: Mapping[str, Procedure], nfsd: Served) -> RoundTrip | None:
+    """Estimate the round trip by the calls of which the least time was outside of the server."""
+    found = []
+    for name, each in known.items():
+        part = nfsd.parts.get(name)
+        if part and min(part.count, each.count) >= ENOUGH_CALLS:
+            outside_ns = max(0.0, each.wire.sum_ns / each.count - part.sum_ns / part.count)
+            words = f"{each.count:,} {name} less what nfsd took, in the mean"
+            found.append(RoundTrip(outside_ns, outside_ns / 2, words, "svc_stats_latency"))
+    return min(found, key=lambda each: each.ns, default=None)
 
 
 def _since_mount(mount: NfsMount | None) -> RoundTrip | None:
@@ -204,6 +224,7 @@ __all__ = [
     "NOTHING",
     "Procedure",
     "RoundTrip",
+    "Served",
     "counted",
     "late",
     "procedures",

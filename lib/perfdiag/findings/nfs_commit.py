@@ -66,7 +66,7 @@ class Case:
     measured="Joins the target's waits by mount, over the whole window, with the calls of that mount (queue, wire and"
     " server of each, from the kernel's own clocks, whoever asked), with its flushes (COMMITs, WRITEs and bytes of"
     " each) and, where the server is the same host, with its own times. The server's part of a call is its time on the"
-    " wire less a round trip: the p50 of the fastest call that needs no disk (GETATTR, LOOKUP), with its error.",
+    " wire less a round trip: what the fastest call that needs no disk takes (GETATTR, LOOKUP), with its error.",
     alternatives="A slow network (then cheap calls are slow, too: NFS-SERVER-SLOW); others who keep the server's disk"
     " busy; a server whose threads are all in use; large writes that are limited by the link.",
     remedies="On the server a log device or a write cache that survives a power cut; fewer commits, each of more."
@@ -96,24 +96,16 @@ def _case(use: Use) -> Case:
         wanted = ("COMMIT", *(("WRITE",) if use.stable_part >= MOSTLY else ()))
     names = tuple(name for name in wanted if name in use.procedures)
     wire = use.calls(*names).wire if names else together(use.rows_of([COMMIT]))
-    slow = late(wire, use.trip_ns * bool(names) + SLOW_COMMIT_NS + _bytes_ns(use, names))
+    slow = late(wire, use.trip_ns * bool(names) + SLOW_COMMIT_NS + use.flush_bytes * 1e9 / SLOWEST_BYTES_PER_SECOND)
     each_ns = usual_ns(wire) if slow else wire.quantile_ns(0.5) or usual_ns(wire)
     # What waits in the queue before slow calls waits for them.
     parts = {name: part.commit_ns + (part.queue_ns if slow else 0) for name, part in known.items() if part.commit_ns}
     return Case(use, names, parts, slow, max(0.0, each_ns - use.trip_ns * bool(names)))
 
 
-def _bytes_ns(use: Use, names: tuple[str, ...]) -> float:
-    """Return how long the bytes of one flush may take."""
-    count, bytes = sum(flush.count for flush in use.flushes), sum(flush.bytes for flush in use.flushes)
-    if not count:
-        count, bytes = use.calls(*names).count, use.calls("WRITE").sent_bytes
-    return bytes / count * 1e9 / SLOWEST_BYTES_PER_SECOND if count else 0.0
-
-
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
-    local = use.nfsd.count > 0
+    local = use.nfsd.requests.count > 0
     confidence, limits = judged(model, Confidence.HIGH, doubts(use))
     whole_ns = use.ns(*case.parts)
     rest_ns = whole_ns - claimed_ns
@@ -124,11 +116,11 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         _claim(case, nfsd_part(use)),
         use.claims(case.parts),
         [
-            waits(together(use.rows_of(case.parts)), f"waits for data or names to be safe on {use.name}"),
+            waits(together(use.rows_of(case.parts)), "waits until data or names were safe"),
             *calls_evidence(use, case.names),
             *trip_evidence(use),
             *flush_evidence(use),
-            *nfsd_evidence(model, use, case.names),
+            *nfsd_evidence(use, case.names),
             *(disk_evidence(model) if local else []),
             *mount_evidence(use),
         ],

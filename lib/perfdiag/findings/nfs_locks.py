@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.nfs_answers import HANGING_PART
+from perfdiag.findings.nfs_calls import late, usual_ns
 from perfdiag.findings.nfs_use import LOCK, SLOW_ANSWER_NS, Use, uses
-from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, server_of, trip_evidence, usual
+from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, server_of, trip_evidence
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     about,
@@ -18,7 +19,6 @@ from perfdiag.findings.weigh import (
     percent,
     still_waiting,
     together,
-    typical_ns,
     waits,
     without_rows,
     worth,
@@ -52,13 +52,14 @@ def lock_slow(model: Model) -> Iterable[Outcome]:
     for use in uses(model):
         ns = use.ns(LOCK)
         held = worth(model, ns) and _held(model, use)
-        usual_ns = usual(use, use.names(LOCK)) or typical_ns(together(use.rows_of([LOCK])))
-        if not held and usual_ns < SLOW_ANSWER_NS:
+        calls = use.calls(*use.names(LOCK))
+        wire = calls.wire if calls.count else together(use.rows_of([LOCK]))
+        if not held and not late(wire, use.trip_ns * bool(calls.count) + SLOW_ANSWER_NS):
             continue
         claimed = use.claims({LOCK: ns - use.parts(LOCK).trip_ns})
         if worth(model, sum(claimed.values())):
             found = True
-            yield _finding(model, use, claimed, held=held, usual_ns=usual_ns)
+            yield _finding(model, use, claimed, held=held, each_ns=usual_ns(wire))
     if not found:
         share = model.share(LOCK)
         yield without_rows(model, ID, LOCK) or Check(ID, f"locks on NFS {percent(share)} of busy time", share, "share")
@@ -76,15 +77,15 @@ def _held(model: Model, use: Use) -> bool:
 
 
 def _finding(
-    model: Model, use: Use, claimed: dict[str | tuple[str, str], int], *, held: bool, usual_ns: float
+    model: Model, use: Use, claimed: dict[str | tuple[str, str], int], *, held: bool, each_ns: float
 ) -> Finding:
     names = use.names(LOCK)
     calls, still = use.calls(*names), _still(model, use)
     confidence, limits = judged(model, Confidence.HIGH, doubts(use))
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns
     claim = f"Locks on {use.name} are granted slowly: half of the time of its calls for them lies in ones of"
-    claim += f" {about(usual_ns)}."
-    evidence = [waits(together(use.rows_of([LOCK])), f"waits for locks on {use.name}"), *calls_evidence(use, names)]
+    claim += f" {about(each_ns)}."
+    evidence = [waits(together(use.rows_of([LOCK])), "waits for its locks"), *calls_evidence(use, names)]
     if held:
         claim = f"Somebody else has the locks on {use.name} that the target waits for"
         claim += f"; {still} thread{'s' * (still > 1)} still did when the window ended." if still else "."

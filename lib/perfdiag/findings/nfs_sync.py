@@ -56,7 +56,7 @@ def _finding(model: Model, use: Use) -> Finding:
         f"{use.name} is mounted with {' and '.join(options)}: each write waits until the server has it safe{each}.",
         use.claims({WRITE: ns}),
         [
-            waits(whole, f"waits in writes to {use.name}"),
+            waits(whole, "waits in writes"),
             *mount_evidence(use),
             *calls_evidence(use, use.names(WRITE)),
             *trip_evidence(use),

@@ -26,9 +26,9 @@ MOSTLY = 0.5
     " other, and each takes a round trip however fast the server is: a floor that neither a faster disk nor a log"
     " device removes. Profile, as only fewer calls help; a fault where mount options make the client ask again for what"
     " it knows (noac, actimeo=0, lookupcache=none) and such calls are most of them.",
-    measured="Joins the target's waits by mount, over the whole window, with the round trip of that mount (the p50 of"
-    " the fastest call that needs no disk): one for each wait; a flush counts its WRITEs, which go side by side, once,"
-    " and its COMMIT once. Round trips that are themselves too long are left to NFS-SERVER-SLOW.",
+    measured="Joins the target's waits by mount, over the whole window, with the round trip of that mount (what the"
+    " fastest call that needs no disk takes): one for each wait; a flush counts its WRITEs, which go side by side,"
+    " once, and its COMMIT once. Round trips that are themselves too long are left to NFS-SERVER-SLOW.",
     alternatives="Many small files by nature (unpacking, building); a program that opens and closes a file for each"
     " record; several clients that write the same files, so that caches must be asked.",
     remedies="Fewer, larger files; work on a local copy and move it as a whole; keep attribute caches on.",

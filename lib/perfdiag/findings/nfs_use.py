@@ -17,13 +17,14 @@ from perfdiag.findings.nfs_calls import (
     NOTHING,
     Procedure,
     RoundTrip,
+    Served,
     counted,
     procedures,
     round_trip,
     served,
 )
 from perfdiag.findings.weigh import plain, total_ns
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import Model, Row
 
 READ, WRITE, COMMIT, METADATA, LOCK = NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
 
@@ -52,7 +53,7 @@ class Use:
     key: str  # "mount:0:45"
     name: str  # "nas1:/jobs on /srv (nfs4)"
     rows: Mapping[str, Sequence[Row]]  # the target's waits by account
-    nfsd: Distribution  # requests of this host's own server, where that is the one; else nothing
+    nfsd: Served  # what this host's own server did for it
     procedures: Mapping[str, Procedure]  # everybody's calls; locks of NFS 3 as "nlm.LOCK"
     flushes: Sequence[schema.NfsFlush]
     mount: NfsMount | None
@@ -89,6 +90,15 @@ class Use:
     def trip_ns(self) -> float:
         """Return the round trip, zero where it is not known."""
         return self.round_trip.ns if self.round_trip else 0.0
+
+    @property
+    def flush_bytes(self) -> float:
+        """How many bytes one flush of the target writes; without flushes, those of a WRITE for each COMMIT."""
+        count = sum(flush.count for flush in self.flushes)
+        if count:
+            return sum(flush.bytes for flush in self.flushes) / count
+        writes = self.calls("WRITE")
+        return writes.sent_bytes / (self.calls("COMMIT").count or writes.count or 1)
 
     @property
     def far(self) -> bool:

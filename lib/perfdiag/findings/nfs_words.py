@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Evidence
-from perfdiag.findings.nfs_calls import Procedure, usual_ns
+from perfdiag.findings.nfs_calls import Procedure
 from perfdiag.findings.nfs_use import COMMIT, Use
 from perfdiag.findings.weigh import about, duration, plain, size, typical_ns
 from perfdiag.model import Distribution, Model
@@ -97,24 +97,23 @@ def mount_evidence(use: Use) -> list[Evidence]:
 
 def nfsd_part(use: Use) -> float | None:
     """Return the share of the calls' time that the server itself took, where it is this very host; None otherwise."""
-    wire_ns = sum(each.wire.sum_ns for each in use.procedures.values())
-    return min(1.0, use.nfsd.sum_ns / wire_ns) if use.nfsd.count and wire_ns else None
+    wire_ns, requests = sum(each.wire.sum_ns for each in use.procedures.values()), use.nfsd.requests
+    return min(1.0, requests.sum_ns / wire_ns) if requests.count and wire_ns else None
 
 
-def nfsd_evidence(model: Model, use: Use, names: Iterable[str] = ()) -> list[Evidence]:
+def nfsd_evidence(use: Use, names: Iterable[str] = ()) -> list[Evidence]:
     """Return what the server itself took, where it is this very host; of the procedures `names` also apart."""
-    if not use.nfsd.count:
-        return []
-    version, wanted = use.options.get("vers", "")[:1], set(names)
-    known = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
-    apart = [line for line in known if line.procedure in wanted and line.count]
-    each = ", ".join(f"{plain(line.procedure)} {duration(line.sum_ns / line.count)}" for line in apart)
+    requests = use.nfsd.requests
     calls = sum(each.count for each in use.procedures.values())
-    away_ns = sum(each.wire.sum_ns for each in use.procedures.values()) / max(1, calls)
-    mean_ns = use.nfsd.sum_ns / use.nfsd.count
+    if not requests.count or not calls:
+        return []
+    lines = [use.nfsd.parts[name] for name in names if name in use.nfsd.parts]
+    apart = ", ".join(f"{plain(line.procedure)} {duration(line.sum_ns / line.count)}" for line in lines)
+    mean_ns = requests.sum_ns / requests.count
     text = (
-        f"the server is this host: its nfsd took {duration(mean_ns)} for each of {use.nfsd.count:,} requests"
-        f"{f' ({each})' if each else ''}, of the {duration(away_ns)} that a call was away"
+        f"the server is this host: its nfsd took {duration(mean_ns)} for each of {requests.count:,} requests"
+        f"{f' ({apart})' if apart else ''}, of the"
+        f" {duration(sum(each.wire.sum_ns for each in use.procedures.values()) / calls)} that a call was away"
     )
     return [Evidence(text, mean_ns, "ns", "svc_stats_latency")]
 
@@ -150,11 +149,6 @@ def doubts(use: Use) -> list[str]:
     ]
 
 
-def usual(use: Use, names: Iterable[str]) -> float:
-    """Return the wire and server time of the call in which half of the time of these procedures was spent."""
-    return usual_ns(use.calls(*names).wire)
-
-
 __all__ = [
     "calls_evidence",
     "disk_evidence",
@@ -165,5 +159,4 @@ __all__ = [
     "nfsd_part",
     "server_of",
     "trip_evidence",
-    "usual",
 ]

@@ -94,7 +94,7 @@ def _finding(
         f" other, {percent(part)} of the time waited for this mount.",
         claimed,
         [
-            waits(together(use.rows_of(NFS)), f"waits for {use.name}"),
+            waits(together(use.rows_of(NFS)), "waits for this mount"),
             Evidence(
                 f"{percent(part)} of that time has SQLite on the user stack"
                 f" ({sum(stack.count for stack in own)} of {samples} sampled waits)",
