@@ -72,10 +72,14 @@ static __always_inline bool is_of_nfs(__u32 program)
 SEC("tp_btf/svc_stats_latency")
 int BPF_PROG(nfsd_answered, struct svc_rqst *request)
 {
-	struct nfsd_key key = { .program = BPF_CORE_READ(request, rq_prog),
-				.version = BPF_CORE_READ(request, rq_vers) };
-	__u64 start = BPF_CORE_READ(request, rq_stime), now = bpf_ktime_get_ns();
+	__u64 start, now = bpf_ktime_get_ns();
+	struct nfsd_key key;
 
+	if (!request) /* see nfs.bpf.c */
+		return 0;
+	start = BPF_CORE_READ(request, rq_stime);
+	key.program = BPF_CORE_READ(request, rq_prog);
+	key.version = BPF_CORE_READ(request, rq_vers);
 	key.name = (__u64)BPF_CORE_READ(request, rq_procinfo, pc_name);
 	if (is_of_nfs(key.program) && key.name && start && start < now)
 		add_request(&key, now - start);
