@@ -9,6 +9,8 @@
 #include "marker.bpf.h"
 #include "nfs_wait.bpf.h"
 #include "socket.bpf.h"
+#include "syscall_class.h"
+#include "vcpu.bpf.h"
 
 #ifdef LEDGER_DEFINE
 const volatile __u8 syscall_classes[512];
@@ -26,6 +28,7 @@ struct blocked {
 	bool in_iowait;
 	bool other_task;  /* not the current one */
 	bool needs_stack; /* out: the answer would be better with a marker */
+	__u64 read_inode; /* out: struct inode of the file that a wait for a disk reads, 0: none */
 	struct call call;
 };
 
@@ -51,6 +54,8 @@ static __always_inline struct wait ask_stack(struct blocked *blocked, struct wai
 	account = knobs.markers[marker].account;
 	if (account == ACCOUNT_LOCK_KERNEL || account == ACCOUNT_KERNEL_OTHER)
 		return WAIT(account, OBJECT(OBJECT_FUNCTION, marker));
+	if (account == ACCOUNT_MEMORY_CGROUP)
+		return WAIT(account, OBJECT(OBJECT_LIMIT, knobs.markers[marker].limit));
 	/* The writes of a flush are part of it. */
 	if (account == ACCOUNT_DISK_WRITE && otherwise.account == ACCOUNT_DISK_FLUSH)
 		return otherwise;
@@ -130,6 +135,7 @@ static __always_inline struct wait classify_regular(struct blocked *blocked, str
 		wait.account = ACCOUNT_DISK_WRITE;
 	else
 		wait.account = ACCOUNT_DISK_READ;
+	blocked->read_inode = (__u64)LOAD(file, open->file, f_inode);
 	if (blocked->in_iowait && class == SYSCALL_FD_READ)
 		return wait;
 	return ask_stack(blocked, wait);
@@ -301,9 +307,9 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 		return classify_exit(blocked);
 	if (blocked->state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN))
 		return WAIT(ACCOUNT_WAIT_STOPPED, 0);
-	if (record->region != REGION_NONE)
-		return WAIT(region_account(record->region),
-			    record->region_device ? OBJECT(OBJECT_DEVICE, record->region_device) : 0);
+	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
+	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))
+		return WAIT(region_account(record->region), region_object(record->region, record->region_detail));
 	/* Kernel and io workers carry their creator's stale registers. */
 	if (blocked->flags & (PF_KTHREAD | PF_IO_WORKER)) {
 		if (blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE))
@@ -337,6 +343,7 @@ static __always_inline void begin_operation(struct record *record, struct call *
 __weak __noinline int classify(struct record *record, struct blocked *blocked)
 {
 	struct wait wait;
+	__u32 account;
 
 	if (!record || !blocked)
 		return 0;
@@ -345,8 +352,13 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 		wait.object = nfs_mount_called(record);
 	else if (!is_nfs(wait.account) && (blocked->marker != MARKER_UNKNOWN || !blocked->needs_stack))
 		record->rpc = 0;
+	account = vcpu_account(record, &blocked->call, blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE),
+			       wait.account);
+	if (account != wait.account)
+		wait = WAIT(account, 0);
 	record->account = wait.account;
 	record->object = wait.object;
+	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
 	if (knobs.slo_ns)

@@ -92,6 +92,30 @@ static __always_inline __u32 alias_offset(void)
 	return bpf_core_field_offset(struct dentry, d_alias);
 }
 
+/*
+ * Pages of a folio; only a large one, which its flags tell, knows their number.  53fbef56e07d ("mm: introduce
+ * memdesc_flags_t"), v6.18, gave the flags a type; 4996fc547f5b ("mm: let _folio_nr_pages overlay memcg_data in first
+ * tail page"), v6.15, renamed the number.
+ */
+static __always_inline __u64 folio_pages(struct folio *folio)
+{
+	unsigned long flags = 0, head = 1UL << bpf_core_enum_value(enum pageflags, PG_head);
+
+	if (bpf_core_field_exists(struct folio, flags))
+		flags = LOAD(folio, folio, flags);
+	else if (bpf_core_field_exists(struct folio___typed, flags.f))
+		flags = LOAD(folio___typed, folio, flags.f);
+	if (!(flags & head))
+		return 1;
+	if (bpf_core_field_exists(struct folio, _folio_nr_pages))
+		return LOAD(folio, folio, _folio_nr_pages);
+	if (bpf_core_field_exists(struct folio___typed, _nr_pages))
+		return LOAD(folio___typed, folio, _nr_pages);
+	if (bpf_core_field_exists(struct folio, _folio_order))
+		return 1ULL << LOAD(folio, folio, _folio_order);
+	return 1;
+}
+
 /* Where the task's user stack ends: what it has pushed lies from there on. */
 static __always_inline void *user_stack(struct task_struct *task)
 {

@@ -97,6 +97,7 @@ struct inode {
 	__u32 i_rdev;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	__s64 i_size;
 };
 
 struct address_space {
@@ -150,9 +151,11 @@ struct task_struct {
 	unsigned int on_cpu;
 	int exit_state;
 	int pid, tgid;
+	int nr_dirtied;
+	unsigned long dirty_paused_when;
 	char comm[16];
 	__u64 self_exec_id;
-	__u64 utime, stime;
+	__u64 utime, stime, gtime;
 	struct sched_entity se;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;
@@ -219,8 +222,37 @@ struct backing_dev_info {
 	char dev_name[64];
 };
 
+struct percpu_counter {
+	__s64 count;
+};
+
+enum wb_stat_item { WB_RECLAIMABLE, WB_WRITEBACK, WB_DIRTIED, WB_WRITTEN, NR_WB_STAT_ITEMS };
+
 struct bdi_writeback {
 	struct backing_dev_info *bdi;
+	struct percpu_counter stat[NR_WB_STAT_ITEMS];
+	struct cgroup_subsys_state *memcg_css;
+};
+
+/* Its flags have a type of their own on 6.18, see folio_pages(). */
+struct folio {
+	unsigned long flags;
+	struct address_space *mapping;
+	unsigned int _folio_nr_pages;
+	unsigned char _folio_order;
+};
+
+struct folio___typed {
+	struct {
+		unsigned long f;
+	} flags;
+	unsigned int _nr_pages;
+};
+
+enum pageflags { PG_head = 6 };
+
+struct trace_event_raw_balance_dirty_pages {
+	unsigned long wb_setpoint;
 };
 
 struct gendisk {
@@ -235,6 +267,36 @@ struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
 	__u64 start_time_ns, io_start_time_ns;
+};
+
+/* What a module of one vendor keeps around struct kvm_vcpu, which stands first in it. */
+struct vmcb_control_area {
+	__u32 exit_code; /* 64 bits wide on 7.2: the lower half */
+};
+
+struct vmcb {
+	struct vmcb_control_area control;
+};
+
+struct vcpu_svm {
+	struct vmcb *vmcb;
+};
+
+union vmx_exit_reason {
+	__u32 full;
+};
+
+struct vcpu_vmx {
+	union vmx_exit_reason exit_reason;
+};
+
+struct vcpu_vt {
+	union vmx_exit_reason exit_reason;
+};
+
+/* See vmx_exit_code(). */
+struct vcpu_vmx___vt {
+	struct vcpu_vt vt;
 };
 
 struct hrtimer {

@@ -247,7 +247,7 @@ static __always_inline void book_running(struct record *record, struct cpu_state
 {
 	__u64 ns = now > record->since ? now - record->since : 0;
 	__u64 irq = cpu ? cpu->irq_ns - record->irq_ns : 0;
-	__u32 account = running_account(record->region);
+	__u32 account = vm_account(record->vm, running_account(record->region));
 
 	if (irq) {
 		if (irq > ns)
@@ -263,7 +263,12 @@ static __always_inline void book_running(struct record *record, struct cpu_state
 	if (account == ACCOUNT_CPU_USER)
 		add_to_sum(record, account, ns);
 	else
-		book(record, account, 0, ns);
+		book(record, account,
+		     account == ACCOUNT_VM_EXIT ? record->left.exit
+						: region_object(record->region, record->region_detail),
+		     ns);
+	if (account == ACCOUNT_VM_EXIT)
+		record->left.ran_ns += ns;
 	record->since = now;
 	record->irq_ns = cpu ? cpu->irq_ns : 0;
 }

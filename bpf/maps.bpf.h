@@ -65,10 +65,11 @@ enum interrupt { IN_INTERRUPT = 1, IN_SOFTIRQ = 2, IN_TIMER = 4 };
 
 /* What a CPU knows of itself. */
 struct cpu_state {
-	__u64 idle_since;  /* last switch to the idle task */
-	__u64 last_switch; /* last switch seen at all */
-	__u64 irq_ns;	   /* time in interrupts and softirqs so far, while `follows` */
-	__u64 irq_start;   /* 0: not in one */
+	struct cpu_sum sum; /* first: user space reads it from there */
+	__u64 idle_since;   /* last switch to the idle task */
+	__u64 last_switch;  /* last switch seen at all */
+	__u64 irq_ns;	    /* time in interrupts and softirqs so far, while `follows` */
+	__u64 irq_start;    /* 0: not in one */
 	__u64 softirq_start;
 	__u64 softirq_irq_ns;		/* irq_ns when the softirq began */
 	__u64 samples_since;		/* token bucket for stacks */
@@ -76,7 +77,6 @@ struct cpu_state {
 	struct object_name runner_names[RUNNERS];
 	__u32 runner; /* index of the one that runs now */
 	__u32 samples;
-	__u32 idle_state; /* index + 1 of the last cpu_idle state, 0: none seen */
 	__u32 interrupts; /* enum interrupt: what runs here now, whatever the current task is */
 	__u32 follows;	  /* a thread of the target runs here: interrupts are worth a look at the clock */
 };
@@ -105,6 +105,7 @@ extern __u32 dormant;
  * bytes on kernels without private stacks for programs (6.12 and older), where each is rounded up to 16 or 32 bytes.
  */
 static const __u8 zeroes[sizeof(struct detail)];
+_Static_assert(sizeof(struct object_name) <= sizeof(zeroes), "a name begins with as many zeroes as it has bytes");
 
 static __always_inline void count_loss(__u32 counter)
 {

@@ -57,7 +57,7 @@ static __always_inline void open_record(struct record *record, struct task_struc
 	record->tgid = task->tgid;
 	record->namespace_tid = namespace_tid(task);
 	record->run_ns = task->se.sum_exec_runtime;
-	record->user_start_ns = task->utime;
+	record->user_start_ns = task->utime - task->gtime;
 	record->kernel_start_ns = task->stime;
 	__sync_fetch_and_add(&live_threads, 1);
 }
@@ -70,8 +70,10 @@ static __always_inline void begin_running(struct record *record, struct task_str
 	record->since = now;
 	record->irq_ns = cpu ? cpu->irq_ns : 0;
 	record->steal_ns = steal_clock(task);
-	if (cpu)
+	if (cpu) {
 		cpu->follows = 1;
+		cpu->sum.running_since = now;
+	}
 }
 
 static __always_inline struct record *create_record(struct task_struct *task)
@@ -90,7 +92,7 @@ static __always_inline void copy_names(struct record *record, struct task_struct
 	record->tid = task->pid; /* exec by a thread takes over the leader's */
 	if (LOAD(task_struct, task, thread_pid))
 		record->namespace_tid = namespace_tid(task);
-	record->user_ns = task->utime;
+	record->user_ns = task->utime - task->gtime; /* a guest's time stands in both */
 	record->kernel_ns = task->stime;
 }
 

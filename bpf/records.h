@@ -6,6 +6,7 @@
  * Ids are never reused: append before the last one.
  */
 #pragma once
+#include "cpu_sum.h"
 
 /* The accounts of the ledger, in the order of lib/perfdiag/accounts.py (a test compares the two). */
 #define ACCOUNTS(X)                                                                                                    \
@@ -67,7 +68,8 @@ static inline _Bool is_idle(__u32 account)
 	case ACCOUNT_WAIT_CHILD:
 	case ACCOUNT_WAIT_SIGNAL:
 	case ACCOUNT_WAIT_STOPPED:
-	case ACCOUNT_NET_ACCEPT: return 1;
+	case ACCOUNT_NET_ACCEPT:
+	case ACCOUNT_VM_HALT: return 1;
 	}
 	return 0;
 }
@@ -90,7 +92,10 @@ static inline _Bool needs_callers(__u32 account)
 	X(SNAPSHOTS_TORN, "snapshots_torn")	/* reads of a record that met a write */                               \
 	X(STACKS_FAILED, "stacks_failed")	/* stacks that could not be walked */                                  \
 	X(STACKS_DROPPED, "stacks_dropped")	/* stacks that found the ring full */                                  \
-	X(EXITED_FOLDED_FULL, "exited_folded_full") /* ended threads whose time is lost */
+	X(EXITED_FOLDED_FULL, "exited_folded_full") /* ended threads whose time is lost */                             \
+	X(VM_EXITS_FULL, "vm_exits_full")	    /* exits of virtual CPUs whose reason was not counted */           \
+	X(FILES_FULL, "files_full")		    /* reads of files there was no room to name */                     \
+	X(DIRTIERS_FULL, "dirtiers_full")	    /* writers of dirty pages there was no room to name */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -105,7 +110,7 @@ enum object_kind {
 	OBJECT_TASK,	   /* pid of a process outside the target */
 	OBJECT_OWN,	   /* pid of a process of the target */
 	OBJECT_CGROUP,	   /* inode number */
-	OBJECT_IDLE_STATE, /* index + 1; 0: no idle state known */
+	OBJECT_IDLE_STATE, /* index + 1 or IDLE_AWAKE, with IDLE_LEFT; 0: no idle state known */
 	OBJECT_SYSCALL,	   /* number, or number | OBJECT_SYSCALL_I386 */
 	OBJECT_FUTEX,	   /* user address */
 	OBJECT_PIPE,	   /* inode number */
@@ -119,6 +124,9 @@ enum object_kind {
 	OBJECT_FAULT,	   /* a page fault of a kind not shown */
 	OBJECT_WORKER,	   /* a kernel worker serving the target */
 	OBJECT_RPC,	   /* address of the struct rpc_clnt: the NFS mount, or server, that the thread called last */
+	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
+	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
+	OBJECT_ORDER,	   /* 2^order pages in one piece */
 };
 
 #define OBJECT_SYSCALL_I386 (1ULL << 32)
@@ -175,6 +183,8 @@ struct detail {
 	__u32 buckets[BUCKETS];
 };
 
+#include "records_vm.h"
+
 enum state {
 	STATE_NEW, /* storage exists, nothing booked yet */
 	STATE_RUNNING,
@@ -202,14 +212,15 @@ struct record {
 	__u64 steal_ns;	    /* steal clock of the CPU at switch-in */
 	__u64 run_ns; /* the kernel's clock of its time on a CPU, at switch-out; in a copy: how far it went on since */
 	__u64 start;  /* its window begins here */
-	__u64 fault_inode;   /* struct inode whose pages the last fault wanted, 0: none since the last wait */
-	__u32 waker;	     /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
-	__u32 last_syscall;  /* number of the last system call seen, for restart_syscall */
-	__u32 region_device; /* what REGION_DIRTY_THROTTLE waits for */
-	__u8 throttled;	     /* runnable inside a throttled group (kernels without a throttled clock) */
-	__u8 operating;	     /* inside a system call that blocked (operation.bpf.c) */
-	__u8 on_cpu;	     /* when it was copied */
-	__u8 padding;
+	__u64 fault_inode;	  /* struct inode whose pages the last fault wanted, 0: none since the last wait */
+	__u64 read_inode;	  /* struct inode of the file that the open wait reads, 0: none */
+	__u32 waker;		  /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
+	__u32 last_syscall;	  /* number of the last system call seen, for restart_syscall */
+	__u32 region_detail;	  /* of what the region is, see region_object() */
+	__u8 throttled;		  /* runnable inside a throttled group (kernels without a throttled clock) */
+	__u8 operating;		  /* inside a system call that blocked (operation.bpf.c) */
+	__u8 on_cpu;		  /* when it was copied */
+	__u8 vm;		  /* enum vm: what the thread of a virtual CPU is in */
 	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
 	__u8 padding2[4];
 	__u64 serial;
@@ -226,6 +237,7 @@ struct record {
 	__u64 handed_from, handed_until; /* when `handed_by` had it meanwhile */
 	__u32 handed_by;
 	__u32 padding4;
+	struct vm_left left;   /* a virtual CPU's last exit */
 	__u64 operation_start; /* the call it is in blocked first */
 	__u64 operation_call;
 	struct {
@@ -238,26 +250,6 @@ struct record {
 	struct account_sum accounts[ACCOUNT_COUNT];
 	struct detail details[DETAILS];
 };
-
-/* A thread inside one of these books there, running or blocked. */
-enum region { REGION_NONE, REGION_RECLAIM, REGION_CGROUP_RECLAIM, REGION_COMPACTION, REGION_DIRTY_THROTTLE };
-
-static inline __u32 region_account(__u32 region)
-{
-	switch (region) {
-	case REGION_RECLAIM: return ACCOUNT_MEMORY_RECLAIM;
-	case REGION_CGROUP_RECLAIM: return ACCOUNT_MEMORY_CGROUP;
-	case REGION_COMPACTION: return ACCOUNT_MEMORY_COMPACTION;
-	case REGION_DIRTY_THROTTLE: return ACCOUNT_MEMORY_DIRTY_THROTTLE;
-	}
-	return ACCOUNT_CPU_USER; /* user and kernel are told apart by the kernel's own tick counts, in user space */
-}
-
-/* The pause of a throttled writer is a wait; until then it runs as ever. */
-static inline __u32 running_account(__u32 region)
-{
-	return region == REGION_DIRTY_THROTTLE ? ACCOUNT_CPU_USER : region_account(region);
-}
 
 /* Waits of exited threads and waits whose object found no place in its thread's record. */
 struct detail_key {
@@ -360,8 +352,10 @@ struct socket_sum {
 struct marker {
 	__u64 start, end;
 	__u32 account;
-	__u32 padding;
+	__u32 limit; /* of ACCOUNT_MEMORY_CGROUP: enum memory_limit */
 };
+
+#include "records_memory.h"
 
 #define GROUP_NAME_BYTES 128
 

@@ -72,6 +72,11 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 	__u32 state = task_state(task);
 
 	begin_write(record);
+	note_ran(record, cpu, now);
+	if (record->vm && (task->flags & PF_EXITING)) {
+		record->vm = VM_LEFT; /* no guest goes on here, and all its memory may be its end's to free */
+		record->left.until = now;
+	}
 	if (record->state == STATE_RUNNING)
 		book_running(record, cpu, steal_clock(task) - record->steal_ns, now);
 	else
@@ -107,7 +112,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 		}
 		record->fault_inode = 0;
 		if (record->region == REGION_DIRTY_THROTTLE)
-			record->region = record->region_device = 0; /* one pause, announced by its tracepoint */
+			record->region = record->region_detail = 0; /* one pause, announced by its tracepoint */
 		sample_wait(ctx, record, blocked.call.stack_pointer);
 	}
 	end_write(record);
@@ -153,6 +158,7 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
 			switch_in(next, record, prev, cpu, now);
 	} else if (cpu) {
 		cpu->idle_since = now;
+		cpu->sum.idle_state = cpu->sum.idle_seen;
 	}
 	if (cpu) {
 		cpu->last_switch = now;

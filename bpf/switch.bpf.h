@@ -2,6 +2,7 @@
 /* What is booked at a switch: the running segment that ends, the wait that is over, the time until a CPU was there. */
 #pragma once
 #include "classify.bpf.h"
+#include "file_read.bpf.h"
 #include "record.bpf.h"
 
 static __always_inline void note_throttling(struct record *record, struct task_struct *task)
@@ -45,6 +46,34 @@ static __always_inline __u64 cpu_cgroup(struct task_struct *task)
 	return OBJECT(OBJECT_CGROUP, BPF_CORE_READ(css, cgroup, kn, id));
 }
 
+/* This CPU was the target's until now: what its clock is weighed with. */
+static __always_inline void note_ran(struct record *record, struct cpu_state *cpu, __u64 now)
+{
+	__u64 since;
+
+	if (!cpu)
+		return;
+	since = cpu->sum.running_since;
+	if (!since && record->state == STATE_RUNNING)
+		since = record->since; /* it ran here before the start */
+	if (since && since < now)
+		cpu->sum.ran_ns += now - since;
+	cpu->sum.running_since = 0;
+}
+
+/*
+ * The state that a thread woken at `runnable` found its CPU in.  Where a state is slept in with interrupts off, the
+ * interrupt that wakes a thread is taken after the state was left: what leaving it took came before the thread's wait.
+ */
+static __always_inline __u64 idle_state_at(const struct cpu_sum *sum, __u64 runnable)
+{
+	__u64 state = sum->idle_state;
+
+	if (state && state < IDLE_AWAKE && !sum->idle_entered && sum->idle_left < runnable)
+		state |= IDLE_LEFT;
+	return OBJECT(OBJECT_IDLE_STATE, state);
+}
+
 /* From `runnable` to `end` its CPU was idle, or waking up, since `idle_since`: before that somebody else had it. */
 static __always_inline void book_waking(struct record *record, struct cpu_state *cpu, __u64 runnable, __u64 end)
 {
@@ -53,7 +82,7 @@ static __always_inline void book_waking(struct record *record, struct cpu_state 
 	if (waking > ns)
 		waking = ns;
 	if (waking)
-		book(record, ACCOUNT_RUNQ_WAKING, OBJECT(OBJECT_IDLE_STATE, cpu->idle_state), waking);
+		book(record, ACCOUNT_RUNQ_WAKING, idle_state_at(&cpu->sum, runnable), waking);
 	if (ns > waking)
 		book(record, ACCOUNT_RUNQ_BUSY, 0, ns - waking);
 }
@@ -162,8 +191,12 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 	}
 	detail = open_detail(record);
 	book_at(record, detail, record->account, record->object, end - record->since);
+	if (record->account == ACCOUNT_VM_HALT && record->vm == VM_EXIT)
+		record->left.halted_ns += end - record->since;
 	if (detail)
 		vote_for_waker(detail, record->waker);
+	if (record->read_inode)
+		book_file_read(record, end - record->since);
 	return end;
 }
 

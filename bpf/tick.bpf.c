@@ -36,8 +36,8 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 		return 0;
 	}
 	head_event(&event->event, EVENT_STACK, task->tgid, task->pid, bpf_ktime_get_ns());
-	event->object = 0;
-	event->account = running_account(record->region);
+	event->account = vm_account(record->vm, running_account(record->region));
+	event->object = event->account == ACCOUNT_VM_EXIT ? record->left.exit : 0;
 	event->on_cpu = 1;
 	event->weight_ns = knobs.tick_ns;
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);

@@ -20,7 +20,7 @@ from perfdiag.progress import say
 from perfdiag.text import printable
 
 MESSAGE_LIMIT = 500
-COMMANDS = ("latency", "record", "report", "check", "explain", "completion")  # the order of --help
+COMMANDS = ("latency", "host", "record", "report", "check", "explain", "completion")  # the order of --help
 
 
 class Commands(click.Group):
@@ -50,6 +50,9 @@ def main() -> int:
     """Run the command line and return the exit status."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    impatient = [fd for fd in (1, 2) if not os.get_blocking(fd)]  # as event loops leave their pipes to those they start
+    for fd in impatient:
+        os.set_blocking(fd, True)
     try:
         return _run()
     finally:
@@ -58,6 +61,8 @@ def main() -> int:
                 stream.flush()
             except OSError:  # or Python tries, fails and complains again
                 os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
+        for fd in impatient:
+            os.set_blocking(fd, False)
 
 
 def _run() -> int:

@@ -17,12 +17,15 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "ledger": ("where the threads' time went", "needs BTF and tp_btf: see perfdiag check"),
     "runq": ("time spent runnable, and who had the CPU", "see perfdiag check; by hand: perf sched timehist"),
     "idle_state": ("the idle state that wake-ups had to leave", "in a guest, run perfdiag on its host"),
+    "clock": ("the clock that CPUs were told to run at", "by hand: cpupower frequency-info; turbostat"),
     "irq": ("CPU time taken by interrupts", "a kernel with the irq tracepoints; by hand: mpstat -I SUM 1"),
     "block": ("queue and service time of disks", "a kernel with block tracepoints; by hand: iostat -x 1"),
     "reclaim": ("time in direct reclaim", "a kernel with vmscan tracepoints; by hand: /proc/pressure/memory"),
     "compaction": ("time in compaction", "a kernel with its tracepoints; by hand: compact_stall in /proc/vmstat"),
+    "compaction_order": ("how large a piece compaction is for", "a kernel with its tracepoints"),
     "dirty_throttle": ("pauses for dirty pages", "a kernel with its tracepoints; by hand: Dirty in /proc/meminfo"),
     "fault_file": ("the files that page faults read", "Linux 6.11 or later; by hand: perf trace -F maj -p PID"),
+    "page_cache": ("which files had to be read", "a kernel with its tracepoints; by hand: read_bytes in /proc/PID/io"),
     "stacks": ("functions behind CPU time and waits", "needs CAP_PERFMON: see perfdiag check"),
     "operations": ("time per operation", "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID"),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
@@ -32,11 +35,18 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "oom": ("OOM kills", "by hand: the kernel log"),
     "nfs": ("NFS calls and flushes: queue, wire and server", "record again now that NFS is in use; nfsiostat 1"),
     "nfsd": ("what this host's own NFS server took", "a kernel with the tracepoints of sunrpc; by hand: nfsstat -s"),
+    "vm": (
+        "guest time and exits of virtual CPUs",
+        "a kernel with KVM and BTF of its modules; by hand: perf kvm stat live",
+    ),
+    "vm_device": ("the devices that virtual CPUs leave their guests for", "by hand: perf kvm stat live --event=ioport"),
 }
 TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
 STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
 _NFS = NotMeasured("NFS by operation", "the recorder knew no NFS", "record again; by hand: nfsiostat 1", "nfs")
-_VM = NotMeasured("guest time and exits of vCPUs", "not part of this version", "by hand: perf kvm stat live", "vm")
+# Programs that run virtual machines; what only these can miss is not told to others.
+_EMULATORS = ("qemu", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "lkvm")
+_OF_GUESTS = ("vm", "vm_device")
 _RUNTIME = NotMeasured("pauses of the Java runtime", "not part of this version", "by hand: -Xlog:gc", "runtime")
 
 
@@ -78,14 +88,15 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         if not probe.attached and probe.feature not in missing and _matters(probe, facts):
             what, fix = _FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
             missing[probe.feature] = NotMeasured(what, probe.reason or "its probe is not attached", fix, probe.feature)
-    found = list(missing.values())
     comms = {target.comm for target in recording.header.targets}
+    if comms and not any(comm.startswith(_EMULATORS) for comm in comms):
+        missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
+    found = list(missing.values())
     if _has_nfs(facts) and not any(probe.feature == "nfs" for probe in recording.header.probes):
         found.append(_NFS)
-    if any(comm.startswith(("qemu", "kvm", "firecracker", "cloud-hypervisor")) for comm in comms):
-        found.append(_VM)
     if "java" in comms:
         found.append(_RUNTIME)
+    found += _loaded_late(recording, facts)
     found += _unanswered(recording.facts)
     if recording.problems:
         found.append(
@@ -109,6 +120,16 @@ def _matters(probe: schema.Probe, facts: Facts) -> bool:
     if probe.feature not in ("nfs", "nfsd") or not known or not (probe.reason or "").endswith("is not loaded"):
         return True
     return probe.feature == "nfs" and _has_nfs(facts)
+
+
+def _loaded_late(recording: Recording, facts: Facts) -> list[NotMeasured]:
+    """Say that KVM came when the programs that follow it had been left out."""
+    late = facts.texts.text("/sys/module/kvm", "begin") is None and facts.texts.text("/sys/module/kvm", "end")
+    left_out = not any(probe.attached for probe in recording.header.probes if probe.feature == "vm")
+    if not (late and left_out):
+        return []
+    what, _ = _FEATURES["vm"]
+    return [NotMeasured(what, "the module kvm was loaded after the recording began", "record again", "vm")]
 
 
 def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:

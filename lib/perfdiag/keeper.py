@@ -49,7 +49,7 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal sends them to all: the pipe's end counts
         signal.signal(number, signal.SIG_IGN)
     try:
-        fd, created = _open(path)
+        directory, fd, created = _open(path)
     except PerfdiagError as error:
         answers.send(json.dumps({"message": str(error), "hint": error.hint}).encode())
         return
@@ -62,7 +62,7 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     os.close(writer)
     went = _write(reader, fd, progress)
     if created and not went["size"]:
-        unlink(path, (status.st_dev, status.st_ino))
+        unlink(os.path.basename(path), (status.st_dev, status.st_ino), directory)
     answers.send(json.dumps(went).encode())
 
 
@@ -106,22 +106,25 @@ def _meddled_with(fd: int, size: int) -> str | None:
     return None if not size or status.st_size == size else "somebody else wrote to it meanwhile"
 
 
-def unlink(path: str, identity: tuple[int, int]) -> None:
+def unlink(path: str, identity: tuple[int, int], directory: int | None = None) -> None:
     """Remove the file of that device and inode, not another one that has its name now."""
     with suppress(OSError):  # root is given up already, and the directory is root's: an empty file stays
-        status = os.lstat(path)
+        status = os.stat(path, dir_fd=directory, follow_symlinks=False)
         if (status.st_dev, status.st_ino) == identity:
-            os.unlink(path)
+            os.unlink(path, dir_fd=directory)
 
 
-def _open(path: str) -> tuple[int, bool]:
-    """Open the file, return it and whether it was created; hangs where its file system is dead."""
+def _open(path: str) -> tuple[int, int, bool]:
+    """Open its directory and the file; return both and whether it was created.  Hangs where its file system is dead."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    name = os.path.basename(path)
     try:
+        # Held, because what its path leads to while this is still root is for others to choose.
+        directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fd, created = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600), True
+            fd, created = os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory), True
         except FileExistsError:
-            fd, created = os.open(path, flags), False
+            fd, created = os.open(name, flags, dir_fd=directory), False
             _check_own(path, fd)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever has it may empty it
@@ -130,7 +133,7 @@ def _open(path: str) -> tuple[int, bool]:
                 os.fchown(fd, *user)
         except OSError:
             if created:
-                os.unlink(path)
+                os.unlink(name, dir_fd=directory)
             raise
     except BlockingIOError as error:
         raise PerfdiagError(
@@ -140,7 +143,7 @@ def _open(path: str) -> tuple[int, bool]:
         why = "it is a link" if error.errno == errno.ELOOP else error.strerror
         hint = ELSEWHERE if error.errno in _NO_ROOM else "give another file"
         raise PerfdiagError(f"cannot write {printable(path)}: {why}", hint) from error
-    return fd, created
+    return directory, fd, created
 
 
 def _check_own(path: str, fd: int) -> None:

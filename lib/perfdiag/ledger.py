@@ -16,7 +16,7 @@ from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.cpusplit import CpuSplit
 from perfdiag.facts import Facts
 from perfdiag.futexes import Futexes
-from perfdiag.model import AccountTotal, Distribution, Model, Row, ThreadLedger
+from perfdiag.model import AccountTotal, Distribution, FileRead, Model, Row, ThreadLedger
 from perfdiag.reader import Recording
 from perfdiag.receiving import Receiving
 
@@ -105,6 +105,9 @@ def build(recording: Recording) -> Model:
         threads=threads,
         stacks=stacks,
         devices=recording.devices,
+        files_read=_files_read(recording, names),
+        writebacks=recording.writebacks,
+        dirtiers=sorted(recording.dirtiers, key=lambda line: (-line.bytes, line.device, line.pid)),
         sockets=recording.sockets,
         operations=[receiving.of_operation(operation) for operation in recording.operations],
         events=recording.events,
@@ -117,6 +120,9 @@ def build(recording: Recording) -> Model:
         rpcs=recording.rpcs,
         nfs_flushes=recording.nfs_flushes,
         nfs_server=recording.nfs_server,
+        cpus=recording.cpus,
+        vm_exits=recording.vm_exits,
+        calibrations=recording.calibrations,
     )
 
 
@@ -180,6 +186,14 @@ def _rows(
         row = Row(account, names.resolve(key), key, line.pid, distribution, *waker)
         rows += _split_row(row, user_share(line.pid)) if account == "cpu.user" else [row]
     return sorted(rows, key=lambda row: (-row.distribution.sum_ns, row.account, row.key, row.pid))
+
+
+def _files_read(recording: Recording, names: objects.Names) -> list[FileRead]:
+    lines = sorted(recording.files_read, key=lambda line: (-line.sum_ns, -line.bytes, line.object))
+    return [
+        FileRead(names.resolve(line.object), line.object, line.waits, line.sum_ns, line.bytes, line.size_bytes)
+        for line in lines
+    ]
 
 
 def _split_row(row: Row, user_share: float) -> list[Row]:

@@ -140,6 +140,18 @@ class Coverage:
 
 
 @dataclass(frozen=True)
+class FileRead:
+    """A file that was not (all) in memory when the target read it."""
+
+    name: str  # for people
+    key: str  # as recorded
+    waits: int  # for reads; faults are rows of memory.major_fault
+    waited_ns: int
+    read_bytes: int  # brought into the page cache, read-ahead included
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class NotMeasured:
     """Something that could not be measured, why, and what would make it so."""
 
@@ -164,6 +176,9 @@ class Model:
     threads: Sequence[ThreadLedger]  # largest busy time first
     stacks: Sequence[schema.Stack]
     devices: Sequence[schema.Device]
+    files_read: Sequence[FileRead]  # longest waits first
+    writebacks: Sequence[schema.Writeback]
+    dirtiers: Sequence[schema.Dirtier]  # most first
     sockets: Sequence[schema.Socket]
     operations: Sequence[schema.Operation]
     events: Sequence[schema.Event]
@@ -176,6 +191,9 @@ class Model:
     rpcs: Sequence[schema.Rpc] = ()
     nfs_flushes: Sequence[schema.NfsFlush] = ()
     nfs_server: Sequence[schema.NfsServer] = ()
+    cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
+    vm_exits: Sequence[schema.VmExit] = ()
+    calibrations: Sequence[schema.Calibration] = ()
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
@@ -211,6 +229,7 @@ __all__ = [
     "AccountTotal",
     "Coverage",
     "Distribution",
+    "FileRead",
     "Model",
     "NotMeasured",
     "Row",

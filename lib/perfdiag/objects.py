@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 
+from perfdiag import kvm
 from perfdiag.facts import Facts
 from perfdiag.reader import Recording
 from perfdiag.runtimeidle import IDLE_BY_ID
 from perfdiag.runtimelocks import BY_ID
 from perfdiag.text import NO_NAME, printable
+from perfdiag.units import size
 
 _FIXED = {
     "": "",
@@ -29,6 +31,7 @@ class Names:
 
     def __init__(self, facts: Facts, recording: Recording) -> None:
         self._facts = facts
+        self._page_bytes = recording.header.host.page_size_bytes
         self._processes = {line.tid: line.comm for line in recording.threads.values()}
         self._several = len({line.pid for line in recording.threads.values()}) > 1
         self._processes |= {target.pid: target.comm for target in recording.header.targets}
@@ -57,7 +60,12 @@ class Names:
             case "runtime":
                 return IDLE_BY_ID[rest].name if rest in IDLE_BY_ID else None
             case "device":
-                return self._facts.disk_name(rest)
+                named = rest in self._facts.disks or not self._facts.mount_of(rest)
+                return self._facts.disk_name(rest) if named else self._mount(rest)
+            case "limit":
+                return f"memory.{rest}"
+            case "order":
+                return f"{size(self._page_bytes << int(rest))} in one piece" if len(rest) < 3 else None
             case "task" | "unix" | "own":
                 pid, _, comm = rest.partition(":")
                 return f"{'own thread ' if kind == 'own' else ''}{comm or NO_NAME} ({int(pid)})"
@@ -67,8 +75,7 @@ class Names:
                 group = self._facts.cgroup_of(int(rest))
                 return f"cgroup {group.path if group else rest}"
             case "idle":
-                states = {state.index: state.name for state in self._facts.idle_states}
-                return states.get(int(rest), f"idle state {int(rest)}")
+                return self._idle_state(rest)
             case "file":
                 numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
                 major, minor, inode = (int(part) for part in numbers)
@@ -78,7 +85,19 @@ class Names:
                 return self._mount(rest)
             case "server":
                 return f"NFS server {rest}"
+            case "vmexit":
+                vendor, _, code = rest.partition(":")
+                return kvm.reason(vendor, int(code))
         return None
+
+    def _idle_state(self, rest: str) -> str:
+        """Return "C6", or that the CPU was not in it any more, or not yet in any, when the thread was woken."""
+        if rest == "awake":
+            return "no idle state entered"
+        index, _, left = rest.partition(":")
+        states = {state.index: state.name for state in self._facts.idle_states}
+        name = states.get(int(index), f"idle state {int(index)}")
+        return f"{name}, left before" if left == "left" else name
 
     def _runtime_lock(self, rest: str) -> str | None:
         """Return "the GIL", and whose where the target is more than one process, each with its own."""

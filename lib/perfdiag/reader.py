@@ -33,10 +33,16 @@ class Recording:
     details: dict[tuple[int, str, str], schema.Detail] = field(default_factory=dict)  # pid, account, object
     stacks: list[schema.Stack] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
+    files_read: list[schema.FileRead] = field(default_factory=list)
+    writebacks: list[schema.Writeback] = field(default_factory=list)
+    dirtiers: list[schema.Dirtier] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
     rpcs: list[schema.Rpc] = field(default_factory=list)
     nfs_flushes: list[schema.NfsFlush] = field(default_factory=list)
     nfs_server: list[schema.NfsServer] = field(default_factory=list)
+    cpus: list[schema.Cpu] = field(default_factory=list)
+    vm_exits: list[schema.VmExit] = field(default_factory=list)
+    calibrations: list[schema.Calibration] = field(default_factory=list)
     operations: list[schema.Operation] = field(default_factory=list)
     events: list[schema.Event] = field(default_factory=list)
     footer: schema.Footer | None = None
@@ -195,6 +201,12 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.exited[line.comm] = _named(line)
         case schema.Device():
             recording.devices.append(line)
+        case schema.FileRead():
+            recording.files_read.append(line)
+        case schema.Writeback():
+            recording.writebacks.append(line)
+        case schema.Dirtier():
+            recording.dirtiers.append(line)
         case schema.Socket():
             recording.sockets.append(line)
         case schema.Rpc():
@@ -203,6 +215,12 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.nfs_flushes.append(line)
         case schema.NfsServer():
             recording.nfs_server.append(line)
+        case schema.Cpu():
+            recording.cpus.append(line)
+        case schema.VmExit():
+            recording.vm_exits.append(line)
+        case schema.Calibration():
+            recording.calibrations.append(line)
         case schema.Operation():
             recording.operations.append(line)
         case schema.Event():

@@ -214,6 +214,38 @@ class Device(Line, tag="device"):
     service_buckets: Buckets
 
 
+class FileRead(Line, tag="file_read"):
+    """A file the target read that was not (all) in memory: by read(2) and the like, or by a fault of a mapping."""
+
+    object: str  # as in Detail
+    bytes: Count  # brought into the page cache by the target's threads, read-ahead included
+    waits: Count  # for a read; faults stand in the details of memory.major_fault
+    sum_ns: Nanoseconds  # of these waits
+    size_bytes: Count  # of the file when it was last brought in; 0: nothing was
+
+
+class Writeback(Line, tag="writeback"):
+    """Dirty pages of one backing device, seen each time a writer to it (anybody's) was held to the limit."""
+
+    device: str  # "254:0"; of a network file system "0:45"
+    cgroup: Count  # inode number of the memory cgroup whose pages they are; 0: not told apart
+    rounds: Count
+    dirty_bytes: Count  # the most at any time, dirty or being written
+    written_bytes: Count  # between the first time and the last
+    span_ns: Nanoseconds
+
+
+class Dirtier(Line, tag="dirtier"):
+    """A thread, of the target or not, that was held to the limit of dirty pages while writing to a device."""
+
+    device: str
+    pid: int
+    tid: int
+    comm: str  # of its process
+    rounds: Count
+    bytes: Count  # dirtied by it, since it was last held to the limit before
+
+
 class Socket(Line, tag="socket"):
     """A TCP socket the target waited on, as last seen when a wait on it began."""
 
@@ -279,6 +311,48 @@ class NfsServer(Line, tag="nfs_server"):
     buckets: Buckets
 
 
+class Cpu(Line, tag="cpu"):
+    """One CPU that threads of the target ran on: for how long, at which clock, and how the CPU slept in the window."""
+
+    cpu: Count
+    ran_ns: Nanoseconds
+    clock_ns: Nanoseconds  # of ran_ns: since its clock was set for the first time in the window
+    clock_cycles: Count  # in clock_ns, at the clocks that were asked for
+    clock_changes: Count
+    idle: list[tuple[Count, Count, Nanoseconds]]  # (index of the idle state, how often it was left, time in it)
+
+
+class VmExit(Line, tag="vm_exit"):
+    """Exits of the virtual CPUs of one process for one reason, at one device.
+
+    An exit lasts until its guest goes on, or until user space turned to something else; time in which the guest was
+    idle is not part of `sum_ns`, `max_ns` and `buckets`.  It is counted when its guest goes on.
+    """
+
+    pid: int
+    vendor: str  # whose exit codes these are: svm, vmx or arm64
+    code: int
+    user: bool  # the emulator in user space was asked to handle it
+    device: str  # the port or page that was touched: "port:0x3f8", "mmio:0xfee00000", or ""
+    count: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    running_ns: Nanoseconds  # of sum_ns, on a CPU (vm.exit); in the rest it waited
+    halted_ns: Nanoseconds  # the guest was idle (vm.halt)
+    polled_ns: Nanoseconds  # of running_ns, waiting for the end of a halt without going to sleep
+    buckets: Buckets
+
+
+class Calibration(Line, tag="calibration"):
+    """In a guest: how long a loop of a known number of cycles took on one CPU, at the begin and at the end."""
+
+    at_ns: Nanoseconds
+    cycles: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+    shortest_ns: Nanoseconds
+    median_ns: Nanoseconds
+    tries: Count
+
+
 class Operation(Line, tag="operation"):
     """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
 
@@ -335,11 +409,14 @@ NO_TIME_LOST = frozenset(
     {
         "detail_full",
         "details",
+        "dirtiers_full",
+        "files_full",
         "names_full",
         "stacks",
         "stacks_dropped",
         "stacks_failed",
         "switches_missing",
+        "vm_exits_full",
         "wakeups_missing",
     }
 )
@@ -353,10 +430,16 @@ AnyLine = (
     | Detail
     | Stack
     | Device
-    | Socket
     | Rpc
     | NfsFlush
     | NfsServer
+    | Cpu
+    | VmExit
+    | FileRead
+    | Writeback
+    | Dirtier
+    | Socket
+    | Calibration
     | Operation
     | Event
     | Footer
@@ -368,12 +451,16 @@ __all__ = [
     "UNTRUSTED_FIELDS",
     "AccountSum",
     "AnyLine",
+    "Calibration",
     "Cost",
+    "Cpu",
     "Detail",
     "Device",
+    "Dirtier",
     "Event",
     "Exited",
     "Fact",
+    "FileRead",
     "Footer",
     "FutexSum",
     "Header",
@@ -392,4 +479,6 @@ __all__ = [
     "Stack",
     "Target",
     "Thread",
+    "VmExit",
+    "Writeback",
 ]

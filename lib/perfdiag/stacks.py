@@ -44,6 +44,7 @@ MARKERS: tuple[Marker, ...] = (
         reclaim_high""",
         "memory.reclaim",
     ),
+    _marker("vm.halt", "kvm_vcpu_block kvm_vcpu_halt", "memory.major_fault"),
     _marker("memory.compaction", "try_to_compact_pages __alloc_pages_direct_compact compact_zone compact_zone_order"),
     _marker(
         "memory.reclaim",
@@ -240,8 +241,8 @@ def agreement(stacks: Iterable[schema.Stack]) -> Agreement:
         if stack.kind != "wait" or stack.account.startswith(("cpu.", "runq.")):
             continue
         marker = class_of(stack.kernel)
-        if marker is None:
-            continue
+        if marker is None or (stack.account == "vm.halt" and marker.name != "vm.halt"):
+            continue  # the emulator's own way to wait for the end of a halt may be any
         samples += stack.count
         if stack.account in marker.accounts:
             agreeing += stack.weight_ns

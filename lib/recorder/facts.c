@@ -74,6 +74,11 @@ static void send_list(void *argument)
 	}
 	send_items(&job->list, 0);
 	told = job->list.count;
+	/* Many processes may have to be looked at for these: meanwhile all the rest is told. */
+	if (job->mask != FACTS_SERIES && facts_list_kernel_threads(&job->list))
+		_exit(1);
+	send_items(&job->list, told);
+	told = job->list.count;
 	if (child_hangs_in(NAMESPACES))
 		return;
 	if (facts_list_namespaces(&job->list, job->mask, job->pids, job->count))

@@ -44,6 +44,9 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 /* The files of the targets' control groups and of all their ancestors that can be seen from here. */
 int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
 
+/* Threads of the kernel that work for a feature of its memory. */
+int facts_list_kernel_threads(struct wanted_list *list);
+
 /* The threads of a process that may use other CPUs than its first one. */
 int facts_list_affinity(struct wanted_list *list, pid_t pid);
 

@@ -68,6 +68,10 @@ static const struct rule host_rules[] = {
 	{ "/sys/devices/system/cpu/intel_pstate", "status no_turbo max_perf_pct turbo_pct", .phases = B },
 	{ "/sys/devices/system/cpu/amd_pstate", "status", .phases = B },
 	{ "/sys/devices/system/cpu/cpufreq", "boost", .phases = B },
+	/* power of the packages; their energy is asked of one CPU each, hence never in the series */
+	{ "/sys/class/powercap/intel-rapl:?", "name enabled constraint_0_power_limit_uw max_energy_range_uj",
+	  .phases = B },
+	{ "/sys/class/powercap/intel-rapl:?", "energy_uj", .phases = B | E },
 	{ "/sys/devices/system/cpu/cpu*/thermal_throttle", "core_throttle_count package_throttle_count",
 	  .phases = B | E, .max = 64 },
 	{ "/sys/devices/system/cpu/cpuidle", "current_driver current_governor current_governor_ro", .phases = B },
@@ -116,16 +120,20 @@ static const struct rule host_rules[] = {
 	  "dirty_writeback_centisecs swappiness overcommit_memory overcommit_ratio nr_hugepages min_free_kbytes "
 	  "zone_reclaim_mode max_map_count",
 	  .phases = B },
+	{ "/sys/module", "kvm", .phases = B | E }, /* loaded meanwhile? */
+	{ "/sys/module/kvm/parameters", "halt_poll_ns", .phases = B },
 	{ "/proc/sys/kernel", "numa_balancing threads-max pid_max sched_rt_runtime_us", .phases = B },
 	{ "/proc/sys/fs", "nr_open", .phases = B },
 	{ "/proc/sys/net/core", "somaxconn rmem_max wmem_max", .phases = B },
 	{ "/proc/sys/net/ipv4", "tcp_rmem tcp_wmem tcp_congestion_control tcp_slow_start_after_idle", .phases = B },
+	{ "/sys/class/bdi/*", "max_ratio min_ratio strict_limit", .phases = B, .max = 128 },
 	{ "/sys/kernel/mm/transparent_hugepage", "enabled defrag shmem_enabled khugepaged/defrag", .phases = B },
 	{ "/sys/kernel/mm/ksm", "run pages_shared pages_sharing pages_to_scan", .phases = B },
 	{ "/sys/kernel/mm/ksm", "pages_scanned full_scans", .phases = B | E },
 	{ "/sys/devices/system/node/node*", "cpulist distance", .phases = B },
 	{ "/sys/devices/system/node/node*", "meminfo numastat", .phases = B | E },
-	{ "/proc", "buddyinfo version", .phases = B },
+	{ "/proc", "version", .phases = B },
+	{ "/proc", "buddyinfo", .phases = B | E },
 	{ "/proc", "interrupts", .phases = B | E, .limit = 32 * 1024 },
 };
 

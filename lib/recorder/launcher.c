@@ -214,6 +214,11 @@ int main(int argc, char **argv)
 	sigset_t interrupt;
 	int ended, err;
 
+	/* What cannot be printed is not done; a recording has a file of its own. */
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0 && argc > 1 && strcmp(argv[1], "record")) {
+		fprintf(stderr, "error: standard output is closed\nHINT: if nobody is to read it: >/dev/null\n");
+		return 1;
+	}
 	err = argc < 1 ? -EINVAL : open_standard_descriptors() ?: check_limits();
 	if (err)
 		return fail(-err, "cannot start");

@@ -188,6 +188,7 @@ static int record(struct recorder *recorder, int signals)
 	fprintf(stderr, "perfdiag-recorder: attached, following %u threads\n", recorder->skeleton->bss->live_threads);
 	control_say(options->control_fd, "attached\n");
 	facts_write(&recorder->output, "begin", options->pids, options->pid_count, FACTS_DEADLINE_MS);
+	calibration_write(recorder);
 	err = loop(recorder, signals);
 	if (err)
 		return err;
@@ -203,6 +204,7 @@ static int record(struct recorder *recorder, int signals)
 	folded_write(recorder);
 	rows_end(recorder);
 	facts_write(&recorder->output, "end", options->pids, options->pid_count, FACTS_DEADLINE_MS);
+	calibration_write(recorder);
 	sleepers_take(recorder, SLEEPERS_DEADLINE_MS);
 	stacks_name(recorder, NAMES_DEADLINE_MS, true);
 	stacks_write(recorder);

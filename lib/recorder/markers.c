@@ -4,6 +4,7 @@
  * the system call does not decide (bpf/classify.bpf.h).  A name this kernel lacks costs nothing.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "recorder.h"
 
 static const struct {
@@ -110,6 +111,14 @@ static const struct {
 	{ "begin_new_exec", ACCOUNT_KERNEL_OTHER },
 };
 
+/* A soft limit is dealt with on the way back to user space, or, far over it, after the charge. */
+static enum memory_limit limit_of(const char *function, enum account account)
+{
+	if (account != ACCOUNT_MEMORY_CGROUP)
+		return LIMIT_NONE;
+	return strstr(function, "over_high") ? LIMIT_HIGH : LIMIT_MAX;
+}
+
 static const char *names[MARKERS];
 
 struct found {
@@ -135,7 +144,11 @@ size_t markers_fill(const struct kernel_symbols *symbols, struct marker *markers
 
 		if (kernel_symbols_range(symbols, known[i].function, &start, &end))
 			continue;
-		*one = (struct found){ { .start = start, .end = end, .account = known[i].account }, known[i].function };
+		*one = (struct found){ { .start = start,
+					 .end = end,
+					 .account = known[i].account,
+					 .limit = limit_of(known[i].function, known[i].account) },
+				       known[i].function };
 		count++;
 	}
 	qsort(found, count, sizeof(*found), by_address);

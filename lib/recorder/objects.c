@@ -69,6 +69,15 @@ static void write_peer(struct recorder *recorder, const char *key, int family, c
 	json_format(&recorder->json, key, family == AF_INET ? "peer:%s:%u" : "peer:[%s]:%u", text, port);
 }
 
+static void write_idle_state(struct json *json, const char *key, __u64 id)
+{
+	__u64 state = id & ~IDLE_LEFT;
+
+	if (state == IDLE_AWAKE || !state)
+		return json_text(json, key, state ? "idle:awake" : "");
+	json_format(json, key, id & IDLE_LEFT ? "idle:%llu:left" : "idle:%llu", state - 1);
+}
+
 void object_write(struct recorder *recorder, const char *key, __u64 object)
 {
 	struct json *json = &recorder->json;
@@ -94,7 +103,7 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 		look_up(recorder, object, &name);
 		return write_task(recorder, key, OBJECT_KIND(object) == OBJECT_OWN ? "own" : "task", id, name.comm);
 	case OBJECT_CGROUP: return json_format(json, key, "cgroup:%llu", id);
-	case OBJECT_IDLE_STATE: return id ? json_format(json, key, "idle:%llu", id - 1) : json_text(json, key, "");
+	case OBJECT_IDLE_STATE: return write_idle_state(json, key, id);
 	case OBJECT_SYSCALL:
 		text = syscall_name((__u32)id, id & OBJECT_SYSCALL_I386);
 		if (text)
@@ -113,7 +122,12 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_RETURN: return json_text(json, key, "return to user space");
 	case OBJECT_FAULT: return json_text(json, key, "page fault");
 	case OBJECT_RPC: return nfs_server_write(recorder, key, id);
+	case OBJECT_LIMIT:
+		return id ? json_format(json, key, "limit:%s", id == LIMIT_HIGH ? "high" : "max")
+			  : json_text(json, key, "");
+	case OBJECT_ORDER: return json_format(json, key, "order:%llu", id);
 	case OBJECT_WORKER: return json_text(json, key, "kernel worker");
+	case OBJECT_VM_EXIT: return json_format(json, key, "vmexit:%s:%u", vm_vendor_name(id >> 32), (__u32)id);
 	}
 	json_text(json, key, "");
 }

@@ -25,6 +25,7 @@ static const struct probe {
 	const char *module; /* that has its hook; NULL: the kernel itself */
 } probes[] = {
 	{ "cpu_idle", "idle_state", false, NULL },
+	{ "cpu_frequency", "clock", false, NULL },
 	{ "irq_handler_exit", "irq", false, NULL },
 	{ "irq_handler_entry", "irq", false, NULL },
 	{ "softirq_exit", "irq", false, NULL },
@@ -33,10 +34,12 @@ static const struct probe {
 	{ "direct_reclaim_end", "reclaim", false, NULL },
 	{ "cgroup_reclaim_begin", "reclaim", false, NULL },
 	{ "cgroup_reclaim_end", "reclaim", false, NULL },
+	{ "compaction_wanted", "compaction_order", false, NULL },
 	{ "compaction_begin", "compaction", false, NULL },
 	{ "compaction_end", "compaction", false, NULL },
 	{ "balance_dirty_pages", "dirty_throttle", false, NULL },
 	{ "filemap_fault", "fault_file", false, NULL },
+	{ "page_added", "page_cache", false, NULL },
 	{ "block_rq_complete", "block", false, NULL },
 	{ "tcp_retransmit_skb", "tcp", false, NULL },
 	{ "rpc_ended", "nfs", false, "nfs" }, /* hooks of sunrpc, which nfs and nfsd bring along */
@@ -57,6 +60,13 @@ static const struct probe {
 	{ "sys_exit", "operations", false, NULL },
 	{ "group_made", "group", false, NULL },
 	{ "group_joined", "group", false, NULL },
+	{ "kvm_pio", "vm_device", false, "kvm" },
+	{ "kvm_mmio", "vm_device", false, "kvm" },
+	{ "kvm_fast_mmio", "vm_device", false, "kvm" },
+	{ "kvm_vcpu_wakeup", "vm", false, "kvm" },
+	{ "kvm_userspace_exit", "vm", false, "kvm" },
+	{ "kvm_exit", "vm", false, "kvm" },
+	{ "kvm_entry", "vm", false, "kvm" },
 	{ "sched_process_fork", "ledger", true, NULL },
 	{ "sched_process_exec", "ledger", true, NULL },
 	{ "sched_waking", "ledger", true, NULL },
@@ -90,9 +100,30 @@ static bool follows_group(const char *name)
 	return !strncmp(name, "group_", strlen("group_"));
 }
 
+/* No driver, nobody who could set a clock. */
+static bool follows_no_clock(const char *name)
+{
+	return !strcmp(name, "cpu_frequency") && access("/sys/devices/system/cpu/cpufreq/policy0", F_OK);
+}
+
+/* A host without this device runs no guests, whatever is built into its kernel. */
+static bool runs_guests(void)
+{
+	return !access("/dev/kvm", F_OK);
+}
+
+static bool is_of_guests(const char *name)
+{
+	return !strncmp(name, "kvm_", strlen("kvm_"));
+}
+
 /* A tenth of the time to load: a group to follow is told by the unprivileged side, or there is none. */
 bool probe_may_be_needed(const struct recorder *recorder, const char *name)
 {
+	if (follows_no_clock(name))
+		return recorder->options.check;
+	if (is_of_guests(name))
+		return runs_guests();
 	return !follows_group(name) || recorder->options.control_fd >= 0 || recorder->options.check;
 }
 
@@ -103,8 +134,14 @@ static bool is_switched_off(const struct recorder *recorder, const char *name, c
 		snprintf(reason, size, "the tick's timer is not in /proc/kallsyms");
 		return true;
 	}
+	if (is_of_guests(name) && !runs_guests()) {
+		snprintf(reason, size, "there is no /dev/kvm: this host runs no guests");
+		return true;
+	}
 	if (follows_group(name) && !recorder->options.group.id && !recorder->options.check)
 		return true; /* no reason: nobody misses them */
+	if (follows_no_clock(name) && !recorder->options.check)
+		return true; /* likewise */
 	if (!strcmp(name, "sys_exit") && !recorder->options.slo_ns && !recorder->options.check) {
 		snprintf(reason, size, "asked for with --slo only: it runs at every system call of the host");
 		return true;

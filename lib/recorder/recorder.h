@@ -9,11 +9,13 @@
  * interval.c  what is done when, paced by its cost
  * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
  * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
+ * cpus.c      what each CPU did for the target      calibration.c  a guest's clock
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
  * nfs.c       calls, flushes, and requests served
+ * kvm.c       exits of virtual CPUs
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
  * facts*.c    host facts                            *symbols*.c names for addresses
- * sleepers.c  stacks of threads that wait at the end
+ * sleepers.c  stacks of threads that wait at the end   tables_memory.c   files read, dirty pages
  */
 #pragma once
 #include <stdbool.h>
@@ -152,6 +154,16 @@ void tables_write(struct recorder *recorder);
 void nfs_write(struct recorder *recorder);
 __u64 nfs_object(struct recorder *recorder, __u64 object); /* the mount, where it is known by now */
 void nfs_server_write(struct recorder *recorder, const char *key, __u64 client);
+/* calibration.c: in a guest, how fast this CPU runs; takes 5 ms */
+void calibration_write(struct recorder *recorder);
+
+/* cpus.c */
+void cpus_write(struct recorder *recorder);
+/* kvm.c: exits of virtual CPUs */
+const char *vm_vendor_name(enum vm_vendor vendor);
+void vm_exits_write(struct recorder *recorder);
+/* tables_memory.c: files read, dirty pages */
+void tables_write_memory(struct recorder *recorder);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);

@@ -61,12 +61,15 @@ static void book(struct record *record, struct detail **spare, enum account acco
 
 static void book_running(struct record *record, struct detail **spare, uint64_t ns)
 {
-	enum account account = running_account(record->region);
+	enum account account = vm_account(record->vm, running_account(record->region));
 
 	if (account == ACCOUNT_CPU_USER)
 		add_to_sum(record, account, ns);
 	else
-		book(record, spare, account, 0, ns);
+		book(record, spare, account,
+		     account == ACCOUNT_VM_EXIT ? record->left.exit
+						: region_object(record->region, record->region_detail),
+		     ns);
 }
 
 /* Extends the segment that is still open up to the moment the record was copied. */

@@ -46,12 +46,12 @@ private_apt() {
 # DIRECTORY: the kernel of the private apt, unpacked; newer suites have it in several packages
 download() {
 	local packages
-	apt-get -qq update
+	timeout 300 apt-get -qq update
 	packages=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
 		--no-enhances linux-image-amd64 | grep -E '^linux-(image|modules|binary|base)-[0-9]' | sort -u)
 	mkdir -p "$1/packages"
 	# shellcheck disable=SC2086 # one word a package
-	(cd "$1/packages" && apt-get -qq download $packages)
+	(cd "$1/packages" && timeout 600 apt-get -qq download $packages)
 	for package in "$1"/packages/*.deb; do dpkg-deb -x "$package" "$1/unpacked"; done
 }
 
@@ -108,7 +108,7 @@ build_root() {
 	[ ! -e "$lab/root.ext4" ] || [ "$packages" != "$(cat "$lab/root.packages" 2>/dev/null)" ] || return 0
 	say ROOT "$lab/root.ext4"
 	rm -rf "$lab/root" "$lab/root.ext4"
-	debootstrap --variant=minbase --include="$packages" bookworm "$lab/root" "$(mirror Debian)" >"$lab/root.log" 2>&1 ||
+	timeout 900 debootstrap --variant=minbase --include="$packages" bookworm "$lab/root" "$(mirror Debian)" >"$lab/root.log" 2>&1 ||
 		{ tail -n 5 "$lab/root.log" >&2 && exit 1; }
 	rm -rf "$lab/root"/var/cache/apt/archives/*.deb "$lab/root"/var/lib/apt/lists/*
 	mkdir -p "$lab/root/lab"
@@ -124,8 +124,12 @@ build_states() {
 	iasl -p "$lab/states" "$here/guest/states.asl" >"$lab/states.log" 2>&1 || { tail -n 5 "$lab/states.log" >&2 && exit 1; }
 }
 
+# Deadlines, because a package source may hang; what went wrong is left for the tests to say.
 mkdir -p "$lab/kernels"
+echo "it was not built to its end" >"$lab/missing"
+trap '[ $? = 0 ] || echo "see what make lab printed, $lab/root.log and $lab/states.log" >>"$lab/missing"' EXIT
 build_states
 [ -n "$(mirror Debian)" ] || { echo "apt has no package lists: run apt-get update first" >&2 && exit 1; }
 build_root
 for name in "$@"; do build_kernel "$name"; done
+rm "$lab/missing"

@@ -13,7 +13,7 @@ import pytest
 from perfdiag import schema
 
 from lab.support import host
-from lab.support.guest import CPUS, LAB, Guest, kernels, missing
+from lab.support.guest import CPUS, LAB, Guest, impossible, kernels, missing
 from lab.support.processes import GuestRecorder, GuestWorkload
 from live import test_cpu, test_disk
 from live.conftest import built, cleanup, record  # noqa: F401 - fixtures
@@ -21,15 +21,39 @@ from live.support.fixtures import Cleanup
 
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
+QUICK_KERNEL = "6.1"
+# Of the tests made for the host, those that take long in a guest, or look once more at a probe that others check: not
+# in --quick.  What is made for the lab says so itself: @pytest.mark.long.
+LONG = re.compile(
+    r"test_every_switch_of_a_fast_ping_pong|test_a_slow_disk.*(btrfs|xfs)|small_window.*sendfile|_20_of_21_ms.*rwlock"
+    r"|no_lock.*semaphore|file_lock.*fcntl|thinks.*unix"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kernel", action="append", help="a kernel of the lab; all, if not given")
+    parser.addoption("--quick", action="store_true", help=f"one boot, of {QUICK_KERNEL}, that looks at every probe")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--quick"):
+        return
+    long = [
+        item
+        for item in items
+        if (
+            "guest" in getattr(item, "fixturenames", ()) and (item.get_closest_marker("long") or LONG.search(item.name))
+        )
+        or "NOTSET" in item.name  # is about no kernel that was asked for
+    ]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
 
 
 def wanted(config: pytest.Config) -> list[str]:
     """Return the kernels that were asked for."""
-    asked = config.getoption("--kernel") or kernels()
+    asked = config.getoption("--kernel") or ([QUICK_KERNEL] if config.getoption("--quick") else kernels())
     unknown = set(asked) - set(kernels())
     if unknown:
         raise pytest.UsageError(f"no kernel {', '.join(unknown)}: there are {', '.join(kernels())}")
@@ -41,13 +65,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "declined" in metafunc.fixturenames:
         metafunc.parametrize("declined", [name for name in names if name in DECLINED], indirect=True, scope="session")
     elif "guest" in metafunc.fixturenames:
-        machines = itertools.product([name for name in names if name not in DECLINED], PREEMPTION)
+        preemption = ["default"] if metafunc.config.getoption("--quick") else PREEMPTION
+        machines = itertools.product([name for name in names if name not in DECLINED], preemption)
         metafunc.parametrize("guest", list(machines), indirect=True, scope="session", ids="-".join)
 
 
-def boot(kernel: str, *options: str) -> Guest:
-    """Boot a kernel, or skip because it is not there."""
+def boot(config: pytest.Config, kernel: str, *options: str) -> Guest:
+    """Boot a kernel; skip where no machine like this can, or an archive has it no more."""
+    if reason := impossible():
+        pytest.skip(f"no lab here: {reason}")
     if reason := missing(kernel):
+        if config.getoption("--quick"):
+            pytest.fail(f"kernel {kernel}, which this machine should have: {reason}")
         pytest.skip(f"kernel {kernel}: {reason}")
     return Guest(kernel, *options)
 
@@ -55,7 +84,7 @@ def boot(kernel: str, *options: str) -> Guest:
 @pytest.fixture(scope="session")
 def declined(request: pytest.FixtureRequest) -> Iterator[Guest]:
     """A guest whose kernel is too old."""
-    with boot(request.param) as guest:
+    with boot(request.config, request.param) as guest:
         yield guest
 
 
@@ -63,7 +92,7 @@ def declined(request: pytest.FixtureRequest) -> Iterator[Guest]:
 def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
     """A guest; one boot serves all tests."""
     kernel, preemption = request.param
-    with boot(kernel, *PREEMPTION[preemption]) as guest:
+    with boot(request.config, kernel, *PREEMPTION[preemption]) as guest:
         if preemption == "full" and "(full)" not in guest.run("cat /sys/kernel/debug/sched/preempt || true"):
             pytest.skip(f"kernel {kernel} has no choice of preemption (PREEMPT_DYNAMIC)")
         note_probes(guest)

@@ -33,7 +33,11 @@ def held_by(pid: int) -> dict[str, set[int]]:
     """Return the ids of BPF objects that a process holds: programs, maps and links."""
     found: dict[str, set[int]] = {"prog": set(), "map": set(), "link": set()}
     for entry in Path(f"/proc/{pid}/fdinfo").iterdir():
-        for line in entry.read_text().splitlines():
+        try:
+            lines = entry.read_text().splitlines()
+        except FileNotFoundError:  # a file of /proc it was reading just then
+            continue
+        for line in lines:
             name, _, value = line.partition(":")
             if name in ("prog_id", "map_id", "link_id"):
                 found[name.removesuffix("_id")].add(int(value))

@@ -55,8 +55,10 @@ LAYER_OF = {
     **dict.fromkeys(
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
+    **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(["coverage", "cpusplit", "futexes", "futexwaiters", "objects", "stacks"], "ledger"),
     "claims": "findings",
+    "kvm": "base",
     **dict.fromkeys(["debuggers", "hiddenlocks", "receiving"], "model"),
 }
 COMMAND_LINE = {"__main__", "cli", "commands", "manual"}

@@ -43,7 +43,7 @@ def test_relatives_are_named_in_both_directions() -> None:
     [
         ("DISK-FLUSH-SLWO", "DISK-FLUSH-SLOW"),
         ("flush", "DISK-FLUSH-SLOW"),
-        ("MEM", "MEM-CGROUP-LIMIT"),
+        ("MEM", "MEM-CACHE-MISSES"),
         ("LOCK_CONTENTION", "LOCK-CONTENTION"),
     ],
 )

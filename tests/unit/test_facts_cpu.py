@@ -218,6 +218,7 @@ def test_delivered_clock_from_the_counters() -> None:
     assert found.ratio == pytest.approx(0.505, abs=0.001)
     assert found.hz == pytest.approx(1.212e9, rel=0.01)
     assert found.cpus == 2 and found.error_hz < 0.2e9 and "APERF" in found.method
+    assert found.cpu_ratios == {0: 0.5, 1: 1.0}
 
 
 def stat(busy: int, idle: int) -> str:
@@ -246,6 +247,26 @@ def test_delivered_clock_from_samples_of_busy_cpus() -> None:
     found = sampled(BARE, busy_per_second=90).delivered_clock
     assert found and found.hz == pytest.approx(1.2e9, rel=0.001) and found.ratio == pytest.approx(0.5, abs=0.001)
     assert found.error_hz and found.error_hz < 1e6 and "5 samples" in found.method
+
+
+def test_what_the_clock_may_be_held_down_by() -> None:
+    rapl = "/sys/class/powercap/intel-rapl:0"
+    texts = {
+        f"{rapl}/name": "package-0\n",
+        f"{rapl}/enabled": "1\n",
+        f"{rapl}/constraint_0_power_limit_uw": "165000000\n",
+        f"{rapl}/max_energy_range_uj": "262143328850\n",
+        f"{rapl}/energy_uj": "262143000000\n",
+        f"{CPU}/intel_pstate/no_turbo": "1\n",
+        f"{CPU}/intel_pstate/max_perf_pct": "80\n",
+    }
+    limits = facts(texts, {f"{rapl}/energy_uj": "609671150\n"}).clock_limits  # it wrapped
+    assert limits and limits.turbo is False and limits.allowed_percent == 80
+    (zone,) = limits.zones
+    assert zone.watts == pytest.approx(61.0) and zone.limit_watts == 165.0 and zone.enabled
+    assert facts().clock_limits is None
+    unread = facts({f"{rapl}/name": "package-0\n"}).clock_limits
+    assert unread and unread.turbo is None and unread.allowed_percent is None and unread.zones[0].watts is None
 
 
 def test_no_delivered_clock_from_an_idle_cpu_or_a_request() -> None:

@@ -100,9 +100,31 @@ def test_waits_that_the_device_does_not_explain_are_lost_above_it(account: str) 
 
 def test_a_flush_may_wait_for_two_commits() -> None:
     """3 writes and 2 cache flushes each, twice: 2 ms of 220 us requests are a chain, 20 ms are not."""
-    chained = waiting("disk.flush", "2 ms", 2_000, service="220 us")
+    chained = waiting("disk.flush", "2 ms", 2_000, service=None)
+    for operation, count in (("write", 12_000), ("flush", 8_000)):
+        chained.device("254:0", operation, count=count, service="220 us")
     assert finding(on(SSD, chained), "DISK-FLUSH-SLOW").severity is Severity.INFO
     assert "above" in finding(on(SSD, waiting("disk.read", "2 ms", 2_000, service="220 us")), "DISK-READ-SLOW").claim
+
+
+def test_more_waiting_than_all_requests_took_is_lost_above_the_device() -> None:
+    """8 ms a flush of a layer above, and slow outliers that a chain of could take as long: 0.3 s of requests in all."""
+    builder = waiting("disk.flush", "8 ms", 100, service=None)
+    builder.device("254:0", "write", count=100, service="3 ms")
+    found = finding(on(SSD, builder), "DISK-FLUSH-SLOW")
+    assert found.severity is Severity.WARNING and "above the device" in found.claim
+    assert found.claims["disk.flush", "device:254:0"] == pytest.approx(0.5e9, rel=0.03)
+
+
+def test_many_who_wait_for_the_same_requests_do_not_blame_what_lies_above() -> None:
+    """Group commit: five threads wait for the same six requests of 1 ms, each time."""
+    builder = waiting("disk.flush", "6 ms", 100, service=None)
+    for _ in range(4):
+        builder.thread("db").row("disk.flush", "device:254:0", durations={"6 ms": 100})
+    builder.device("254:0", "write", count=600, service="1 ms")
+    assert finding(on(SSD, builder), "DISK-FLUSH-SLOW").severity is Severity.INFO
+    alone = waiting("disk.flush", "6 ms", 500, service=None).device("254:0", "write", count=600, service="1 ms")
+    assert finding(on(SSD, alone), "DISK-FLUSH-SLOW").severity is Severity.WARNING
 
 
 def test_a_disk_that_turns_may_take_longer() -> None:

@@ -6,7 +6,7 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-from perfdiag.facts import MemoryGroup
+from perfdiag.facts import MemoryGroup, WritebackLimits
 from perfdiag.findings.base import Check, Confidence, RemedyKind, Severity, Silence
 from perfdiag.model import Model
 
@@ -24,6 +24,7 @@ def paused(model: Model, own: int | None, taken: int | None) -> Model:
         model,
         disks={"8:16": disk},
         processes={100: SimpleNamespace(written_bytes=own)},
+        writeback_limits={},
         dirty_limits=SimpleNamespace(dirty_bytes=900 * MIB, threshold_bytes=1000 * MIB),
     )
 
@@ -50,6 +51,47 @@ def test_who_writes_most_is_no_victim() -> None:
 def test_without_counters_nobody_is_accused() -> None:
     found = finding(paused(writer(), own=None, taken=None), DIRTY)
     assert found.confidence is Confidence.MEDIUM and "others" not in found.claim
+
+
+def dirtied(own: int, other: int) -> Builder:
+    builder = Builder().thread(cpu_user="1 s").row("memory.dirty_throttle", "device:8:16", durations={"100 ms": 30})
+    builder.writeback("8:16", 90 * MIB, written_bytes=40 * MIB, span="10 s")
+    builder.dirtier("8:16", "app", own * MIB).dirtier("8:16", "dd", other * MIB, pid=700)
+    return builder.dirtier("8:0", "dd", 900 * MIB, pid=700)  # another device is another queue
+
+
+def test_whose_dirty_pages_is_counted_writer_by_writer() -> None:
+    limits = {"8:16": WritebackLimits("8:16", max_ratio=100, min_ratio=0, strict=False)}
+    known = {"writeback_limits": limits, "disks": {}, "mounts": [], "processes": {}}
+    found = finding(knowing(dirtied(own=2, other=38).model(), **known), DIRTY)
+    assert "that others wrote, 95 % of them dd (700)" in found.claim and found.confidence is Confidence.HIGH
+    assert any("of 40.0 MiB dirtied on 8:16 meanwhile the target wrote 2.00 MiB" in e.text for e in found.evidence)
+    assert any("4.00 MiB a second" in each.text for each in found.evidence)
+    assert "dd (700)" in found.remedies[0].text
+    trial = found.remedies[1]
+    assert trial.kind is RemedyKind.TRY and trial.text == "echo 10 > /sys/class/bdi/8:16/max_ratio"
+    assert trial.undo == "echo 100 > /sys/class/bdi/8:16/max_ratio"
+    itself = finding(knowing(dirtied(own=38, other=2).model(), **known), DIRTY)
+    assert "faster than it takes them" in itself.claim and all(each.kind is RemedyKind.FIX for each in itself.remedies)
+
+
+def test_a_small_part_of_the_limit_can_be_made_larger() -> None:
+    limits = {"8:16": WritebackLimits("8:16", max_ratio=1, min_ratio=0, strict=True)}
+    model = knowing(dirtied(own=38, other=2).model(), writeback_limits=limits, disks={}, mounts=[], processes={})
+    assert finding(model, DIRTY).remedies[0].text == "echo 2 > /sys/class/bdi/8:16/max_ratio"
+
+
+def test_another_device_that_fills_the_limit_is_named() -> None:
+    builder = dirtied(own=38, other=2).writeback("0:45", 900 * MIB, written_bytes=10 * MIB, span="10 s")
+    found = finding(knowing(builder.model(), disks={}, mounts=[], processes={}, writeback_limits={}), DIRTY)
+    assert "most of the host's dirty pages are of 0:45" in found.claim
+    assert not any("another slow mount" in each for each in found.alternatives)
+
+
+def test_writers_that_were_not_all_counted_accuse_nobody() -> None:
+    model = dirtied(own=2, other=38).lost(dirtiers_full=5).model()
+    found = finding(knowing(model, disks={}, mounts=[], processes={}, writeback_limits={}), DIRTY)
+    assert "dd" not in found.claim and found.confidence is Confidence.MEDIUM
 
 
 def test_a_short_pause_is_fine() -> None:
@@ -101,14 +143,6 @@ def test_the_limit_is_named_with_its_events_and_no_trial_that_could_kill() -> No
     assert "'/sys/fs/cgroup/my app.slice/memory.events'" in found.verify
 
 
-def test_a_soft_limit_can_be_tried() -> None:
-    found = finding(limited(group(soft=400 * MIB, limit=math.inf, high=70), memory_cgroup="3 s"), CGROUP)
-    trial = found.remedies[0]
-    assert trial.kind is RemedyKind.TRY
-    assert trial.text == f"echo {500 * MIB} > '/sys/fs/cgroup/my app.slice/memory.high'"
-    assert trial.undo == f"echo {400 * MIB} > '/sys/fs/cgroup/my app.slice/memory.high'"
-
-
 def test_swap_and_faults_follow_from_the_limit_only_if_the_host_had_memory() -> None:
     accounts = {"memory_cgroup": "1 s", "memory_swap_in": "2 s", "memory_major_fault": "500 ms"}
     evicted = {"refaults": 800_000, "read": 3_000_000_000}
@@ -148,6 +182,11 @@ def test_faults_on_pages_touched_once_are_not_the_limits() -> None:
 def test_version_1_has_no_events_to_look_at() -> None:
     found = finding(limited(group(version=1, max=900), memory_cgroup="3 s"), CGROUP)
     assert "/memory.failcnt'" in found.verify and "memory.events" not in found.verify
+
+
+def test_time_for_the_soft_limit_alone_is_not_the_hard_limits() -> None:
+    model = limited(group(soft=400 * MIB, limit=math.inf, high=70), memory_cgroup="3 s")
+    assert "hit 0 times" in check(model, CGROUP).text
 
 
 def test_a_kill_at_the_limit_is_critical_whatever_the_time() -> None:

@@ -1,4 +1,4 @@
-"""CPU-FREQUENCY-LOW, CPU-IDLE-EXIT-LATENCY, CPU-IRQ-HEAVY: what happens to a CPU besides the work."""
+"""CPU-IDLE-EXIT-LATENCY, CPU-IRQ-HEAVY: what happens to a CPU besides the work."""
 
 from __future__ import annotations
 
@@ -6,104 +6,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from perfdiag.facts import DeliveredClock, FrequencyPolicy, Hypervisor, IdleState, Interface
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Finding, RemedyKind, Severity
+from perfdiag.facts import (
+    Hypervisor,
+    IdleState,
+    Interface,
+)
+from perfdiag.findings.base import Check, Confidence, Finding, RemedyKind, Severity, Silence
 from perfdiag.model import Model
 
 from unit.support import Builder
-from unit.support.judging import check, finding, knowing, silence
+from unit.support.judging import check, finding, knowing, outcomes, silence
 from unit.support.known import blank
 
-CLOCK, IDLE, IRQ = "CPU-FREQUENCY-LOW", "CPU-IDLE-EXIT-LATENCY", "CPU-IRQ-HEAVY"
-
-
-def clock(ratio: float | None, error: float = 0.01, method: str = "APERF/MPERF over the window") -> DeliveredClock:
-    hz = None if ratio is None else ratio * 2.4e9
-    return DeliveredClock(
-        hz=hz, error_hz=None, ratio=ratio, error_ratio=error, rated_hz=2_400_000_000, cpus=4, method=method
-    )
-
-
-def policy(**known: Any) -> FrequencyPolicy:
-    return blank(
-        FrequencyPolicy,
-        name="policy0",
-        **(
-            {
-                "governor": "powersave",
-                "energy_preference": "power",
-                "max_hz": 3_500_000_000,
-                "base_hz": 2_400_000_000,
-                "hardware_max_hz": 3_500_000_000,
-            }
-            | known
-        ),
-    )
-
-
-def computing(**facts: Any) -> Model:
-    model = Builder().thread("app", cpu_user="7 s", cpu_kernel="1 s").model()
-    return knowing(model, **({"thermal_throttle_events": 0} | facts))
-
-
-def test_a_low_clock_gives_back_at_most_its_part() -> None:
-    found = finding(computing(delivered_clock=clock(0.5), frequency_policies=[policy()]), CLOCK)
-    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
-    assert "1.20 GHz, 50 % of rated 2.40 GHz" in found.claim
-    assert dict(found.claims) == {"cpu.user": 3_500_000_000, "cpu.kernel": 500_000_000}
-    assert found.ruled_out == ["heat: 0 throttle events in the window"]
-
-
-def test_the_trial_knows_the_present_policy() -> None:
-    first = finding(computing(delivered_clock=clock(0.5), frequency_policies=[policy()]), CLOCK).remedies[0]
-    assert first.kind is RemedyKind.TRY and first.text == "cpupower frequency-set -g performance"
-    assert first.undo == "cpupower frequency-set -g powersave" and "powersave" in first.present_value
-
-
-def test_a_capped_policy_is_lifted_to_what_the_hardware_can() -> None:
-    capped = policy(max_hz=1_200_000_000, governor="performance")
-    first = finding(computing(delivered_clock=clock(0.5), frequency_policies=[capped]), CLOCK).remedies[0]
-    assert (first.text, first.undo) == ("cpupower frequency-set -u 3500000kHz", "cpupower frequency-set -u 1200000kHz")
-
-
-def test_heat_is_not_answered_with_a_policy() -> None:
-    found = finding(
-        computing(delivered_clock=clock(0.5), thermal_throttle_events=12, frequency_policies=[policy()]), CLOCK
-    )
-    assert [remedy.kind for remedy in found.remedies] == [RemedyKind.FIX] and "heat" in found.remedies[0].text
-    assert not found.ruled_out
-
-
-def test_powersave_alone_is_never_a_finding() -> None:
-    assert check(computing(delivered_clock=clock(1.2), frequency_policies=[policy()]), CLOCK).number == 1.2
-    silence(computing(frequency_policies=[policy()]), CLOCK)
-
-
-def test_a_tenth_below_rated_is_within_what_cpus_do() -> None:
-    check(computing(delivered_clock=clock(0.92)), CLOCK)
-    assert "too uncertain" in silence(computing(delivered_clock=clock(0.85, error=0.1)), CLOCK).reason
-
-
-def test_a_clock_that_was_not_measured_is_unknown() -> None:
-    assert "not known" in silence(computing(), CLOCK).reason
-    assert "no rated clock" in silence(computing(delivered_clock=clock(None)), CLOCK).reason
-
-
-def test_samples_of_the_kernel_are_an_estimate() -> None:
-    found = finding(computing(delivered_clock=clock(0.5, method="scaling_cur_freq, 40 samples")), CLOCK)
-    assert found.confidence is Confidence.MEDIUM
-
-
-def test_a_clock_of_other_peoples_work_is_less_sure() -> None:
-    model = computing(delivered_clock=clock(0.5), cpu_times_ns={"user": 40_000_000_000, "idle": 5})
-    assert "80 % of that was not the target" in finding(model, CLOCK).limits[0]
-
-
-def test_a_low_clock_comes_before_the_code_that_suffers_from_it() -> None:
-    diagnosis = diagnose(computing(delivered_clock=clock(0.5)))
-    assert [found.id for found in diagnosis.findings] == [CLOCK, "CPU-BOUND"]
-    assert [found.share for found in diagnosis.findings] == pytest.approx([0.5, 3.5 / 8])
+IDLE, IRQ = "CPU-IDLE-EXIT-LATENCY", "CPU-IRQ-HEAVY"
 
 
 # CPU-IDLE-EXIT-LATENCY
@@ -131,17 +46,64 @@ def woken(waits: dict[str, dict[str, int]], **facts: Any) -> Model:
 
 def test_a_deep_state_is_named_with_what_it_declares() -> None:
     found = finding(woken({"idle:3": {"150 us": 10_000}, "idle:2": {"15 us": 10_000}}), IDLE)
-    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
-    assert dict(found.claims) == {("runq.waking", "idle:3"): 1_500_000_000}
-    assert "C6 100 %" in found.claim and any("C6 declares 133 us" in e.text for e in found.evidence)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert dict(found.claims) == {("runq.waking", "idle:3"): 1_350_000_000}, "less what C1E takes too"
+    assert "shallow states take about 15.0 us" in found.evidence[1].text
+    assert "C6 100 %" in found.claim
+    measured = found.evidence[0].text
+    assert "10,000 wake-ups out of C6, which declares 133 us to leave" in measured
+    assert "p50 about 150 us" in measured and "p99 about 150 us" in measured
     first = found.remedies[0]
-    assert (first.text, first.undo) == ("cpupower idle-set -d 3", "cpupower idle-set -e 3")
-    assert "C6 enabled on all 8 CPUs" in first.present_value
+    assert (first.text, first.undo) == ("cpupower idle-set -D 50", "cpupower idle-set -E")
+    assert "all states enabled on all 8 CPUs" in first.present_value and "C6 133" in first.present_value
+
+
+def test_waking_that_takes_as_long_from_shallow_states_is_not_the_deep_ones_fault() -> None:
+    """As in an emulated machine: forbidding the deep ones would give back nothing."""
+    same = check(woken({"idle:3": {"110 us": 10_000}, "idle:1": {"108 us": 400}}), IDLE)
+    assert "more than from shallow ones (p50 about 110 us)" in same.text
+    few = finding(woken({"idle:3": {"110 us": 10_000}, "idle:1": {"108 us": 20}}), IDLE)
+    assert few.confidence is Confidence.HIGH
+    assert few.claims["runq.waking", "idle:3"] == 1_100_000_000, "too few to take anything off"
+    polled = finding(woken({"idle:3": {"110 us": 10_000}, "idle:0": {"108 us": 400}}), IDLE)
+    assert polled.claims["runq.waking", "idle:3"] == 1_100_000_000, "polling is no shallow sleep"
+
+
+def test_how_the_cpus_of_the_target_slept_is_shown() -> None:
+    builder = Builder().thread("io", cpu_user="1 s").row("runq.waking", "idle:3", durations={"150 us": 10_000})
+    builder.cpu(1, "3 s", idle={3: (20_000, "4 s"), 1: (500, "1 s")}).cpu(2, "1 s", idle={3: (10_000, "8 s")})
+    found = finding(knowing(builder.model(), idle_states=STATES), IDLE)
+    assert "2 CPUs it ran on entered C6 30,000 times and spent 60 % of the window in it" in found.evidence[1].text
+
+
+def test_a_wake_up_after_the_state_was_left_did_not_wait_for_it() -> None:
+    """As where states are slept in with interrupts off: the CPU was up before it could wake the thread."""
+    left = woken({"idle:3:left": {"15 us": 40_000}})
+    said = outcomes(left, IDLE)
+    assert isinstance(said[0], Check) and isinstance(said[1], Silence) and len(said) == 2
+    assert "40,000 threads were woken by interrupts" in said[1].reason and "5.32 s as declared" in said[1].reason
+    assert isinstance(check(woken({"idle:2:left": {"15 us": 40_000}}), IDLE), Check), "too shallow to be felt"
+    assert dict(finding(woken({"idle:3:left": {"15 us": 9_000}, "idle:3": {"150 us": 9_000}}), IDLE).claims) == {
+        ("runq.waking", "idle:3"): 1_350_000_000
+    }
+
+
+def test_a_cpu_that_was_not_asleep_yet_is_no_deep_state() -> None:
+    check(woken({"idle:awake": {"400 us": 3_000}}), IDLE)
+    check(woken({"idle:awake": {"400 us": 3_000}}, idle_states=[]), IDLE)
+
+
+def test_a_table_of_the_firmware_that_is_not_met_is_said() -> None:
+    found = finding(woken({"idle:3": {"20 us": 40_000}}), IDLE)
+    assert found.confidence is Confidence.MEDIUM and "far below the 133 us that C6 declares" in found.limits[0]
 
 
 def test_a_state_that_somebody_disabled_is_not_enabled_by_the_undo() -> None:
     model = woken({"idle:3": {"150 us": 10_000}}, idle_states=[state(3, "C6", 133_000, disabled=2)])
     assert all(remedy.kind is RemedyKind.FIX for remedy in finding(model, IDLE).remedies)
+    other = [state(2, "C1E", 10_000, disabled=8), state(3, "C6", 133_000)]
+    first = finding(woken({"idle:3": {"150 us": 10_000}}, idle_states=other), IDLE).remedies[0]
+    assert (first.text, first.undo) == ("cpupower idle-set -d 3", "cpupower idle-set -e 3")
 
 
 def test_shallow_states_are_the_price_of_sleeping() -> None:

@@ -213,6 +213,20 @@ def test_counters_that_were_not_read_are_not_zero() -> None:
     assert "0 pages" in silence(model, NUMA).reason
 
 
+def test_accesses_that_the_kernel_looked_at_say_where_memory_lies() -> None:
+    """Of old memory, too: then the allocations of the window are not asked."""
+    nodes = node(0, "0-1", 90_000, 500), node(1, "2-3")
+    faults = {"numa_hint_faults": 20_000, "numa_hint_faults_local": 19_960, "numa_pages_migrated": 12, "numa_miss": 7}
+    fine = check(computing(*nodes, vmstat=faults), NUMA)
+    assert "NUMA >99 % local of 20,000 accesses" in fine.text and fine.number == pytest.approx(0.002)
+    assert "12 pages moved, 7 allocated elsewhere" in fine.text
+    remote = finding(computing(*nodes, vmstat=faults | {"numa_hint_faults_local": 8_000}), NUMA)
+    assert "60 % of 20,000 accesses" in remote.claim and remote.confidence is Confidence.LOW
+    assert remote.claims["cpu.user"] == pytest.approx(8e9 * 0.6 * (1 - 10 / 21), rel=1e-6)
+    few = {"numa_hint_faults": 400, "numa_hint_faults_local": 0}
+    assert "older memory" in silence(computing(*nodes, vmstat=few), NUMA).reason
+
+
 def test_one_node_has_no_remote_memory() -> None:
     assert "one memory node" in check(computing(node(0, "0-3")), NUMA).text
     assert "one memory node" in check(computing(node(0, "0-3"), node(1, "", memory=0)), NUMA).text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import re
 import subprocess
@@ -12,6 +14,7 @@ from perfdiag import outfile, record
 from perfdiag.errors import PerfdiagError
 
 from unit.support.house import RECORDING, House
+from unit.support.waiting import until
 
 ROOT_OWNS = os.geteuid() == 0
 
@@ -142,13 +145,31 @@ def test_a_full_standard_output(house: House, sleeper: subprocess.Popen[bytes]) 
     assert "error: No space left on device" in run.stderr and "Traceback" not in run.stderr
 
 
-def test_closed_standard_streams(house: House, sleeper: subprocess.Popen[bytes]) -> None:
-    command = f"exec {house.program} latency --pid {sleeper.pid} --duration 0.1 <&- >&- 2>&-"
+@pytest.mark.parametrize(("command", "status"), [("record -o {path}", 0), ("latency", 1)])
+def test_closed_standard_streams(
+    house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path, command: str, status: int
+) -> None:
+    words = command.format(path=tmp_path / "file.jsonl")
+    script = f"exec {house.program} {words} --pid {sleeper.pid} --duration 0.1 <&- >&- 2>&-"
     environment = {
         **os.environ,
         "FAKE_PLAN": "good",
         "FAKE_RECORDING": str(house.root / "recording"),
         "FAKE_LOG": str(house.root / "log"),
     }
-    assert subprocess.run(["sh", "-c", command], env=environment, timeout=30).returncode == 0
-    assert house.log()["orders"][-1] == "start"
+    assert subprocess.run(["sh", "-c", script], env=environment, timeout=30).returncode == status
+    assert (tmp_path / "file.jsonl").exists() == (status == 0)
+
+
+def test_a_standard_output_that_does_not_block(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    """Event loops make their pipes so: what does not fit at once is waited for, not lost."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    process = house.start("latency", "--json", "--pid", str(sleeper.pid), "--duration", "0.1", stdout=writer)
+    until(lambda: os.get_blocking(writer), "it is made to block, and waits: the pipe is full")
+    os.close(writer)
+    with open(reader, "rb") as read_end:
+        text = read_end.read()
+    assert process.wait(30) == 0
+    assert len(text) > 4096 and json.loads(text)

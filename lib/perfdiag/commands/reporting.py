@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import IO
 
 from rich.console import Console
@@ -14,7 +15,6 @@ from perfdiag.errors import HINTS, PerfdiagError
 from perfdiag.findings.base import Severity
 from perfdiag.progress import say
 from perfdiag.render import document, terminal
-from perfdiag.report.shape import Report
 
 WIDTH = 80
 HEIGHT = 25  # of no meaning: nothing is laid out by it
@@ -37,25 +37,28 @@ def show(stream: IO[bytes], config: Config, command: str, *, as_json: bool, full
     model = ledger.build(reader.read(stream))
     diagnosis = findings.diagnose(model)
     made = report.make(model, diagnosis, config, command)
+    put(document.render(made) if as_json else lambda output: terminal.render(made, output, full=full))
+    faults = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
+    return FINDINGS_STATUS if exit_code and faults else 0
+
+
+def put(content: bytes | Callable[[Console], None]) -> None:
+    """Write a document, or what draws on a console, to standard output; that nobody reads it on changes nothing.
+
+    Raises PerfdiagError when standard output is full.
+    """
     try:
-        _print(made, as_json=as_json, full=full)
+        if isinstance(content, bytes):
+            sys.stdout.buffer.write(content)
+        else:
+            # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
+            content(Output(width=_width(), height=HEIGHT, highlight=False, emoji=False))
+        sys.stdout.flush()
     except BrokenPipeError:
         pass  # whoever read it has seen enough
     except OSError as error:
         hint = HINTS.get(error.errno or 0, "send the report somewhere else")
         raise PerfdiagError(error.strerror or str(error), hint) from error
-    faults = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
-    return FINDINGS_STATUS if exit_code and faults else 0
-
-
-def _print(made: Report, *, as_json: bool, full: bool) -> None:
-    if as_json:
-        sys.stdout.buffer.write(document.render(made))
-    else:
-        # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
-        output = Output(width=_width(), height=HEIGHT, highlight=False, emoji=False)
-        terminal.render(made, output, full=full)
-    sys.stdout.flush()
 
 
 def _width() -> int:
@@ -69,4 +72,4 @@ def _width() -> int:
         return WIDTH
 
 
-__all__ = ["show"]
+__all__ = ["FINDINGS_STATUS", "put", "show"]

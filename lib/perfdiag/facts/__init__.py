@@ -13,6 +13,7 @@ from perfdiag import schema
 from perfdiag.facts import (
     cgroup,
     hypervisor,
+    limits,
     memory,
     mountstats,
     network,
@@ -25,6 +26,7 @@ from perfdiag.facts import (
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.kernellog import KernelLog, LogLine, read_kernel_log
+from perfdiag.facts.limits import ClockLimits, PowerZone
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.mountstats import NfsMount
 from perfdiag.facts.network import Interface, Softnet, Tcp
@@ -34,6 +36,7 @@ from perfdiag.facts.process import Descriptors, Process
 from perfdiag.facts.processor import Clocksource, Processor
 from perfdiag.facts.storage import Disk, DiskActivity, Mount
 from perfdiag.facts.texts import Texts, fact, table
+from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
 
 PRESSURES = ("cpu", "memory", "io", "irq")
 
@@ -86,6 +89,11 @@ class Facts:
     def delivered_clock(self) -> DeliveredClock | None:
         """The clock busy CPUs really had."""
         return power.read_delivered_clock(self.texts)
+
+    @fact
+    def clock_limits(self) -> ClockLimits | None:
+        """What may hold the clock of all CPUs down; None where the host shows none of it."""
+        return limits.read_clock_limits(self.texts)
 
     @fact
     def thermal_throttle_events(self) -> int | None:
@@ -159,6 +167,11 @@ class Facts:
         return self.texts.word(f"/proc/sys/{name}")
 
     @fact
+    def halt_poll_ns(self) -> int | None:
+        """How long KVM polls for a halted guest at most; None where it is not loaded."""
+        return self.texts.number("/sys/module/kvm/parameters/halt_poll_ns")
+
+    @fact
     def memory_page_bytes(self) -> int | None:
         """Size of a page."""
         return memory.page_bytes(self.texts)
@@ -169,9 +182,19 @@ class Facts:
         return memory.read_thp(self.texts)
 
     @fact
+    def free_pieces(self) -> Sequence[int]:
+        """Free pieces of memory by order (2**order pages each), over all zones, at the end; empty: not known."""
+        return memory.read_free_pieces(self.texts)
+
+    @fact
     def same_page_merging(self) -> SamePageMerging | None:
         """KSM."""
         return memory.read_ksm(self.texts)
+
+    @fact
+    def kernel_threads_ns(self) -> Mapping[str, int]:
+        """CPU time of "ksmd" and "khugepaged", begin to end; absent: not recorded."""
+        return memory.read_kernel_threads(self.texts)
 
     @fact
     def numa_nodes(self) -> Sequence[NumaNode]:
@@ -182,6 +205,11 @@ class Facts:
     def dirty_limits(self) -> DirtyLimits | None:
         """When writers are paused."""
         return memory.read_dirty_limits(self.texts)
+
+    @fact
+    def writeback_limits(self) -> Mapping[str, WritebackLimits]:
+        """By backing device ("MAJOR:MINOR"): how much of the dirty limit it may have."""
+        return read_writeback_limits(self.texts)
 
     @fact
     def swap(self) -> Swap | None:
@@ -314,6 +342,7 @@ class Facts:
 
 
 __all__ = [
+    "ClockLimits",
     "Clocksource",
     "CpuGroup",
     "DeliveredClock",
@@ -332,9 +361,12 @@ __all__ = [
     "Mount",
     "NfsMount",
     "NumaNode",
+    "PowerZone",
     "Process",
+    "SamePageMerging",
     "Swap",
     "Tcp",
     "Texts",
     "TransparentHugePages",
+    "WritebackLimits",
 ]

@@ -118,6 +118,30 @@ def read_ksm(texts: Texts) -> SamePageMerging | None:
     )
 
 
+def read_kernel_threads(texts: Texts) -> dict[str, int]:
+    """Return the CPU time of recorded threads of the kernel by name, begin to end."""
+    found = {}
+    for pid in texts.names(r"/proc/([0-9]{1,10})/comm"):
+        name = texts.word(f"/proc/{pid}/comm")
+        words = [words_of(texts.text(f"/proc/{pid}/schedstat", phase))[:1] for phase in ("begin", "end")]
+        times = [number(word[0]) if word else None for word in words]
+        used_ns = difference(*times)
+        if name and used_ns is not None:
+            found[name] = used_ns
+    return found
+
+
+def read_free_pieces(texts: Texts) -> Sequence[int]:
+    """Read the free pieces by order over all nodes and zones."""
+    pieces: list[int] = []
+    for line in lines_of(texts.text("/proc/buddyinfo")):
+        counts = [number(word) for word in words_of(line.partition(", zone")[2])[1:]]
+        for order, count in enumerate(counts):
+            pieces += [0] * (order + 1 - len(pieces))
+            pieces[order] += count or 0
+    return pieces
+
+
 def read_numa_nodes(texts: Texts) -> Sequence[NumaNode]:
     """Read all recorded nodes."""
     directory = "/sys/devices/system/node"
@@ -208,6 +232,8 @@ __all__ = [
     "TransparentHugePages",
     "page_bytes",
     "read_dirty_limits",
+    "read_free_pieces",
+    "read_kernel_threads",
     "read_ksm",
     "read_numa_nodes",
     "read_swap",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean, stdev
 
@@ -31,6 +31,8 @@ class FrequencyPolicy:
     hardware_min_hz: int | None
     hardware_max_hz: int | None  # with turbo, where the driver counts it in
     base_hz: int | None  # without turbo
+    begin_hz: int | None = None  # scaling_cur_freq at the begin: on most drivers the clock that was asked for last
+    firmware_hz: int | None = None  # the most that the firmware allows now (bios_limit)
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class DeliveredClock:
     rated_hz: int | None
     cpus: int  # how many CPUs (or policies, where sampled) it was measured on
     method: str  # "APERF/MPERF over the window" or "scaling_cur_freq, 12 samples of busy CPUs"
+    cpu_ratios: Mapping[int, float] = field(default_factory=dict)  # by CPU, where that is known
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,9 @@ def read_policies(texts: Texts) -> Sequence[FrequencyPolicy]:
 
 
 def _policy(texts: Texts, name: str) -> FrequencyPolicy:
-    def hz(file: str) -> int | None:
-        khz = texts.number(f"{CPU}/cpufreq/{name}/{file}") if f"{CPU}/cpufreq/{name}/{file}" in texts else None
+    def hz(file: str, phase: str | None = None) -> int | None:
+        path = f"{CPU}/cpufreq/{name}/{file}"
+        khz = texts.number(path, phase) if path in texts else None
         return None if khz is None else khz * 1000
 
     def word(file: str) -> str | None:
@@ -84,6 +88,8 @@ def _policy(texts: Texts, name: str) -> FrequencyPolicy:
         hardware_min_hz=hz("cpuinfo_min_freq"),
         hardware_max_hz=hz("cpuinfo_max_freq"),
         base_hz=hz("base_frequency"),
+        begin_hz=hz("scaling_cur_freq", "begin"),
+        firmware_hz=hz("bios_limit"),
     )
 
 
@@ -100,11 +106,12 @@ def read_delivered_clock(texts: Texts) -> DeliveredClock | None:
 
 
 def _counted(texts: Texts, rated_hz: int | None) -> DeliveredClock | None:
-    deltas = []
-    for path, _ in texts.match(r"/dev/cpu/([0-9]+)/msr"):
+    deltas, ratios = [], {}
+    for path, match in texts.match(r"/dev/cpu/([0-9]{1,6})/msr"):
         delta = changes(table(texts.text(path, "begin")), table(texts.text(path, "end")))
         if delta.get("mperf") and "aperf" in delta:
             deltas.append((delta["mperf"], delta["aperf"]))
+            ratios[int(match[1])] = delta["aperf"] / delta["mperf"]
     if not deltas:
         return None
     busy = sum(mperf for mperf, _ in deltas)
@@ -118,6 +125,7 @@ def _counted(texts: Texts, rated_hz: int | None) -> DeliveredClock | None:
         rated_hz=rated_hz,
         cpus=len(deltas),
         method="APERF/MPERF over the window",
+        cpu_ratios=ratios,
     )
 
 
@@ -126,7 +134,9 @@ def _sampled(texts: Texts, rated_hz: int | None) -> DeliveredClock | None:
     if "aperfmperf" not in words_of(cpuinfo(texts).get("flags")):
         texts.missing("the CPU shows no aperfmperf: only the requested clock is known")
         return None
-    samples, policies, intervals = [], set(), _busy_intervals(texts)
+    samples: list[int] = []
+    policies: dict[str, tuple[list[str], list[int]]] = {}  # its CPUs and samples
+    intervals = _busy_intervals(texts)
     for path, match in texts.match(rf"{CPU}/cpufreq/(policy[0-9]+)/scaling_cur_freq"):
         cpus = words_of(texts.text(f"{CPU}/cpufreq/{match[1]}/affected_cpus"))
         for at_ns, text in texts.series(path):
@@ -134,7 +144,7 @@ def _sampled(texts: Texts, rated_hz: int | None) -> DeliveredClock | None:
             busy = intervals[latest][1] if latest >= 0 else {}
             if khz and any(busy.get(f"cpu{cpu}", 0) >= BUSY_SHARE for cpu in cpus):
                 samples.append(khz * 1000)
-                policies.add(match[1])
+                policies.setdefault(match[1], (cpus, []))[1].append(khz * 1000)
     if len(samples) < SAMPLES_MIN:
         texts.missing(f"only {len(samples)} samples of the clock fell on a busy CPU")
         return None
@@ -147,6 +157,12 @@ def _sampled(texts: Texts, rated_hz: int | None) -> DeliveredClock | None:
         rated_hz=rated_hz,
         cpus=len(policies),
         method=f"scaling_cur_freq, {len(samples)} samples of busy CPUs",
+        cpu_ratios={
+            int(cpu): fmean(found) / rated_hz
+            for cpus, found in policies.values()
+            for cpu in cpus
+            if rated_hz and number(cpu) is not None
+        },
     )
 
 

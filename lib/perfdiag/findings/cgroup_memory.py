@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from perfdiag.facts import MemoryGroup
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.refaults import of_group
-from perfdiag.findings.target import again, setting
+from perfdiag.findings.soft_limit import high_rows
+from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     duration,
     fault,
@@ -20,6 +21,7 @@ from perfdiag.findings.weigh import (
     size,
     still_waiting,
     together,
+    total_ns,
     waits,
     worth,
 )
@@ -31,8 +33,6 @@ CGROUP, READ, FAULT = "memory.cgroup", "disk.read", "memory.major_fault"
 REREAD_PART = 0.5
 # Events of a group that hit its limit; "low" is a protection that did not hold, and no limit.
 LIMIT_EVENTS = ("max", "high", "oom", "oom_kill")
-# The least step that shows whether a limit is the cause: a quarter more.
-MORE = 1.25
 
 
 @rule(
@@ -40,7 +40,8 @@ MORE = 1.25
     title="The memory limit of its cgroup stops the target",
     accounts=(CGROUP, "memory.swap_in", FAULT, READ),
     meaning="The target's cgroup, or one above it, reached its memory limit: its threads reclaim the group's own pages,"
-    " are slowed down (memory.high), or wait for the OOM killer, although the host may have memory to spare.",
+    " or wait for the OOM killer, although the host may have memory to spare. (The soft limit, memory.high, is"
+    " MEM-HIGH-THROTTLE.)",
     measured="Waits and CPU time of memory.cgroup over the window, joined with the events of the target's groups"
     " (memory.events max, high, oom; memory.failcnt in version 1) in the same window. Swap-in is claimed too where"
     " the group hit its limit and the host itself reclaimed nothing; and so are major faults and reads from disk, by"
@@ -49,7 +50,15 @@ MORE = 1.25
     alternatives="A leak that any limit would only delay; page cache of the group that could be written earlier.",
     remedies="Raise the limit, use less memory, or start fewer workers in the group.",
     verify="cat memory.events of the group (memory.failcnt in version 1), twice: max and high stand still.",
-    refines=("MEM-RECLAIM", "MEM-SWAP-IN", "MEM-MAJOR-FAULTS", "DISK-READ-SLOW", "DISK-QUEUEING", "DISK-SATURATED"),
+    refines=(
+        "MEM-RECLAIM",
+        "MEM-SWAP-IN",
+        "MEM-MAJOR-FAULTS",
+        "MEM-CACHE-MISSES",
+        "DISK-READ-SLOW",
+        "DISK-QUEUEING",
+        "DISK-SATURATED",
+    ),
 )
 def cgroup_limit(model: Model) -> Iterable[Outcome]:
     """Join memory.cgroup with the events of the target's memory groups."""
@@ -132,7 +141,9 @@ def _claims(model: Model, group: MemoryGroup | None, reread: float) -> dict[str,
         # Page cache at its limit is normal: a page that is read or touched for the first time comes from disk anyway.
         if reread >= REREAD_PART:
             parts |= {READ: reread, FAULT: reread}
-    return {name: round(part * model.ns(name)) for name, part in parts.items() if model.ns(name)}
+    wanted = {name: round(part * model.ns(name)) for name, part in parts.items()}
+    wanted[CGROUP] -= total_ns(high_rows(model))  # the soft limit has a rule of its own
+    return {name: ns for name, ns in wanted.items() if ns > 0}
 
 
 def _reread_part(model: Model, own: int | None) -> float:
@@ -167,10 +178,7 @@ def _limit_remedies(group: MemoryGroup | None) -> list[Remedy]:
     remedies = [fix("use less: fewer workers, smaller caches and heaps in the group; or find the leak")]
     if group is None:
         return remedies
-    if group.high_bytes and not math.isinf(group.high_bytes) and group.events.get("high") and group.version == 2:
-        present = round(group.high_bytes)
-        remedies.insert(0, setting(f"{group.path}/memory.high", str(round(present * MORE)), str(present)))
-    elif group.limit_bytes and not math.isinf(group.limit_bytes):
+    if group.limit_bytes and not math.isinf(group.limit_bytes):
         # No trial: lowering a hard limit again below what is in use calls the OOM killer.
         name = "memory.max" if group.version == 2 else "memory.limit_in_bytes"
         remedies.insert(

@@ -111,8 +111,7 @@ def _judgement(
     if case.above:
         above = "the time is lost above the device" + (f"; {others.words}" if others else "")
         disk = f"its disk answers in {about(case.chain.typical_ns)}"
-        claimed = round(ns * (1 - case.explained_ns / case.wait_ns))
-        return fault(model, ns), claimed, f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
+        return fault(model, ns), case.lost_ns, f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
     if others:
         long = slow or f"half of the time of {kind.nouns} lies in waits of {each}"
         claim = f"Others keep the disk under {name} busy: {others.words}, and {long}; a wait takes {mean} on average."

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from perfdiag.facts import IdleState
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.idle_states import (
+    DEEP_NS,
+    asleep,
+    index_of,
+    measured,
+    name_of,
+    not_as_declared,
+    shallow_p50_ns,
+    slept,
+    trials,
+)
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
-    attempt,
+    about,
     by_key,
     duration,
     fault,
-    fix,
     judged,
     percent,
     plain,
     together,
-    total_ns,
     typical_ns,
-    waits,
     without_rows,
     worth,
 )
 from perfdiag.model import Model, Row
 
-# A wake-up costs 1 to 10 us from shallow states and is nobody's fault; states that declare 50 us or more are deep
-# (Intel C6: 85 to 190 us).
-DEEP_NS = 50_000
 # Without a declared latency (most guests) a CPU is up within 100 us if its host lets it.
 UNDECLARED_NS = 100_000
 # Idle drivers of guests that leave the virtual CPU to the hypervisor, whatever latency they declare.
@@ -41,12 +46,17 @@ HALTING = ("haltpoll", "none")
     meaning="A thread was woken, its CPU was idle, and leaving the idle state took long. Each wake-up pays for it:"
     " services that do little work per request feel it most, and the less load, the more.",
     measured="Exact time from sched_waking to the switch on a CPU that had been idle since before, by the idle state it"
-    " left, over the whole window; joined with the exit latency the driver declares for that state. A fault from"
-    " 50 us declared on (deep states), or from 100 us measured where nothing is declared. In a guest whose idle CPUs"
-    " halt it is the hypervisor that wakes them: profile, from 100 us on.",
-    alternatives="In a guest: the time the hypervisor needs to run the virtual CPU again. The time before the interrupt"
-    " reaches the sleeping CPU is in it too.",
-    remedies="Forbid the deep states; a busier CPU; polling before halt in a guest (haltpoll).",
+    " was in, over the whole window; beside it the exit latency the driver declares for that state, and how often and"
+    " how long the CPUs that the target ran on slept in it. What wake-ups out of shallow states take in the same window"
+    " stays when deep ones are forbidden: it is taken off. A fault from 50 us declared on (deep states), or from"
+    " 100 us measured where nothing is declared. In a guest whose idle CPUs halt it is the hypervisor that wakes them:"
+    " profile, from 100 us on. Not in it: the time before an interrupt reaches the CPU that handles it. Where a state"
+    " is slept in with interrupts off, as intel_idle does, that is all of its exit latency for what the CPU's own"
+    " interrupts wake: such wake-ups are counted apart, with the state left before.",
+    alternatives="In a guest: the time the hypervisor needs to run the virtual CPU again. Interrupts and softirqs that"
+    " the CPU handled first.",
+    remedies="Forbid the deep states, as a trial at once and without a reboot; a busier CPU; polling before halt in a"
+    " guest (haltpoll).",
     verify="Measure again with the state disabled: runq.waking and the p50 per wake-up must fall.",
 )
 def idle_exit(model: Model) -> Iterable[Outcome]:
@@ -58,8 +68,10 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
     halts = _halts(model)
     states = {} if halts else {state.index: state for state in model.facts.idle_states}
     groups = {key: rows for (_, key), rows in by_key(model.rows_of("runq.waking")).items()}
-    deep = {key: rows for key, rows in groups.items() if _slow(states.get(_index(key)), rows)}
-    ns = sum(total_ns(rows) for rows in deep.values())
+    deep = {key: rows for key, rows in groups.items() if asleep(key) and _slow(states.get(index_of(key)), rows)}
+    shallow_ns = shallow_p50_ns(groups, states)
+    claims = {key: _more_than(rows, shallow_ns) for key, rows in deep.items()}
+    ns = sum(claims.values())
     rowless = without_rows(model, "CPU-IDLE-EXIT-LATENCY", "runq.waking")
     if not worth(model, ns):
         if rowless:
@@ -74,36 +86,45 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
             yield Check(
                 "CPU-IDLE-EXIT-LATENCY",
                 f"waking idle CPUs {percent(share)} of busy time, from deep states"
-                f" {percent(ns / model.busy_ns if model.busy_ns else 0.0)}",
+                f" {percent(ns / model.busy_ns if model.busy_ns else 0.0)}"
+                + (f" more than from shallow ones (p50 {about(shallow_ns)})" if deep and shallow_ns else ""),
                 share,
                 "share",
             )
+        yield from _unseen(model, groups, states)
         return
-    rows = [row for group in deep.values() for row in group]
     confidence, limits = judged(
         model,
         Confidence.HIGH,
         [
             ""
             if states or halts
-            else f"no idle state declares its exit latency here ({model.facts.idle_driver or 'no driver'})"
+            else f"no idle state declares its exit latency here ({model.facts.idle_driver or 'no driver'})",
+            "what shallow states take anyway is taken off by medians: an estimate" if shallow_ns else "",
+            "what one of these states declares is not known"
+            if states and any(_undeclared(states.get(index_of(key))) for key in deep)
+            else "",
+            *(not_as_declared(states.get(index_of(key)), together(group)) for key, group in deep.items()),
         ],
     )
     names = ", ".join(
-        f"{_name(states.get(_index(key)), key)} {percent(total_ns(group) / ns)}" for key, group in deep.items()
+        f"{name_of(states.get(index_of(key)), key)} {percent(claimed_ns / ns)}"
+        for key, claimed_ns in claims.items()
+        if claimed_ns
     )
     yield Finding(
         "CPU-IDLE-EXIT-LATENCY",
         Severity.INFO if halts else fault(model, ns),
         confidence,
-        f"Woken threads waited {duration(ns)} until their idle CPU was up again"
+        f"Woken threads waited {duration(ns)}{' longer' if shallow_ns else ''} until their idle CPU was up again"
         + (": the hypervisor has to run the virtual CPU first." if halts else f", out of {names}."),
-        {("runq.waking", key): total_ns(group) for key, group in deep.items()},
+        {("runq.waking", key): claimed_ns for key, claimed_ns in claims.items() if claimed_ns},
         [
-            waits(together(rows), "wake-ups of an idle CPU"),
-            *(e for key in deep if (e := _declared(states.get(_index(key)))) is not None),
+            *(measured(states.get(index_of(key)), key, group) for key, group in deep.items()),
+            *_stays(shallow_ns),
+            *(e for key in deep if (e := slept(model, states.get(index_of(key)))) is not None),
         ],
-        _idle_remedies([state for key in deep if (state := states.get(_index(key))) is not None], halts),
+        trials(list(states.values()), [index_of(key) for key in deep], halts),
         alternatives=["the hypervisor's own scheduling of this virtual CPU"]
         if halts
         else ["interrupts held off on that CPU", "a hypervisor below, if this is a guest"],
@@ -119,53 +140,49 @@ def _halts(model: Model) -> bool:
     return machine is not None and machine.name != "none" and not declared
 
 
-def _index(key: str) -> int:
-    """Return the state in "idle:STATE", -1 for none."""
-    number = key.removeprefix("idle:")
-    return int(number) if key.startswith("idle:") and number.isascii() and number.isdigit() and len(number) < 4 else -1
-
-
 def _slow(state: IdleState | None, rows: list[Row]) -> bool:
     if state is not None and state.exit_latency_ns is not None:
         return state.exit_latency_ns >= DEEP_NS
     return typical_ns(together(rows)) >= UNDECLARED_NS
 
 
-def _name(state: IdleState | None, key: str) -> str:
-    return plain(state.name if state else (key or "an unknown state"))
+def _undeclared(state: IdleState | None) -> bool:
+    return state is None or state.exit_latency_ns is None
 
 
-def _declared(state: IdleState | None) -> Evidence | None:
-    if state is None or state.exit_latency_ns is None:
-        return None
-    return Evidence(
-        f"{state.name} declares {duration(state.exit_latency_ns)} to leave",
-        float(state.exit_latency_ns),
-        "ns",
-        "cpuidle",
-    )
+def _more_than(rows: list[Row], shallow_ns: int | None) -> int:
+    """Return how much of the time of wake-ups out of one state is more than what shallow ones take anyway."""
+    whole = together(rows)
+    p50 = whole.quantile_ns(0.5)
+    if not shallow_ns or not p50:
+        return whole.sum_ns
+    return round(whole.sum_ns * max(0.0, 1 - shallow_ns / p50))
 
 
-def _idle_remedies(states: list[IdleState], guest: bool) -> list[Remedy]:
-    if guest:
-        return [
-            fix(
-                "on the host: forbid deep idle states there, or let KVM poll before it halts (halt_poll_ns); in the"
-                " guest: the haltpoll idle driver"
-            )
-        ]
-    free = [state for state in sorted(states, key=lambda state: state.index) if not state.disabled_cpus]
-    return [
-        *(
-            attempt(
-                f"cpupower idle-set -d {state.index}",
-                f"cpupower idle-set -e {state.index}",
-                f"{state.name} enabled on all {state.cpus} CPUs (costs power, and turbo headroom of busy neighbours)",
-            )
-            for state in free
-        ),
-        fix("for good: a latency limit through /dev/cpu_dma_latency or tuned's latency-performance"),
-    ]
+def _stays(shallow_ns: int | None) -> list[Evidence]:
+    if not shallow_ns:
+        return []
+    text = f"wake-ups out of shallow states take about {duration(shallow_ns)} here, which stays and is taken off"
+    return [Evidence(text, float(shallow_ns), "ns", "ledger")]
+
+
+def _unseen(model: Model, groups: Mapping[str, list[Row]], states: Mapping[int, IdleState]) -> Iterable[Silence]:
+    """Yield the silence on deep states that were left before the thread's wait began, where that may be felt."""
+    count, most_ns, names = 0, 0, set()
+    for key, rows in groups.items():
+        state = states.get(index_of(key))
+        if key.endswith(":left") and state is not None and (state.exit_latency_ns or 0) >= DEEP_NS:
+            number = together(rows).count
+            count += number
+            most_ns += number * (state.exit_latency_ns or 0)
+            names.add(plain(state.name))
+    if worth(model, most_ns):
+        yield Silence(
+            "CPU-IDLE-EXIT-LATENCY",
+            f"{count:,} threads were woken by interrupts of their own CPU just after it had left {', '.join(names)}:"
+            f" leaving it came before their wait and was not measured, at most {duration(most_ns)} as declared",
+            f"the trial tells: cpupower idle-set -D {DEEP_NS // 1000}, {again(model)}, undo with cpupower idle-set -E",
+        )
 
 
 __all__ = ["idle_exit"]

@@ -16,6 +16,8 @@ LOCAL_DISTANCE = 10
 ENOUGH_PAGES = 10_000
 # A scheduler that balances leaves some percent remote; from a third on threads and memory have been parted.
 REMOTE_PART = 0.33
+# Of fewer faults that the kernel provoked to see who uses which page, the share of local ones says nothing.
+ENOUGH_FAULTS = 1000
 
 
 @rule(
@@ -25,9 +27,11 @@ REMOTE_PART = 0.33
     meaning="The host has several memory nodes, and the target's CPUs use memory of another one: each miss of the"
     " caches takes up to twice as long. The CPU time is then partly waiting for memory.",
     measured="CPUs and memory nodes the target may use (affinity, cpuset): if they do not meet, all its memory is"
-    " remote. Otherwise pages allocated in the window on a node other than the allocating CPU's (numastat, whole"
-    " host, begin to end). The firmware's distances bound the loss: at most (1 - 10/distance) of the CPU time, reached"
-    " only by code that does nothing but wait for memory. It takes its fraction of what more specific findings leave.",
+    " remote. Otherwise, where the kernel balances memory, the faults it provokes to see who uses which page"
+    " (numa_hint_faults); else pages allocated in the window on a node other than the allocating CPU's (numastat). Both"
+    " are of the whole host, begin to end. The firmware's distances bound the loss: at most (1 - 10/distance) of the"
+    " CPU time, reached only by code that does nothing but wait for memory. It takes its fraction of what more specific"
+    " findings leave.",
     alternatives="Other processes' allocations (the counters are the host's); code that lives in its caches and loses"
     " nothing.",
     remedies="Keep threads and memory on one node, or interleave what all nodes share.",
@@ -60,6 +64,10 @@ def remote(model: Model) -> Iterable[Outcome]:
             ["how much of the CPU time waits for memory was not measured: the share is a bound"],
         )
         return
+    faults, local_faults = (model.facts.vmstat_delta(f"numa_hint_faults{part}") for part in ("", "_local"))
+    if faults is not None and local_faults is not None and faults >= ENOUGH_FAULTS:
+        yield _by_faults(model, nodes, faults, local_faults)
+        return
     counts = [(node.local, node.other) for node in nodes if node.local is not None and node.other is not None]
     local, other = sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
     part = other / (local + other) if local + other else 0.0
@@ -89,6 +97,19 @@ def remote(model: Model) -> Iterable[Outcome]:
         )
 
 
+def _by_faults(model: Model, nodes: Sequence[NumaNode], faults: int, local: int) -> Finding | Check:
+    """Judge by the accesses that the kernel has looked at: of old memory, too, not of new pages only."""
+    part = max(0.0, 1 - local / faults)
+    moved, missed = model.facts.vmstat_delta("numa_pages_migrated"), model.facts.vmstat_delta("numa_miss")
+    rest = f", {moved:,} pages moved" if moved is not None else ""
+    rest += f", {missed:,} allocated elsewhere for want of room" if missed is not None else ""
+    if part < REMOTE_PART:
+        text = f"NUMA {percent(1 - part)} local of {faults:,} accesses looked at on the host{rest}"
+        return Check("NUMA-REMOTE", text, part, "share")
+    why = f"{percent(part)} of {faults:,} accesses that the kernel looked at were to another node{rest}"
+    return _finding(model, nodes, part, Confidence.MEDIUM, why, ["the accesses are those of the whole host"])
+
+
 def _finding(
     model: Model, nodes: Sequence[NumaNode], part: float, best: Confidence, why: str, limits: list[str]
 ) -> Finding:
@@ -115,7 +136,7 @@ def _finding(
                 "count",
                 "/sys/devices/system/node",
             ),
-            Evidence(why, part, "share", "numastat, /proc/PID/status"),
+            Evidence(why, part, "share", "numastat, vmstat, /proc/PID/status"),
         ],
         _remedies(),
         alternatives=["code that stays in its caches loses nothing"],

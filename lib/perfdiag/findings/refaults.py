@@ -10,6 +10,8 @@ from perfdiag.model import Model
 
 # One counter for files and anonymous memory before Linux 5.9.
 COUNTERS = ("workingset_refault_file", "workingset_refault")
+# Of those: they come back sooner than the pages in use would have been, had they been let grow old.
+ACTIVATED = "workingset_activate_file"
 # A group of version 1 counts itself alone, and with all below it under this name.
 WITH_BELOW = "total_"
 
@@ -43,6 +45,15 @@ def refaults(model: Model) -> Refaults | None:
     return None if host is None else Refaults(host, None)
 
 
+def activated(again: Refaults) -> int | None:
+    """Return how many of them had been evicted so lately that somewhat more memory would have kept them."""
+    if again.group is None:
+        return None
+    counted = again.group.changes or {}
+    name = ACTIVATED
+    return counted.get(WITH_BELOW + name, counted.get(name))
+
+
 def of_group(group: MemoryGroup) -> int | None:
     """Return the refaults of one group and those below it."""
     counted = group.changes or {}
@@ -50,4 +61,4 @@ def of_group(group: MemoryGroup) -> int | None:
     return next((counted[name] for name in names if name in counted), None)
 
 
-__all__ = ["Refaults", "of_group", "refaults"]
+__all__ = ["Refaults", "activated", "of_group", "refaults"]

@@ -110,8 +110,7 @@ def _most(model: Model, case: Case, limit: Limit) -> float | None:
 
 def _finding(model: Model, account: str, case: Case, limit: Limit) -> Finding:
     ns, kind = total_ns(case.rows), KINDS[account]
-    part = 1 - case.explained_ns / case.wait_ns if case.chain.count else 1.0
-    claimed = round(ns * part)
+    claimed = case.lost_ns
     confidence, limits = judged(
         model,
         Confidence.HIGH,

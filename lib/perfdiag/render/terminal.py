@@ -8,6 +8,7 @@ Colour is never the only carrier of a meaning; piped output and NO_COLOR get pla
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -28,7 +29,17 @@ DEMO = Path(__file__).resolve().parents[3] / "tests/data/golden/flush.json"
 
 def render(report: Report, console: Console, full: bool = False) -> None:
     """Print the report on `console`."""
-    for line in lines(report, min(max(console.width, NARROWEST), COLUMNS), full=full):
+    draw(lines(report, width(console), full=full), console)
+
+
+def width(console: Console) -> int:
+    """Return how wide the lines of a report are on `console`."""
+    return min(max(console.width, NARROWEST), COLUMNS)
+
+
+def draw(page: Iterable[Text], console: Console) -> None:
+    """Print lines as they are."""
+    for line in page:
         console.print(_encodable(line, console.encoding), soft_wrap=True, highlight=False)
 
 
@@ -70,4 +81,4 @@ def main(arguments: list[str]) -> None:
 if __name__ == "__main__":
     main(sys.argv[1:])
 
-__all__ = ["lines", "render"]
+__all__ = ["draw", "lines", "render", "width"]

@@ -30,13 +30,26 @@ def kernels() -> list[str]:
     return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
+def impossible() -> str | None:
+    """Return why no guest can be made on a machine like this, or None where it should work."""
+    if os.uname().machine != "x86_64":
+        return f"its kernels are for x86_64, this machine is {os.uname().machine}"
+    if not Path("/etc/debian_version").exists() or not shutil.which("apt-get"):
+        return "it is made of Debian packages, and this is no Debian system"
+    if os.geteuid() != 0:
+        return "it needs root"
+    return None
+
+
 def missing(kernel: str) -> str | None:
-    """Return why a kernel is not there, or None if it is."""
+    """Return why a kernel (or what all guests need) is not there, or None if it is."""
     folder = LAB / "kernels" / kernel
-    if (folder / "release").exists():
-        return None
-    reason = folder / "missing"
-    return reason.read_text().strip() if reason.exists() else f"not built: make lab KERNEL={kernel}"
+    for reason in (LAB / "missing", folder / "missing"):
+        if reason.exists():
+            return reason.read_text().strip()
+    if not shutil.which("qemu-system-x86_64"):
+        return "no qemu-system-x86_64: see packages-lab.txt"
+    return None if (folder / "release").exists() else f"not built: make lab KERNEL={kernel}"
 
 
 def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
@@ -170,4 +183,4 @@ class Guest:
         self.close()
 
 
-__all__ = ["CPUS", "LAB", "Guest", "command_line", "kernels", "missing", "prepare_folder"]
+__all__ = ["CPUS", "LAB", "Guest", "command_line", "impossible", "kernels", "missing", "prepare_folder"]

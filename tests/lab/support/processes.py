@@ -17,7 +17,7 @@ numbers = itertools.count(1)
 # Run in a session of its own, its end is noted in a file.  $1 is the folder of the process.
 START = """
 mkdir -p $1 && cd $1
-mkfifo in
+mkfifo in over
 cat >start <<'end of start'
 {prepare}
 exec {command}
@@ -27,6 +27,7 @@ sh start <>in >out 2>err &
 echo $! >pid
 wait $!
 echo $? >status
+echo >over # waits until somebody asks
 end of watch
 setsid sh watch </dev/null >/dev/null 2>&1 &
 echo $! >session
@@ -55,7 +56,12 @@ class Process:
 
     def end(self) -> int:
         """Wait for its end and return its status."""
-        return int(self.here("until [ -s status ]; do sleep 0.2; done; cat status"))
+        return int(self.here(f"{self.ended}; cat status"))
+
+    @property
+    def ended(self) -> str:
+        """The command that waits for its end; a shell that looks for it again and again would be in the way."""
+        return f"[ -s {self.folder}/status ] || read -r nothing <{self.folder}/over"
 
     def close(self) -> None:
         """Kill what is left of it."""

@@ -42,7 +42,8 @@ REGIONS = ("memory.reclaim", "memory.cgroup", "memory.compaction")
 def assert_all_waits_seen(recording: Recording, row: schema.Thread, blocks: int) -> None:
     """A thread slept as often as the kernel counted, but for one wait before its start and those of its exit."""
     regions = count_of(row, *REGIONS)
-    waits = sum(total.count for total in row.accounts) - count_of(row, "cpu.", "runq.") - regions
+    running = count_of(row, "cpu.", "runq.", "vm.guest", "vm.exit")
+    waits = sum(total.count for total in row.accounts) - running - regions
     exits = sum(detail.count for detail in recording.details("kernel.other", "exit"))
     assert blocks - regions <= waits <= blocks + exits + 3, (
         f"{waits} waits booked, the kernel says {blocks}: {table(row)}"

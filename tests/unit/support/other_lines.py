@@ -99,6 +99,35 @@ class OtherLines(Threads):
         )
         return self
 
+    def file_read(self, object: str, bytes: int, *, size_bytes: int, waits: int = 0, waited: Time = 0) -> Self:
+        """Add a file that was read from its disk."""
+        self._lines.append(
+            schema.FileRead(object=object, bytes=bytes, size_bytes=size_bytes, waits=waits, sum_ns=nanoseconds(waited))
+        )
+        return self
+
+    def writeback(
+        self, device: str, dirty_bytes: int, *, written_bytes: int, span: Time, rounds: int = 100, cgroup: int = 1
+    ) -> Self:
+        """Add the dirty pages of a device."""
+        self._lines.append(
+            schema.Writeback(
+                device=device,
+                cgroup=cgroup,
+                rounds=rounds,
+                dirty_bytes=dirty_bytes,
+                written_bytes=written_bytes,
+                span_ns=nanoseconds(span),
+            )
+        )
+        return self
+
+    def dirtier(self, device: str, comm: str, bytes: int, *, pid: int | None = None, rounds: int = 100) -> Self:
+        """Add a thread that dirtied pages of a device."""
+        pid = self.pid if pid is None else pid
+        self._lines.append(schema.Dirtier(device=device, pid=pid, tid=pid, comm=comm, rounds=rounds, bytes=bytes))
+        return self
+
     def socket(self, object: str, **fields: Any) -> Self:
         """Add a TCP socket; fields not given are those of a healthy connection."""
         healthy: dict[str, Any] = {
@@ -116,6 +145,76 @@ class OtherLines(Threads):
             "waits_buffer": 0,
         }
         self._lines.append(schema.Socket(object=object, **(healthy | fields)))
+        return self
+
+    def cpu(
+        self,
+        cpu: int,
+        ran: Time,
+        *,
+        clock: tuple[Time, int] | None = None,
+        changes: int = 0,
+        idle: Mapping[int, tuple[int, Time]] | None = None,
+    ) -> Self:
+        """Add a CPU the target ran on; clock: for how long at how many Hz; idle: state to (count, time in it)."""
+        clock_ns, hz = (nanoseconds(clock[0]), clock[1]) if clock else (0, 0)
+        self._lines.append(
+            schema.Cpu(
+                cpu=cpu,
+                ran_ns=nanoseconds(ran),
+                clock_ns=clock_ns,
+                clock_cycles=clock_ns * hz // 1_000_000_000,
+                clock_changes=changes,
+                idle=[(state, count, nanoseconds(time)) for state, (count, time) in (idle or {}).items()],
+            )
+        )
+        return self
+
+    def vm_exit(
+        self,
+        code: int,
+        running: Time,
+        count: int,
+        *,
+        vendor: str = "svm",
+        user: bool = False,
+        device: str = "",
+        waiting: Time = 0,
+        halted: Time = 0,
+        polled: Time = 0,
+    ) -> Self:
+        """Add exits of the last thread's process, with their time on a CPU in its books."""
+        running_ns, sum_ns = nanoseconds(running), nanoseconds(running) + nanoseconds(waiting)
+        self.row("vm.exit", f"vmexit:{vendor}:{code}", running_ns, count=count)
+        self._lines.append(
+            schema.VmExit(
+                pid=self._threads[-1]["pid"],
+                vendor=vendor,
+                code=code,
+                user=user,
+                device=device,
+                count=count,
+                sum_ns=sum_ns,
+                max_ns=sum_ns // count,
+                running_ns=running_ns,
+                halted_ns=nanoseconds(halted),
+                polled_ns=nanoseconds(polled),
+                buckets=[(bucket_of(sum_ns // count), count)],
+            )
+        )
+        return self
+
+    def calibration(self, shortest_ns: int, median_ns: int | None = None, *, tries: int = 400) -> Self:
+        """Add a calibrated loop of 30,000 cycles."""
+        self._lines.append(
+            schema.Calibration(
+                at_ns=START_NS,
+                cycles=30_000,
+                shortest_ns=shortest_ns,
+                median_ns=shortest_ns if median_ns is None else median_ns,
+                tries=tries,
+            )
+        )
         return self
 
     def operation(

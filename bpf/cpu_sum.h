@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a CPU keeps of itself for user space, as in records.h. */
+#pragma once
+
+#define IDLE_STATES 10	/* as many as cpuidle has at most: CPUIDLE_STATE_MAX */
+#define IDLE_AWAKE 0xfe /* the idle task ran, but had not entered a state since */
+#define IDLE_LEFT 0x100 /* the state had been left when the thread was woken: an interrupt came to that CPU first */
+
+struct idle_sum {
+	__u64 ns, count;
+};
+
+/* What a CPU did for the target, at which clock, and how it slept, whoever used it before. */
+struct cpu_sum {
+	__u64 ran_ns;	     /* threads of the target had it, up to now or to `running_since` */
+	__u64 running_since; /* 0: none has it now */
+	__u64 clock_ran_ns;  /* ran_ns when its clock was set last */
+	__u64 clock_ns;	     /* of ran_ns: from the first setting of its clock to the last */
+	__u64 clock_cycles;  /* in that time, at the clocks that were set */
+	__u32 clock_khz;     /* set last; 0: not since the start */
+	__u32 clock_changes;
+	__u64 idle_entered; /* the state it is in, since when; 0: none */
+	__u32 idle_state;   /* index + 1 of the state entered last, IDLE_AWAKE, or 0: unknown */
+	__u32 idle_seen;    /* IDLE_AWAKE once a state was entered: then it is known that none was, too */
+	__u64 idle_left;    /* when a state was left last */
+	struct idle_sum idle[IDLE_STATES];
+};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * page_cache - which files does the target read that were not in memory?
+ *
+ * HOOKS   tp_btf mm_filemap_add_to_page_cache.  How long a read of which file waits is booked at the switch
+ *         (file_read.bpf.h).
+ * COST    one look-up of task storage for pages that anybody on the host reads into memory, two more look-ups where it is
+ *         the target: little beside the disk.
+ * CANNOT  tell what a thread waited for from what was read ahead for it.  Reads that go past the page cache (O_DIRECT), or
+ *         are done by a worker (io_uring, network file systems), are not seen; pages found in memory are not counted.
+ */
+#include "classify.bpf.h"
+#include "file_read.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* What a write brings in is no miss: it is made there, or read to be changed. */
+static __always_inline bool is_read(struct task_struct *task)
+{
+	struct call call;
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return false; /* registers of another call */
+	read_call(task, &call);
+	if (call.number == -1)
+		return true; /* a fault */
+	switch (class_of(&call)) {
+	case SYSCALL_FD_WRITE:
+	case SYSCALL_FD_FILE:
+	case SYSCALL_URING:
+	case SYSCALL_AIO: return false;
+	}
+	return true;
+}
+
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(page_added, struct folio *folio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct file_sum *sum;
+	struct inode *inode;
+
+	if (!record_of(task) || !is_read(task))
+		return 0;
+	inode = LOAD(address_space, LOAD(folio, folio, mapping), host);
+	sum = inode ? sum_of_file(inode) : NULL;
+	if (!sum)
+		return 0;
+	__sync_fetch_and_add(&sum->pages, folio_pages(folio));
+	sum->size_bytes = LOAD(inode, inode, i_size);
+	return 0;
+}

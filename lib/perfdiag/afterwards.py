@@ -1,0 +1,205 @@
+"""OOM kills explained when they are over: from the kernel log and the counters of control groups alone.
+
+No process is looked at: victims are gone.  `read_kernel_log` and `oomcounts.read` want root and are called first;
+`look_back` wants nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag import __version__
+from perfdiag.errors import PerfdiagError, PermissionDenied
+from perfdiag.findings.oom_explained import explain
+from perfdiag.logclock import Clocks, Moment, last_suspend_ns
+from perfdiag.oom.entries import Entry, entries
+from perfdiag.oom.parse import parse
+from perfdiag.oom.shape import Report
+from perfdiag.oomcounts import Counts
+from perfdiag.report.afterwards import SCHEMA, Afterwards, Group, Missing, kill_of
+from perfdiag.text import printable
+from perfdiag.units import plural
+
+KMSG = "/dev/kmsg"
+RECORD_BYTES = 16384  # the kernel refuses a smaller buffer than its longest record, escaped
+MOST_RECORDS = 1_000_000
+JOURNAL = "journalctl -k -o short-precise --since TIME > FILE, then --log FILE"
+
+
+@dataclass(frozen=True)
+class Log:
+    """A kernel log, and whose it is."""
+
+    source: str  # as shown
+    entries: Sequence[Entry]
+    own: bool  # this host's, of this boot
+    overwritten: bool = False  # records were lost while it was read
+
+    @property
+    def from_boot(self) -> bool:
+        """Whether its first line is the first of this boot."""
+        return self.own and bool(self.entries) and self.entries[0].sequence == 0
+
+
+def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
+    """Return the records of the kernel's own buffer, and whether some were overwritten meanwhile; never waits.
+
+    Raises PermissionDenied where the host does not let us, PerfdiagError where there is none.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if isinstance(error, PermissionError):
+            hint = "as root: sudo perfdiag host --since TIME; or of a saved log: --log FILE"
+            raise PermissionDenied(f"cannot read the kernel log: {error.strerror}", hint) from error
+        hint = "in a container: give it /dev/kmsg, or run perfdiag on its host; or of a saved log: --log FILE"
+        raise PerfdiagError(f"cannot read the kernel log: {error.strerror}", hint) from error
+    records: list[str] = []
+    overwritten = False
+    try:
+        while len(records) < MOST_RECORDS:
+            try:
+                record = os.read(fd, RECORD_BYTES)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno != errno.EPIPE:  # what is older than this has been overwritten: on with what there is
+                    raise PerfdiagError(
+                        f"cannot read the kernel log: {error.strerror}", "--log FILE reads a saved one"
+                    ) from error
+                overwritten = True
+                continue
+            if not record:
+                break
+            records.append(record.decode("utf-8", "backslashreplace"))
+    finally:
+        os.close(fd)
+    return records, overwritten
+
+
+def own_log(records: Iterable[str], overwritten: bool, clocks: Clocks) -> Log:
+    """Return the kernel's own buffer as a log."""
+    lines = (line for record in records for line in record.split("\n") if line)
+    return Log(KMSG, list(entries(lines, clocks.realtime_ns)), True, overwritten)
+
+
+def saved_log(lines: Iterable[bytes], name: str, clocks: Clocks) -> Log:
+    """Return a file as a log: of dmesg, journalctl -k, a syslog daemon or /dev/kmsg, of whatever host and boot."""
+    texts = (line.decode("utf-8", "backslashreplace") for line in lines)
+    return Log(printable(name), list(entries(texts, clocks.realtime_ns)), False)
+
+
+def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, until_ns: int) -> Afterwards:
+    """Explain the OOM kills of a log between two times of day; those whose time is not known are all taken."""
+    suspended = last_suspend_ns(log.entries)
+    reports = parse(log.entries)
+    kills, outside = [], 0
+    for index, report in enumerate(reports):
+        moment = _moment(log, clocks, suspended, report.realtime_ns, report.at_ns)
+        if moment and not (since_ns <= moment.realtime_ns and moment.realtime_ns - moment.early_ns <= until_ns):
+            outside += 1
+            continue
+        explained = explain(report, reports[:index])
+        kills.append(kill_of(explained, moment.realtime_ns if moment else None, moment.early_ns if moment else 0))
+    first = log.entries[0] if log.entries else None
+    begins = _moment(log, clocks, suspended, first.realtime_ns, first.clock_ns) if first else None
+    in_log = len({(victim.pid, victim.at_ns) for report in reports for victim in report.victims})
+    counted = counts.host if counts else None
+    missing = [
+        *_of_begin(log, begins, since_ns, clocks),
+        *_of_times(log, reports),
+        *_of_counts(log, counts, in_log),
+    ]
+    return Afterwards(
+        schema=SCHEMA,
+        perfdiag=__version__,
+        host=printable(os.uname().nodename) if log.own else "",
+        source=log.source,
+        since_ns=since_ns,
+        until_ns=until_ns,
+        log_begins_ns=begins.realtime_ns if begins else None,
+        kills=kills,
+        outside=outside,
+        counted=counted,
+        in_log=in_log,
+        groups=None
+        if counts is None or counts.groups is None
+        else [Group(path=printable(each.path), kills=each.kills) for each in counts.groups],
+        not_measured=missing,
+        verdict=_verdict([kill.cause for kill in kills], log, missing),
+    )
+
+
+def _moment(
+    log: Log, clocks: Clocks, suspended: int | None, realtime_ns: int | None, clock_ns: int | None
+) -> Moment | None:
+    if realtime_ns is not None:
+        return Moment(realtime_ns)
+    if not log.own or clock_ns is None:
+        return None
+    return clocks.moment(clock_ns, suspended)
+
+
+def _verdict(causes: Sequence[str], log: Log, missing: Sequence[Missing]) -> str:
+    if not log.entries:
+        return f"Cannot tell: no line of {log.source} is one of a kernel log."
+    if not causes:
+        known = "" if not missing else ", as far as the log tells"
+        return f"Nobody was killed for want of memory{known}."
+    numbers = {cause: causes.count(cause) for cause in dict.fromkeys(causes)}
+    if len(numbers) == 1:
+        return f"{plural(len(causes), 'OOM kill')}. Cause: {causes[0]}."
+    return f"{plural(len(causes), 'OOM kill')}: {', '.join(f'{number} {cause}' for cause, number in numbers.items())}."
+
+
+def _of_begin(log: Log, begins: Moment | None, since_ns: int, clocks: Clocks) -> list[Missing]:
+    """What lies before the first line."""
+    found = []
+    if log.overwritten:
+        found.append(_missing("some lines", "they were overwritten while the log was read", "ask again"))
+    begins_ns = clocks.boot_realtime_ns if log.from_boot else begins.realtime_ns - begins.early_ns if begins else None
+    if begins_ns is None or begins_ns <= since_ns:
+        return found
+    if log.from_boot:
+        what, reason = "kills before the last boot", "the kernel's log begins at the boot, after --since"
+        return [*found, _missing(what, reason, "journalctl -k -b -1 > FILE, then --log FILE")]
+    reason = "older lines of the kernel's buffer were overwritten" if log.own else "the log begins later than --since"
+    return [*found, _missing("kills before the log begins", reason, JOURNAL)]
+
+
+def _of_times(log: Log, reports: Sequence[Report]) -> list[Missing]:
+    if log.own or all(report.realtime_ns is not None for report in reports):
+        return []
+    reason = "the lines of this log only count from the boot of their host: --since and --until leave none of them out"
+    return [_missing("the time of day of kills", reason, "save the log with dates: journalctl -k, or dmesg -T there")]
+
+
+def _of_counts(log: Log, counts: Counts | None, in_log: int) -> list[Missing]:
+    if counts is None:
+        return []
+    found = []
+    if counts.host is not None and counts.host > in_log:
+        number = counts.host - in_log
+        what = f"{plural(number, 'kill')} of the {counts.host:,} that the kernel counts since boot"
+        found.append(_missing(what, "the log has no line of them", JOURNAL))
+    if counts.groups is None:
+        found.append(
+            _missing(
+                "kills by control group", "no memory controller's counters can be read", "mount the control groups"
+            )
+        )
+    elif not counts.complete:
+        found.append(
+            _missing("kills in some control groups", "there are too many to read", "grep -r oom_kill /sys/fs/cgroup")
+        )
+    return found
+
+
+def _missing(what: str, reason: str, fix: str) -> Missing:
+    return Missing(what=what, reason=reason, fix=fix)
+
+
+__all__ = ["KMSG", "Log", "look_back", "own_log", "read_kernel_log", "saved_log"]

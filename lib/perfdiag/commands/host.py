@@ -1,0 +1,70 @@
+"""perfdiag host: the machine instead of a process; of times that are over, its OOM kills."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+
+import click
+import msgspec
+
+from perfdiag import afterwards, oomcounts, privileges
+from perfdiag.commands import reporting
+from perfdiag.commands.moments import TimeOfDay
+from perfdiag.commands.options import report_options
+from perfdiag.errors import PerfdiagError, UsageError
+from perfdiag.logclock import Clocks
+from perfdiag.render import afterwards as rendered
+from perfdiag.render import terminal
+from perfdiag.report.afterwards import Afterwards
+from perfdiag.text import printable
+
+
+@click.command("host")
+@click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills from this time on, such as 02:00.")
+@click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them up to this time.  [default: now]")
+@click.option("--log", metavar="FILE", help="Read a saved kernel log instead of this host's; - is standard input.")
+@report_options
+def command(since: int | None, until: int | None, log: str | None, as_json: bool, full: bool, exit_code: bool) -> int:
+    """Explain the OOM kills of this host when they are over: who asked, what memory was used for, why the victim.
+
+    Reads the kernel log and the counters of control groups; the victims may be long gone.
+    """
+    clocks = Clocks.now()
+    if since is None:
+        raise UsageError("--since is missing", "perfdiag host --since 02:00, or --since 1d")
+    until = clocks.realtime_ns if until is None else until
+    if until < since:
+        raise UsageError("--until is before --since", "exchange them")
+    found = _look_back(since, until, log, clocks)
+    reporting.put(
+        msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+        if as_json
+        else lambda output: terminal.draw(rendered.lines(found, terminal.width(output), full=full), output)
+    )
+    return reporting.FINDINGS_STATUS if exit_code and found.kills else 0
+
+
+def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -> Afterwards:
+    """Read what wants root, give root up, and only then look at what was read."""
+    if path is None:
+        records, overwritten = afterwards.read_kernel_log()
+        counts = oomcounts.read()
+        privileges.drop()
+        log = afterwards.own_log(records, overwritten, clocks)
+        return afterwards.look_back(log, counts, clocks, since_ns, until_ns)
+    try:
+        opened = nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
+    except OSError as error:
+        hint = "journalctl -k > FILE saves a log; it must be readable for you"
+        raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", hint) from error
+    with opened as stream:
+        privileges.drop()
+        try:
+            log = afterwards.saved_log(stream, path, clocks)
+        except OSError as error:
+            raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", "give a file of lines") from error
+    return afterwards.look_back(log, None, clocks, since_ns, until_ns)
+
+
+__all__ = ["command"]

@@ -1,0 +1,188 @@
+"""A rule on reads that go to the disk because the page cache could not keep what was read before."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.findings.refaults import Refaults, activated, refaults
+from perfdiag.findings.weigh import (
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    size,
+    together,
+    waits,
+    without_rows,
+    worth,
+)
+from perfdiag.model import Model
+
+READ = "disk.read"
+FILES_NAMED = 3
+
+
+@rule(
+    "MEM-CACHE-MISSES",
+    title="What the page cache could not keep is read from disk again",
+    accounts=(READ,),
+    meaning="Threads wait for reads of pages that had been in memory and were evicted: the page cache that is left for"
+    " the target is smaller than what it keeps reading. What is read for the first time comes from disk on any host,"
+    " however much memory it has, and is no part of it.",
+    measured="Joins disk.read with bytes read from storage and the bytes that system calls read (/proc/PID/io), with"
+    " the refaults (pages that come back after eviction) of the target's own cgroup, else of the host, and with the"
+    " pages that its threads brought into the page cache by file, all over the window. Its share is the part of the"
+    " reads that were refaults. A file of which more was brought in than it is long was read twice for certain.",
+    alternatives="A neighbour whose refaults are in the same counter; one scan that is larger than any memory, of"
+    " which nothing is used twice before it is evicted. Pages dropped by request (posix_fadvise) count as first read.",
+    remedies="More memory for the host or the cgroup, less for others, less read: an index, a cache of the program.",
+    verify="perfdiag latency again: disk.read; workingset_refault_file standing still in memory.stat of the cgroup, or"
+    " /proc/vmstat.",
+    refines=("DISK-READ-SLOW", "DISK-QUEUEING", "DISK-SATURATED"),
+)
+def cache_misses(model: Model) -> Iterable[Outcome]:
+    """Join reads from disk with refaults and with the files that missed."""
+    waited_ns = model.ns(READ)
+    if not worth(model, waited_ns):
+        yield Check(
+            "MEM-CACHE-MISSES",
+            f"waiting for what was not in memory {percent(model.share(READ))} of busy time{_hit_text(model)}",
+            model.share(READ),
+            "share",
+        )
+        return
+    rowless = without_rows(model, "MEM-CACHE-MISSES", READ)
+    if rowless:
+        yield rowless
+        return
+    read, again = _read_bytes(model), refaults(model)
+    if again is None or not read:
+        missing = "neither memory.stat nor /proc/vmstat counts refaults" if again is None else "no bytes read are known"
+        yield Silence(
+            "MEM-CACHE-MISSES",
+            f"{duration(waited_ns)} of reads, but not whether their pages had been in memory before: {missing}",
+            "as root, on the host itself: grep workingset_refault /proc/vmstat; cat /proc/PID/io",
+        )
+        return
+    again_bytes = again.pages * model.header.host.page_size_bytes
+    part = min(1.0, again_bytes / read)
+    if not worth(model, round(part * waited_ns)):
+        text = f"{percent(part)} of {size(read)} read from disk had been in memory before{_hit_text(model)}"
+        yield Check("MEM-CACHE-MISSES", text, part, "share")
+        return
+    yield _finding(model, again, part, read)
+
+
+def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
+    ns = round(part * model.ns(READ))
+    text = f"{again.pages:,} pages came back after eviction ({again.where}): {percent(part)} of {size(read)} read"
+    evidence = [
+        waits(together(model.rows_of(READ)), "waits for reads"),
+        Evidence(text, part, "share", f"{again.probe}, /proc/PID/io"),
+        *_hit_evidence(model, read),
+        *_file_evidence(model),
+    ]
+    near = activated(again)
+    if near is not None:
+        text = f"{near:,} of them came back sooner than pages in use are replaced: little more memory would keep them"
+        evidence.append(Evidence(text, float(near), "count", again.probe))
+    cannot_tell_files = "" if model.measured("page_cache") else "which files were read is not known"
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        [
+            "" if again.group or _twice_bytes(model) else "refaults are of the whole host: some may be of others",
+            cannot_tell_files,
+        ],
+    )
+    return Finding(
+        "MEM-CACHE-MISSES",
+        fault(model, ns),
+        confidence,
+        f"{percent(part)} of what the target reads from disk had been in memory and was evicted: {duration(ns)} of"
+        f" waiting{_mostly(model)}.",
+        {READ: ns},
+        evidence,
+        _remedies(model, again),
+        alternatives=[
+            "one scan larger than any memory",
+            *([] if again.group else ["a neighbour whose refaults are counted too"]),
+        ],
+        limits=limits,
+        verify=f"grep workingset_refault {shlex.quote(again.probe)}, twice: it stands still",
+    )
+
+
+def _twice_bytes(model: Model) -> int:
+    """Return what was certainly read more than once: more of a file than it is long."""
+    return sum(max(0, file.read_bytes - file.size_bytes) for file in model.files_read)
+
+
+def _mostly(model: Model) -> str:
+    """Return the file that most of the waiting is for, if there is one."""
+    whole = sum(file.waited_ns for file in model.files_read)
+    first = next(iter(model.files_read), None)
+    return f", most of it in {first.name}" if first and 2 * first.waited_ns > whole > 0 else ""
+
+
+def _file_evidence(model: Model) -> list[Evidence]:
+    found = [
+        Evidence(
+            f"{file.name}: {duration(file.waited_ns)} of waiting, {size(file.read_bytes)} brought in of"
+            f" {size(file.size_bytes)}",
+            float(file.read_bytes),
+            "bytes",
+            "mm_filemap_add_to_page_cache",
+        )
+        for file in model.files_read[:FILES_NAMED]
+    ]
+    twice = _twice_bytes(model)
+    if twice:
+        text = f"{size(twice)} were read more than once in the window, at least"
+        found.append(Evidence(text, float(twice), "bytes", "mm_filemap_add_to_page_cache"))
+    return found
+
+
+def _sum(model: Model, field: str) -> int | None:
+    """Return a counter of /proc/PID/io over the processes that have it."""
+    known = [n for process in model.facts.processes.values() if (n := getattr(process, field)) is not None]
+    return sum(known) if known else None
+
+
+def _read_bytes(model: Model) -> int | None:
+    """Return the bytes read from storage; of processes that ended those that passed the page cache."""
+    return _sum(model, "read_bytes") or sum(file.read_bytes for file in model.files_read) or None
+
+
+def _hit_share(model: Model) -> float | None:
+    """Return the part of the bytes read by system calls that came from memory, at most."""
+    asked, read = _sum(model, "read_characters"), _sum(model, "read_bytes")
+    return max(0.0, 1 - read / asked) if asked and read is not None else None
+
+
+def _hit_text(model: Model) -> str:
+    hits = _hit_share(model)
+    return "" if hits is None else f"; at most {percent(hits)} of bytes read came from memory"
+
+
+def _hit_evidence(model: Model, read: int) -> list[Evidence]:
+    asked, hits = _sum(model, "read_characters"), _hit_share(model)
+    if hits is None or not asked:
+        return []
+    text = f"of {size(asked)} that system calls read, from pipes and sockets too, {size(read)} came from disk"
+    return [Evidence(f"{text}: at most {percent(hits)} were in memory", hits, "share", "/proc/PID/io")]
+
+
+def _remedies(model: Model, again: Refaults) -> list[Remedy]:
+    less = fix("read less: an index, a smaller working set, or a cache of the program's own that fits")
+    if again.group is None:
+        return [fix("see who takes the host's memory: ps -eo pid,rss,comm --sort -rss | head; or add memory"), less]
+    if again.group.events.get("max", 0) or again.group.events.get("high", 0):
+        return [fix("raise the memory limit of its cgroup, or use less in it: see MEM-CGROUP-LIMIT"), less]
+    return [fix("let its neighbours use less, or give the host more memory; memory.low on its cgroup keeps its pages")]
+
+
+__all__ = ["cache_misses"]

@@ -1,0 +1,122 @@
+"""Whose dirty pages: who dirtied how much of a device, how fast it wrote, and who has most of the host's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from perfdiag.findings.base import Evidence
+from perfdiag.findings.weigh import duration, plain, size
+from perfdiag.model import Model
+from perfdiag.text import NO_NAME
+
+# Shorter, and the few pages that each CPU keeps back from the device's counter would weigh.
+RATE_SPAN_NS = 500_000_000
+# A device that has several times as many dirty pages fills the limit; twice as many may be chance.
+ELSEWHERE_FACTOR = 4
+
+
+@dataclass(frozen=True)
+class Dirtier:
+    """One process outside the target."""
+
+    pid: int
+    comm: str
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """Return it in words."""
+        return f"{plain(self.comm) or NO_NAME} ({self.pid})"
+
+
+@dataclass(frozen=True)
+class Dirtiers:
+    """What was dirtied of one device while its writers were held to the limit."""
+
+    own_bytes: int
+    others: tuple[Dirtier, ...]  # most first
+
+    @property
+    def bytes(self) -> int:
+        """Return what all dirtied."""
+        return self.own_bytes + sum(each.bytes for each in self.others)
+
+    @property
+    def own_part(self) -> float:
+        """Return the part of the target."""
+        return self.own_bytes / self.bytes
+
+    @property
+    def largest(self) -> Dirtier | None:
+        """Return who dirtied most of all others."""
+        return self.others[0] if self.others else None
+
+    def evidence(self, name: str) -> Evidence:
+        """Return it as evidence."""
+        others = ", ".join(f"{each.name} {size(each.bytes)}" for each in self.others[:3])
+        text = f"of {size(self.bytes)} dirtied on {name} meanwhile the target wrote {size(self.own_bytes)}"
+        return Evidence(f"{text}{f'; {others}' if others else ''}", self.own_part, "share", "balance_dirty_pages")
+
+
+def own_pids(model: Model) -> frozenset[int]:
+    """Return the processes of the target; those that ended are in folds, of which only targets are known."""
+    return frozenset({thread.pid for thread in model.threads if thread.pid} | {t.pid for t in model.header.targets})
+
+
+def dirtiers(model: Model, device: str) -> Dirtiers | None:
+    """Return who dirtied pages of a device; None where nobody was counted, or not all of them."""
+    own, names = own_pids(model), {}
+    sums: defaultdict[int, int] = defaultdict(int)
+    for line in model.dirtiers:
+        if line.device == device:
+            sums[line.pid] += line.bytes
+            names[line.pid] = line.comm
+    if not sum(sums.values()) or model.coverage.lost.get("dirtiers_full"):
+        return None
+    others = [Dirtier(pid, names[pid], number) for pid, number in sums.items() if pid not in own and number]
+    others.sort(key=lambda each: (-each.bytes, each.pid))
+    return Dirtiers(sum(number for pid, number in sums.items() if pid in own), tuple(others))
+
+
+def dirty_bytes(model: Model) -> dict[str, int]:
+    """Return the most dirty pages each device had, over its cgroups, in bytes."""
+    sums: defaultdict[str, int] = defaultdict(int)
+    for line in model.writebacks:
+        sums[line.device] += line.dirty_bytes
+    return dict(sums)
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Another device that has most of the host's dirty pages."""
+
+    device: str
+    name: str
+    bytes: int
+
+
+def most_elsewhere(model: Model, device: str) -> Elsewhere | None:
+    """Return the device other than `device` that fills the host's limit; None where that one does itself."""
+    sums = dirty_bytes(model)
+    own = sums.pop(device, None)
+    if own is None or not sums:
+        return None
+    other = max(sums, key=lambda each: (sums[each], each))
+    if sums[other] <= ELSEWHERE_FACTOR * own:
+        return None
+    return Elsewhere(other, plain(model.facts.disk_name(other)), sums[other])
+
+
+def rate_evidence(model: Model, device: str, name: str) -> list[Evidence]:
+    """Return how fast a device wrote while writers to it were held to the limit."""
+    lines = [line for line in model.writebacks if line.device == device and line.span_ns >= RATE_SPAN_NS]
+    if not lines:
+        return []
+    written, span_ns = sum(line.written_bytes for line in lines), max(line.span_ns for line in lines)
+    rate = written * 1e9 / span_ns
+    text = f"{name} wrote {size(written)} in the {duration(span_ns)} that writers were held: {size(rate)} a second"
+    return [Evidence(text, rate, "bytes/s", "balance_dirty_pages")]
+
+
+__all__ = ["Dirtier", "Dirtiers", "Elsewhere", "dirtiers", "dirty_bytes", "most_elsewhere", "own_pids", "rate_evidence"]

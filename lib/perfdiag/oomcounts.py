@@ -1,0 +1,84 @@
+"""How often the kernel says it has killed for want of memory: on the whole host, and in which control groups.
+
+Counters outlive the victims and the log.  They have no times: a group counts since it was made, the host since boot.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perfdiag.facts.texts import table
+
+ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified")
+MOST_GROUPS = 50_000
+DEADLINE_S = 3.0
+# Version 2 has counted a group's own events apart from those below it since 5.2; version 1 always did.
+_FILES = ("memory.events.local", "memory.oom_control")
+
+
+@dataclass(frozen=True)
+class GroupCount:
+    """A control group in which processes were killed."""
+
+    path: str
+    kills: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was counted; None: could not be read."""
+
+    host: int | None
+    groups: tuple[GroupCount, ...] | None
+    complete: bool = True  # False: there were more groups than time
+
+
+def read(roots: tuple[str, ...] = ROOTS, vmstat: str = "/proc/vmstat") -> Counts:
+    """Read all counters; takes three seconds at most, however many groups there are."""
+    host = table(_text(vmstat)).get("oom_kill")
+    end = time.monotonic() + DEADLINE_S
+    found: dict[str, int] = {}
+    seen, complete = 0, True
+    for directory in (each for root in roots for each in _directories(root)):
+        if directory in found:
+            continue
+        if seen >= MOST_GROUPS or time.monotonic() > end:
+            complete = False
+            break
+        for name in _FILES:
+            text = _text(f"{directory}/{name}")
+            if text is not None:
+                seen += 1
+                found[directory] = table(text).get("oom_kill", 0)
+                break
+    groups = tuple(GroupCount(path, kills) for path, kills in found.items() if kills)
+    return Counts(host, tuple(sorted(groups, key=lambda each: (-each.kills, each.path))) if seen else None, complete)
+
+
+def _directories(root: str) -> Iterator[str]:
+    """Yield a directory and those below it; no symbolic link is followed."""
+    waiting = [root]
+    while waiting:
+        directory = waiting.pop()
+        yield directory
+        try:
+            with os.scandir(directory) as entries:
+                waiting += sorted(
+                    (entry.path for entry in entries if entry.is_dir(follow_symlinks=False)), reverse=True
+                )
+        except OSError:
+            continue  # it is gone, or closed to us: then its files are too
+
+
+def _text(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 16)
+    except OSError:
+        return None
+
+
+__all__ = ["Counts", "GroupCount", "read"]

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What each CPU did for the target, at which clock, and how it slept: read once, when the window has ended.  It lies in
+ * the memory of the kernel, so that no CPU is asked, or woken, for it.
+ */
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include "cleanup.h"
+#include "recorder.h"
+#include "perfdiag.skel.h"
+
+static void write_idle(struct json *json, const struct cpu_sum *sum)
+{
+	json_array(json, "idle");
+	for (int state = 0; state < IDLE_STATES; state++) {
+		if (!sum->idle[state].count)
+			continue;
+		json_array(json, NULL);
+		json_u64(json, NULL, state);
+		json_u64(json, NULL, sum->idle[state].count);
+		json_u64(json, NULL, sum->idle[state].ns);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void write_cpu(struct recorder *recorder, int number, const struct cpu_sum *sum)
+{
+	struct json *json = &recorder->json;
+	uint64_t ran_ns = sum->ran_ns, clock_ns = sum->clock_ns, cycles = sum->clock_cycles;
+
+	if (sum->running_since && sum->running_since < recorder->end_ns)
+		ran_ns += recorder->end_ns - sum->running_since;
+	if (!ran_ns)
+		return;
+	if (sum->clock_khz && ran_ns > sum->clock_ran_ns) {
+		clock_ns += ran_ns - sum->clock_ran_ns;
+		cycles += (ran_ns - sum->clock_ran_ns) / 1000 * sum->clock_khz / 1000;
+	}
+	json_open(json, "cpu");
+	json_u64(json, "cpu", number);
+	json_u64(json, "ran_ns", ran_ns);
+	json_u64(json, "clock_ns", clock_ns);
+	json_u64(json, "clock_cycles", cycles);
+	json_u64(json, "clock_changes", sum->clock_changes);
+	write_idle(json, sum);
+	json_write(json, &recorder->output);
+}
+
+void cpus_write(struct recorder *recorder)
+{
+	const struct bpf_map *map = recorder->skeleton->maps.cpus;
+	size_t size =
+		(bpf_map__value_size(map) + 7) / 8 * 8; /* as the kernel puts the values of the CPUs side by side */
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ char *values = cpus > 0 ? calloc(cpus, size) : NULL;
+	__u32 zero = 0;
+
+	if (!values || bpf_map_lookup_elem(bpf_map__fd(map), &zero, values))
+		return;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		write_cpu(recorder, cpu, (const struct cpu_sum *)(values + cpu * size));
+}

@@ -1,0 +1,1 @@
+"""What makes an incident of a folder, judges its report and counts."""

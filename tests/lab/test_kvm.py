@@ -1,0 +1,97 @@
+"""Virtual machines inside the guest, whose kernel has KVM for its emulated AMD processor: exits by count and time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from perfdiag import kvm, schema
+
+from lab.support.guest import Guest
+from live.support.fixtures import Record, Start
+from live.support.recording import Recording, ns_of, table
+
+SERIAL, DISK, PIC, NOWHERE = "port:0x3f8", "port:0x1f0", "port:0x20", "mmio:0x20000"
+MODULES = ("kvm_amd", "kvm")
+
+
+@pytest.fixture(autouse=True)
+def _kvm(guest: Guest) -> None:
+    guest.run("modprobe kvm_amd")
+
+
+def exits(recording: Recording) -> dict[tuple[str, str, bool], int]:
+    """Return how often guests were left: by reason, device, and whether user space was asked."""
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for line in recording.of(schema.VmExit):
+        counts[kvm.reason(line.vendor, line.code), line.device, line.user] += line.count
+        assert sum(count for _, count in line.buckets) == line.count, line
+        assert line.running_ns <= line.sum_ns + 1000 * line.count and line.polled_ns <= line.running_ns, line
+    return counts
+
+
+def exit_ns(recording: Recording, *devices: str) -> int:
+    """Return the time on a CPU for exits that touched one of `devices`."""
+    return sum(line.running_ns for line in recording.of(schema.VmExit) if line.device in devices)
+
+
+def test_every_exit_is_counted_by_its_reason(start: Start, record: Record) -> None:
+    recording, truth = record(start("kvm_guest", "--rounds", 3))
+    found = exits(recording)
+    assert found["IOIO", SERIAL, True] == truth["outs"] == 3 * 101
+    assert found["IOIO", DISK, True] == truth["ins"] == 3 * 53
+    assert found["CPUID", "", False] == 3 * 211
+    assert found["NPF", NOWHERE, True] == truth["mmios"] == 3 * 31
+    assert found["HLT", "", True] == truth["halts"] == 3 * 23
+    thread = recording.thread(truth["pid"])
+    whole_ns = truth["run_ns"] + truth["service_ns"]
+    inside_ns = ns_of(thread, "vm.", "runq.", "cpu.irq")
+    assert ns_of(thread, "vm.guest") and 0.9 * whole_ns <= inside_ns <= 1.2 * whole_ns, (truth, table(thread))
+
+
+def test_the_emulator_s_work_is_time_of_the_exits_it_was_asked_in(start: Start, record: Record) -> None:
+    """40 ms of a guest's second went to user space that emulates a disk, and that is what the recording says."""
+    recording, truth = record(start("kvm_guest", "--ins", 211, "--outs", 0, "--service-us", 500, "--spins", 0))
+    busy_ns = 211 * 500_000
+    assert exits(recording)["IOIO", DISK, True] == 211
+    taken_ns = exit_ns(recording, DISK)
+    around_ns = sum(line.sum_ns for line in recording.of(schema.VmExit) if line.device == DISK)
+    assert 0.8 * busy_ns <= taken_ns <= truth["service_ns"] + truth["run_ns"], (busy_ns, taken_ns, truth)
+    assert around_ns >= busy_ns, (around_ns, truth)
+
+
+def test_a_guest_that_halts_is_idle(start: Start, record: Record) -> None:
+    """With the kernel's interrupt controller a halt waits inside KVM_RUN, and ends by an interrupt."""
+    options = ("--irqchip", 1, "--halts", 61, "--halt-us", 5000, "--outs", 7, "--ins", 0, "--writes", 0)
+    recording, truth = record(start("kvm_guest", *options))
+    found = exits(recording)
+    assert found["HLT", "", False] == 61
+    assert found["IOIO", PIC, False] >= 61  # an end of interrupt for each
+    assert found["IOIO", SERIAL, True] == 7 and truth["halts"] == 0
+    thread = recording.thread(truth["pid"])
+    idle_ns = ns_of(thread, "vm.halt")
+    halts = [line for line in recording.of(schema.VmExit) if kvm.reason(line.vendor, line.code) == "HLT"]
+    assert sum(line.halted_ns for line in halts) == pytest.approx(idle_ns, abs=1000 * 61)
+    assert 0.3 * 61 * 5_000_000 <= idle_ns <= truth["run_ns"], (truth, table(thread))
+
+
+def test_many_virtual_cpus_and_an_end_in_between(start: Start, record: Record) -> None:
+    """All leave for the same reasons: one line each, whatever the number of threads."""
+    options = ("--vcpus", 31, "--outs", 5, "--ins", 3, "--cpuids", 7, "--writes", 2, "--halts", 1, "--spins", 100)
+    recording, truth = record(start("kvm_guest", *options))
+    found = exits(recording)
+    assert found["IOIO", SERIAL, True] == truth["outs"] == 31 * 5
+    assert found["IOIO", DISK, True] == 31 * 3
+    assert found["CPUID", "", False] == 31 * 7
+    assert found["NPF", NOWHERE, True] == 31 * 2
+    assert found["HLT", "", True] == 31
+    assert recording.footer.lost["vm_exits_full"] == 0
+
+
+def test_without_the_modules_it_is_said(guest: Guest, start: Start, record: Record) -> None:
+    guest.run(f"rmmod {' '.join(MODULES)}")
+    recording, _ = record(start("spin", "--duration-ms", 100))
+    probes = [probe for probe in recording.header.probes if probe.feature.startswith("vm")]
+    assert len(probes) == 7 and not any(probe.attached for probe in probes)
+    assert {probe.reason for probe in probes} == {"the module kvm is not loaded"}
+    assert not recording.of(schema.VmExit)

@@ -1,0 +1,184 @@
+"""KSM-SCAN, THP-STALL, VIRT-CPU-MASKED, VIRT-VCPU-PINNING: what is suspected often, found or ruled out by a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from perfdiag.facts import Hypervisor, Process
+from perfdiag.facts.memory import SamePageMerging, TransparentHugePages
+from perfdiag.facts.processor import Processor
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Check, Confidence, RemedyKind, Severity, Silence
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.facts import facts
+from unit.support.judging import check, finding, knowing, outcomes, silence
+from unit.support.known import blank
+
+KSM, THP, MASKED, PINNING = "KSM-SCAN", "THP-STALL", "VIRT-CPU-MASKED", "VIRT-VCPU-PINNING"
+
+
+# KSM-SCAN
+
+
+def merging(behind: str, builder: Builder | None = None, *, running: bool | None = True, **known: Any) -> Model:
+    builder = builder or Builder().thread("app", cpu_user="4 s")
+    builder.row("runq.busy", "task:49:ksmd", behind, count=300)
+    pages = blank(SamePageMerging, running=running, pages_sharing=40_321)
+    return knowing(
+        builder.model(), **({"same_page_merging": pages, "kernel_threads_ns": {"ksmd": 6_000_000_000}} | known)
+    )
+
+
+def test_waits_behind_the_search_for_equal_pages() -> None:
+    found = finding(merging("600 ms"), KSM)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert dict(found.claims) == {("runq.busy", "task:49:ksmd"): 600_000_000}
+    assert "ksmd used 60 % of a CPU" in found.evidence[1].text and "40,321 pages" in found.evidence[2].text
+    first = found.remedies[0]
+    assert first.kind is RemedyKind.TRY and first.text == "echo 0 > /sys/kernel/mm/ksm/run" and first.undo
+    assert KSM in [each.id for each in diagnose(merging("600 ms")).findings]
+
+
+def test_a_search_nobody_waits_for_is_ruled_out_with_its_numbers() -> None:
+    text = check(merging("2 ms", vmstat={"cow_ksm": 77}), KSM).text
+    assert text == "KSM on, ksmd 60 % of a CPU, 40,321 pages merged, 77 copied again; behind ksmd <1 % of busy time"
+    off = blank(SamePageMerging, running=False, pages_sharing=0)
+    assert check(merging("1 us", same_page_merging=off), KSM).text.startswith("KSM off, 0 pages merged")
+
+
+def test_a_neighbour_of_another_name_is_not_the_search() -> None:
+    builder = Builder().thread("app", cpu_user="4 s").row("runq.busy", "task:7:ksmd2", "600 ms", count=300)
+    check(knowing(builder.model(), same_page_merging=blank(SamePageMerging, running=True)), KSM)
+
+
+def test_a_search_that_is_not_known_of_is_not_ruled_out() -> None:
+    assert "not known" in silence(merging("1 us", same_page_merging=None), KSM).reason
+    assert "not measured" in silence(merging("1 us", Builder().thread(cpu_user="1 s").without("runq")), KSM).reason
+
+
+# THP-STALL
+
+ALWAYS = TransparentHugePages("always", "madvise", "never")
+
+
+def compacting(time: str, policy: TransparentHugePages | None = ALWAYS, **vmstat: int) -> Model:
+    builder = Builder().thread("app", cpu_user="4 s").row("memory.compaction", "", time, count=400)
+    return knowing(
+        builder.model(), transparent_huge_pages=policy, vmstat=vmstat, kernel_threads_ns={"khugepaged": 20_000_000}
+    )
+
+
+def test_faults_that_make_room_for_huge_pages() -> None:
+    found = finding(compacting("600 ms", compact_stall=400, thp_fault_alloc=300, thp_fault_fallback=90), THP)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {"memory.compaction": 600_000_000}
+    first = found.remedies[0]
+    assert first.text == "echo defer > /sys/kernel/mm/transparent_hugepage/defrag"
+    assert first.undo == "echo madvise > /sys/kernel/mm/transparent_hugepage/defrag"
+    ids = [each.id for each in diagnose(compacting("600 ms", compact_stall=400, thp_fault_alloc=300)).findings]
+    assert THP in ids and "MEM-RECLAIM" not in ids
+
+
+def test_compaction_for_others_is_not_for_huge_pages() -> None:
+    for vmstat in ({"compact_stall": 400, "thp_fault_alloc": 3}, {"compact_stall": 400}, {"thp_fault_alloc": 900}):
+        assert "other large pages" in silence(compacting("600 ms", **vmstat), THP).reason
+    never = TransparentHugePages("never", "madvise", "never")
+    assert "other" in silence(compacting("600 ms", never, compact_stall=400, thp_fault_alloc=900), THP).reason
+
+
+def test_huge_pages_that_cost_nothing_are_ruled_out_with_their_numbers() -> None:
+    said = check(compacting("1 us", compact_stall=0, thp_fault_alloc=12, thp_split_page=0), THP).text
+    assert said == (
+        "THP always: 0 compaction stalls of the host, compaction <1 % of busy time, 12 huge pages at faults, khugepaged"
+        " <1 % of a CPU"
+    )
+
+
+def test_huge_pages_that_are_not_known_of_are_not_ruled_out() -> None:
+    assert "not known" in silence(compacting("1 us", None), THP).reason
+    blind = Builder().thread(cpu_user="1 s").without("compaction").model()
+    assert "neither" in silence(knowing(blind, transparent_huge_pages=ALWAYS), THP).reason
+
+
+# VIRT-CPU-MASKED
+
+
+def guest(samples: int, hidden: tuple[str, ...], machine: str = "kvm", function: str = "aesti_encrypt") -> Model:
+    builder = Builder().thread("app", cpu_user="2 s", cpu_kernel="2 s", user="2 s", kernel="2 s")
+    if samples:
+        builder.stack("cpu", "cpu.kernel", kernel=[function, "crypto_cbc_encrypt"], count=samples)
+        builder.stack("cpu", "cpu.kernel", kernel=["vfs_read"], count=200 - samples)
+        builder.stack("cpu", "cpu.user", user=["work (app)"], count=200)
+    processor = blank(
+        Processor, model="Intel Xeon E312xx (Sandy Bridge)", flags=frozenset({"hypervisor"}), masked_features=hidden
+    )
+    return knowing(builder.model(), hypervisor=Hypervisor(machine, "test"), processor=processor)
+
+
+def test_work_done_by_hand_because_the_model_hides_an_instruction() -> None:
+    found = finding(guest(100, ("aes", "avx2")), MASKED)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert found.claims["cpu.kernel"] == pytest.approx(1e9, rel=0.01) and "hides aes, avx2" in found.claim
+    assert all(remedy.kind is RemedyKind.FIX for remedy in found.remedies)
+
+
+def test_a_hidden_instruction_that_nobody_misses() -> None:
+    assert "took" in check(guest(3, ("aes",)), MASKED).text
+    assert (
+        check(guest(100, ("nonstop_tsc",)), MASKED).text == "CPU model hides 1 features known to matter (nonstop_tsc)"
+    )
+    assert check(guest(100, ()), MASKED).number == 0.0
+    assert "took" in check(guest(100, ("sse4_2",)), MASKED).text, "AES by hand, but AES is not hidden"
+    assert "bare metal" in check(guest(100, (), machine="none"), MASKED).text
+
+
+def test_a_model_that_is_not_known_is_not_ruled_out() -> None:
+    assert "not known" in silence(knowing(Builder().thread(cpu_user="1 s").model()), MASKED).reason
+    assert "too few" in silence(guest(0, ("aes",)), MASKED).reason
+
+
+# VIRT-VCPU-PINNING
+
+
+def machine(cpus: list[str | None], behind: str = "900 ms", *, measured: bool = True) -> Model:
+    builder = Builder(comm="qemu-system-x86").thread("qemu-system-x86", cpu_user="1 s")
+    for number in range(len(cpus)):
+        builder.thread(f"CPU {number}/KVM", tid=110 + number, cpu_kernel="4 s")
+    builder.row("runq.busy", "own:100:qemu-system-x86", behind, count=900)
+    if not measured:
+        builder.without("runq")
+    bound = {110 + number: text for number, text in enumerate(cpus) if text}
+    process = blank(Process, pid=100, cpus_allowed="0-7" if all(cpus) else None, thread_cpus=bound)
+    return knowing(builder.model(), processes={100: process})
+
+
+def test_virtual_cpus_bound_to_one_cpu() -> None:
+    found = finding(machine(["3", "3", "5"]), PINNING)
+    assert found.severity is Severity.WARNING and "2 virtual CPUs are bound to CPU 3" in found.claim
+    assert dict(found.claims) == {("runq.busy", "own:100:qemu-system-x86"): 900_000_000}
+    assert "3 virtual CPUs, 3 bound to one CPU each" in found.evidence[1].text
+
+
+def test_virtual_cpus_that_do_not_meet_are_fine() -> None:
+    said = check(machine(["2", "3"]), PINNING)
+    assert said.text.startswith("2 virtual CPUs, 2 bound to one CPU each; they waited") and said.unit == "share"
+    assert "0 bound" in check(machine(["0-3", "0-3"]), PINNING).text
+    assert isinstance(check(machine(["3", "3"], behind="1 ms"), PINNING), Check)
+
+
+def test_virtual_cpus_of_which_nothing_is_known() -> None:
+    assert isinstance(silence(machine([None, "3"]), PINNING), Silence)
+    assert "not measured" in silence(machine(["3", "3"], measured=False), PINNING).reason
+    assert outcomes(Builder().thread("app", cpu_user="1 s").model(), PINNING) == [], "no guest, no word"
+
+
+# What is read for them
+
+
+def test_cpu_time_of_kernel_threads() -> None:
+    begin = {"/proc/49/comm": "ksmd\n", "/proc/49/schedstat": "1000 5 9\n", "/proc/50/comm": "khugepaged\n"}
+    known = facts(begin, {"/proc/49/comm": "ksmd\n", "/proc/49/schedstat": "251000 5 19\n"})
+    assert known.kernel_threads_ns == {"ksmd": 250_000}, "of the other nothing is known, not zero"
+    assert known.processes == {}, "they are no targets"

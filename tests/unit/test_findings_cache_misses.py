@@ -1,0 +1,102 @@
+"""MEM-CACHE-MISSES: what was evicted and is read again, against what is read for the first time."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from perfdiag.facts import MemoryGroup
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.model import Model
+
+from unit.support import Builder
+from unit.support.judging import check, finding, knowing, silence
+from unit.support.known import blank
+
+MISSES = "MEM-CACHE-MISSES"
+MIB = 1 << 20
+PAGES = 256  # of 4 KiB in one MiB
+TABLE = "file:254:0:12:orders.ibd"
+
+
+def reading() -> Builder:
+    return Builder().thread(cpu_user="1 s").row("disk.read", "device:254:0", durations={"4 ms": 1000})
+
+
+def known(model: Model, *, read: int | None = 400 * MIB, asked: int | None = 1000 * MIB, **facts: Any) -> Model:
+    process = SimpleNamespace(read_bytes=read, read_characters=asked)
+    return knowing(model, **({"processes": {100: process}, "memory_groups": [], "disks": {}} | facts))
+
+
+def in_group(refaults: int, **events: int) -> list[MemoryGroup]:
+    counted = {"workingset_refault_file": refaults, "workingset_activate_file": refaults // 2}
+    return [blank(MemoryGroup, path="/sys/fs/cgroup/db", pids=(100,), depth=1, events=events, changes=counted)]
+
+
+def test_pages_that_come_back_are_the_fault_of_memory() -> None:
+    builder = reading().file_read(TABLE, 350 * MIB, size_bytes=200 * MIB, waits=900, waited="3.6 s")
+    found = finding(known(builder.model(), memory_groups=in_group(300 * PAGES)), MISSES)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert dict(found.claims) == {"disk.read": 3_000_000_000}  # 300 of 400 MiB
+    assert "75 % of what the target reads from disk" in found.claim and "most of it in orders.ibd" in found.claim
+    texts = [each.text for each in found.evidence]
+    assert any("at most 60 % were in memory" in text for text in texts), texts
+    assert any("3.60 s of waiting, 350 MiB brought in of 200 MiB" in text for text in texts), texts
+    assert any("150 MiB were read more than once" in text for text in texts), texts
+    assert any("38,400 of them came back sooner" in text for text in texts), texts
+    assert "memory.low" in found.remedies[0].text
+
+
+def test_a_group_at_its_limit_is_told_by_its_limit() -> None:
+    found = finding(known(reading().model(), memory_groups=in_group(300 * PAGES, high=9)), MISSES)
+    assert "raise the memory limit" in found.remedies[0].text
+
+
+def test_a_first_reader_has_no_cache_to_blame() -> None:
+    """A cold start: all is read once, whatever neighbours read again."""
+    first = known(reading().model(), memory_groups=in_group(2 * PAGES), vmstat={"workingset_refault_file": 900_000})
+    assert check(first, MISSES).text.startswith("1 % of 400 MiB read from disk had been in memory before")
+
+
+def test_a_cache_that_does_its_work_is_checked_with_its_hits() -> None:
+    served = known(Builder().thread(cpu_user="5 s").model(), read=2 * MIB)
+    assert check(served, MISSES).text.endswith("at most >99 % of bytes read came from memory")
+
+
+def test_pages_dropped_by_request_were_not_evicted() -> None:
+    """Each page was read twice, and the kernel evicted none: the program drops them itself."""
+    builder = reading().file_read(TABLE, 400 * MIB, size_bytes=200 * MIB, waits=900, waited="3.6 s")
+    assert check(known(builder.model(), memory_groups=in_group(0)), MISSES).number == 0
+
+
+def test_refaults_of_the_host_are_not_surely_the_targets() -> None:
+    counted = {"workingset_refault_file": 300 * PAGES}
+    found = finding(known(reading().model(), vmstat=counted), MISSES)
+    assert found.confidence is Confidence.MEDIUM and any("some may be of others" in limit for limit in found.limits)
+    twice = reading().file_read(TABLE, 350 * MIB, size_bytes=200 * MIB, waits=900, waited="3.6 s").model()
+    assert finding(known(twice, vmstat=counted), MISSES).confidence is Confidence.HIGH
+
+
+def test_files_that_were_not_watched_are_not_named() -> None:
+    model = reading().without("page_cache").model()
+    found = finding(known(model, memory_groups=in_group(300 * PAGES)), MISSES)
+    assert "which files were read is not known" in found.limits and found.confidence is Confidence.MEDIUM
+
+
+def test_without_counters_nothing_is_said_of_eviction() -> None:
+    assert "neither memory.stat nor /proc/vmstat" in silence(known(reading().model()), MISSES).reason
+    ended = known(reading().model(), read=None, asked=None, memory_groups=in_group(300 * PAGES))
+    assert "no bytes read are known" in silence(ended, MISSES).reason
+
+
+def test_of_a_target_that_ended_what_passed_the_cache_is_known() -> None:
+    builder = reading().file_read(TABLE, 400 * MIB, size_bytes=200 * MIB, waits=900, waited="3.6 s")
+    ended = known(builder.model(), read=None, asked=None, memory_groups=in_group(300 * PAGES))
+    assert dict(finding(ended, MISSES).claims) == {"disk.read": 3_000_000_000}
+
+
+def test_it_stands_before_the_disk() -> None:
+    model = known(reading().model(), memory_groups=in_group(400 * PAGES), mounts=[])
+    named = [found.id for found in diagnose(model).findings]
+    assert MISSES in named and "DISK-READ-SLOW" not in named

@@ -1,0 +1,181 @@
+"""The benchmark of diagnoses itself: what it takes for an incident, what it calls right, and what it counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from perfdiag.findings import RULES
+
+from conftest import ROOT
+from incidents.support import table
+from incidents.support.expressions import ExpressionError, evaluate
+from incidents.support.incident import Case, IncidentError, cases, find, read
+from incidents.support.judge import NONE, Result, correct, failed, judge
+from unit.support import Builder
+from unit.support.reports import finding
+from unit.support.reports import made as reported
+
+FOLDERS = find(ROOT / "tests/incidents")
+MINIMAL = 'story = "s"\ntarget = "t"\n[twin]\n[[fault]]\nname = "f"\nfirst = "DISK-FLUSH-SLOW"\n'
+
+
+def case(**more: Any) -> Case:
+    return Case(**{"incident": "i", "folder": Path("i"), "name": "c", "kind": "fault", "settings": {}, **more})
+
+
+def result(**more: Any) -> Result:
+    return Result(
+        **{
+            "incident": "i",
+            "case": "c",
+            "kind": "fault",
+            "first": "A",
+            "then": [],
+            "found": ["A"],
+            "informed": [],
+            **more,
+        }
+    )
+
+
+HEALTHY = result(kind="twin", first=NONE, found=[])
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_own_incidents(folder: Path) -> None:
+    """Each is sound, expects findings that there are, and injects a fault that its twin does not have."""
+    incident = read(folder)
+    made = cases(folder, incident)
+    wanted = {finding for each in made for finding in [each.first, *each.then] if finding}
+    assert wanted <= set(RULES), wanted - set(RULES)
+    twin = made[0]
+    assert [each.name for each in made if each is not twin and each.settings == twin.settings] == [], "made as the twin"
+    assert all(each.share or each.accounts for each in incident.fault), "what share does each fault take?"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("story = 1", "str"),
+        (MINIMAL.replace("DISK-FLUSH-SLOW", "x") + "unknown = 1\n", "unknown"),
+        (MINIMAL.split("[[fault]]")[0], "fault"),
+        (MINIMAL.replace('"f"', '"twin"'), "stand once"),
+        (MINIMAL.replace('"f"', '"../f"'), "a-z"),
+        ("story = ", "incident.toml"),
+    ],
+)
+def test_no_incident(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "incident.toml").write_text(text)
+    with pytest.raises(IncidentError, match=why):
+        read(tmp_path)
+
+
+def test_settings_of_a_case(tmp_path: Path) -> None:
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    more = '[[near_miss]]\nname = "n"\nsettings = { B = 3 }\n'
+    (folder / "incident.toml").write_text("settings = { A = 1, B = 2 }\n" + MINIMAL + more)
+    assert find(tmp_path) == [folder] and find(folder) == [folder]
+    assert [(each.title, each.kind, each.settings) for each in cases(folder, read(folder))] == [
+        ("slow/twin", "twin", {"A": 1, "B": 2}),
+        ("slow/n", "near miss", {"A": 1, "B": 3}),
+        ("slow/f", "fault", {"A": 1, "B": 2}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1 - a / b", 0.75), ("max(a, -b, 0.5) * 2", 2.0), ("a + b * 1e6", 4e6 + 1)],
+)
+def test_expressions(text: str, value: float) -> None:
+    assert evaluate(text, {"a": 1, "b": 4}) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["c", "a / 0", "a.b", "__import__('os')", "a if b else a", "'a'", "1 +", "min()", "a ** b"]
+)
+def test_no_expressions(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        evaluate(text, {"a": 1, "b": 4})
+
+
+@pytest.mark.parametrize(
+    ("made", "first_right", "right"),
+    [
+        (result(), True, True),
+        (result(found=["A", "B"]), True, True),
+        (result(found=["B", "A"]), False, False),
+        (result(found=[]), False, False),
+        (result(then=["B", "C"], found=["A", "x", "B", "C"]), True, True),
+        (result(then=["B", "C"], found=["A", "C", "B"]), True, False),
+        (result(then=["A"], found=["A"]), True, False),
+        (result(failure="no guest"), False, False),
+        (HEALTHY, True, True),
+        (result(kind="near miss", first=NONE, found=["A"]), False, False),
+        (result(kind="twin", first=NONE, found=[], failure="no guest"), False, False),
+    ],
+)
+def test_what_is_right(made: Result, first_right: bool, right: bool) -> None:
+    assert (made.first_right, made.right) == (first_right, right)
+    assert correct([HEALTHY, made]) is right
+    assert made.false_alarm is (made.kind != "fault" and bool(made.found))
+
+
+def test_nothing_made_is_not_correct() -> None:
+    assert not correct([])
+
+
+def test_shares_are_held_against_what_was_injected() -> None:
+    """Two seconds, of which the flushes take 1.6 by the report; what the target says decides what is near enough."""
+    model = Builder(window="2 s").thread("worker", cpu_user="400 ms", disk_flush=("1600 ms", 40)).model()
+    report = reported(model)
+    wanted = case(first="DISK-FLUSH-SLOW", accounts={"disk.flush": "count * FLUSH_MS * 1e6 / elapsed_ns"})
+    wanted = msgspec.structs.replace(wanted, settings={"FLUSH_MS": 40, "MODE": "fsync"})
+    near = judge(wanted, report, {"count": 40, "elapsed_ns": 2e9}, {})
+    (share,) = near.shares
+    assert share.injected == pytest.approx(0.8) and share.measured == pytest.approx(0.8) and not near.far_off
+    assert judge(wanted, report, {"count": 20, "elapsed_ns": 2e9}, {}).far_off
+    with pytest.raises(ExpressionError, match="count"):
+        judge(wanted, report, {"elapsed_ns": 2e9}, {})
+
+
+def test_what_the_twin_said_is_known_by_its_name() -> None:
+    model = Builder(window="2 s").thread("worker", cpu_user="400 ms", wait_timer="1 s").model()
+    report = reported(model, finding("CPU-BOUND", {"cpu.user": 300_000_000}))
+    wanted = case(first="CPU-BOUND", share="1 - twin_elapsed_ns / elapsed_ns")
+    (share,) = judge(wanted, report, {"elapsed_ns": 4e9}, {"elapsed_ns": 1e9}).shares
+    assert (share.of, share.injected, share.measured) == ("CPU-BOUND", 0.75, 0.75)
+
+
+def test_the_table_counts() -> None:
+    results = [
+        HEALTHY,
+        result(kind="near miss", first=NONE, found=["B"]),
+        result(found=["A", "B"]),
+        result(found=["B"]),
+        failed(case(first="A"), "no guest"),
+    ]
+    figures = table.figures(results)
+    assert {name: figures[name] for name in ("faults", "first_right", "healthy", "false_alarms", "failed")} == {
+        "faults": 3,
+        "first_right": 1,
+        "healthy": 2,
+        "false_alarms": 1,
+        "failed": 1,
+    }
+    matrix = list(table.matrix(results))
+    assert matrix[1:5] == ["   1 A", "   2 B", "   3 (none)", "   4 (no report)"]
+    assert [line.split() for line in matrix[6:]] == [["A", "1", "1", ".", "1"], ["(none)", ".", "1", "1", "."]]
+    text = "\n".join(table.text(results))
+    assert "1 of 3 faults (33%)" in text and "1 of 2 healthy" in text and "no guest" in text
+    document = json.loads(table.document(results, "6.1", "6.1.0", "complete"))
+    assert document["correct"] is False and [each["right"] for each in document["results"]] == [1, 0, 1, 0, 0]
+
+
+def test_an_interrupted_run_is_not_correct() -> None:
+    assert json.loads(table.document([HEALTHY], "6.1", "6.1.0", "complete"))["correct"]
+    assert not json.loads(table.document([HEALTHY], "6.1", "6.1.0", "interrupted"))["correct"]
