@@ -186,7 +186,9 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]]) -> Use:
     known, probe = procedures(model, key, options.get("addr", "")), "rpc_stats_latency"
     if not known and mount:
         known, probe = {name: counted(each) for name, each in mount.calls.items()}, "/proc/self/mountstats"
-    nfsd = served(model, options.get("vers", "")[:1], sum(each.count for each in known.values()))
+    nfsd = served(
+        model, options.get("vers", "")[:1], sum(each.count for name, each in known.items() if "." not in name)
+    )
     return Use(
         key,
         plain(shown) if key else "an NFS mount without a name",

@@ -95,17 +95,22 @@ def mount_evidence(use: Use) -> list[Evidence]:
     return found
 
 
+def own_program(use: Use) -> list[str]:
+    """Return the procedures of NFS itself, without those of its lock manager and of calls back."""
+    return [name for name in use.procedures if "." not in name]
+
+
 def nfsd_part(use: Use) -> float | None:
     """Return the share of the calls' time that the server itself took, where it is this very host; None otherwise."""
-    wire_ns, requests = sum(each.wire.sum_ns for each in use.procedures.values()), use.nfsd.requests
+    wire_ns, requests = use.calls(*own_program(use)).wire.sum_ns, use.nfsd.requests
     return min(1.0, requests.sum_ns / wire_ns) if requests.count and wire_ns else None
 
 
 def nfsd_evidence(use: Use, names: Iterable[str] = ()) -> list[Evidence]:
     """Return what the server itself took, where it is this very host; of the procedures `names` also apart."""
     requests = use.nfsd.requests
-    calls = sum(each.count for each in use.procedures.values())
-    if not requests.count or not calls:
+    calls = use.calls(*own_program(use))
+    if not requests.count or not calls.count:
         return []
     lines = [use.nfsd.parts[name] for name in names if name in use.nfsd.parts]
     apart = ", ".join(f"{plain(line.procedure)} {duration(line.sum_ns / line.count)}" for line in lines)
@@ -113,7 +118,7 @@ def nfsd_evidence(use: Use, names: Iterable[str] = ()) -> list[Evidence]:
     text = (
         f"the server is this host: its nfsd took {duration(mean_ns)} for each of {requests.count:,} requests"
         f"{f' ({apart})' if apart else ''}, of the"
-        f" {duration(sum(each.wire.sum_ns for each in use.procedures.values()) / calls)} that a call was away"
+        f" {duration(calls.wire.sum_ns / calls.count)} that a call was away"
     )
     return [Evidence(text, mean_ns, "ns", "svc_stats_latency")]
 
@@ -157,6 +162,7 @@ __all__ = [
     "mount_evidence",
     "nfsd_evidence",
     "nfsd_part",
+    "own_program",
     "server_of",
     "trip_evidence",
 ]
