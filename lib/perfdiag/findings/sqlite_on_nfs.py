@@ -90,8 +90,8 @@ def _finding(
         ID,
         fault(model, sum(claimed.values())),
         confidence,
-        f"A SQLite database lies on {use.name}, and its locks, look-ups and commits are calls to the server one after the"
-        f" other: {percent(part)} of the time waited for this mount.",
+        f"A SQLite database lies on {use.name}, and its locks, look-ups and commits are calls to the server one after"
+        f" the other: {percent(part)} of the time waited for this mount.",
         claimed,
         [
             waits(together(use.rows_of(NFS)), "waits for this mount"),
