@@ -7,6 +7,7 @@
 #include "file.bpf.h"
 #include "ledger.bpf.h"
 #include "marker.bpf.h"
+#include "nfs_wait.bpf.h"
 #include "socket.bpf.h"
 #include "syscall_class.h"
 #include "vcpu.bpf.h"
@@ -78,13 +79,19 @@ static __always_inline struct wait classify_fault(struct record *record, struct 
 	struct inode *inode = (struct inode *)record->fault_inode;
 	struct super_block *super;
 
+	if (wait.account == ACCOUNT_NFS_METADATA)
+		wait.account = ACCOUNT_NFS_READ;
 	/* Other faults (of a first write, of swap) do not pass where the inode is noted: it may be of an earlier one. */
-	if ((wait.account != ACCOUNT_MEMORY_MAJOR_FAULT && wait.account != ACCOUNT_REMOTE_FS) || !inode)
+	if ((wait.account != ACCOUNT_MEMORY_MAJOR_FAULT && wait.account != ACCOUNT_REMOTE_FS &&
+	     wait.account != ACCOUNT_NFS_READ) ||
+	    !inode)
 		return wait;
 	super = LOAD(inode, inode, i_sb);
+	if ((__u32)LOAD(super_block, super, s_magic) == NFS_MAGIC)
+		return WAIT(ACCOUNT_NFS_READ, OBJECT(OBJECT_MOUNT, LOAD(super_block, super, s_dev)));
 	if (is_remote(LOAD(super_block, super, s_magic)))
 		return WAIT(ACCOUNT_REMOTE_FS, OBJECT(OBJECT_MOUNT, LOAD(super_block, super, s_dev)));
-	return wait.account == ACCOUNT_REMOTE_FS ? wait : WAIT(ACCOUNT_MEMORY_MAJOR_FAULT, file_object(inode));
+	return wait.account != ACCOUNT_MEMORY_MAJOR_FAULT ? wait : WAIT(ACCOUNT_MEMORY_MAJOR_FAULT, file_object(inode));
 }
 
 static __always_inline struct wait wait_in_call(struct call *call)
@@ -93,11 +100,28 @@ static __always_inline struct wait wait_in_call(struct call *call)
 		    OBJECT(OBJECT_SYSCALL, call->number | (call->i386 ? OBJECT_SYSCALL_I386 : 0)));
 }
 
+/* A wait on a file of NFS: the call decides, unless the stack shows a lock of the kernel's own, memory, or a flush. */
+static __always_inline struct wait classify_nfs(struct blocked *blocked, struct open_file *open, __u32 class)
+{
+	struct wait wait = WAIT(nfs_account(open->flags, class), OBJECT(OBJECT_MOUNT, open->device));
+	struct wait seen = ask_stack(blocked, wait);
+
+	if (seen.account == ACCOUNT_LOCK_KERNEL || seen.account == ACCOUNT_KERNEL_OTHER || is_memory(seen.account))
+		return seen;
+	/* Held by a process of this host: the server was not asked. */
+	if (seen.account == ACCOUNT_LOCK_FILE)
+		return WAIT(ACCOUNT_LOCK_FILE, file_object(LOAD(file, open->file, f_inode)));
+	wait.account = nfs_account_seen(wait.account, seen.account);
+	return wait;
+}
+
 /* A wait on a file of some file system. */
 static __always_inline struct wait classify_regular(struct blocked *blocked, struct open_file *open, __u32 class)
 {
 	struct wait wait;
 
+	if ((__u32)open->magic == NFS_MAGIC)
+		return classify_nfs(blocked, open, class);
 	if (is_remote(open->magic))
 		return WAIT(ACCOUNT_REMOTE_FS, OBJECT(OBJECT_MOUNT, open->device));
 	if (class == SYSCALL_FSYNC)
@@ -137,6 +161,14 @@ static __always_inline struct wait classify_open(struct blocked *blocked, struct
 	return blocked->in_iowait ? ask_stack(blocked, wait) : wait;
 }
 
+/* What is closed is not open any longer while the kernel still works on it. */
+static __always_inline struct wait classify_closed(struct blocked *blocked)
+{
+	struct wait wait = wait_in_call(&blocked->call);
+
+	return blocked->state & TASK_UNINTERRUPTIBLE ? ask_stack(blocked, wait) : wait;
+}
+
 /* A wait on an open file: pipe, socket, device, or a file of some file system.  Global: it is called from all over. */
 __weak __noinline int classify_file(struct blocked *blocked, struct wait *wait, __u32 fd, __u32 class)
 {
@@ -144,7 +176,7 @@ __weak __noinline int classify_file(struct blocked *blocked, struct wait *wait, 
 
 	if (!blocked || !wait)
 		return 0;
-	*wait = read_open_file(blocked->task, fd, &open) ? wait_in_call(&blocked->call)
+	*wait = read_open_file(blocked->task, fd, &open) ? classify_closed(blocked)
 							 : classify_open(blocked, &open, class);
 	return 0;
 }
@@ -182,7 +214,9 @@ static __always_inline struct wait classify_msync(struct blocked *blocked)
 	    !read_mapped_file(blocked->call.arguments[0], &open))
 		wait = classify_regular(blocked, &open, SYSCALL_FSYNC);
 	seen = ask_stack(blocked, wait);
-	return wait.account == ACCOUNT_REMOTE_FS && seen.account != ACCOUNT_LOCK_KERNEL ? wait : seen;
+	return (wait.account == ACCOUNT_REMOTE_FS || is_nfs(wait.account)) && seen.account != ACCOUNT_LOCK_KERNEL
+		       ? wait
+		       : seen;
 }
 
 struct pollfd {
@@ -257,10 +291,20 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	return wait_in_call(call);
 }
 
+/* Files that are still open are closed then, which flushes those of NFS. */
+static __always_inline struct wait classify_exit(struct blocked *blocked)
+{
+	struct wait wait = WAIT(ACCOUNT_KERNEL_OTHER, OBJECT(OBJECT_EXIT, 0)), seen = wait;
+
+	if (blocked->state & TASK_UNINTERRUPTIBLE)
+		seen = ask_stack(blocked, wait);
+	return is_nfs(seen.account) ? seen : wait;
+}
+
 static __always_inline struct wait classify_blocked(struct record *record, struct blocked *blocked)
 {
 	if (blocked->flags & PF_EXITING)
-		return WAIT(ACCOUNT_KERNEL_OTHER, OBJECT(OBJECT_EXIT, 0));
+		return classify_exit(blocked);
 	if (blocked->state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN))
 		return WAIT(ACCOUNT_WAIT_STOPPED, 0);
 	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
@@ -306,6 +350,10 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	if (!record || !blocked)
 		return 0;
 	wait = classify_blocked(record, blocked);
+	if (is_nfs(wait.account) && OBJECT_KIND(wait.object) != OBJECT_MOUNT)
+		wait.object = nfs_mount_called(record);
+	else if (!is_nfs(wait.account) && (blocked->marker != MARKER_UNKNOWN || !blocked->needs_stack))
+		record->rpc = 0;
 	account = vcpu_account(record, &blocked->call, blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE),
 			       wait.account);
 	if (account != wait.account)

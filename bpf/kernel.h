@@ -64,6 +64,7 @@ struct sched_entity {
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_magic;
+	void *s_fs_info;
 };
 
 struct hlist_node {
@@ -268,36 +269,6 @@ struct request {
 	__u64 start_time_ns, io_start_time_ns;
 };
 
-/* What a module of one vendor keeps around struct kvm_vcpu, which stands first in it. */
-struct vmcb_control_area {
-	__u32 exit_code; /* 64 bits wide on 7.2: the lower half */
-};
-
-struct vmcb {
-	struct vmcb_control_area control;
-};
-
-struct vcpu_svm {
-	struct vmcb *vmcb;
-};
-
-union vmx_exit_reason {
-	__u32 full;
-};
-
-struct vcpu_vmx {
-	union vmx_exit_reason exit_reason;
-};
-
-struct vcpu_vt {
-	union vmx_exit_reason exit_reason;
-};
-
-/* See vmx_exit_code(). */
-struct vcpu_vmx___vt {
-	struct vcpu_vt vt;
-};
-
 struct hrtimer {
 	void *function;
 };
@@ -326,6 +297,8 @@ struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 };
+
+#include "kernel_modules.h"
 
 #pragma clang attribute pop
 

@@ -37,6 +37,15 @@ LEDGER_SHARED struct {
 	__type(value, struct object_name);
 } names SEC(".maps");
 
+/* The device of the NFS mount that a client of remote procedure calls (struct rpc_clnt) serves. */
+LEDGER_SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} rpc_mounts SEC(".maps");
+
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, COUNTER_COUNT);

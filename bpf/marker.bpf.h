@@ -39,11 +39,26 @@ __weak __noinline int find_marker(__u64 address)
 	return -1;
 }
 
-/* Index of the innermost marker among the frames in frames_scratch, or -1. */
+/*
+ * Where a call of NFS is waited for, what it is for stands further out: a flush, a lock.  Pages under write-back are
+ * waited for in the same function on all file systems.
+ */
+static __always_inline bool is_told_further_out(__u32 account)
+{
+	return account == ACCOUNT_NFS_METADATA || account == ACCOUNT_DISK_WRITE;
+}
+
+static __always_inline bool tells_of_nfs(__u32 account)
+{
+	return account >= ACCOUNT_NFS_READ && account <= ACCOUNT_NFS_LOCK && account != ACCOUNT_NFS_METADATA;
+}
+
+/* Index of the innermost marker among the frames in frames_scratch, or -1; of NFS, of what the wait is for. */
 __weak __noinline int search_frames(long bytes)
 {
 	__u32 zero = 0;
 	struct frames *frames = bpf_map_lookup_elem(&frames_scratch, &zero);
+	int found = -1;
 
 	if (!frames)
 		return -1;
@@ -51,11 +66,19 @@ __weak __noinline int search_frames(long bytes)
 		count_loss(COUNTER_STACKS_FAILED);
 	for (int i = 0; i < STACK_LOOKED_AT && i * 8 < bytes; i++) {
 		int marker = find_marker(frames->addresses[i]);
+		__u32 account;
 
-		if (marker >= 0)
+		if (marker < 0 || marker >= MARKERS)
+			continue;
+		account = knobs.markers[marker].account;
+		if (found < 0 && !is_told_further_out(account))
 			return marker;
+		if (found >= 0 && tells_of_nfs(account))
+			return marker;
+		if (found < 0)
+			found = marker;
 	}
-	return -1;
+	return found;
 }
 
 /* The marker of the task that runs this program.  (bpf_get_task_stack() would leave out the sleeping locks.) */

@@ -77,7 +77,8 @@ static inline _Bool is_idle(__u32 account)
 /* Do only its callers tell what such a wait is for?  Locks of databases are waited for in all of these. */
 static inline _Bool needs_callers(__u32 account)
 {
-	return account == ACCOUNT_WAIT_PARKED || account == ACCOUNT_WAIT_EVENTS || account == ACCOUNT_WAIT_TIMER;
+	return account == ACCOUNT_WAIT_PARKED || account == ACCOUNT_WAIT_EVENTS || account == ACCOUNT_WAIT_TIMER ||
+	       (account >= ACCOUNT_NFS_READ && account <= ACCOUNT_NFS_LOCK); /* a database's locks and flushes */
 }
 
 /* Losses and failed look-ups; every one stands in the recording's footer. */
@@ -122,6 +123,7 @@ enum object_kind {
 	OBJECT_RETURN,	   /* work on the way back to user space */
 	OBJECT_FAULT,	   /* a page fault of a kind not shown */
 	OBJECT_WORKER,	   /* a kernel worker serving the target */
+	OBJECT_RPC,	   /* address of the struct rpc_clnt: the NFS mount, or server, that the thread called last */
 	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
 	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
 	OBJECT_ORDER,	   /* 2^order pages in one piece */
@@ -243,6 +245,7 @@ struct record {
 		__u64 ns;
 		__u32 account, padding;
 	} parts[OPERATION_PARTS]; /* of the operation, so far */
+	__u64 rpc; /* struct rpc_clnt of the remote procedure it called last, 0: none since it waited for something else */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	struct account_sum accounts[ACCOUNT_COUNT];

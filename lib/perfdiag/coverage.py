@@ -35,6 +35,8 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
     "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),
     "oom": ("OOM kills", "by hand: the kernel log"),
+    "nfs": ("NFS calls and flushes: queue, wire and server", "record again now that NFS is in use; nfsiostat 1"),
+    "nfsd": ("what this host's own NFS server took", "a kernel with the tracepoints of sunrpc; by hand: nfsstat -s"),
     "vm": (
         "guest time and exits of virtual CPUs",
         "a kernel with KVM and BTF of its modules; by hand: perf kvm stat live",
@@ -59,7 +61,7 @@ _ASK_HOST: Mapping[str, tuple[str, str]] = {
 }
 TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
 STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
-_NFS = NotMeasured("NFS by operation", "NFS waits are booked whole, as remote.fs", "by hand: nfsiostat 1", "nfs")
+_NFS = NotMeasured("NFS by operation", "the recorder knew no NFS", "record again; by hand: nfsiostat 1", "nfs")
 # Programs that run virtual machines; what only these can miss is not told to others.
 _EMULATORS = ("qemu", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "lkvm")
 _OF_GUESTS = ("vm", "vm_device")
@@ -101,7 +103,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     """Return what the recording cannot know, with reason and remedy."""
     missing: dict[str, NotMeasured] = {}
     for probe in recording.header.probes:
-        if not probe.attached and probe.feature not in missing:
+        if not probe.attached and probe.feature not in missing and _matters(probe, facts):
             what, fix = _FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
             missing[probe.feature] = NotMeasured(what, probe.reason or "its probe is not attached", fix, probe.feature)
     comms = {target.comm for target in recording.header.targets}
@@ -113,7 +115,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         found.append(
             NotMeasured(f"the host's side: {what}", f"only the host of a {facts.hypervisor.name} guest knows", fix)
         )
-    if any(mount.fstype.startswith("nfs") for mount in facts.mounts):
+    if _has_nfs(facts) and not any(probe.feature == "nfs" for probe in recording.header.probes):
         found.append(_NFS)
     if "java" in comms:
         found.append(_RUNTIME)
@@ -128,6 +130,19 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
             )
         )
     return found
+
+
+def _has_nfs(facts: Facts) -> bool:
+    """Whether an NFS was mounted when the window began, or when it ended."""
+    return any(mount.fstype in ("nfs", "nfs4") for mount in facts.mounts) or bool(facts.nfs_mounts)
+
+
+def _matters(probe: schema.Probe, facts: Facts) -> bool:
+    """Whether what a probe would tell may have happened: without its module nothing did, unless that came later."""
+    known = "/proc/self/mountinfo" in facts.texts
+    if probe.feature not in ("nfs", "nfsd") or not known or not (probe.reason or "").endswith("is not loaded"):
+        return True
+    return probe.feature == "nfs" and _has_nfs(facts)
 
 
 def _loaded_late(recording: Recording, facts: Facts) -> list[NotMeasured]:

@@ -197,6 +197,9 @@ class Model:
     not_measured: Sequence[NotMeasured]
     cost: schema.Cost | None
     footer: schema.Footer | None
+    rpcs: Sequence[schema.Rpc] = ()
+    nfs_flushes: Sequence[schema.NfsFlush] = ()
+    nfs_server: Sequence[schema.NfsServer] = ()
     cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
     vm_exits: Sequence[schema.VmExit] = ()
     calibrations: Sequence[schema.Calibration] = ()

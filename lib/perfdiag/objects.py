@@ -84,6 +84,8 @@ class Names:
                 return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
             case "mount":
                 return self._mount(rest)
+            case "server":
+                return f"NFS server {rest}"
             case "vmexit":
                 vendor, _, code = rest.partition(":")
                 return kvm.reason(vendor, int(code))

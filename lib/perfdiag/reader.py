@@ -38,6 +38,9 @@ class Recording:
     writebacks: list[schema.Writeback] = field(default_factory=list)
     dirtiers: list[schema.Dirtier] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
+    rpcs: list[schema.Rpc] = field(default_factory=list)
+    nfs_flushes: list[schema.NfsFlush] = field(default_factory=list)
+    nfs_server: list[schema.NfsServer] = field(default_factory=list)
     cpus: list[schema.Cpu] = field(default_factory=list)
     vm_exits: list[schema.VmExit] = field(default_factory=list)
     calibrations: list[schema.Calibration] = field(default_factory=list)
@@ -210,6 +213,12 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.dirtiers.append(line)
         case schema.Socket():
             recording.sockets.append(line)
+        case schema.Rpc():
+            recording.rpcs.append(line)
+        case schema.NfsFlush():
+            recording.nfs_flushes.append(line)
+        case schema.NfsServer():
+            recording.nfs_server.append(line)
         case schema.Cpu():
             recording.cpus.append(line)
         case schema.VmExit():

@@ -286,6 +286,53 @@ class Socket(Line, tag="socket"):
     waits_buffer: Count
 
 
+class Rpc(Line, tag="rpc"):
+    """Remote procedure calls of one NFS mount and procedure, whoever caused them, from the kernel's own clocks."""
+
+    object: str  # "mount:0:45"; "server:10.0.0.5" where the mount is not known
+    program: str  # "nfs", "nlm" (locks of NFS 3), "nfsacl"
+    version: int  # of the program
+    procedure: str  # "WRITE", "COMMIT", ...
+    count: Count
+    errors: Count  # calls that ended with a transport's or protocol's error, not with an answer
+    retransmits: Count
+    bytes_sent: Count
+    bytes_received: Count
+    queue_ns: Nanoseconds  # in the client: from the call until it was sent
+    wire_ns: Nanoseconds  # from sent to answered: the network both ways, and the server
+    reply_ns: Nanoseconds  # in the client: from the answer until the call was done
+    max_ns: Nanoseconds  # the longest call, all three together
+    queue_buckets: Buckets
+    wire_buckets: Buckets
+
+
+class NfsFlush(Line, tag="nfs_flush"):
+    """Flushes of files on one NFS mount by threads of the target, from begin to end; see `commits` for the kind."""
+
+    object: str  # "mount:0:45"
+    cause: str  # the system call: "fsync", "close", ...; "" where it is not known
+    count: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    buckets: Buckets
+    commits: Count  # COMMITs of these files begun meanwhile, whoever began them (two flushes at once both count them)
+    writes: Count  # WRITEs, likewise
+    stable_writes: Count  # of them those that the server must not answer before the data is safe (FILE_SYNC)
+    bytes: Count  # of all WRITEs
+
+
+class NfsServer(Line, tag="nfs_server"):
+    """Requests that this host's own NFS server served, by procedure, whoever asked."""
+
+    program: str
+    version: int
+    procedure: str
+    count: Count
+    sum_ns: Nanoseconds  # from taken up by a thread of the server until answered
+    max_ns: Nanoseconds
+    buckets: Buckets
+
+
 class Cpu(Line, tag="cpu"):
     """One CPU that threads of the target ran on: for how long, at which clock, and how the CPU slept in the window."""
 
@@ -412,7 +459,9 @@ AnyLine = (
     | Detail
     | Stack
     | Device
-    | Socket
+    | Rpc
+    | NfsFlush
+    | NfsServer
     | Cpu
     | VmExit
     | FileRead
@@ -447,12 +496,15 @@ __all__ = [
     "Host",
     "Interval",
     "Line",
+    "NfsFlush",
+    "NfsServer",
     "OpenWait",
     "Operation",
     "Options",
     "Probe",
     "Process",
     "ProgramCost",
+    "Rpc",
     "Socket",
     "Stack",
     "Target",

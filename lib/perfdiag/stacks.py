@@ -66,13 +66,32 @@ MARKERS: tuple[Marker, ...] = (
         "disk.write",
         "disk.flush",
     ),
+    # Flushing comes first: it happens inside closing, unlocking and looking at attributes.
+    _marker(
+        "nfs.commit",
+        """
+        nfs_wb_all nfs_wb_folio nfs_wb_page nfs_file_flush nfs4_file_flush nfs_file_fsync nfs_commit_inode
+        nfs_initiate_commit""",
+        "nfs.write",
+        "nfs.read",
+        "nfs.metadata",
+        "remote.fs",
+    ),
+    _marker("nfs.lock", "nfs4_proc_lock nfs4_proc_setlk nfs_lock nfs_flock nlmclnt_proc", "lock.file", "remote.fs"),
+    _marker(
+        "nfs.metadata",
+        """
+        nfs4_do_open nfs4_do_close nfs4_do_setattr nfs_setattr nfs_getattr nfs_lookup nfs_create nfs_unlink nfs_rename
+        nfs_mkdir nfs_rmdir nfs_link nfs_symlink nfs_readdir nfs_atomic_open nfs_permission nfs_do_access""",
+        "remote.fs",
+    ),
     _marker(
         "remote.fs",
         """
         request_wait_answer __fuse_request_send fuse_simple_request __fuse_simple_request p9_client_rpc
         p9_client_zc_rpc cifs_send_recv wait_for_response ceph_mdsc_do_request ceph_mdsc_wait_request
         virtio_fs_enqueue_req rpc_wait_bit_killable __rpc_wait_for_completion_task rpc_execute nfs_wait_on_request
-        nfs_wait_bit_killable nfs_initiate_commit nfs_commit_inode nfs_file_fsync afs_wait_for_call_to_complete""",
+        nfs_wait_bit_killable afs_wait_for_call_to_complete""",
         *_NFS,
     ),
     _marker(

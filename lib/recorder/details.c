@@ -40,9 +40,10 @@ static void add_votes(struct detail *all, const struct detail *more)
 
 static void add_detail(struct recorder *recorder, const struct detail *detail, uint32_t tgid)
 {
-	struct detail_key key = { .object = detail->object, .tgid = tgid, .account = detail->account };
+	struct detail_key key = { .tgid = tgid, .account = detail->account };
 	struct detail_entry *entry;
 
+	key.object = nfs_object(recorder, detail->object);
 	HASH_FIND(hh, recorder->details, &key, sizeof(key), entry);
 	if (!entry) {
 		if (HASH_COUNT(recorder->details) >= DETAIL_ENTRIES || !(entry = calloc(1, sizeof(*entry)))) {

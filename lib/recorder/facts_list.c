@@ -47,6 +47,8 @@ static const struct rule mount_rules[] = {
 };
 
 static const struct rule host_rules[] = {
+	/* first: without it no device and no mount has a name, and a host in trouble may not get to the end */
+	{ "/proc/self", "mountinfo mountstats", .phases = B | E, .limit = FACTS_TEXT_MAX },
 	{ "/proc", "stat", .phases = B | S | E, .limit = FACTS_TEXT_MAX, .until = "\nintr " },
 	{ "/proc/pressure", "cpu memory io irq", .phases = B | S | E },
 	{ "/proc/sys/fs", "file-nr dentry-state", .phases = B | S | E },
@@ -87,8 +89,10 @@ static const struct rule host_rules[] = {
 	{ "/sys/hypervisor/version", "extra", .phases = B },
 	{ "/proc/device-tree/hypervisor", "compatible", .phases = B },
 
-	{ "/proc/self", "mountinfo mountstats", .phases = B, .limit = FACTS_TEXT_MAX },
-	{ "/proc/self", "mountstats", .phases = E, .limit = FACTS_TEXT_MAX },
+	/* patterns: only where the modules are loaded */
+	{ "/proc/sys/sunrp[c]", "tcp_slot_table_entries tcp_max_slot_table_entries", .phases = B },
+	{ "/sys/module/nf[s]/parameters", "max_session_slots", .phases = B },
+	{ "/proc/net/rp[c]", "nfsd", .phases = B | E },
 	{ "/sys/block", "*", .phases = B },
 	{ "/sys/block/*", "dev size", .phases = B, .max = 128 },
 	{ "/sys/block/*/queue",
@@ -97,7 +101,7 @@ static const struct rule host_rules[] = {
 	{ "/sys/block/*/device", "vendor model driver device/driver transport", .phases = B, .max = 128 },
 	{ "/sys/block/*",
 	  "slaves/* md/level md/array_state md/degraded md/raid_disks md/sync_action dm/name dm/uuid "
-	  "loop/backing_file",
+	  "loop/backing_file loop/dio",
 	  .phases = B, .max = 128 },
 	{ "/sys/block/*", "md/degraded md/array_state", .phases = E, .max = 128 },
 	{ "/sys/block/*/*", "partition dev", .phases = B, .max = 1024 },

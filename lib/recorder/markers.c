@@ -71,12 +71,26 @@ static const struct {
 	/* remote file systems */
 	{ "request_wait_answer", ACCOUNT_REMOTE_FS },
 	{ "fuse_simple_request", ACCOUNT_REMOTE_FS },
-	{ "rpc_wait_bit_killable", ACCOUNT_REMOTE_FS },
-	{ "nfs_wait_bit_killable", ACCOUNT_REMOTE_FS },
-	{ "nfs_wait_on_request", ACCOUNT_REMOTE_FS },
 	{ "p9_client_rpc", ACCOUNT_REMOTE_FS },
 	{ "wait_for_response", ACCOUNT_REMOTE_FS },
 	{ "ceph_mdsc_wait_request", ACCOUNT_REMOTE_FS },
+	/* NFS: a call is waited for, see search_frames() of bpf/marker.bpf.h ... */
+	{ "rpc_wait_bit_killable", ACCOUNT_NFS_METADATA },
+	{ "nfs_wait_bit_killable", ACCOUNT_NFS_METADATA },
+	{ "nfs_wait_on_request", ACCOUNT_NFS_METADATA },
+	{ "nfs4_wait_clnt_recover", ACCOUNT_NFS_METADATA },
+	/* ... and what it is for */
+	{ "nfs_file_fsync", ACCOUNT_NFS_COMMIT },
+	{ "nfs_wb_all", ACCOUNT_NFS_COMMIT },
+	{ "nfs_wb_page", ACCOUNT_NFS_COMMIT },
+	{ "nfs_wb_folio", ACCOUNT_NFS_COMMIT }, /* 0c493b5cf16e ("NFS: Convert buffered writes to use folios"), v6.3 */
+	{ "nfs_commit_inode", ACCOUNT_NFS_COMMIT },
+	{ "__nfs_commit_inode", ACCOUNT_NFS_COMMIT },
+	{ "nfs_write_inode", ACCOUNT_NFS_COMMIT },
+	{ "nfs_lock", ACCOUNT_NFS_LOCK },
+	{ "nfs_flock", ACCOUNT_NFS_LOCK },
+	{ "nfs_file_read", ACCOUNT_NFS_READ },
+	{ "nfs_file_write", ACCOUNT_NFS_WRITE },
 	/* file locks */
 	{ "locks_lock_inode_wait", ACCOUNT_LOCK_FILE },
 	{ "flock_lock_inode_wait", ACCOUNT_LOCK_FILE },

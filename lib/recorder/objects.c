@@ -121,6 +121,7 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_EXIT: return json_text(json, key, "exit");
 	case OBJECT_RETURN: return json_text(json, key, "return to user space");
 	case OBJECT_FAULT: return json_text(json, key, "page fault");
+	case OBJECT_RPC: return nfs_server_write(recorder, key, id);
 	case OBJECT_LIMIT:
 		return id ? json_format(json, key, "limit:%s", id == LIMIT_HIGH ? "high" : "max")
 			  : json_text(json, key, "");

@@ -12,6 +12,7 @@
  * cpus.c      what each CPU did for the target      calibration.c  a guest's clock
  * clock_events.c  the CPUs' counters of cycles
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
+ * nfs.c       calls, flushes, and requests served
  * kvm.c       exits of virtual CPUs
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
  * facts*.c    host facts                            *symbols*.c names for addresses
@@ -157,6 +158,10 @@ void stacks_free(struct recorder *recorder);
 /* tables.c */
 void tables_write(struct recorder *recorder);
 
+/* nfs.c */
+void nfs_write(struct recorder *recorder);
+__u64 nfs_object(struct recorder *recorder, __u64 object); /* the mount, where it is known by now */
+void nfs_server_write(struct recorder *recorder, const char *key, __u64 client);
 /* calibration.c: in a guest, how fast this CPU runs; takes 5 ms */
 void calibration_write(struct recorder *recorder);
 

@@ -151,6 +151,7 @@ void tables_write(struct recorder *recorder)
 	write_operations(recorder);
 	write_devices(recorder);
 	write_sockets(recorder);
+	nfs_write(recorder);
 	cpus_write(recorder);
 	vm_exits_write(recorder);
 	tables_write_memory(recorder);

@@ -20,6 +20,18 @@ def test_mounts() -> None:
     assert found.mount_of("9:9") is None
 
 
+def test_what_was_mounted_or_unmounted_in_the_window_has_a_name() -> None:
+    """An automounter mounts what is asked for first in the window; what ended in it was waited for, too."""
+    root, jobs = (
+        line + "\n" for line in MOUNTINFO.split("\n") if " / " in line and (" 8:1 " in line or "nas1" in line)
+    )
+    path = "/proc/self/mountinfo"
+    for begin, end in ((root, root + jobs), (root + jobs, root)):
+        found = facts({path: begin}, {path: end})
+        mount = found.mount_of("0:50")
+        assert mount and mount.source == "nas1:/jobs" and len(found.mounts) == 2
+
+
 def test_a_btrfs_is_found_by_its_device_name() -> None:
     """Its mounts have a number of their own, its requests the disk's."""
     found = facts({"/proc/self/mountinfo": MOUNTINFO, "/proc/diskstats": "   8      17 sdb1 1 0 8 1 0 0 0 0 0 1 1\n"})

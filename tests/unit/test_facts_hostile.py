@@ -22,6 +22,7 @@ PATHS = sorted(
         "/proc/interrupts",
         "/proc/pressure/cpu",
         "/proc/self/mountinfo",
+        "/proc/self/mountstats",
         "/proc/77/mountinfo",
         "/proc/77/stat",
         "/proc/77/status",
@@ -110,6 +111,9 @@ WORDS = st.one_of(
             "/",
             "\0",
             "unlimited",
+            "device a mounted on b with fstype nfs statvers=1.1",
+            "\txprt:\ttcp",
+            "\t  WRITE: 1 2 3 4 5 6 7 8",
         ]
     ),
 )
@@ -136,6 +140,7 @@ def ask_everything(found: Facts) -> None:
             assert isinstance(found.reason(name), str)
     for device in [*found.disks, "8:0", ""]:
         found.mount_of(device)
+        found.nfs_mount_of(device)
         found.disk_name(device)
     found.cgroup_of(1)
     found.vmstat("nr_free_pages")

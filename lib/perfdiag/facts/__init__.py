@@ -10,12 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perfdiag import schema
-from perfdiag.facts import cgroup, hypervisor, limits, memory, network, power, pressure, process, processor, storage
+from perfdiag.facts import (
+    cgroup,
+    hypervisor,
+    limits,
+    memory,
+    mountstats,
+    network,
+    power,
+    pressure,
+    process,
+    processor,
+    storage,
+)
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.kernellog import KernelLog, LogLine, OomReport, read_kernel_log
 from perfdiag.facts.limits import ClockLimits, PowerZone
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
+from perfdiag.facts.mountstats import NfsMount
 from perfdiag.facts.network import Interface, Softnet, Tcp
 from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
 from perfdiag.facts.pressure import Pressure
@@ -217,6 +230,16 @@ class Facts:
         return storage.find_mount(self.mounts, device, names)
 
     @fact
+    def nfs_mounts(self) -> Sequence[NfsMount]:
+        """NFS mounts of the recorder's mount namespace, with the calls of everybody in the window."""
+        return mountstats.read_nfs_mounts(self.texts)
+
+    def nfs_mount_of(self, device: str) -> NfsMount | None:
+        """Return the NFS mount of a device ("MAJOR:MINOR")."""
+        places = {(mount.source, mount.mountpoint) for mount in self.mounts if mount.device == device}
+        return next((mount for mount in self.nfs_mounts if (mount.source, mount.mountpoint) in places), None)
+
+    @fact
     def disks(self) -> Mapping[str, Disk]:
         """By "MAJOR:MINOR", partitions included."""
         return storage.read_disks(self.texts, self.hypervisor)
@@ -336,6 +359,7 @@ __all__ = [
     "LogLine",
     "MemoryGroup",
     "Mount",
+    "NfsMount",
     "NumaNode",
     "OomReport",
     "PowerZone",

@@ -65,9 +65,10 @@ class Disk:
 
 
 def read_mounts(texts: Texts) -> Sequence[Mount]:
-    """Read mountinfo of every recorded mount namespace; what several show stands once."""
+    """Read mountinfo of every recorded mount namespace, at the end and at the begin; what several show stands once."""
     paths = sorted((path for path, _ in texts.match(r"/proc/(self|[0-9]+)/mountinfo")), key=lambda p: "self" not in p)
-    mounts = (mount for path in paths for mount in parse_mounts(texts.text(path)))
+    phases = [phase for path in paths for phase in texts.phases(path, ("begin", "end"))]
+    mounts = (mount for text in phases for mount in parse_mounts(text))
     return list({(mount.device, mount.mountpoint, mount.root): mount for mount in mounts}.values())
 
 

@@ -87,6 +87,13 @@ class Texts:
         self.misses.append(f"{path}: {errors[-1] if errors else 'not recorded'}")
         return None
 
+    def phases(self, path: str, phases: Iterable[str]) -> list[str]:
+        """Return the texts of a path at some phases, in that order; the newest of those that are not known."""
+        lines = self._lines.get(path, ())
+        found = [line.text for phase in phases for line in lines if line.phase == phase and line.text is not None]
+        newest = self.text(path) if not found else None
+        return found if newest is None else [newest]
+
     def word(self, path: str, phase: str | None = None) -> str | None:
         """Return the text without surrounding blanks; None when nothing is left."""
         return (self.text(path, phase) or "").strip() or None

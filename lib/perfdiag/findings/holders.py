@@ -47,6 +47,14 @@ ROOTS = {
     "ipc.pipe": ("waits for another process at a pipe", "do not wait for another process while holding the lock"),
     "ipc.unix": ("waits for another process at a socket", "do not wait for another process while holding the lock"),
     "remote.fs": ("waits for a remote file system", "do not hold the lock across file access; see FS-REMOTE-SLOW"),
+    "nfs.commit": (
+        "waits until an NFS server has data safe (nfs.commit)",
+        "flush less often or outside the lock; then see NFS-COMMIT-SLOW",
+    ),
+    "nfs.read": ("waits for reads from NFS", "read before taking the lock; then see NFS-SERVER-SLOW"),
+    "nfs.write": ("waits for writes to NFS", "write after releasing the lock; then see NFS-SYNC-MOUNT"),
+    "nfs.metadata": ("waits for names and attributes on NFS", "open and look up files before taking the lock"),
+    "nfs.lock": ("waits for a lock on NFS", "do not take one lock while holding another; then see NFS-LOCK-SLOW"),
 }
 
 

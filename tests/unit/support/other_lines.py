@@ -19,6 +19,11 @@ class OtherLines(Threads):
         super().__init__(window_ns, pid)
         self._lines: list[schema.Line] = []
 
+    def line(self, line: schema.Line) -> Self:
+        """Add a line as it is."""
+        self._lines.append(line)
+        return self
+
     def fact(self, path: str, text: str | None, end: str | None = None, *, error: str | None = None) -> Self:
         """Add a host fact at the begin and (as `end`, or unchanged) at the end; text None with an error: unreadable."""
         for phase, at_ns, value in (("begin", START_NS, text), ("end", self._end_ns, text if end is None else end)):

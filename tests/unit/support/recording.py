@@ -147,6 +147,13 @@ class Builder(OtherLines):
         ]
         return self
 
+    def probe(self, feature: str, reason: str | None = None) -> Builder:
+        """Add the probe of one more feature, not attached where there is a reason."""
+        self._header.probes.append(
+            schema.Probe(name=feature, hook=feature, feature=feature, attached=reason is None, reason=reason)
+        )
+        return self
+
     def lost(self, **counters: int) -> Builder:
         """Set counters of the footer."""
         self._lost |= counters

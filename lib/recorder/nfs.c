@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the kernel side keeps of NFS: calls of its clients, flushes of the target, requests that this host served. */
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cleanup.h"
+#include "nfs_records.h"
+#include "recorder.h"
+#include "perfdiag.skel.h"
+#include "syscall_table.h"
+
+#define CLIENT_ADDRESS(id)                                                                                             \
+	((id) | 0xffULL << 56) /* an object keeps 56 bits, of the kernel's addresses all that differ */
+
+static int map_of(struct bpf_map *map)
+{
+	return bpf_map__fd(map);
+}
+
+__u64 nfs_object(struct recorder *recorder, __u64 object)
+{
+	__u64 client = CLIENT_ADDRESS(OBJECT_ID(object));
+	__u32 device;
+
+	if (OBJECT_KIND(object) != OBJECT_RPC ||
+	    bpf_map_lookup_elem(map_of(recorder->skeleton->maps.rpc_mounts), &client, &device))
+		return object;
+	return OBJECT(OBJECT_MOUNT, device);
+}
+
+static void write_text(struct json *json, const char *key, const char *text, size_t size)
+{
+	json_bytes(json, key, text, strnlen(text, size));
+}
+
+static void write_server(struct json *json, const char *key, const struct rpc_name *name)
+{
+	json_format(json, key, "server:%.*s", RPC_SERVER_BYTES, name->server);
+}
+
+/* The server of a client whose mount was never met: of any call that it made. */
+void nfs_server_write(struct recorder *recorder, const char *key, __u64 client)
+{
+	int map = map_of(recorder->skeleton->maps.rpc_names);
+	struct rpc_key rpc, *previous = NULL;
+	struct rpc_name name;
+	__u64 object = nfs_object(recorder, OBJECT(OBJECT_RPC, client));
+
+	if (OBJECT_KIND(object) == OBJECT_MOUNT)
+		return object_write(recorder, key, object);
+	while (!bpf_map_get_next_key(map, previous, &rpc)) {
+		previous = &rpc;
+		if (rpc.client == CLIENT_ADDRESS(client) && !bpf_map_lookup_elem(map, &rpc, &name))
+			return write_server(&recorder->json, key, &name);
+	}
+	json_text(&recorder->json, key, "");
+}
+
+static void add_rpc(struct rpc_sum *total, const struct rpc_sum *more)
+{
+	total->count += more->count;
+	total->errors += more->errors;
+	total->retransmits += more->retransmits;
+	total->bytes_sent += more->bytes_sent;
+	total->bytes_received += more->bytes_received;
+	total->queue_ns += more->queue_ns;
+	total->wire_ns += more->wire_ns;
+	total->reply_ns += more->reply_ns;
+	if (more->max_ns > total->max_ns)
+		total->max_ns = more->max_ns;
+	for (int i = 0; i < BUCKETS; i++) {
+		total->queue_buckets[i] += more->queue_buckets[i];
+		total->wire_buckets[i] += more->wire_buckets[i];
+	}
+}
+
+static void write_rpc(struct recorder *recorder, __u64 client, const struct rpc_name *name, const struct rpc_sum *sum)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "rpc");
+	nfs_server_write(recorder, "object", OBJECT_ID(client));
+	write_text(json, "program", name->program, sizeof(name->program));
+	json_u64(json, "version", name->version);
+	write_text(json, "procedure", name->procedure, sizeof(name->procedure));
+	json_u64(json, "count", sum->count);
+	json_u64(json, "errors", sum->errors);
+	json_u64(json, "retransmits", sum->retransmits);
+	json_u64(json, "bytes_sent", sum->bytes_sent);
+	json_u64(json, "bytes_received", sum->bytes_received);
+	json_u64(json, "queue_ns", sum->queue_ns);
+	json_u64(json, "wire_ns", sum->wire_ns);
+	json_u64(json, "reply_ns", sum->reply_ns);
+	json_u64(json, "max_ns", sum->max_ns);
+	buckets_write(json, "queue_buckets", sum->queue_buckets);
+	buckets_write(json, "wire_buckets", sum->wire_buckets);
+	json_write(json, &recorder->output);
+}
+
+static void write_rpcs(struct recorder *recorder)
+{
+	int map = map_of(recorder->skeleton->maps.rpcs), names = map_of(recorder->skeleton->maps.rpc_names);
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct rpc_sum *sums = calloc(cpus > 0 ? cpus : 1, sizeof(*sums));
+	struct rpc_key key, *previous = NULL;
+
+	while (sums && !bpf_map_get_next_key(map, previous, &key)) {
+		struct rpc_name name = {};
+		struct rpc_sum total = {};
+
+		previous = &key;
+		if (bpf_map_lookup_elem(map, &key, sums) || bpf_map_lookup_elem(names, &key, &name))
+			continue;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			add_rpc(&total, &sums[cpu]);
+		write_rpc(recorder, key.client, &name, &total);
+	}
+}
+
+static void write_flushes(struct recorder *recorder)
+{
+	int map = map_of(recorder->skeleton->maps.nfs_flushes);
+	struct nfs_flush_key key, *previous = NULL;
+	struct json *json = &recorder->json;
+	struct nfs_flush_sum sum;
+
+	while (!bpf_map_get_next_key(map, previous, &key)) {
+		__u64 call = OBJECT_ID(key.call);
+		const char *name = key.call ? syscall_name((__u32)call, call & OBJECT_SYSCALL_I386) : NULL;
+
+		previous = &key;
+		if (bpf_map_lookup_elem(map, &key, &sum))
+			continue;
+		json_open(json, "nfs_flush");
+		object_write(recorder, "object", OBJECT(OBJECT_MOUNT, key.device));
+		json_text(json, "cause", name ? name : "");
+		json_u64(json, "count", sum.count);
+		json_u64(json, "sum_ns", sum.ns);
+		json_u64(json, "max_ns", sum.max_ns);
+		buckets_write(json, "buckets", sum.buckets);
+		json_u64(json, "commits", sum.commits);
+		json_u64(json, "writes", sum.writes);
+		json_u64(json, "stable_writes", sum.stable_writes);
+		json_u64(json, "bytes", sum.bytes);
+		json_write(json, &recorder->output);
+	}
+}
+
+static const char *program_name(__u32 program)
+{
+	switch (program) {
+	case NFSD_OPERATION:
+	case 100003: return "nfs";
+	case 100021: return "nlm";
+	case 100227: return "nfsacl";
+	}
+	return "";
+}
+
+static void write_served(struct recorder *recorder)
+{
+	int map = map_of(recorder->skeleton->maps.nfsd_requests);
+	struct nfsd_key key, *previous = NULL;
+	struct json *json = &recorder->json;
+	struct nfsd_sum sum;
+
+	while (!bpf_map_get_next_key(map, previous, &key)) {
+		size_t skip;
+
+		previous = &key;
+		if (bpf_map_lookup_elem(map, &key, &sum))
+			continue;
+		skip = key.program == NFSD_OPERATION && !strncmp(sum.name, "OP_", 3) ? 3 : 0;
+		json_open(json, "nfs_server");
+		json_text(json, "program", program_name(key.program));
+		json_u64(json, "version", key.version);
+		write_text(json, "procedure", sum.name + skip, sizeof(sum.name) - skip);
+		json_u64(json, "count", sum.count);
+		json_u64(json, "sum_ns", sum.ns);
+		json_u64(json, "max_ns", sum.max_ns);
+		buckets_write(json, "buckets", sum.buckets);
+		json_write(json, &recorder->output);
+	}
+}
+
+void nfs_write(struct recorder *recorder)
+{
+	write_rpcs(recorder);
+	write_flushes(recorder);
+	write_served(recorder);
+}
