@@ -9,6 +9,7 @@
  *         kernel's own flusher writes: its calls are in the sums of the mount, in no flush.
  */
 #include "ledger.bpf.h"
+#include "nfs_kernel.h"
 #include "nfs_records.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -201,21 +202,22 @@ static __always_inline void learn_mount(__u64 client, __u32 device)
 		count_loss(COUNTER_NAMES_FULL);
 }
 
-/* Nearly every answer carries attributes of an inode, which pass here. */
+static __always_inline void meet_inode(struct inode *inode)
+{
+	struct super_block *super = BPF_CORE_READ(inode, i_sb);
+	struct nfs_server *server = BPF_CORE_READ(super, s_fs_info);
+	__u32 device = BPF_CORE_READ(super, s_dev);
+
+	learn_mount((__u64)BPF_CORE_READ(server, client), device);
+	learn_mount((__u64)BPF_CORE_READ(server, client_acl), device);
+}
+
+/* Answers to calls for names and attributes pass here, those to WRITE and COMMIT do not. */
 SEC("tp_btf/nfs_refresh_inode_enter")
 int BPF_PROG(nfs_mount_met, struct inode *inode)
 {
-	struct super_block *super;
-	struct nfs_server *server;
-	__u32 device;
-
-	if (!inode)
-		return 0;
-	super = BPF_CORE_READ(inode, i_sb);
-	server = BPF_CORE_READ(super, s_fs_info);
-	device = BPF_CORE_READ(super, s_dev);
-	learn_mount((__u64)BPF_CORE_READ(server, client), device);
-	learn_mount((__u64)BPF_CORE_READ(server, client_acl), device);
+	if (inode)
+		meet_inode(inode);
 	return 0;
 }
 
@@ -335,10 +337,15 @@ int BPF_PROG(nfs_writeback_exit)
 SEC("tp_btf/nfs_initiate_write")
 int BPF_PROG(nfs_write_begun, struct nfs_pgio_header *header)
 {
-	__u64 inode = header ? (__u64)BPF_CORE_READ(header, inode) : 0;
-	struct flushed *file = bpf_map_lookup_elem(&flushed, &inode);
+	struct flushed *file;
+	__u64 inode;
 
-	if (!file || !header)
+	if (!header)
+		return 0;
+	inode = (__u64)BPF_CORE_READ(header, inode);
+	meet_inode((struct inode *)inode);
+	file = bpf_map_lookup_elem(&flushed, &inode);
+	if (!file)
 		return 0;
 	__sync_fetch_and_add(&file->written.writes, 1);
 	__sync_fetch_and_add(&file->written.bytes, BPF_CORE_READ(header, args.count));
@@ -350,9 +357,14 @@ int BPF_PROG(nfs_write_begun, struct nfs_pgio_header *header)
 SEC("tp_btf/nfs_initiate_commit")
 int BPF_PROG(nfs_commit_begun, struct nfs_commit_data *data)
 {
-	__u64 inode = data ? (__u64)BPF_CORE_READ(data, inode) : 0;
-	struct flushed *file = bpf_map_lookup_elem(&flushed, &inode);
+	struct flushed *file;
+	__u64 inode;
 
+	if (!data)
+		return 0;
+	inode = (__u64)BPF_CORE_READ(data, inode);
+	meet_inode((struct inode *)inode);
+	file = bpf_map_lookup_elem(&flushed, &inode);
 	if (file)
 		__sync_fetch_and_add(&file->written.commits, 1);
 	return 0;
@@ -364,6 +376,8 @@ int BPF_PROG(nfs_readahead, struct inode *inode)
 {
 	struct record *record = record_of(bpf_get_current_task_btf());
 
+	if (inode)
+		meet_inode(inode);
 	if (record && record->state == STATE_RUNNING)
 		record->fault_inode = (__u64)inode;
 	return 0;

@@ -16,9 +16,9 @@ int main(int argc, char **argv)
 					NUMBER("keep", keep, "1: neither renamed nor removed")));
 	char *block = malloc(bytes + 1), name[64], other[64];
 
-	CHECK(chdir(directory));
 	memset(block, 'x', bytes + 1);
 	start_work(wait);
+	CHECK(chdir(directory));
 	for (long i = 0; i < count; i++) {
 		uint64_t times[5];
 		struct stat found;
