@@ -48,6 +48,23 @@ def only_finding(recording: Recording) -> Finding:
     return found[0]
 
 
+def log_was_read(recording: Recording) -> bool:
+    """Whether the kernel log is in the recording; on a busy host it may not be read in time, which is said then."""
+    texts = [fact for fact in recording.of(schema.Fact) if fact.path == "/dev/kmsg" and fact.phase == "end"]
+    if any(fact.text is not None for fact in texts):
+        return True
+    assert any(fact.error == "timeout" for fact in recording.of(schema.Fact)), "neither the log nor why not"
+    found = only_finding(recording)
+    assert found.confidence is Confidence.LOW and "Cause: not told." in found.claim and "not read" in found.limits[0]
+    return False
+
+
+def protect(guest: Guest, score: int) -> None:
+    """Give all processes of the guest one oom_score_adj."""
+    each = f"[ ! -e /proc/$pid/oom_score_adj ] || echo {score} >/proc/$pid/oom_score_adj || true"
+    guest.run(f"for pid in $(ps -eo pid=); do {each}; done 2>/dev/null")
+
+
 def test_the_target_is_killed_at_its_limit(guest: Guest, start: Start, attach: Attach, cleanup: Cleanup) -> None:
     """The recording survives, with the mark as an event and the kernel's report as a fact, and names the cause."""
     group = cleanup.enter_context(limited(guest, "tight", LIMIT_MIB))
@@ -61,8 +78,10 @@ def test_the_target_is_killed_at_its_limit(guest: Guest, start: Start, attach: A
     (event,) = [event for event in recording.of(schema.Event) if event.name == "oom_kill"]
     assert (event.pid, event.text, event.by_pid, event.by_comm) == (target.pid, "devour", target.pid, "devour")
     found = only_finding(recording)
-    assert found.severity is Severity.CRITICAL and found.confidence is not Confidence.LOW
-    assert f"ended devour (pid {target.pid})" in found.claim and "It was part of the target." in found.claim
+    assert found.severity is Severity.CRITICAL and "It was part of the target." in found.claim
+    if not log_was_read(recording):
+        return
+    assert found.confidence is not Confidence.LOW and f"ended devour (pid {target.pid})" in found.claim
     assert f"/tight had reached its memory limit of {LIMIT_MIB}.0 MiB" in found.claim
     log = model_of(recording).facts.kernel_log
     assert log is not None
@@ -86,22 +105,26 @@ def test_a_neighbour_that_fills_files_in_memory(guest: Guest, start: Start, atta
     recording = recorder.stop()
     found = only_finding(recording)
     assert found.severity is Severity.WARNING and not found.claims
+    if not log_was_read(recording):
+        return
     assert "/shared had reached its memory limit" in found.claim and Holder.SHARED.value in found.claim
 
 
-def test_memory_in_pieces(guest: Guest, start: Start, attach: Attach) -> None:
+def test_memory_in_pieces(guest: Guest, start: Start, attach: Attach, cleanup: Cleanup) -> None:
     """Half of the memory is free, but nowhere four pages together: the host's own OOM killer, and why."""
     target = start("spin", "--duration-ms", 100_000)
     pipes = start("devour", "--mode", "pipes", "--mebibytes", 1400)
     recorder = attach(target)
     # Of all processes only one may be taken; the others would fail the tests after this one.
-    guest.run(
-        "for pid in $(ps -eo pid=); do echo -1000 >/proc/$pid/oom_score_adj; done 2>/dev/null\n"
-        f"echo 0 >/proc/{pipes.pid}/oom_score_adj"
-    )
+    protect(guest, -1000)
+    cleanup.callback(protect, guest, 0)
+    guest.run(f"echo 0 >/proc/{pipes.pid}/oom_score_adj")
     pipes.start()
     assert isinstance(pipes, GuestWorkload) and pipes.end() == 137
     recording = recorder.stop()
+    assert [event.pid for event in recording.of(schema.Event) if event.name == "oom_kill"] == [pipes.pid]
+    if not log_was_read(recording):
+        return
     found = only_finding(recording)
     assert "Cause: fragmentation." in found.claim and "no 16.0 KiB of it together" in found.claim
     log = model_of(recording).facts.kernel_log
