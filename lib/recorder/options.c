@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cleanup.h"
+#include "interval.h"
 #include "recorder.h"
 
 static const char usage[] =
@@ -20,6 +21,7 @@ static const char usage[] =
 	"  --only             not its descendants\n"
 	"  --duration SECONDS end after so long; 0: until SIGINT or SIGTERM (default 10)\n"
 	"  --interval MS      between snapshots (default 250)\n"
+	"  --patience MS      for what it reads about the host, at each end (default 1000)\n"
 	"  --stacks           keep a stack of every wait\n"
 	"  --slo NS           record system calls as operations, those over NS with their ledger\n"
 	"  --output FILE      write the recording there too, mode 0600\n"
@@ -85,6 +87,7 @@ enum {
 	OPTION_OWNER,
 	OPTION_CONTROL,
 	OPTION_CHECK,
+	OPTION_PATIENCE,
 	OPTION_VERSION,
 	OPTION_HELP
 };
@@ -96,6 +99,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 						      { "host", no_argument, NULL, OPTION_HOST },
 						      { "duration", required_argument, NULL, OPTION_DURATION },
 						      { "interval", required_argument, NULL, OPTION_INTERVAL },
+						      { "patience", required_argument, NULL, OPTION_PATIENCE },
 						      { "stacks", no_argument, NULL, OPTION_STACKS },
 						      { "slo", required_argument, NULL, OPTION_SLO },
 						      { "output", required_argument, NULL, OPTION_OUTPUT },
@@ -112,10 +116,12 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 
 	*options = (struct options){ .duration_ns = 10 * NS_PER_SECOND,
 				     .interval_ns = NS_PER_SECOND / 4,
+				     .patience_ms = FACTS_DEADLINE_MS,
 				     .control_fd = -1 };
 	while (!err && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		const double largest = option == OPTION_DURATION   ? LARGEST_NS / NS_PER_SECOND
 				       : option == OPTION_INTERVAL ? LARGEST_NS / 1000000
+				       : option == OPTION_PATIENCE ? INT32_MAX
 				       : option == OPTION_SLO	   ? LARGEST_NS
 				       : option == OPTION_CONTROL  ? INT32_MAX
 								   : 0;
@@ -130,6 +136,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_HOST: options->host = true; break;
 		case OPTION_DURATION: options->duration_ns = number * NS_PER_SECOND; break;
 		case OPTION_INTERVAL: options->interval_ns = (number < 10 ? 10 : number) * 1000000; break;
+		case OPTION_PATIENCE: options->patience_ms = number; break;
 		case OPTION_STACKS: options->stacks = true; break;
 		case OPTION_SLO: options->slo_ns = number; break;
 		case OPTION_OUTPUT: path = optarg; break;

@@ -46,6 +46,7 @@ struct options {
 	struct group group;   /* whose processes are followed, whenever they come into it */
 	uint64_t duration_ns; /* 0: until told to stop */
 	uint64_t interval_ns;
+	unsigned int patience_ms; /* for what is read about the host */
 	uint64_t slo_ns;
 	bool only, stacks, check;
 	bool host;	/* all tasks are followed */

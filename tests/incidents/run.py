@@ -1,6 +1,6 @@
 """`make incidents`: makes every incident for real, and holds the first finding of its report against what was done.
 
-    run.py --kernel NAME --output DIRECTORY [--only TEXT] [DIRECTORY]
+    run.py --kernel NAME --output DIRECTORY [--only REGEX] [--keep DIRECTORY] [DIRECTORY]
 
 Prints progress on standard error; at the end, or when it is interrupted, every result, a confusion matrix and the sums
 on standard output, and writes them to results.json.  Exit status 1 if a fault is not ranked first, a healthy twin
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from perfdiag.report.shape import Report  # noqa: E402
 from conftest import forget_who_started_us  # noqa: E402
 from incidents.support import table  # noqa: E402
 from incidents.support.expressions import ExpressionError  # noqa: E402
+from incidents.support.fixtures import Shrunk, keep  # noqa: E402
 from incidents.support.incident import Case, Incident, IncidentError, cases, find, read  # noqa: E402
 from incidents.support.judge import Result, correct, failed, judge  # noqa: E402
 from incidents.support.stage import Busy, Made, make  # noqa: E402
@@ -48,7 +50,8 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="make incidents, and see whether perfdiag names them")
     parser.add_argument("--kernel", default="6.1", choices=kernels(), help="of the lab")
     parser.add_argument("--output", type=Path, required=True, help="directory for results.json and the recordings")
-    parser.add_argument("--only", default="", help="only cases INCIDENT/NAME that contain this")
+    parser.add_argument("--only", default="", help="only cases INCIDENT/NAME that this regular expression finds")
+    parser.add_argument("--keep", type=Path, help="directory for the recordings of right diagnoses, shrunk")
     parser.add_argument("directory", type=Path, nargs="?", default=OWN, help="of incidents; default: the project's own")
     return parser.parse_args()
 
@@ -102,10 +105,23 @@ def make_quietly(theatre: Theatre, incident: Incident, case: Case, output: Path)
     raise AssertionError("not reached")
 
 
+def recording_of(case: Case, output: Path) -> Path:
+    """Return where the recording of a case is."""
+    return output / f"{case.incident}-{case.name}.jsonl"
+
+
+def store(case: Case, output: Path, directory: Path) -> None:
+    """Keep the recording of a right diagnosis for the unit tests, or say why not."""
+    try:
+        keep(case, recording_of(case, output), directory)
+    except (Shrunk, OSError) as error:
+        print(f"    not kept: {error}", file=sys.stderr, flush=True)
+
+
 def play(theatre: Theatre, case: Case, incident: Incident, output: Path, twins: dict[str, dict[str, float]]) -> Result:
     """Make, record, report and judge one case."""
     try:
-        made = make_quietly(theatre, incident, case, output / f"{case.incident}-{case.name}.jsonl")
+        made = make_quietly(theatre, incident, case, recording_of(case, output))
         if case.kind == "twin":
             twins[case.incident] = made.truth
         return judge(case, report(made.recording), made.truth, twins.get(case.incident, {}))
@@ -121,7 +137,7 @@ def run(theatre: Theatre, wanted: list[tuple[Case, Incident]], output: Path) -> 
         began = time.monotonic()
         result = play(theatre, case, incident, output, twins)
         result = msgspec.structs.replace(result, seconds=time.monotonic() - began)
-        print(f"{'ok' if result.right else 'WRONG'} ({result.seconds:.0f} s)", file=sys.stderr, flush=True)
+        print(f"({result.seconds:.0f} s)\n    {table.line(result)}", file=sys.stderr, flush=True)
         yield result
 
 
@@ -137,11 +153,12 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     every = [(case, incident) for folder, incident in incidents for case in cases(folder, incident)]
-    needed = {case.incident for case, _ in every if options.only in case.title}
+    needed = {case.incident for case, _ in every if re.search(options.only, case.title)}
     wanted = [
         (case, incident)
         for case, incident in every
-        if options.only in case.title or (case.kind == "twin" and case.incident in needed)  # the others' measure
+        if re.search(options.only, case.title)
+        or (case.kind == "twin" and case.incident in needed)  # the others' measure
     ]
     if not wanted:
         print(f"no incident in {options.directory}", file=sys.stderr)
@@ -151,8 +168,10 @@ def main() -> int:
     results: list[Result] = []
     theatre, ended = Theatre(options.kernel), "interrupted"
     with contextlib.closing(theatre), contextlib.suppress(KeyboardInterrupt):
-        for result in run(theatre, wanted, output):
+        for (case, _), result in zip(wanted, run(theatre, wanted, output), strict=True):
             results.append(result)
+            if options.keep and result.right:
+                store(case, output, options.keep)
         ended = "complete"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to be interrupted
     print(f"Linux {theatre.release or options.kernel}, {len(results)} of {len(wanted)} cases made\n")

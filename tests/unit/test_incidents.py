@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,19 @@ from perfdiag.findings import RULES
 from conftest import ROOT
 from incidents.support import table
 from incidents.support.expressions import ExpressionError, evaluate
+from incidents.support.fixtures import LARGEST_BYTES, kept, report_of, shrink
 from incidents.support.incident import Case, IncidentError, cases, find, read
 from incidents.support.judge import NONE, Result, correct, failed, judge
 from unit.support import Builder
 from unit.support.reports import finding
 from unit.support.reports import made as reported
 
+DATA = ROOT / "tests/data/incidents"
 FOLDERS = find(ROOT / "tests/incidents")
 MINIMAL = 'story = "s"\ntarget = "t"\n[twin]\n[[fault]]\nname = "f"\nfirst = "DISK-FLUSH-SLOW"\n'
+
+
+EVERY = {each.title: each for folder in FOLDERS for each in cases(folder, read(folder))}
 
 
 def case(**more: Any) -> Case:
@@ -179,3 +185,26 @@ def test_the_table_counts() -> None:
 def test_an_interrupted_run_is_not_correct() -> None:
     assert json.loads(table.document([HEALTHY], "6.1", "6.1.0", "complete"))["correct"]
     assert not json.loads(table.document([HEALTHY], "6.1", "6.1.0", "interrupted"))["correct"]
+
+
+@pytest.mark.parametrize(("title", "path"), list(kept(DATA)), ids=[title for title, _ in kept(DATA)])
+def test_what_was_recorded_of_an_incident_is_still_diagnosed(title: str, path: Path) -> None:
+    """The recordings come from runs of the benchmark whose diagnosis was right; `--keep` writes them anew."""
+    wanted = msgspec.structs.replace(EVERY[title], share="", accounts={})
+    assert path.stat().st_size <= LARGEST_BYTES
+    made = judge(wanted, report_of(gzip.decompress(path.read_bytes())), {}, {})
+    assert made.right, f"expected {[made.first, *made.then]}, found {made.found}"
+
+
+def test_recordings_of_faults_and_of_healthy_twins_are_kept() -> None:
+    kinds = {EVERY[title].kind for title, _ in kept(DATA)}
+    assert kinds == {"fault", "twin", "near miss"}
+
+
+def test_a_shrunk_recording_says_the_same() -> None:
+    builder = Builder(window="2 s").thread("worker", cpu_user="400 ms", disk_flush=("1600 ms", 40))
+    builder.fact("/dev/kmsg", "6,1,1,-;hello\n")
+    recording = builder.bytes()
+    small = gzip.decompress(shrink(recording))
+    assert b"kmsg" in recording and b"kmsg" not in small
+    assert report_of(small).findings == report_of(recording).findings

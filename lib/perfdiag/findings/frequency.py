@@ -27,8 +27,8 @@ AT_THE_LIMIT = 0.95
     " `powersave` is the healthy default of intel_pstate and amd-pstate.",
     measured="The delivered clock against the rated one: from the CPU's own counters (APERF, MPERF) at the ticks of the"
     " target, else of all that busy CPUs did or from the kernel's samples of them in the window, each CPU weighed by"
-    " the time the target had it. Where the CPU tells neither (most guests), the clock that the cpufreq driver was asked for, weighed by the target's own time at each: an estimate,"
-    " since a CPU may run slower than it is asked to. In a guest that shows neither, a calibrated loop of the recorder:"
+    " the time the target had it. Where the CPU tells neither (most guests), the clock that the cpufreq driver"
+    " was asked for, weighed by the target's own time at each: an estimate, since a CPU may run slower than it is asked to. In a guest that shows neither, a calibrated loop of the recorder:"
     " it can rule a low clock out, and books nothing. Its part of cpu.user and cpu.kernel, of virtual CPUs also of"
     " vm.guest and vm.exit, is the most a remedy can give back: code that waits for memory gets less. It takes its"
     " fraction of what more specific findings leave. Looked at for the reason: the limits of the policy and the"

@@ -18,6 +18,7 @@ from lab.support.processes import GuestRecorder, Process
 from live.support.recording import Recording
 
 FUNCTIONS = Path(__file__).with_name("stage.sh")
+PATIENCE_MS = 20_000  # an emulated machine on a busy host
 MANY_LATE = 10  # of some 300: what remains is told as not measured
 numbers = itertools.count(1)
 
@@ -62,13 +63,14 @@ def make(guest: Guest, incident: Incident, case: Case, output: Path) -> Made:
                 only="--only" in incident.options,
                 stacks="--stacks" in incident.options,
                 duration_ns=round(incident.seconds * 1e9),
+                patience_ms=PATIENCE_MS,
             )
         )
         for command in incident.beside:
             _start(cleanup, guest, command, f"{known}cd {folder}", "[ -s pid ]")
         # It reads about the host first; what runs in a guest besides the target is a neighbour of the target.
         recorder.here("""until grep -q '"interval"' out || [ -s status ]; do sleep 0.2; done""")
-        guest.run(f"printf g >{target.folder}/in; {recorder.ended}")
+        guest.run(f"printf 'g\\n' >{target.folder}/in; {recorder.ended}")
         recording = recorder.wait()
         truth = {} if incident.seconds else _truth(target)
     late = [fact for fact in recording.of(schema.Fact) if fact.error == "timeout"]

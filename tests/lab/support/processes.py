@@ -141,6 +141,7 @@ class GuestRecorder(Process):
         duration_ns: int = 0,
         slo_ns: int = 0,
         interval_ms: int = 0,
+        patience_ms: int = 0,
     ) -> None:
         self.name = name
         command: list[Any] = ["/run/bin/perfdiag-recorder", "--duration", duration_ns / 1e9]
@@ -148,6 +149,7 @@ class GuestRecorder(Process):
         command += ["--host"] * host + ["--only"] * only + ["--stacks"] * stacks
         command += ["--slo", slo_ns] if slo_ns else []
         command += ["--interval", interval_ms] if interval_ms else []
+        command += ["--patience", patience_ms] if patience_ms else []
         super().__init__(guest, command, "", "grep -qs attached, err")
 
     def stop(self) -> Recording:
