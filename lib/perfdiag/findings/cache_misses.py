@@ -33,11 +33,13 @@ FILES_NAMED = 3
     " the target is smaller than what it keeps reading. What is read for the first time comes from disk on any host,"
     " however much memory it has, and is no part of it.",
     measured="Joins disk.read with bytes read from storage and the bytes that system calls read (/proc/PID/io), with"
-    " the refaults (pages that come back after eviction) of the target's own cgroup, else of the host, and with the"
-    " pages that its threads brought into the page cache by file, all over the window. Its share is the part of the"
-    " reads that were refaults. A file of which more was brought in than it is long was read twice for certain.",
-    alternatives="A neighbour whose refaults are in the same counter; one scan that is larger than any memory, of"
-    " which nothing is used twice before it is evicted. Pages dropped by request (posix_fadvise) count as first read.",
+    " the refaults (pages that come back after eviction) of the target's own cgroup, else of the host less what others"
+    " read, and with the pages that its threads brought into the page cache by file, all over the window. Its"
+    " share is the part of the reads that were refaults. A file of which more was brought in than it is long was"
+    " read twice for certain.",
+    alternatives="A neighbour in the same cgroup, whose refaults are in the same counter; one scan that is larger than"
+    " any memory, of which nothing is used twice before it is evicted. Pages dropped by request (posix_fadvise) count"
+    " as first read.",
     remedies="More memory for the host or the cgroup, less for others, less read: an index, a cache of the program.",
     verify="perfdiag latency again: disk.read; workingset_refault_file standing still in memory.stat of the cgroup, or"
     " /proc/vmstat.",
@@ -67,9 +69,17 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
             "as root, on the host itself: grep workingset_refault /proc/vmstat; cat /proc/PID/io",
         )
         return
-    again_bytes = again.pages * model.header.host.page_size_bytes
-    part = min(1.0, again_bytes / read)
+    most = min(1.0, again.pages * model.header.host.page_size_bytes / read)
+    part = most if again.group else min(most, _surely_own_bytes(model, again, read) / read)
     if not worth(model, round(part * waited_ns)):
+        if worth(model, round(most * waited_ns)):
+            yield Silence(
+                "MEM-CACHE-MISSES",
+                f"{again.pages:,} evicted pages were read again on the host, and it is not known by whom: the target's"
+                " cgroup (the root, or none) does not count them",
+                "run it in a cgroup of its own: systemd-run --scope COMMAND, or a unit; memory.stat of that tells",
+            )
+            return
         text = f"{percent(part)} of {size(read)} read from disk had been in memory before{_hit_text(model)}"
         yield Check("MEM-CACHE-MISSES", text, part, "share")
         return
@@ -78,7 +88,8 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
 
 def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
     ns = round(part * model.ns(READ))
-    text = f"{again.pages:,} pages came back after eviction ({again.where}): {percent(part)} of {size(read)} read"
+    own = "" if again.group else "; what others can have read taken off, at least"
+    text = f"{again.pages:,} pages came back after eviction ({again.where}){own}: {percent(part)} of {size(read)} read"
     evidence = [
         waits(together(model.rows_of(READ)), "waits for reads"),
         Evidence(text, part, "share", f"{again.probe}, /proc/PID/io"),
@@ -89,15 +100,8 @@ def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
     if near is not None:
         text = f"{near:,} of them came back sooner than pages in use are replaced: little more memory would keep them"
         evidence.append(Evidence(text, float(near), "count", again.probe))
-    cannot_tell_files = "" if model.measured("page_cache") else "which files were read is not known"
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        [
-            "" if again.group or _twice_bytes(model) else "refaults are of the whole host: some may be of others",
-            cannot_tell_files,
-        ],
-    )
+    named = "" if model.measured("page_cache") else "which files were read is not known"
+    confidence, limits = judged(model, Confidence.HIGH, [named])
     return Finding(
         "MEM-CACHE-MISSES",
         fault(model, ns),
@@ -107,13 +111,22 @@ def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
         {READ: ns},
         evidence,
         _remedies(model, again),
-        alternatives=[
-            "one scan larger than any memory",
-            *([] if again.group else ["a neighbour whose refaults are counted too"]),
-        ],
+        alternatives=["one scan larger than any memory"],
         limits=limits,
         verify=f"grep workingset_refault {shlex.quote(again.probe)}, twice: it stands still",
     )
+
+
+def _surely_own_bytes(model: Model, again: Refaults, read: int) -> int:
+    """Return how much of the host's refaults is the target's for certain, where its cgroup counts none.
+
+    A refault is a read: others have at most as many as they read. And what was read more than once was evicted, if
+    anything was.
+    """
+    counted = again.pages * model.header.host.page_size_bytes
+    kibibytes = model.facts.vmstat_delta("pgpgin")
+    others = counted if kibibytes is None else max(0, 1024 * kibibytes - read)
+    return max(0, counted - others, min(counted, _twice_bytes(model)))
 
 
 def _twice_bytes(model: Model) -> int:
