@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from perfdiag import schema
 
 from live.support.fixtures import Cleanup, Record, Start
 from live.support.host import MEBIBYTE, cgroup, enter, slow_disk, slow_file
@@ -85,3 +86,22 @@ def test_a_writer_is_paused(tmp_path: Path, cleanup: Cleanup, start: Start, reco
     (row,) = recording.details("memory.dirty_throttle")
     number = slow.file.stat().st_dev
     assert row.object == f"device:{number >> 8 & 0xFFF}:{number & 0xFF}", row
+    (writeback,) = recording.of(schema.Writeback)
+    assert f"device:{writeback.device}" == row.object and writeback.dirty_bytes <= 2 * MEBIBYTE, writeback
+    (dirtier,) = recording.of(schema.Dirtier)
+    assert (dirtier.pid, dirtier.comm, dirtier.device) == (truth["pid"], "flush", writeback.device), dirtier
+    assert 0 < dirtier.bytes <= 197 * 131_072, dirtier
+
+
+def test_files_that_are_read_from_disk(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """Each page that is read through the page cache is counted with its file, and none that goes past it."""
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", mebibytes=96, read_us=500, fill={"cold.data": 37}))
+    data = disk.mountpoint / "cold.data"
+    recording, truth = record(start("read", "--mode", "buffered", "--count", 37, "--file", data))
+    (file,) = [line for line in recording.of(schema.FileRead) if line.object.endswith(":cold.data")]
+    assert file.object.split(":")[3] == str(data.stat().st_ino) and file.size_bytes == 37 * MEBIBYTE, file
+    assert file.bytes == 37 * 4096, file
+    assert file.waits >= 37 and file.sum_ns >= 37 * 500_000, file
+    assert file.sum_ns <= ns_of(recording.thread(truth["pid"]), "disk.read"), file
+    recording, _ = record(start("read", "--count", 37, "--file", data))
+    assert not any(line.bytes for line in recording.of(schema.FileRead) if line.object.endswith(":cold.data"))
