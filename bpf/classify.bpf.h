@@ -310,12 +310,14 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
 	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))
 		return WAIT(region_account(record->region), region_object(record->region, record->region_detail));
-	/* Kernel and io workers carry their creator's stale registers. */
-	if (blocked->flags & (PF_KTHREAD | PF_IO_WORKER)) {
-		if (blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE))
+	/* Kernel and io workers carry their creator's stale registers.  Of those without work some sleep deep, unloaded. */
+	if (blocked->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+		if (blocked->in_iowait ||
+		    (blocked->state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE)
 			return ask_stack(blocked, WAIT(blocked->in_iowait ? ACCOUNT_DISK_READ : ACCOUNT_KERNEL_OTHER,
 						       OBJECT(OBJECT_WORKER, 0)));
-		return WAIT(ACCOUNT_WAIT_IO_URING, OBJECT(OBJECT_IN_FLIGHT, 0));
+		return blocked->flags & PF_IO_WORKER ? WAIT(ACCOUNT_WAIT_IO_URING, OBJECT(OBJECT_IN_FLIGHT, 0))
+						     : WAIT(ACCOUNT_WAIT_EVENTS, 0);
 	}
 	if (blocked->call.number == -1)
 		return classify_fault(record, blocked);

@@ -84,6 +84,19 @@ static __always_inline __u64 steal_clock(struct task_struct *task)
 	return 0;
 }
 
+/*
+ * May storage be made wherever a program runs, even while the scheduler holds its locks?  Before, it came from kmalloc().
+ * 08a7ce384e33 ("bpf: Use bpf_mem_cache_alloc/free in bpf_local_storage_elem"), v6.4;
+ * f484f4a3e058 ("bpf: Replace bpf memory allocator with kmalloc_nolock() in local storage"), v6.19;
+ * 5063e7758899 ("bpf: Use kmalloc_nolock() universally in local storage"), v7.1, which has no word for it any more.
+ */
+static __always_inline bool may_allocate_anywhere(void)
+{
+	return bpf_core_field_exists(struct bpf_local_storage_map, bpf_ma) ||
+	       bpf_core_field_exists(struct bpf_local_storage_map, use_kmalloc_nolock) ||
+	       bpf_core_field_exists(struct bpf_local_storage, mem_charge);
+}
+
 /* Where a name's entry in the list of its inode lies: in a union that has a name on 6.18, and none on 7.2. */
 static __always_inline __u32 alias_offset(void)
 {
@@ -114,6 +127,15 @@ static __always_inline __u64 folio_pages(struct folio *folio)
 	if (bpf_core_field_exists(struct folio, _folio_order))
 		return 1ULL << LOAD(folio, folio, _folio_order);
 	return 1;
+}
+
+/*
+ * Whether the tracepoint mark_victim hands over the task, or only its pid.  72ba14deb40a ("mm: update mark_victim
+ * tracepoints fields"), v6.10, and in newer releases of older kernels.
+ */
+static __always_inline bool victim_is_task(void)
+{
+	return bpf_core_field_exists(struct trace_event_raw_mark_victim, uid);
 }
 
 /* Where the task's user stack ends: what it has pushed lies from there on. */

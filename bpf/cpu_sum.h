@@ -24,4 +24,9 @@ struct cpu_sum {
 	__u32 idle_seen;    /* IDLE_AWAKE once a state was entered: then it is known that none was, too */
 	__u64 idle_left;    /* when a state was left last */
 	struct idle_sum idle[IDLE_STATES];
+	__u64 delivered_cycles; /* APERF and MPERF, of ticks at whose end the target ran */
+	__u64 rated_cycles;
+	__u64 clock_ticks; /* so many times */
+	__u64 tick_at;	   /* the last tick, and what both were then */
+	__u64 tick_aperf, tick_mperf;
 };

@@ -269,38 +269,22 @@ struct request {
 	__u64 start_time_ns, io_start_time_ns;
 };
 
-/* What a module of one vendor keeps around struct kvm_vcpu, which stands first in it. */
-struct vmcb_control_area {
-	__u32 exit_code; /* 64 bits wide on 7.2: the lower half */
-};
-
-struct vmcb {
-	struct vmcb_control_area control;
-};
-
-struct vcpu_svm {
-	struct vmcb *vmcb;
-};
-
-union vmx_exit_reason {
-	__u32 full;
-};
-
-struct vcpu_vmx {
-	union vmx_exit_reason exit_reason;
-};
-
-struct vcpu_vt {
-	union vmx_exit_reason exit_reason;
-};
-
-/* See vmx_exit_code(). */
-struct vcpu_vmx___vt {
-	struct vcpu_vt vt;
-};
-
 struct hrtimer {
 	void *function;
+};
+
+/* See victim_is_task(). */
+struct trace_event_raw_mark_victim {
+	__u32 uid;
+};
+
+/* Where storage for a task comes from, see may_allocate_anywhere(). */
+struct bpf_local_storage_map {
+	bool bpf_ma, use_kmalloc_nolock;
+};
+
+struct bpf_local_storage {
+	__u64 mem_charge;
 };
 
 struct seq_file;
@@ -314,6 +298,8 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+#include "kernel_modules.h"
+
 #pragma clang attribute pop
 
 /* Constants of the user-space ABI or unchanged for a decade; include/linux/sched.h and friends. */
@@ -322,8 +308,10 @@ struct bpf_iter__task {
 #define TASK_TRACED_BIT 0x0008
 #define TASK_DEAD 0x0080
 #define TASK_FROZEN 0x8000 /* f5d39b020809 ("freezer,sched: Rewrite core freezer logic"), v6.1 */
+#define TASK_NOLOAD 0x0400
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000 /* 54e6842d0775 ("fork/vm: Move common PF_IO_WORKER behavior ..."), v6.4 */
 #define PF_KTHREAD 0x00200000
 
 #define S_IFMT 0170000

@@ -301,6 +301,17 @@ static __always_inline struct object_name *new_name(__u64 object)
 	return name;
 }
 
+/* A process has another name after its exec: the last one that somebody met stays. */
+static __always_inline void rename_object(__u64 object, const struct object_name *name)
+{
+	struct object_name *room = bpf_map_lookup_elem(&names, &object);
+
+	if (!room)
+		room = new_name(object);
+	if (room)
+		*room = *name;
+}
+
 /* Remembers what an object's 56 bits cannot hold. */
 static __always_inline void name_object(__u64 object, const struct object_name *name)
 {

@@ -78,6 +78,7 @@ struct cpu_state {
 	__u32 runner; /* index of the one that runs now */
 	__u32 samples;
 	__u32 interrupts; /* enum interrupt: what runs here now, whatever the current task is */
+	__u32 ticks;	  /* of the target, where not all take a stack */
 	__u32 follows;	  /* a thread of the target runs here: interrupts are worth a look at the clock */
 };
 

@@ -222,7 +222,8 @@ struct record {
 	__u8 on_cpu;		  /* when it was copied */
 	__u8 vm;		  /* enum vm: what the thread of a virtual CPU is in */
 	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
-	__u8 padding2[4];
+	__u8 kernel_thread;
+	__u8 padding2[3];
 	__u64 serial;
 	__u64 user_start_ns; /* utime and stime when the window began */
 	__u64 kernel_start_ns;
@@ -265,7 +266,7 @@ struct fold {
 	struct account_sum accounts[ACCOUNT_COUNT];
 };
 
-enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN };
+enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN, EVENT_KILL, EVENT_MEET };
 
 struct event {
 	__u32 kind;
@@ -324,6 +325,8 @@ struct join_event {
 	char comm[COMM_BYTES];
 };
 
+#define ASKED 1024 /* threads that user space is asked to meet, by the last bits of their tid */
+
 struct device_key {
 	__u32 device;
 	__u32 operation; /* enum request_kind */
@@ -380,8 +383,12 @@ struct knobs {
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;
 	__u32 all_stacks;
-	__u32 swept; /* since then the pids of the targets may be others' */
-	__u32 padding;
+	__u32 swept;	   /* since then the pids of the targets may be others' */
+	__u32 host;	   /* all tasks are followed (host.bpf.h) */
+	__u32 left_out[2]; /* processes that are perfdiag itself, and their children; 0: none */
+	__u32 tick_stride; /* of so many ticks of a CPU one takes a stack */
+	__u32 meeting;	   /* one that has woken up is asked for, whatever it does by now */
+	__u32 meets_later; /* out: this kernel cannot give a record to a task that wakes */
 	struct group group;
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */

@@ -106,7 +106,7 @@ static long book_runner(__u32 back, struct busy *busy)
 		return 0;
 	detail = book_part(busy->record, ACCOUNT_RUNQ_BUSY, runner->object, busy->end - begin);
 	if (runner->object && (!detail || detail->count == 1)) /* otherwise it has been named before */
-		name_object(runner->object, &cpu->runner_names[index]);
+		rename_object(runner->object, &cpu->runner_names[index]);
 	busy->end = begin;
 	return begin <= busy->runnable;
 }

@@ -9,8 +9,11 @@
  */
 #include "adopt.bpf.h"
 #include "group.bpf.h"
+#include "host.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+__u32 without_record; /* tasks of the host that were met by snapshots, and have none: they did not run */
 
 /* Processes to follow: named targets (value 1), or those that will be followed from their exec on (value 2). */
 struct {
@@ -26,8 +29,9 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	struct record *record = record_of(parent);
 
 	/* A child can begin its life in the group (CLONE_INTO_CGROUP), and its parent can have just come into it. */
-	if (record ? !knobs.descendants && child->tgid != parent->tgid
-		   : !in_followed_group(&(struct address){ (__u64)child }))
+	if (knobs.host ? is_left_out(child)
+	    : record   ? !knobs.descendants && child->tgid != parent->tgid
+		       : !in_followed_group(&(struct address){ (__u64)child }))
 		return 0;
 	record = create_record(child);
 	if (!record)
@@ -59,6 +63,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, __u32 old_tid)
 		begin_running(record, task, this_cpu(), now);
 		end_write(record);
 	}
+	if (knobs.host)
+		return 0; /* a host has too many to tell each */
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event) {
 		count_loss(COUNTER_RING_BUFFER);
@@ -98,6 +104,11 @@ int sweep(struct bpf_iter__task *ctx)
 
 	knobs.has_steal_clock = has_steal_clock();
 	knobs.has_throttled_clock = has_throttled_clock() || has_throttle_count();
+	if (knobs.host) {
+		if (task && !task->exit_state && !record_of(task) && host_wants(task))
+			adopt(task);
+		return 0;
+	}
 	if (!task || task->exit_state || (task->flags & PF_KTHREAD && !(task->flags & PF_IO_WORKER)) ||
 	    !((!knobs.swept && is_target(task)) || in_followed_group(&(struct address){ (__u64)task })) ||
 	    record_of(task))
@@ -118,6 +129,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		return 0;
 	record = record_of(task);
 	copy = bpf_map_lookup_elem(&record_scratch, &zero);
+	if (!record && knobs.host && !task->exit_state && !is_left_out(task))
+		__sync_fetch_and_add(&without_record, 1);
 	if (!record || !copy || !record->start || record->state == STATE_CLOSED)
 		return 0;
 	for (int attempt = 0; attempt < 4; attempt++) {

@@ -30,6 +30,8 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 		return 0;
 	if (cpu)
 		cpu->follows = 1; /* it ran before the start and has not left its CPU since */
+	if (cpu && knobs.tick_stride > 1 && ++cpu->ticks % knobs.tick_stride)
+		return 0;
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event) {
 		count_loss(COUNTER_STACKS_DROPPED);
@@ -39,7 +41,7 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 	event->account = vm_account(record->vm, running_account(record->region));
 	event->object = event->account == ACCOUNT_VM_EXIT ? record->left.exit : 0;
 	event->on_cpu = 1;
-	event->weight_ns = knobs.tick_ns;
+	event->weight_ns = knobs.tick_ns * (knobs.tick_stride > 1 ? knobs.tick_stride : 1);
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
 	event->scan_bytes = 0;

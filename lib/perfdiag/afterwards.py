@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from perfdiag import __version__
 from perfdiag.errors import PerfdiagError, PermissionDenied
 from perfdiag.findings.oom_explained import explain
-from perfdiag.logclock import Clocks, Moment, last_suspend_ns
+from perfdiag.logclock import Clocks, Moment, is_suspend
 from perfdiag.oom.entries import Entry, entries
 from perfdiag.oom.parse import parse
 from perfdiag.oom.shape import Report
@@ -31,17 +31,36 @@ JOURNAL = "journalctl -k -o short-precise --since TIME > FILE, then --log FILE"
 
 @dataclass(frozen=True)
 class Log:
-    """A kernel log, and whose it is."""
+    """What a kernel log says of OOM kills, and whose log it is."""
 
     source: str  # as shown
-    entries: Sequence[Entry]
     own: bool  # this host's, of this boot
-    overwritten: bool = False  # records were lost while it was read
+    overwritten: bool  # records were lost while it was read
+    reports: Sequence[Report]
+    first: Entry | None  # None: no line of it is one of a kernel log
+    last_suspend_ns: int | None  # by the log's clock
 
     @property
     def from_boot(self) -> bool:
         """Whether its first line is the first of this boot."""
-        return self.own and bool(self.entries) and self.entries[0].sequence == 0
+        return self.own and self.first is not None and self.first.sequence == 0
+
+
+def log_of(source: str, said: Iterable[Entry], *, own: bool, overwritten: bool = False) -> Log:
+    """Read the entries of a log to their end, keeping no more than what is said of kills."""
+    first: list[Entry] = []
+    suspends: list[int] = []
+
+    def noted() -> Iterator[Entry]:
+        for entry in said:
+            first[1:] = []
+            first.append(entry)
+            if entry.clock_ns is not None and is_suspend(entry):
+                suspends[:] = [max([entry.clock_ns, *suspends])]
+            yield entry
+
+    reports = parse(noted())
+    return Log(source, own, overwritten, reports, first[0] if first else None, suspends[0] if suspends else None)
 
 
 def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
@@ -83,19 +102,18 @@ def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
 def own_log(records: Iterable[str], overwritten: bool, clocks: Clocks) -> Log:
     """Return the kernel's own buffer as a log."""
     lines = (line for record in records for line in record.split("\n") if line)
-    return Log(KMSG, list(entries(lines, clocks.realtime_ns)), True, overwritten)
+    return log_of(KMSG, entries(lines, clocks.realtime_ns), own=True, overwritten=overwritten)
 
 
 def saved_log(lines: Iterable[bytes], name: str, clocks: Clocks) -> Log:
     """Return a file as a log: of dmesg, journalctl -k, a syslog daemon or /dev/kmsg, of whatever host and boot."""
     texts = (line.decode("utf-8", "backslashreplace") for line in lines)
-    return Log(printable(name), list(entries(texts, clocks.realtime_ns)), False)
+    return log_of(printable(name), entries(texts, clocks.realtime_ns), own=False)
 
 
 def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, until_ns: int) -> Afterwards:
     """Explain the OOM kills of a log between two times of day; those whose time is not known are all taken."""
-    suspended = last_suspend_ns(log.entries)
-    reports = parse(log.entries)
+    reports, suspended = log.reports, log.last_suspend_ns
     kills, outside = [], 0
     for index, report in enumerate(reports):
         moment = _moment(log, clocks, suspended, report.realtime_ns, report.at_ns)
@@ -104,9 +122,9 @@ def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, un
             continue
         explained = explain(report, reports[:index])
         kills.append(kill_of(explained, moment.realtime_ns if moment else None, moment.early_ns if moment else 0))
-    first = log.entries[0] if log.entries else None
+    first = log.first
     begins = _moment(log, clocks, suspended, first.realtime_ns, first.clock_ns) if first else None
-    in_log = len({(victim.pid, victim.at_ns) for report in reports for victim in report.victims})
+    in_log = sum(report.kills for report in reports)
     counted = counts.host if counts else None
     missing = [
         *_of_begin(log, begins, since_ns, clocks),
@@ -144,7 +162,7 @@ def _moment(
 
 
 def _verdict(causes: Sequence[str], log: Log, missing: Sequence[Missing]) -> str:
-    if not log.entries:
+    if log.first is None:
         return f"Cannot tell: no line of {log.source} is one of a kernel log."
     if not causes:
         known = "" if not missing else ", as far as the log tells"
@@ -202,4 +220,4 @@ def _missing(what: str, reason: str, fix: str) -> Missing:
     return Missing(what=what, reason=reason, fix=fix)
 
 
-__all__ = ["KMSG", "Log", "look_back", "own_log", "read_kernel_log", "saved_log"]
+__all__ = ["KMSG", "Log", "log_of", "look_back", "own_log", "read_kernel_log", "saved_log"]

@@ -18,6 +18,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "runq": ("time spent runnable, and who had the CPU", "see perfdiag check; by hand: perf sched timehist"),
     "idle_state": ("the idle state that wake-ups had to leave", "in a guest, run perfdiag on its host"),
     "clock": ("the clock that CPUs were told to run at", "by hand: cpupower frequency-info; turbostat"),
+    "clock_counters": ("the clock the CPUs had while the target ran", "by hand: turbostat --show Busy%,Bzy_MHz"),
     "irq": ("CPU time taken by interrupts", "a kernel with the irq tracepoints; by hand: mpstat -I SUM 1"),
     "block": ("queue and service time of disks", "a kernel with block tracepoints; by hand: iostat -x 1"),
     "reclaim": ("time in direct reclaim", "a kernel with vmscan tracepoints; by hand: /proc/pressure/memory"),
@@ -29,6 +30,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "stacks": ("functions behind CPU time and waits", "needs CAP_PERFMON: see perfdiag check"),
     "operations": ("time per operation", "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID"),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
+    "host": ("threads from their first moment on a CPU", "Linux 6.4 or later"),
     "tcp": ("retransmissions and windows per connection", "see perfdiag check; by hand: ss -ti"),
     "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
     "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),
@@ -40,6 +42,22 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
         "a kernel with KVM and BTF of its modules; by hand: perf kvm stat live",
     ),
     "vm_device": ("the devices that virtual CPUs leave their guests for", "by hand: perf kvm stat live --event=ioport"),
+}
+# In a guest: what only its host knows, and the command to run there.
+_ASK_HOST: Mapping[str, tuple[str, str]] = {
+    "kvm": ("exits, and its host's scheduling", "on its host: perfdiag latency --pid of this guest's qemu"),
+    "qemu": ("exits, and its host's scheduling", "on its host: perfdiag latency --pid of this guest's qemu"),
+    "vmware": (
+        "ready time, co-stop, balloon",
+        "on its host: esxtop (%RDY, %CSTP, MCTLSZ); here: vmware-toolbox-cmd stat",
+    ),
+    "xen": ("its domain's scheduling and balloon", "on its host: xentop; xl vcpu-list"),
+    "hyperv": (
+        "its host's scheduling and dynamic memory",
+        "on its host: counters of Hyper-V Hypervisor Virtual Processor (CPU Wait Time Per Dispatch)",
+    ),
+    "nitro": ("the provider's scheduling and credits", "the provider's metrics: CPUCreditBalance, EBS balances"),
+    "google": ("the provider's scheduling", "the provider's metrics: scheduler wait of the instance"),
 }
 TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
 STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
@@ -92,6 +110,11 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     if comms and not any(comm.startswith(_EMULATORS) for comm in comms):
         missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
     found = list(missing.values())
+    if facts.hypervisor and facts.hypervisor.name in _ASK_HOST:
+        what, fix = _ASK_HOST[facts.hypervisor.name]
+        found.append(
+            NotMeasured(f"the host's side: {what}", f"only the host of a {facts.hypervisor.name} guest knows", fix)
+        )
     if _has_nfs(facts) and not any(probe.feature == "nfs" for probe in recording.header.probes):
         found.append(_NFS)
     if "java" in comms:

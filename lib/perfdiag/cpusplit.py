@@ -30,16 +30,18 @@ class CpuSplit:
         for samples in self._processes.values():
             _add(self._all, (samples[0], samples[1]))
 
-    def of(self, line: schema.Thread | schema.Exited) -> tuple[float, float | None]:
+    def of(self, line: schema.Thread | schema.Exited | schema.Process) -> tuple[float, float | None]:
         """Return the user share and the half width of its 95 % interval; (1.0, 1.0): not known at all."""
         if not any(s.account == "cpu.user" and s.sum_ns for s in line.accounts):
             return 1.0, None
+        if getattr(line, "kernel", False):
+            return 0.0, 0.0  # a kernel thread has no user part
         for user, kernel in (self._ticks(line), self._processes[getattr(line, "pid", 0)], self._all):
             if user + kernel:
                 return user / (user + kernel), half_width(user, user + kernel)
         return 1.0, 1.0
 
-    def _ticks(self, line: schema.Thread | schema.Exited) -> tuple[int, int]:
+    def _ticks(self, line: schema.Thread | schema.Exited | schema.Process) -> tuple[int, int]:
         return round(line.user_ns / self._tick_ns), round(line.kernel_ns / self._tick_ns)
 
 

@@ -58,7 +58,7 @@ def woken_by_own_process(recording: Recording) -> set[tuple[int, str]]:
     woken = {
         (line.pid, line.object)
         for line in recording.details.values()
-        if line.waker_tid and process_of.get(line.waker_tid) == line.pid
+        if line.waker_tid and line.pid and line.pid in (line.waker_pid, process_of.get(line.waker_tid))
     }
     for thread in recording.threads.values():
         for futex in thread.futexes:

@@ -15,8 +15,9 @@ from perfdiag import coverage, objects, schema
 from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.cpusplit import CpuSplit
 from perfdiag.facts import Facts
+from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
-from perfdiag.model import AccountTotal, Distribution, FileRead, Model, Row, ThreadLedger
+from perfdiag.model import AccountTotal, Distribution, FileRead, Host, Model, Row, ThreadLedger
 from perfdiag.reader import Recording
 from perfdiag.receiving import Receiving
 
@@ -29,13 +30,13 @@ UNLISTED = "(not yet listed by thread)"  # too long for the name of a thread: no
 class Books:
     """One thread's (or fold's) books while they are being settled."""
 
-    line: schema.Thread | schema.Exited
+    line: schema.Thread | schema.Exited | schema.Process
     accounts: dict[str, AccountTotal]
     cpu_error: float | None = None
 
     @property
     def pid(self) -> int:
-        return self.line.pid if isinstance(self.line, schema.Thread) else 0
+        return 0 if isinstance(self.line, schema.Exited) else self.line.pid
 
     def move(self, source: str, target: str, ns: int, count: int = 0, max_ns: int = 0) -> int:
         """Move up to `ns` from one account to another; return how much there was to move."""
@@ -61,7 +62,7 @@ def move(accounts: dict[str, AccountTotal], source: str, target: str, ns: int, c
 
 def build(recording: Recording) -> Model:
     """Return what `recording` means; never fails on a recording that `reader.read` accepted."""
-    facts = Facts.parse(recording.facts)
+    facts = (HostFacts if recording.header.options.host else Facts).parse(recording.facts)
     books = [Books(line, totals(line.accounts)) for line in recording.books()]
     if recording.footer is None:
         books += _newest_unlisted(recording, books)
@@ -84,6 +85,7 @@ def build(recording: Recording) -> Model:
             if booking := futexes.booking(book.pid, futex.object):
                 book.move(PARKED, booking.account, futex.sum_ns, futex.count, futex.sum_ns)
         _set_idle_rings_apart(book, rows)
+    _take_proven_of_processes(books, recording, futexes)
 
     accounts = _summed(books)
     _complete_proven(accounts, recorded, recording, futexes)
@@ -123,7 +125,33 @@ def build(recording: Recording) -> Model:
         cpus=recording.cpus,
         vm_exits=recording.vm_exits,
         calibrations=recording.calibrations,
+        host=_host(recording),
     )
+
+
+def _host(recording: Recording) -> Host | None:
+    if not recording.header.options.host:
+        return None
+    lines = [line for line in recording.processes.values() if line.pid]
+    return Host(
+        names={line.pid: line.comm for line in lines},
+        kernel=frozenset(line.pid for line in lines if line.kernel),
+        left_out=recording.footer.threads_left_out if recording.footer else None,
+    )
+
+
+def _take_proven_of_processes(books: Sequence[Books], recording: Recording, futexes: Futexes) -> None:
+    """Of a process without rows of its threads the details tell what is proven, less what the rows it has tell."""
+    told: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for line in recording.threads.values():
+        for futex in line.futexes:
+            told[line.pid, futex.object] += futex.sum_ns
+    processes = {book.pid: book for book in books if isinstance(book.line, schema.Process) and book.pid}
+    for detail in recording.details.values():
+        book = processes.get(detail.pid)
+        if book and detail.account == PARKED and (booking := futexes.booking(detail.pid, detail.object)):
+            ns = detail.sum_ns - told[detail.pid, detail.object]
+            book.move(PARKED, booking.account, ns, detail.count, detail.max_ns)
 
 
 def totals(sums: Iterable[schema.AccountSum]) -> dict[str, AccountTotal]:
@@ -182,6 +210,8 @@ def _rows(
             account, key = booking
         elif account == "wait.io_uring" and key == "idle":
             account, key = "wait.events", IDLE_RING_KEY
+        elif recording.header.options.host:
+            key = _of_whom(key, line.pid)
         waker = (line.waker_tid, line.waker_count, line.waker_comm)
         row = Row(account, names.resolve(key), key, line.pid, distribution, *waker)
         rows += _split_row(row, user_share(line.pid)) if account == "cpu.user" else [row]
@@ -194,6 +224,12 @@ def _files_read(recording: Recording, names: objects.Names) -> list[FileRead]:
         FileRead(names.resolve(line.object), line.object, line.waits, line.sum_ns, line.bytes, line.size_bytes)
         for line in lines
     ]
+
+
+def _of_whom(key: str, pid: int) -> str:
+    """Of a host all tasks are its own: what counts is whether it was the same process that had the CPU."""
+    kind, _, rest = key.partition(":")
+    return f"task:{rest}" if kind == "own" and rest.partition(":")[0] != str(pid) else key
 
 
 def _split_row(row: Row, user_share: float) -> list[Row]:
@@ -213,7 +249,7 @@ def _user_share_by_process(books: Sequence[Books]) -> Callable[[int], float]:
     user: defaultdict[int, int] = defaultdict(int)
     kernel: defaultdict[int, int] = defaultdict(int)
     for book in books:
-        exited = getattr(book.line, "state", "exited") == "exited"
+        exited = not isinstance(book.line, schema.Process) and getattr(book.line, "state", "exited") == "exited"
         for pid in {book.pid, 0} if exited else {book.pid}:
             user[pid] += book.accounts["cpu.user"].ns if "cpu.user" in book.accounts else 0
             kernel[pid] += book.accounts["cpu.kernel"].ns if "cpu.kernel" in book.accounts else 0
@@ -292,6 +328,11 @@ def _thread(book: Books, futexes: Futexes, receiving: Receiving) -> ThreadLedger
             line.processes,
             exited=True,
             cpu_split_error=book.cpu_error,
+        )
+    if isinstance(line, schema.Process):
+        folded = (line.threads, line.processes)
+        return ThreadLedger(
+            line.pid, 0, 0, line.comm, line.wall_ns, book.accounts, *folded, cpu_split_error=book.cpu_error
         )
     waiting = line.open
     if waiting and waiting.account == PARKED and (booking := futexes.booking(line.pid, waiting.object)):

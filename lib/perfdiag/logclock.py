@@ -7,7 +7,6 @@ that leaves open is told with every time: the event was at `realtime_ns`, or ear
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.oom.entries import Entry
@@ -63,10 +62,9 @@ class Clocks:
         return Moment(at_ns, doubt_ns if doubt_ns >= SECOND_NS else 0)
 
 
-def last_suspend_ns(log: Iterable[Entry]) -> int | None:
-    """Return the clock of the log's last line about a suspend; all that is logged later has its exact time."""
-    found = [entry.clock_ns for entry in log if entry.text.startswith(_SUSPENDS) and entry.clock_ns is not None]
-    return max(found, default=None)
+def is_suspend(entry: Entry) -> bool:
+    """Whether a line tells of a suspend; all that is logged after the last of them has its exact time."""
+    return entry.text.startswith(_SUSPENDS)
 
 
-__all__ = ["Clocks", "Moment", "last_suspend_ns"]
+__all__ = ["Clocks", "Moment", "is_suspend"]

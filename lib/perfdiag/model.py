@@ -162,6 +162,15 @@ class NotMeasured:
 
 
 @dataclass(frozen=True)
+class Host:
+    """Of a recording of the whole host: what its processes are called, and whom the books leave out."""
+
+    names: Mapping[int, str]  # by pid; kernel threads of one name share one
+    kernel: frozenset[int]  # which of them are kernel threads
+    left_out: int | None  # threads that never ran in the window: asleep all along; None where not counted
+
+
+@dataclass(frozen=True)
 class Model:
     """A recording, understood."""
 
@@ -194,6 +203,7 @@ class Model:
     cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
     vm_exits: Sequence[schema.VmExit] = ()
     calibrations: Sequence[schema.Calibration] = ()
+    host: Host | None = None  # None: of chosen processes
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
@@ -230,6 +240,7 @@ __all__ = [
     "Coverage",
     "Distribution",
     "FileRead",
+    "Host",
     "Model",
     "NotMeasured",
     "Row",

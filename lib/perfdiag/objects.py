@@ -33,7 +33,8 @@ class Names:
         self._facts = facts
         self._page_bytes = recording.header.host.page_size_bytes
         self._processes = {line.tid: line.comm for line in recording.threads.values()}
-        self._several = len({line.pid for line in recording.threads.values()}) > 1
+        self._several = len({line.pid for line in recording.threads.values()}) > 1 or bool(recording.processes)
+        self._processes |= {line.pid: line.comm for line in recording.processes.values() if line.pid}
         self._processes |= {target.pid: target.comm for target in recording.header.targets}
 
     def resolve(self, key: str) -> str:

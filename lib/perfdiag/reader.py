@@ -12,7 +12,7 @@ from perfdiag.errors import RecordingError
 from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
-Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited)
+Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Process)
 
 LONGEST_LINE_BYTES = 64 << 20
 MOST_PROBLEMS_TOLD = 20
@@ -29,6 +29,7 @@ class Recording:
     facts: list[schema.Fact] = field(default_factory=list)
     threads: dict[int, schema.Thread] = field(default_factory=dict)  # by serial
     exited: dict[str, schema.Exited] = field(default_factory=dict)  # by comm; cumulative, the last one counts
+    processes: dict[tuple[int, str], schema.Process] = field(default_factory=dict)  # pid, comm; of a host
     intervals: list[schema.Interval] = field(default_factory=list)
     details: dict[tuple[int, str, str], schema.Detail] = field(default_factory=dict)  # pid, account, object
     stacks: list[schema.Stack] = field(default_factory=list)
@@ -50,9 +51,10 @@ class Recording:
     bad_lines: int = 0  # may be more than `problems` tells
     last_at_ns: int = 0  # the latest time any row carries
 
-    def books(self) -> list[schema.Thread | schema.Exited]:
+    def books(self) -> list[schema.Thread | schema.Exited | schema.Process]:
         """Return every line that carries books of its own: no nanosecond stands in two of them."""
-        return [*self.threads.values(), *self.exited.values()]
+        processes = (line for line in self.processes.values() if line.threads)
+        return [*self.threads.values(), *self.exited.values(), *processes]
 
     def problem(self, text: str) -> None:
         """Count a bad line and keep its description, unless too many are known already."""
@@ -199,6 +201,8 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.facts.append(line)
         case schema.Exited():
             recording.exited[line.comm] = _named(line)
+        case schema.Process():
+            recording.processes[line.pid, line.comm] = _named(line)
         case schema.Device():
             recording.devices.append(line)
         case schema.FileRead():

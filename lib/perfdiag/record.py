@@ -43,6 +43,7 @@ class Window:
     only: bool = False
     stacks: bool = False
     slo_ns: int | None = None
+    host: bool = False  # all tasks instead of a target
 
 
 class Recorder:
@@ -84,6 +85,7 @@ class Recorder:
         orders = [f"pid {pid}" for pid in target.pids] + ([f"exec {held_back_pid}"] if held_back_pid else [])
         if group := target.group:
             orders.append(f"group {group.hierarchy} {group.id} {group.parent_id} {group.name}")
+        orders += ["host"] * window.host
         orders += ["only"] * window.only + ["stacks"] * window.stacks + [f"duration {window.duration_ns}"]
         orders += [f"slo {window.slo_ns}"] if window.slo_ns else []
         with suppress(BrokenPipeError, ConnectionResetError):  # why it is gone is said in what it sent before

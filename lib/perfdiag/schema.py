@@ -20,7 +20,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Buckets = list[tuple[Annotated[int, msgspec.Meta(ge=0, le=31)], Count]]  # (bucket index, count), empty ones left out
 
 UNTRUSTED_FIELDS = frozenset(
-    {"comm", "waker_comm", "text", "kernel", "user", "scan", "object", "name", "selector", "local", "peer"}
+    {"comm", "waker_comm", "text", "kernel", "user", "scan", "object", "name", "selector", "local", "peer", "by_comm"}
 )
 
 
@@ -56,6 +56,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     descendants: bool
     stacks: str  # "sampled" or "all"
     slo_ns: Nanoseconds | None = None
+    host: bool = False  # all tasks of the host were followed, kernel threads too
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +96,7 @@ class Fact(Line, tag="fact"):
     """One small file of /proc or /sys as it was read, or why it could not be.
 
     A symbolic link is recorded with its destination as text, a directory as "N inode M": entries and inode number.
+    What is below /cpuid is no file: the CPUID instruction told it, in a guest.
     """
 
     at_ns: Nanoseconds
@@ -154,6 +156,25 @@ class Exited(Line, tag="exited"):
     accounts: list[AccountSum]
 
 
+class Process(Line, tag="process"):
+    """Of a recording of the host: the threads of one process that have no row of their own, added up.
+
+    Kernel threads of one name are one process, under the pid of the first one met.  `pid` 0 are the processes of one
+    name that have no line of their own.
+    """
+
+    at_ns: Nanoseconds
+    pid: int
+    comm: str
+    kernel: bool  # kernel threads
+    threads: Count
+    processes: Count
+    wall_ns: Nanoseconds
+    user_ns: Nanoseconds
+    kernel_ns: Nanoseconds
+    accounts: list[AccountSum]
+
+
 class Interval(Line, tag="interval"):
     """Cumulative sums of the whole target at one moment."""
 
@@ -178,6 +199,7 @@ class Detail(Line, tag="detail"):
     buckets: Buckets
     waker_tid: int = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
     waker_count: Count = 0  # how many of `count` are known to be due to it, at least
+    waker_pid: int = 0  # its process, in a recording of the host; 0: not known
     waker_comm: str = ""  # its name when the window ended, where it can be another process's
 
 
@@ -320,6 +342,9 @@ class Cpu(Line, tag="cpu"):
     clock_cycles: Count  # in clock_ns, at the clocks that were asked for
     clock_changes: Count
     idle: list[tuple[Count, Count, Nanoseconds]]  # (index of the idle state, how often it was left, time in it)
+    clock_ticks: Count = 0  # at whose end the target ran; 0: not counted, likewise the next two
+    delivered_cycles: Count = 0  # APERF
+    rated_cycles: Count = 0  # MPERF
 
 
 class VmExit(Line, tag="vm_exit"):
@@ -375,6 +400,8 @@ class Event(Line, tag="event"):
     pid: int
     tid: int
     text: str
+    by_pid: int = 0  # of an OOM kill: the process that asked for memory; 0: not said
+    by_comm: str = ""
 
 
 class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
@@ -401,6 +428,7 @@ class Footer(Line, tag="footer"):
     threads_seen: Count
     lost: dict[str, Count]  # counter name -> records lost or look-ups failed; every known counter stands here
     cost: Cost
+    threads_left_out: Count | None = None  # of a host: they never ran, so they have no books
 
 
 # Counters of the footer that cost names or samples, or time that another clock then told; all others may have taken
@@ -426,6 +454,7 @@ AnyLine = (
     | Fact
     | Thread
     | Exited
+    | Process
     | Interval
     | Detail
     | Stack
@@ -473,6 +502,7 @@ __all__ = [
     "Operation",
     "Options",
     "Probe",
+    "Process",
     "ProgramCost",
     "Rpc",
     "Socket",

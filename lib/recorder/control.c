@@ -131,6 +131,8 @@ static int obey(struct options *options, struct output *output, const char *line
 		return take_number(line + 4, &options->slo_ns);
 	if (!strcmp(line, "only"))
 		options->only = true;
+	else if (!strcmp(line, "host"))
+		options->host = true;
 	else if (!strcmp(line, "stacks"))
 		options->stacks = true;
 	else if (!strcmp(line, "output") && *passed >= 0) {

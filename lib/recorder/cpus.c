@@ -46,6 +46,11 @@ static void write_cpu(struct recorder *recorder, int number, const struct cpu_su
 	json_u64(json, "clock_cycles", cycles);
 	json_u64(json, "clock_changes", sum->clock_changes);
 	write_idle(json, sum);
+	if (sum->clock_ticks) {
+		json_u64(json, "clock_ticks", sum->clock_ticks);
+		json_u64(json, "delivered_cycles", sum->delivered_cycles);
+		json_u64(json, "rated_cycles", sum->rated_cycles);
+	}
 	json_write(json, &recorder->output);
 }
 

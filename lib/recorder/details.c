@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "host.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
 #define DETAIL_ENTRIES 65536
+#define HOST_DETAILS 4000 /* the largest; of the others a host's recording has the sums by account */
+#define FOLDS 1000	  /* names of processes that ended, of a host */
 
 struct fold_entry {
 	char comm[COMM_BYTES];
@@ -86,8 +89,11 @@ void details_add(struct recorder *recorder, const struct record *record, const s
 
 void fold_add(struct recorder *recorder, const char *comm, const struct fold *more)
 {
+	static const char others[COMM_BYTES] = "(others)";
 	struct fold_entry *entry;
 
+	if (recorder->options.host && HASH_COUNT(recorder->folds) >= FOLDS)
+		comm = others;
 	HASH_FIND(hh, recorder->folds, comm, COMM_BYTES, entry);
 	if (!entry) {
 		entry = calloc(1, sizeof(*entry));
@@ -180,6 +186,8 @@ static void write_details(struct recorder *recorder)
 		buckets_write(json, "buckets", entry->detail.buckets);
 		json_u64(json, "waker_tid", entry->detail.waker);
 		json_u64(json, "waker_count", entry->detail.waker_votes);
+		if (recorder->options.host && entry->detail.waker)
+			json_u64(json, "waker_pid", host_process_of(recorder, entry->detail.waker));
 		if (entry->detail.waker && ended_elsewhere(entry->key.account))
 			comm_write(recorder, "waker_comm", entry->detail.waker);
 		json_write(json, &recorder->output);
@@ -188,10 +196,48 @@ static void write_details(struct recorder *recorder)
 	}
 }
 
+static int by_time(const struct detail_entry *a, const struct detail_entry *b)
+{
+	return a->detail.ns > b->detail.ns ? -1 : a->detail.ns < b->detail.ns;
+}
+
+/* Takes an entry out, and what it has under another process and object back in. */
+static void move_detail(struct recorder *recorder, struct detail_entry *entry, __u32 tgid, __u64 object)
+{
+	struct detail detail = entry->detail;
+
+	detail.account = entry->key.account;
+	detail.object = object;
+	HASH_DEL(recorder->details, entry);
+	free(entry);
+	add_detail(recorder, &detail, tgid);
+}
+
+/* Of a host: what belongs to a process without a line of its own, or is little, is told without a process. */
+static void bound_details(struct recorder *recorder)
+{
+	struct detail_entry *entry, *next;
+	size_t place = 0;
+
+	HASH_ITER(hh, recorder->details, entry, next)
+	{
+		if (entry->key.tgid && !host_keeps(recorder, entry->key.tgid))
+			move_detail(recorder, entry, 0, entry->key.object);
+	}
+	HASH_SORT(recorder->details, by_time);
+	HASH_ITER(hh, recorder->details, entry, next)
+	{
+		if (place++ >= HOST_DETAILS && (entry->key.tgid || entry->key.object))
+			move_detail(recorder, entry, 0, 0);
+	}
+}
+
 void folded_write(struct recorder *recorder)
 {
 	take_kernel_folds(recorder);
 	take_spilled(recorder);
+	if (recorder->options.host)
+		bound_details(recorder);
 	write_folds(recorder);
 	write_details(recorder);
 }

@@ -6,22 +6,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "kill.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
 static struct ring_buffer *ring;
 
-static void write_event(struct recorder *recorder, const struct event *event, const char *name, const void *text,
-			size_t length)
+static void open_event(struct json *json, const struct event *event, const char *name, const void *text, size_t length)
 {
-	struct json *json = &recorder->json;
-
 	json_open(json, "event");
 	json_u64(json, "at_ns", event->at);
 	json_text(json, "name", name);
 	json_u64(json, "pid", event->tgid);
 	json_u64(json, "tid", event->tid);
 	json_bytes(json, "text", text, length);
+}
+
+static void write_event(struct recorder *recorder, const struct event *event, const char *name, const void *text,
+			size_t length)
+{
+	open_event(&recorder->json, event, name, text, length);
+	json_write(&recorder->json, &recorder->output);
+}
+
+static void write_kill(struct recorder *recorder, const struct kill_event *kill)
+{
+	struct json *json = &recorder->json;
+
+	open_event(json, &kill->event, "oom_kill", kill->comm, strnlen(kill->comm, COMM_BYTES));
+	json_u64(json, "by_pid", kill->asker);
+	json_bytes(json, "by_comm", kill->asker_comm, strnlen(kill->asker_comm, COMM_BYTES));
 	json_write(json, &recorder->output);
 }
 
@@ -53,7 +67,9 @@ static int on_event(void *context, void *data, size_t size)
 		write_event(recorder, event, name, name, strlen(name));
 		return 0;
 	}
+	case EVENT_KILL: write_kill(recorder, data); return 0;
 	case EVENT_AWAKE: recorder->awake = true; return 0;
+	case EVENT_MEET: probes_meet(recorder, event->tid); return 0;
 	case EVENT_JOIN: {
 		const struct join_event *join = data;
 

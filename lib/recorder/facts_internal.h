@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Between the parts of the host facts: facts_list.c says what is wanted, facts_cgroup.c which directories of the
- * targets' control groups and facts_affinity.c which of their threads; facts_read.c reads one file, facts.c does it
- * in children with a deadline.
+ * targets' control groups and facts_affinity.c which of their threads; facts_read.c reads one file, facts_cpuid.c what
+ * is none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -50,12 +50,19 @@ int facts_list_kernel_threads(struct wanted_list *list);
 /* The threads of a process that may use other CPUs than its first one. */
 int facts_list_affinity(struct wanted_list *list, pid_t pid);
 
+/* Whether a record of the kernel log belongs to a report of the OOM killer; *lines is 0 before the first record. */
+bool log_line_of_oom_report(const char *record, unsigned int *lines);
+
 struct fact_text {
 	size_t length;
 	int error; /* errno, 0: read */
 	bool truncated;
 	char text[FACTS_TEXT_MAX];
 };
+
+/* What an instruction tells, under names that are no files. */
+#define CPUID_FACTS "/cpuid"
+void fact_read_cpuid(const char *path, struct fact_text *fact);
 
 /* Reads a file, a link's destination, a directory's entry count, the kernel log's tail or a CPU's clock counters. */
 void fact_read(const struct wanted *wanted, struct fact_text *fact);

@@ -84,6 +84,7 @@ static const struct rule host_rules[] = {
 
 	{ "/sys/class/dmi/id", "sys_vendor product_name product_version bios_vendor board_vendor chassis_asset_tag",
 	  .phases = B },
+	{ CPUID_FACTS, "hypervisor exit_ns", .phases = B },
 	{ "/sys/hypervisor", "type guest_type", .phases = B },
 	{ "/sys/hypervisor/version", "extra", .phases = B },
 	{ "/proc/device-tree/hypervisor", "compatible", .phases = B },

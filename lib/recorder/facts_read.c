@@ -130,6 +130,7 @@ static void join_device(char *record)
 static void read_log(int fd, size_t limit, struct fact_text *fact)
 {
 	char record[8192 + 1];
+	unsigned int oom_lines = 0;
 	bool pending = false;
 
 	for (int i = 0; i < LOG_LINES_MAX; i++) {
@@ -143,7 +144,7 @@ static void read_log(int fd, size_t limit, struct fact_text *fact)
 			break;
 		record[length] = '\0';
 		join_device(record);
-		pending = !log_line_matters(record);
+		pending = !log_line_of_oom_report(record, &oom_lines) && !log_line_matters(record);
 		if (!pending)
 			keep_log_line(fact, limit, record, strlen(record));
 	}
@@ -211,6 +212,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 	fact->length = 0;
 	fact->error = 0;
 	fact->truncated = false;
+	if (strncmp(wanted->path, CPUID_FACTS "/", strlen(CPUID_FACTS "/")) == 0)
+		return fact_read_cpuid(wanted->path, fact);
 	real_path(wanted->path, path);
 	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &status)) {

@@ -74,6 +74,8 @@ int header_write(struct recorder *recorder)
 	json_u64(json, "interval_ns", options->interval_ns);
 	json_bool(json, "descendants", !options->only);
 	json_text(json, "stacks", options->stacks ? "all" : "sampled");
+	if (options->host)
+		json_bool(json, "host", true);
 	if (options->slo_ns)
 		json_u64(json, "slo_ns", options->slo_ns);
 	json_end(json);
@@ -114,6 +116,8 @@ void footer_write(struct recorder *recorder)
 	json_u64(json, "at_ns", recorder->end_ns);
 	json_text(json, "reason", recorder->reason);
 	json_u64(json, "threads_seen", recorder->threads_seen);
+	if (recorder->options.host)
+		json_u64(json, "threads_left_out", recorder->left_out);
 	json_object(json, "lost");
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		uint64_t lost;

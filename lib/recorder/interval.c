@@ -35,7 +35,7 @@ void interval_begin(struct recorder *recorder)
 
 static int take_rows(struct recorder *recorder, uint64_t begin)
 {
-	bool thread_rows = begin >= recorder->next_rows_ns;
+	bool thread_rows = begin >= recorder->next_rows_ns && !recorder->options.host;
 	int err;
 
 	recorder->row_bytes = 0;

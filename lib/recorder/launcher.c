@@ -115,13 +115,23 @@ static bool asks_for_help(char **argv)
 	return false;
 }
 
+/* At what is over: nothing is recorded. */
+static bool looks_back(char **argv)
+{
+	for (; *argv; argv++)
+		if (!strncmp(*argv, "--since", strlen("--since")))
+			return true;
+	return false;
+}
+
 static bool needs_recorder(int argc, char **argv)
 {
 	if (argc < 2 || getenv("_PERFDIAG_COMPLETE"))
 		return false;
-	if (strcmp(argv[1], "latency") && strcmp(argv[1], "record") && strcmp(argv[1], "check"))
+	if (strcmp(argv[1], "latency") && strcmp(argv[1], "host") && strcmp(argv[1], "record") &&
+	    strcmp(argv[1], "check"))
 		return false;
-	return !asks_for_help(argv);
+	return !asks_for_help(argv) && (strcmp(argv[1], "host") || !looks_back(argv));
 }
 
 static void set_number(const char *name, int number)

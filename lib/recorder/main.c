@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 #include "cleanup.h"
 #include "facts.h"
+#include "host.h"
 #include "interval.h"
 #include "process_files.h"
 #include "recorder.h"
@@ -72,6 +73,8 @@ static const char *reason_to_end(const struct options *options, const char *reas
 	for (size_t i = 0; i < options->pid_count; i++)
 		if (!options->on_exec[i])
 			return reason;
+	if (options->host)
+		return reason;
 	return any_alive(options) && !strcmp(reason, "signal") ? reason : "command ended";
 }
 
@@ -118,7 +121,8 @@ static int loop(struct recorder *recorder, int signals)
 			err = 0;
 		}
 		/* Records were made and none is left, or none ever will be.  (Into a group others can come.) */
-		if (!recorder->reason && !options->group.id && !*(volatile __u32 *)&bss->live_threads &&
+		if (!recorder->reason && !options->group.id && !options->host &&
+		    !*(volatile __u32 *)&bss->live_threads &&
 		    (*(volatile __u64 *)&bss->last_serial || !any_alive(options)))
 			recorder->reason = reason_to_end(options, "targets gone");
 	}
@@ -167,6 +171,9 @@ static int explain_sinks(const struct output *output)
 static int record(struct recorder *recorder, int signals)
 {
 	const struct options *options = &recorder->options;
+	size_t pid_count = options->pid_count;
+	const pid_t *pids = options->pids;
+	pid_t busiest[HOST_PIDS];
 	int err = set_targets(recorder);
 
 	if (!err)
@@ -179,7 +186,7 @@ static int record(struct recorder *recorder, int signals)
 	if (err)
 		return err;
 	recorder->skeleton->bss->knobs.swept = 1;
-	if (!recorder->skeleton->bss->live_threads && !has_on_exec(options))
+	if (!recorder->skeleton->bss->live_threads && !has_on_exec(options) && !options->host)
 		return explain_no_thread(options->pids[0]);
 	interval_begin(recorder);
 	err = header_write(recorder);
@@ -201,9 +208,16 @@ static int record(struct recorder *recorder, int signals)
 	}
 	events_consume();
 	recorder->end_ns = now_ns(); /* here, because no row may be later than the end of the window */
+	if (options->host)
+		host_choose(recorder);
 	folded_write(recorder);
 	rows_end(recorder);
-	facts_write(&recorder->output, "end", options->pids, options->pid_count, FACTS_DEADLINE_MS);
+	if (options->host) {
+		pids = busiest;
+		pid_count = host_busiest(recorder, busiest);
+		host_write(recorder);
+	}
+	facts_write(&recorder->output, "end", pids, pid_count, FACTS_DEADLINE_MS);
 	calibration_write(recorder);
 	sleepers_take(recorder, SLEEPERS_DEADLINE_MS);
 	stacks_name(recorder, NAMES_DEADLINE_MS, true);
@@ -278,6 +292,7 @@ int main(int argc, char **argv)
 		control_say(recorder.options.control_fd, "done %s\n", recorder.reason ? recorder.reason : "");
 	events_close();
 	stacks_free(&recorder);
+	host_free(&recorder);
 	probes_detach(&recorder);
 	kernel_symbols_free(recorder.symbols);
 	json_free(&recorder.json);

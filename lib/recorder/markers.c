@@ -42,6 +42,10 @@ static const struct {
 	{ "wait_current_trans", ACCOUNT_DISK_FLUSH },
 	{ "btrfs_sync_log", ACCOUNT_DISK_FLUSH },
 	{ "blkdev_issue_flush", ACCOUNT_DISK_FLUSH },
+	/* what kernel threads do for others: the journal's own thread, a flusher, nfsd */
+	{ "jbd2_journal_commit_transaction", ACCOUNT_DISK_FLUSH },
+	{ "vfs_fsync_range", ACCOUNT_DISK_FLUSH },
+	{ "wb_workfn", ACCOUNT_DISK_WRITE },
 	/* the block layer */
 	{ "folio_wait_writeback", ACCOUNT_DISK_WRITE },
 	{ "wait_on_page_writeback", ACCOUNT_DISK_WRITE },

@@ -16,6 +16,7 @@ static const char usage[] =
 	"Usage: perfdiag-recorder --pid PID [OPTION]...\n"
 	"Records where the time of a process's threads goes; the recording goes to standard output.\n\n"
 	"  --pid PID          follow this process (repeatable)\n"
+	"  --host             follow all tasks of the host, kernel threads too\n"
 	"  --only             not its descendants\n"
 	"  --duration SECONDS end after so long; 0: until SIGINT or SIGTERM (default 10)\n"
 	"  --interval MS      between snapshots (default 250)\n"
@@ -75,6 +76,7 @@ static int add_target(struct options *options, const char *text)
 enum {
 	OPTION_PID,
 	OPTION_ONLY,
+	OPTION_HOST,
 	OPTION_DURATION,
 	OPTION_INTERVAL,
 	OPTION_STACKS,
@@ -91,6 +93,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 {
 	static const struct option long_options[] = { { "pid", required_argument, NULL, OPTION_PID },
 						      { "only", no_argument, NULL, OPTION_ONLY },
+						      { "host", no_argument, NULL, OPTION_HOST },
 						      { "duration", required_argument, NULL, OPTION_DURATION },
 						      { "interval", required_argument, NULL, OPTION_INTERVAL },
 						      { "stacks", no_argument, NULL, OPTION_STACKS },
@@ -124,6 +127,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		switch (option) {
 		case OPTION_PID: err = add_target(options, optarg); break;
 		case OPTION_ONLY: options->only = true; break;
+		case OPTION_HOST: options->host = true; break;
 		case OPTION_DURATION: options->duration_ns = number * NS_PER_SECOND; break;
 		case OPTION_INTERVAL: options->interval_ns = (number < 10 ? 10 : number) * 1000000; break;
 		case OPTION_STACKS: options->stacks = true; break;
@@ -137,7 +141,12 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		default: err = -EINVAL;
 		}
 	}
-	if (!err && (optind < argc || (!options->pid_count && options->control_fd < 0 && !options->check))) {
+	if (!err && options->host && options->pid_count) {
+		fprintf(stderr, "error: --host follows all, --pid one: give one of them\n");
+		err = -EINVAL;
+	}
+	if (!err &&
+	    (optind < argc || (!options->host && !options->pid_count && options->control_fd < 0 && !options->check))) {
 		fprintf(stderr, "error: no --pid to follow\n%s", usage);
 		err = -EINVAL;
 	}

@@ -13,6 +13,7 @@
 #include "perfdiag.skel.h"
 
 #define TICK_NS 4000000ULL	    /* as most distributions have it */
+#define HOST_CPU_SAMPLES 1000	    /* a second, at most, of all CPUs of a host */
 #define STACK_PERIOD_NS 20000000ULL /* a thread that always waits gives 50 stacks a second, then they thin out */
 
 /*
@@ -26,6 +27,7 @@ static const struct probe {
 } probes[] = {
 	{ "cpu_idle", "idle_state", false, NULL },
 	{ "cpu_frequency", "clock", false, NULL },
+	{ "clock_tick", "clock_counters", false, NULL },
 	{ "irq_handler_exit", "irq", false, NULL },
 	{ "irq_handler_entry", "irq", false, NULL },
 	{ "softirq_exit", "irq", false, NULL },
@@ -40,6 +42,7 @@ static const struct probe {
 	{ "balance_dirty_pages", "dirty_throttle", false, NULL },
 	{ "filemap_fault", "fault_file", false, NULL },
 	{ "page_added", "page_cache", false, NULL },
+	{ "mark_victim", "oom", false, NULL },
 	{ "block_rq_complete", "block", false, NULL },
 	{ "tcp_retransmit_skb", "tcp", false, NULL },
 	{ "rpc_ended", "nfs", false, "nfs" }, /* hooks of sunrpc, which nfs and nfsd bring along */
@@ -58,6 +61,7 @@ static const struct probe {
 	{ "hrtimer_expire_exit", "stacks", false, NULL },
 	{ "hrtimer_expire_entry", "stacks", false, NULL },
 	{ "sys_exit", "operations", false, NULL },
+	{ "host_waking", "host", false, NULL },
 	{ "group_made", "group", false, NULL },
 	{ "group_joined", "group", false, NULL },
 	{ "kvm_pio", "vm_device", false, "kvm" },
@@ -95,6 +99,11 @@ struct probe_state *probes_create(void)
 	return states;
 }
 
+static bool follows_host(const char *name)
+{
+	return !strcmp(name, "host_waking");
+}
+
 static bool follows_group(const char *name)
 {
 	return !strncmp(name, "group_", strlen("group_"));
@@ -120,15 +129,38 @@ static bool is_of_guests(const char *name)
 /* A tenth of the time to load: a group to follow is told by the unprivileged side, or there is none. */
 bool probe_may_be_needed(const struct recorder *recorder, const char *name)
 {
+	if (!strcmp(name, "clock_tick"))
+		return recorder->options.check || clock_events_exist();
 	if (follows_no_clock(name))
 		return recorder->options.check;
 	if (is_of_guests(name))
 		return runs_guests();
-	return !follows_group(name) || recorder->options.control_fd >= 0 || recorder->options.check;
+	if (follows_host(name) && recorder->options.host)
+		return true;
+	return !(follows_group(name) || follows_host(name)) || recorder->options.control_fd >= 0 ||
+	       recorder->options.check;
+}
+
+/* Most guests: that is no news but for who asks. */
+static bool has_no_clock_events(struct recorder *recorder, char *reason, size_t size)
+{
+	int err = -ENOENT;
+
+	if (!clock_events_exist()) {
+		if (recorder->options.check)
+			snprintf(reason, size,
+				 "the msr events aperf and mperf are not there (no CPU counters in a guest)");
+		return true;
+	}
+	if (recorder->skeleton->bss->knobs.tick_function)
+		err = clock_events_open(recorder);
+	if (err)
+		snprintf(reason, size, "the msr events aperf and mperf cannot be opened: %s", strerror(-err));
+	return err;
 }
 
 /* Programs that are loaded and yet have nothing to do here. */
-static bool is_switched_off(const struct recorder *recorder, const char *name, char *reason, size_t size)
+static bool is_switched_off(struct recorder *recorder, const char *name, char *reason, size_t size)
 {
 	if (!strncmp(name, "hrtimer_", strlen("hrtimer_")) && !recorder->skeleton->bss->knobs.tick_function) {
 		snprintf(reason, size, "the tick's timer is not in /proc/kallsyms");
@@ -142,6 +174,10 @@ static bool is_switched_off(const struct recorder *recorder, const char *name, c
 		return true; /* no reason: nobody misses them */
 	if (follows_no_clock(name) && !recorder->options.check)
 		return true; /* likewise */
+	if (!strcmp(name, "clock_tick"))
+		return has_no_clock_events(recorder, reason, size);
+	if (follows_host(name) && !recorder->options.host && !recorder->options.check)
+		return true;
 	if (!strcmp(name, "sys_exit") && !recorder->options.slo_ns && !recorder->options.check) {
 		snprintf(reason, size, "asked for with --slo only: it runs at every system call of the host");
 		return true;
@@ -174,6 +210,13 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->slo_ns = options->slo_ns;
 	knobs->stack_period_ns = STACK_PERIOD_NS;
 	knobs->tick_ns = probes_tick_ns();
+	if (options->host) {
+		knobs->host = 1;
+		knobs->left_out[0] = getpid();
+		knobs->left_out[1] = options->control_fd >= 0 ? getppid() : 0;
+		knobs->tick_stride =
+			1 + NS_PER_SECOND / knobs->tick_ns * sysconf(_SC_NPROCESSORS_ONLN) / HOST_CPU_SAMPLES;
+	}
 	if (!recorder->symbols)
 		return;
 	memcpy(knobs->markers, recorder->markers, sizeof(knobs->markers));
@@ -229,8 +272,11 @@ int probes_sweep(struct recorder *recorder)
 	struct perfdiag *skeleton = recorder->skeleton;
 	char byte;
 
-	/* Twice: a thread made during the first pass by one not yet met has no record from its fork. */
-	for (int pass = 0; pass < 2; pass++) {
+	/*
+	 * Twice: a thread made during the first pass by one not yet met has no record from its fork.  (Of a host all
+	 * have.)
+	 */
+	for (int pass = 0; pass < (recorder->options.host ? 1 : 2); pass++) {
 		for (size_t i = 0; i < PROBES; i++) {
 			_cleanup_close_ int fd = -1;
 
@@ -244,6 +290,23 @@ int probes_sweep(struct recorder *recorder)
 		}
 	}
 	return 0;
+}
+
+void probes_meet(struct recorder *recorder, pid_t tid)
+{
+	union bpf_iter_link_info one = { .task.tid = tid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &one, .link_info_len = sizeof(one));
+	struct bpf_link *link = bpf_program__attach_iter(recorder->skeleton->progs.sweep, &options);
+	_cleanup_close_ int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	struct knobs *knobs = &recorder->skeleton->bss->knobs;
+	char byte;
+
+	knobs->meeting = 1;
+	while (fd >= 0 && read(fd, &byte, 1) > 0)
+		;
+	knobs->meeting = 0;
+	bpf_link__destroy(link);
+	recorder->skeleton->bss->asked[tid % ASKED] = 0;
 }
 
 int probes_snapshot_fd(struct recorder *recorder)
@@ -274,6 +337,12 @@ void probes_write(struct recorder *recorder)
 	static const struct probe_state throttle = { .name = "throttled_clock",
 						     .feature = "throttle",
 						     .reason = "the kernel has no CONFIG_CFS_BANDWIDTH" };
+	static const struct probe_state storage = {
+		.name = "storage_anywhere",
+		.feature = "host",
+		.reason =
+			"before Linux 6.4 storage for a task may wait for a lock: who slept is met some ms after it woke up"
+	};
 	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
 	struct json *json = &recorder->json;
 
@@ -287,6 +356,8 @@ void probes_write(struct recorder *recorder)
 	}
 	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock);
 	write_probe(json, &throttle, "field of struct cfs_rq", knobs->has_throttled_clock);
+	if (knobs->host)
+		write_probe(json, &storage, "field of struct bpf_local_storage_map", !knobs->meets_later);
 	json_end(json);
 }
 

@@ -20,3 +20,7 @@ size_t probes_count(void);
 struct probe_state *probes_create(void);
 bool probe_is_iterator(const struct probe_state *state);
 bool probe_may_be_needed(const struct recorder *recorder, const char *name);
+
+/* clock_events.c: the CPUs' counters of cycles */
+bool clock_events_exist(void);
+int clock_events_open(struct recorder *recorder); /* for clock.bpf.c; 0 or -errno */

@@ -10,12 +10,14 @@
  * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
  * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
  * cpus.c      what each CPU did for the target      calibration.c  a guest's clock
+ * clock_events.c  the CPUs' counters of cycles
  * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
  * nfs.c       calls, flushes, and requests served
  * kvm.c       exits of virtual CPUs
  * markers.c   kernel functions that mark a wait     objects.c   object ids as text
  * facts*.c    host facts                            *symbols*.c names for addresses
  * sleepers.c  stacks of threads that wait at the end   tables_memory.c   files read, dirty pages
+ * host.c      host mode: threads folded into processes
  */
 #pragma once
 #include <stdbool.h>
@@ -46,6 +48,7 @@ struct options {
 	uint64_t interval_ns;
 	uint64_t slo_ns;
 	bool only, stacks, check;
+	bool host;	/* all tasks are followed */
 	int control_fd; /* -1: none */
 };
 
@@ -62,10 +65,12 @@ struct recorder {
 	struct fold_entry *folds;     /* ended threads, by comm of their process */
 	struct detail_entry *details; /* by process, account and object */
 	struct stack_entry *stacks;
+	struct host *host; /* of host mode: what becomes of threads at the end */
 	struct account_sum exited_sums[ACCOUNT_COUNT];
 	uint64_t exited_wall_ns;
 	uint64_t start_ns, end_ns;
 	uint64_t threads_seen, exits, exit_rows, living;
+	uint64_t left_out;		    /* tasks of the host that never ran, and have no record */
 	uint64_t folds_lost;		    /* ended threads whose time is lost */
 	uint64_t details_lost, stacks_lost; /* tables of the recorder that were full */
 	uint64_t rows_lost;		    /* threads that could not be read at the end */
@@ -86,6 +91,7 @@ int probes_load(struct recorder *recorder);
 int probes_attach(struct recorder *recorder);
 uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
+void probes_meet(struct recorder *recorder, pid_t tid); /* as a sweep, of one thread that may be gone */
 void probes_pace_stacks(struct recorder *recorder);
 int probes_snapshot_fd(struct recorder *recorder); /* an iterator over struct record, to be read and closed */
 void probes_write(struct recorder *recorder);	   /* the header's "probes" */
@@ -121,6 +127,8 @@ void book_open(struct record *record, struct detail spare[OPEN_SEGMENTS]);
 int rows_interval(struct recorder *recorder, bool thread_rows, bool last);
 void rows_exited(struct recorder *recorder, struct record *record, bool process_ended);
 void rows_end(struct recorder *recorder);
+/* `open`: the same record before its open segment was added. */
+void thread_write(struct recorder *recorder, const struct record *record, const struct record *open);
 
 /* details.c */
 /* spare: what book_open() left over, or NULL; tgid: 0 for a process that ended */

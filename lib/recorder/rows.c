@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <uthash.h>
 #include "cleanup.h"
+#include "host.h"
 #include "recorder.h"
 #include "sleepers.h"
 #include "perfdiag.skel.h"
@@ -32,7 +33,7 @@ struct thread_entry {
 	UT_hash_handle hh;
 };
 
-static void write_thread(struct recorder *recorder, const struct record *record, const struct record *open)
+void thread_write(struct recorder *recorder, const struct record *record, const struct record *open)
 {
 	struct json *json = &recorder->json;
 
@@ -101,15 +102,29 @@ static bool asked_for(const struct options *options, const struct record *record
 
 static bool gets_row(const struct recorder *recorder, const struct record *record)
 {
-	if (recorder->exit_rows >= EXIT_ROWS)
+	if (recorder->exit_rows >= EXIT_ROWS || recorder->options.host)
 		return false;
 	return record->at - record->start >= EXIT_ROW_WALL_NS || asked_for(&recorder->options, record);
+}
+
+static void fold_one(struct recorder *recorder, const struct record *record)
+{
+	char comm[COMM_BYTES];
+	struct fold one;
+
+	one = (struct fold){ .wall_ns = record->at - record->start,
+			     .user_ns = record->user_ns - record->user_start_ns,
+			     .kernel_ns = record->kernel_ns - record->kernel_start_ns,
+			     .threads = 1,
+			     .processes = record->tid == record->tgid };
+	memcpy(one.accounts, record->accounts, sizeof(one.accounts));
+	host_comm(record, comm);
+	fold_add(recorder, comm, &one);
 }
 
 void rows_exited(struct recorder *recorder, struct record *record, bool process_ended)
 {
 	struct thread_entry *entry;
-	struct fold one;
 
 	HASH_FIND(hh, recorder->threads, &record->serial, sizeof(record->serial), entry);
 	if (entry && entry->final)
@@ -122,19 +137,17 @@ void rows_exited(struct recorder *recorder, struct record *record, bool process_
 	recorder->exits++;
 	recorder->exited_wall_ns += record->at - record->start;
 	sums_add(recorder->exited_sums, record->accounts);
+	if (recorder->options.host && host_take(recorder, record, record)) {
+		details_add(recorder, record, NULL, host_pid(recorder, record));
+		return;
+	}
 	details_add(recorder, record, NULL, process_ended ? 0 : record->tgid);
 	if (gets_row(recorder, record)) {
 		recorder->exit_rows++;
-		write_thread(recorder, record, record);
+		thread_write(recorder, record, record);
 		return;
 	}
-	one = (struct fold){ .wall_ns = record->at - record->start,
-			     .user_ns = record->user_ns - record->user_start_ns,
-			     .kernel_ns = record->kernel_ns - record->kernel_start_ns,
-			     .threads = 1,
-			     .processes = record->tid == record->tgid };
-	memcpy(one.accounts, record->accounts, sizeof(one.accounts));
-	fold_add(recorder, record->process_comm, &one);
+	fold_one(recorder, record);
 }
 
 static void write_interval(struct recorder *recorder, uint64_t at, uint64_t threads, uint64_t wall_ns,
@@ -178,13 +191,16 @@ static void take_record(struct recorder *recorder, struct record *record, struct
 	sums_add(pass->sums, record->accounts);
 	if (!pass->rows && !pass->last)
 		return;
-	if (pass->last || !entry || entry->sequence != record->sequence)
-		write_thread(recorder, record, &open);
+	if (recorder->options.host) {
+		if (!host_take(recorder, record, &open))
+			fold_one(recorder, record);
+	} else if (pass->last || !entry || entry->sequence != record->sequence)
+		thread_write(recorder, record, &open);
 	if (entry)
 		entry->sequence = record->sequence;
 	if (pass->last) {
 		recorder->threads_seen++;
-		details_add(recorder, record, spare, record->tgid);
+		details_add(recorder, record, spare, host_pid(recorder, record));
 		sleepers_add(&open, record->at);
 		if (entry)
 			entry->final = true;
@@ -197,12 +213,14 @@ static int read_snapshot(struct recorder *recorder, struct pass *pass)
 	uint64_t before, after;
 	_cleanup_close_ int fd = probes_snapshot_fd(recorder);
 	int err = lost_count(recorder, COUNTER_SNAPSHOTS_TORN, &before);
+	__u32 *unmet = &recorder->skeleton->bss->without_record;
 	struct record record;
 	size_t have = 0;
 	ssize_t length;
 
 	if (fd < 0 || err)
 		return fd < 0 ? fd : err;
+	*unmet = 0;
 	while ((length = read(fd, (char *)&record + have, sizeof(record) - have)) > 0) {
 		have += length;
 		if (have < sizeof(record))
@@ -212,6 +230,7 @@ static int read_snapshot(struct recorder *recorder, struct pass *pass)
 	}
 	if (length < 0)
 		return -errno;
+	recorder->left_out = *(volatile __u32 *)unmet;
 	err = lost_count(recorder, COUNTER_SNAPSHOTS_TORN, &after);
 	return err ? err : (int)(after - before);
 }

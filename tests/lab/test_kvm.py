@@ -6,11 +6,14 @@ from collections import Counter
 
 import pytest
 from perfdiag import kvm, schema
+from perfdiag.findings import diagnose
 
 from lab.support.guest import Guest
 from live.support.fixtures import Record, Start
+from live.support.model import model_of
 from live.support.recording import Recording, ns_of, table
 
+PARAMETER = "/sys/module/kvm/parameters/halt_poll_ns"
 SERIAL, DISK, PIC, NOWHERE = "port:0x3f8", "port:0x1f0", "port:0x20", "mmio:0x20000"
 MODULES = ("kvm_amd", "kvm")
 
@@ -50,7 +53,7 @@ def test_every_exit_is_counted_by_its_reason(start: Start, record: Record) -> No
 
 
 def test_the_emulator_s_work_is_time_of_the_exits_it_was_asked_in(start: Start, record: Record) -> None:
-    """40 ms of a guest's second went to user space that emulates a disk, and that is what the recording says."""
+    """User space emulates a slow disk: so much time, at that port, and that is the first finding."""
     recording, truth = record(start("kvm_guest", "--ins", 211, "--outs", 0, "--service-us", 500, "--spins", 0))
     busy_ns = 211 * 500_000
     assert exits(recording)["IOIO", DISK, True] == 211
@@ -58,6 +61,9 @@ def test_the_emulator_s_work_is_time_of_the_exits_it_was_asked_in(start: Start, 
     around_ns = sum(line.sum_ns for line in recording.of(schema.VmExit) if line.device == DISK)
     assert 0.8 * busy_ns <= taken_ns <= truth["service_ns"] + truth["run_ns"], (busy_ns, taken_ns, truth)
     assert around_ns >= busy_ns, (around_ns, truth)
+    first = diagnose(model_of(recording)).findings[0]
+    assert first.id == "KVM-EXIT-EMULATED-IO" and "IDE disk (port 0x1f0)" in first.claim, first
+    assert 0.8 * busy_ns <= first.claimed_ns, (busy_ns, first)
 
 
 def test_a_guest_that_halts_is_idle(start: Start, record: Record) -> None:
@@ -75,6 +81,24 @@ def test_a_guest_that_halts_is_idle(start: Start, record: Record) -> None:
     assert 0.3 * 61 * 5_000_000 <= idle_ns <= truth["run_ns"], (truth, table(thread))
 
 
+def test_a_host_that_polls_is_busy_for_idle_guests(guest: Guest, start: Start, record: Record) -> None:
+    """Halts of 3 ms, and a host that asks for up to 40 ms before it goes to sleep."""
+    before = guest.run(f"cat {PARAMETER}; echo 40000000 >{PARAMETER}")
+    try:
+        options = ("--irqchip", 1, "--halts", 101, "--halt-us", 3000, "--spins", 0)
+        recording, truth = record(start("kvm_guest", *options))
+    finally:
+        guest.run(f"echo {before} >{PARAMETER}")
+    assert exits(recording)["HLT", "", False] == 101
+    polled_ns = sum(line.polled_ns for line in recording.of(schema.VmExit))
+    thread = recording.thread(truth["pid"])
+    assert 0.2 * 101 * 3_000_000 <= polled_ns <= ns_of(thread, "vm.exit"), table(thread)
+    model = model_of(recording)
+    assert model.facts.halt_poll_ns in (40_000_000, None)  # not read in time on a busy host
+    if model.facts.halt_poll_ns:
+        assert "KVM-HALT-POLLING" in [finding.id for finding in diagnose(model).findings]
+
+
 def test_many_virtual_cpus_and_an_end_in_between(start: Start, record: Record) -> None:
     """All leave for the same reasons: one line each, whatever the number of threads."""
     options = ("--vcpus", 31, "--outs", 5, "--ins", 3, "--cpuids", 7, "--writes", 2, "--halts", 1, "--spins", 100)
@@ -85,6 +109,14 @@ def test_many_virtual_cpus_and_an_end_in_between(start: Start, record: Record) -
     assert found["CPUID", "", False] == 31 * 7
     assert found["NPF", NOWHERE, True] == 31 * 2
     assert found["HLT", "", True] == 31
+    assert recording.footer.lost["vm_exits_full"] == 0
+
+
+def test_thousands_of_ports_are_counted_the_last_ones_together(start: Start, record: Record) -> None:
+    options = ("--ports", 4099, "--outs", 0, "--ins", 0, "--cpuids", 3, "--writes", 0, "--halts", 1, "--spins", 0)
+    recording, _ = record(start("kvm_guest", *options))
+    found = {device: count for (name, device, user), count in exits(recording).items() if name == "IOIO" and user}
+    assert sum(found.values()) == 4099 and found[""] == 4099 - 3072 and set(found.values()) == {1, 4099 - 3072}
     assert recording.footer.lost["vm_exits_full"] == 0
 
 

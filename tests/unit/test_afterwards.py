@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag import afterwards, oomcounts
+from perfdiag.afterwards import Log
 from perfdiag.commands.moments import TimeOfDay
 from perfdiag.errors import PerfdiagError, PermissionDenied
 from perfdiag.logclock import Clocks
-from perfdiag.oom.entries import Entry
+from perfdiag.oom.entries import Entry, entries
 from perfdiag.oomcounts import Counts, GroupCount
 from perfdiag.render.afterwards import lines, when
 from perfdiag.report.afterwards import Afterwards
@@ -37,19 +38,21 @@ def clocks(suspended_ns: int = 0, drift_ns: int = 0) -> Clocks:
     return Clocks(NOW_NS, UPTIME, UPTIME + drift_ns, UPTIME + suspended_ns)
 
 
-def buffer(name: str, at_s: int, sequence: int = 0, before: tuple[Entry, ...] = ()) -> afterwards.Log:
+def buffer(
+    name: str, at_s: int, sequence: int = 0, before: tuple[Entry, ...] = (), after: tuple[Entry, ...] = ()
+) -> Log:
     """Return a report as the kernel's own buffer has it, begun so many seconds after boot."""
-    found = afterwards.saved_log(log(name).encode().split(b"\n"), "", clocks()).entries
-    first = found[0].clock_ns or 0
+    found = list(entries(log(name).split("\n"), NOW_NS))
+    moved_ns = at_s * SECOND - (found[0].clock_ns or 0)
     moved = [
-        Entry(entry.text, at_s * SECOND + (entry.clock_ns or 0) - first, None, "", sequence + len(before) + index)
+        Entry(entry.text, moved_ns + (entry.clock_ns or 0), None, "", sequence + len(before) + index)
         for index, entry in enumerate(found)
     ]
-    return afterwards.Log("/dev/kmsg", [*before, *moved], True)
+    return afterwards.log_of("/dev/kmsg", [*before, *moved, *after], own=True)
 
 
 def looked(
-    found: afterwards.Log, since_ns: int = NOW_NS - HOUR, counts: Counts | None = None, now: Clocks | None = None
+    found: Log, since_ns: int = NOW_NS - HOUR, counts: Counts | None = None, now: Clocks | None = None
 ) -> Afterwards:
     return afterwards.look_back(found, counts, now or clocks(), since_ns, NOW_NS)
 
@@ -74,8 +77,7 @@ def test_suspends_make_times_before_them_doubtful_and_no_others() -> None:
     asleep = Entry("PM: suspend exit", 8_500 * SECOND, None, "", 0)
     before = looked(buffer("6.1/cgroup", at_s=8_000), now=clocks(suspended_ns=HOUR))
     assert before.kills[0].early_ns == 0  # the log has no suspend after it: it was exact
-    early = buffer("6.1/cgroup", at_s=8_000)
-    early = afterwards.Log(early.source, [*early.entries, asleep], True)
+    early = buffer("6.1/cgroup", at_s=8_000, after=(asleep,))
     told = looked(early, since_ns=NOW_NS - 2 * HOUR, now=clocks(suspended_ns=HOUR))
     assert told.kills[0].early_ns == HOUR
     assert any("or up to 1.00 h earlier" in line.plain for line in lines(told))
@@ -107,9 +109,9 @@ def test_before_the_boot_is_another_log() -> None:
 
 
 def test_nobody_killed_is_no_claim_where_the_log_wrapped() -> None:
-    quiet = afterwards.Log("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], True)
+    quiet = afterwards.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
     assert looked(quiet).verdict == "Nobody was killed for want of memory, as far as the log tells."
-    empty = afterwards.Log("/dev/kmsg", [], True)
+    empty = afterwards.log_of("/dev/kmsg", [], own=True)
     assert looked(empty).verdict.startswith("Cannot tell")
 
 
@@ -126,7 +128,7 @@ def test_counters_tell_what_the_log_lacks() -> None:
     assert found.counted == 5 and found.in_log == 1
     assert [item.what for item in found.not_measured] == ["4 kills of the 5 that the kernel counts since boot"]
     told = "\n".join(line.plain for line in lines(found))
-    assert "5 victims since boot" in told and "3 in /sys/fs/cgroup/tight" in told
+    assert "5 kills since boot" in told and "3 in /sys/fs/cgroup/tight" in told
     assert not looked(buffer("6.1/cgroup", at_s=9_000), counts=Counts(1, ())).not_measured
     unknown = looked(buffer("6.1/cgroup", at_s=9_000), counts=Counts(None, None))
     assert unknown.counted is None and unknown.groups is None
@@ -177,7 +179,7 @@ def test_overwritten_records_are_said(tmp_path: Path, monkeypatch: pytest.Monkey
     records, overwritten = afterwards.read_kernel_log(f"{tmp_path}/kmsg")
     monkeypatch.undo()
     found = afterwards.own_log(records, overwritten, clocks())
-    assert overwritten and [entry.text for entry in found.entries] == ["a", "b"]
+    assert overwritten and len(records) == 2 and found.first == Entry("a", 5_000, None, "", 1)
     assert "overwritten while" in looked(found).not_measured[0].reason
 
 
@@ -226,7 +228,9 @@ def test_standard_input_is_a_log() -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ([], 2, "--since is missing"),
+        (["--until", "1h"], 2, "--since is missing"),
+        (["--since", "1h", "--duration", "5"], 2, "--since looks back"),
+        (["--since", "1h", "--record", "file"], 2, "--since looks back"),
         (["--since", "soon"], 2, "'soon' is no time such as 02:00"),
         (["--since", "25:00"], 2, "is no time"),
         (["--since", "2026-02-30"], 2, "is no time"),

@@ -333,3 +333,17 @@ def test_pressure_of_old_and_new_kernels() -> None:
     assert host.pressure["cpu"].some_ns == 23_000_000 and host.pressure["cpu"].full_ns is None
     assert host.pressure["cpu"].some_avg10_percent == pytest.approx(1.53)
     assert "irq" not in host.pressure and "/proc/pressure/irq: not recorded" in host.reasons["pressure"]
+
+
+def test_a_hypervisor_gives_its_name_and_its_price() -> None:
+    guest = {CPUINFO: cpuinfo("x", GUEST), "/cpuid/hypervisor": "KVMKVMKVM", "/cpuid/exit_ns": "1400\n"}
+    machine = facts(guest).hypervisor
+    assert (
+        machine and (machine.name, machine.exit_ns) == ("kvm", 1400) and "CPUID says KVMKVMKVM" in machine.recognised_by
+    )
+    provider = facts(guest | {f"{DMI}/sys_vendor": "Amazon EC2\n"}).hypervisor
+    assert provider and (provider.name, provider.exit_ns) == ("nitro", 1400)  # who runs that KVM says more
+    other = facts(guest | {"/cpuid/hypervisor": "SomethingNew"}).hypervisor
+    assert other and other.name == "unknown"
+    bare = facts({CPUINFO: cpuinfo("x"), "/cpuid/exit_ns": "80"}).hypervisor
+    assert bare and (bare.name, bare.exit_ns) == ("none", None)

@@ -125,6 +125,24 @@ def test_each_cpu_is_weighed_with_the_time_the_target_had_it() -> None:
     assert check(knowing(model, delivered_clock=partly), CLOCK).number == 0.95
 
 
+def test_cycles_counted_in_the_targets_own_time_come_first() -> None:
+    """The counters of all that its CPUs did say something else, and neighbours used most of them."""
+    builder = Builder().thread("app", cpu_user="7 s", cpu_kernel="1 s")
+    builder.cpu(0, "6 s", counted=(1400, 7_200_000_000, 14_400_000_000))
+    builder.cpu(1, "2 s", counted=(400, 2_400_000_000, 4_800_000_000))
+    known = {
+        "delivered_clock": clock(1.0),
+        "processor": blank(Processor, rated_hz=2_400_000_000),
+        "thermal_throttle_events": 0,
+        "cpu_times_ns": {"user": 40_000_000_000, "idle": 5},
+    }
+    found = finding(knowing(builder.model(), **known), CLOCK)
+    assert "1.20 GHz, 50 % of rated 2.40 GHz" in found.claim and found.confidence is Confidence.HIGH
+    assert found.evidence[0].probe == "APERF/MPERF over 1,800 ticks of the target"
+    few = Builder().thread("app", cpu_user="8 s").cpu(0, "8 s", counted=(9, 1, 2)).model()
+    assert check(knowing(few, **known), CLOCK).number == 1.0, "too few ticks"
+
+
 ACPI = {"driver": "acpi-cpufreq", "base_hz": None, "hardware_max_hz": 2_400_000_000, "cpus": "0"}
 
 
@@ -150,6 +168,12 @@ def test_the_clock_that_was_asked_for_is_weighed_by_the_targets_time() -> None:
     assert "1.80 GHz, 75 %" in finding(model, CLOCK).claim
     assert check(asked(("8 s", ("8 s", 2_300_000_000))), CLOCK).text.startswith("clock asked for 2.30 GHz, 96 %")
     assert "not known" in silence(asked(("8 s", ("4 s", 1_200_000_000))), CLOCK).reason, "of half of its time nothing"
+
+
+def test_a_clock_whose_changes_were_not_seen_is_not_the_one_of_the_begin() -> None:
+    builder = Builder().thread("app", cpu_user="8 s").cpu(0, "8 s").without("clock")
+    known = policy(**(ACPI | {"begin_hz": 1_200_000_000}))
+    silence(knowing(builder.model(), frequency_policies=[known]), CLOCK)
 
 
 def test_a_driver_that_counts_turbo_in_has_no_rated_clock() -> None:
@@ -210,3 +234,9 @@ def test_a_clock_set_by_hand_is_put_back_by_the_undo() -> None:
     first = finding(computing(delivered_clock=clock(0.5), frequency_policies=[fixed]), CLOCK).remedies[0]
     assert (first.text, first.undo) == ("cpupower frequency-set -g performance", "cpupower frequency-set -f 1200000kHz")
     assert first.present_value == "governor userspace, 1200000 kHz"
+
+
+def test_a_low_clock_takes_its_part_of_what_virtual_cpus_run() -> None:
+    builder = Builder(comm="qemu-kvm").thread("CPU 0/KVM", vm_guest="6 s", cpu_user="500 ms", vm_halt="3 s")
+    found = finding(knowing(builder.model(), delivered_clock=clock(0.5), thermal_throttle_events=0), CLOCK)
+    assert found.claims["vm.guest"] == 3_000_000_000 and found.severity is Severity.WARNING

@@ -231,3 +231,11 @@ def test_one_node_has_no_remote_memory() -> None:
     assert "one memory node" in check(computing(node(0, "0-3")), NUMA).text
     assert "one memory node" in check(computing(node(0, "0-3"), node(1, "", memory=0)), NUMA).text
     assert "not known" in silence(computing(), NUMA).reason
+
+
+def test_the_price_of_an_exit_stands_beside_what_touching_a_device_takes() -> None:
+    machine = Hypervisor("kvm", "CPUID says KVMKVMKVM", 1400)
+    model = sampled(["e1000_xmit_frame"], 300, 600, hypervisor=machine, interfaces=[card()], disks={})
+    assert "one exit to the hypervisor takes 1.40 us" in finding(model, DEVICE).evidence[1].text
+    clean = sampled([], 0, 600, hypervisor=machine, interfaces=[card("virtio_net", "paravirtual")], disks={})
+    assert "an exit takes 1.40 us" in check(clean, DEVICE).text

@@ -91,3 +91,19 @@ def test_a_module_that_came_late_is_told() -> None:
 
     assert late(Builder(comm="vmm").without("vm", "")) == ["the module kvm was loaded after the recording began"]
     assert late(Builder(comm="vmm")) == []
+
+
+@pytest.mark.parametrize(
+    ("signature", "command"),
+    [
+        ("KVMKVMKVM", "perfdiag latency"),
+        ("VMwareVMware", "esxtop"),
+        ("XenVMMXenVMM", "xentop"),
+        ("Microsoft Hv", "Wait"),
+    ],
+)
+def test_a_guest_is_told_whom_to_ask(signature: str, command: str) -> None:
+    builder = Builder().thread(cpu_user="1 s").fact("/proc/cpuinfo", "flags : fpu hypervisor\n")
+    model = builder.fact("/cpuid/hypervisor", signature).model()
+    [item] = [item for item in model.not_measured if item.what.startswith("the host's side")]
+    assert command in item.fix and model.measured("vm")

@@ -13,12 +13,13 @@
 #define VECTOR 0x20
 #define SERIAL 0x3f8
 #define DISK 0x1f0
+#define PORTS 0x1000 /* from here on */
 #define END 0xf4
 #define NOWHERE_SEGMENT 0x2000 /* address 0x20000: no memory there */
 #define VCPUS 512
 
 static long outs = 101, ins = 53, cpuids = 211, writes = 31, halts = 23, spins = 200000, rounds = 1, vcpus = 1;
-static long service_us, halt_us = 1000, irqchip;
+static long service_us, halt_us = 1000, irqchip, ports;
 static int vm;
 static volatile bool ended;
 
@@ -72,7 +73,9 @@ static void write_round(struct code *code)
 	BYTES(code, 0xba, SERIAL & 0xff, SERIAL >> 8); /* mov dx, SERIAL */
 	REPEAT(code, outs, 0xee);		       /* out dx, al */
 	BYTES(code, 0xba, DISK & 0xff, DISK >> 8);
-	REPEAT(code, ins, 0xec);			    /* in al, dx */
+	REPEAT(code, ins, 0xec); /* in al, dx */
+	BYTES(code, 0xba, PORTS & 0xff, PORTS >> 8);
+	REPEAT(code, ports, 0xec, 0x42);		    /* in al, dx; inc dx */
 	REPEAT(code, cpuids, 0x66, 0x31, 0xc0, 0x0f, 0xa2); /* xor eax, eax; cpuid */
 	REPEAT(code, writes, 0xc6, 0x06, 0x00, 0x00, 0x01); /* mov byte [0], 1 */
 	if (spins) {					    /* mov ecx, spins; 1: dec ecx; jnz 1b */
@@ -203,6 +206,7 @@ int main(int argc, char **argv)
 		      NUMBER("rounds", rounds, "how often all of that"), NUMBER("vcpus", vcpus, "virtual CPUs"),
 		      NUMBER("service-us", service_us, "user space is busy so long for a byte"),
 		      NUMBER("halt-us", halt_us, "how long a halt lasts"),
+		      NUMBER("ports", ports, "ports that are read, each once"),
 		      NUMBER("irqchip", irqchip, "1: the kernel's interrupt controller ends halts")));
 	uint8_t *memory = CHECK(mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 	struct kvm_userspace_memory_region region = { .memory_size = MEMORY, .userspace_addr = (uint64_t)memory };

@@ -9,11 +9,12 @@ import click
 import msgspec
 
 from perfdiag import afterwards, oomcounts, privileges
-from perfdiag.commands import reporting
+from perfdiag.commands import livehost, reporting
 from perfdiag.commands.moments import TimeOfDay
-from perfdiag.commands.options import report_options
+from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options
 from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.logclock import Clocks
+from perfdiag.record import Window
 from perfdiag.render import afterwards as rendered
 from perfdiag.render import terminal
 from perfdiag.report.afterwards import Afterwards
@@ -21,18 +22,42 @@ from perfdiag.text import printable
 
 
 @click.command("host")
+@click.option(
+    "--duration",
+    type=Duration("s"),
+    metavar="TIME",
+    help="How long: seconds, or 500ms, 5m; 0 until Ctrl-C.  [default: 10]",
+)
+@click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample.")
+@click.option("--record", "path", metavar="FILE", help="Keep the recording in FILE too.")
 @click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills from this time on, such as 02:00.")
 @click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them up to this time.  [default: now]")
 @click.option("--log", metavar="FILE", help="Read a saved kernel log instead of this host's; - is standard input.")
 @report_options
-def command(since: int | None, until: int | None, log: str | None, as_json: bool, full: bool, exit_code: bool) -> int:
-    """Explain the OOM kills of this host when they are over: who asked, what memory was used for, why the victim.
+def command(
+    duration: int | None,
+    stacks: bool,
+    path: str | None,
+    since: int | None,
+    until: int | None,
+    log: str | None,
+    as_json: bool,
+    full: bool,
+    exit_code: bool,
+) -> int:
+    """Record all tasks of this host, kernel threads too, and report who has most of every account.
 
-    Reads the kernel log and the counters of control groups; the victims may be long gone.
+    Threads that sleep all along are left out, and counted.  With --since it explains OOM kills when they are over: who
+    asked, what memory was used for, why the victim; from the kernel log and the counters of control groups.
     """
-    clocks = Clocks.now()
     if since is None:
-        raise UsageError("--since is missing", "perfdiag host --since 02:00, or --since 1d")
+        if until is not None or log is not None:
+            raise UsageError("--since is missing", "perfdiag host --since 02:00, or --since 1d")
+        window = Window(DEFAULT_DURATION_NS if duration is None else duration, stacks=stacks, host=True)
+        return livehost.record(window, path, as_json=as_json, full=full, exit_code=exit_code)
+    if duration is not None or stacks or path is not None:
+        raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
+    clocks = Clocks.now()
     until = clocks.realtime_ns if until is None else until
     if until < since:
         raise UsageError("--until is before --since", "exchange them")

@@ -79,6 +79,8 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
         held_back = HeldBack(wanted.command, command_stdout_fd)
         descendants = "" if window.only else " with its descendants"
         what = Target(f"{held_back.name} (pid {held_back.pid}){descendants}", ())
+    elif window.host:
+        held_back, what = None, Target("all tasks of this host", ())
     else:
         held_back, what = None, target.resolve(wanted)
     file = outfile.create(path) if path is not None else None

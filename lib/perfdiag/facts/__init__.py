@@ -25,7 +25,7 @@ from perfdiag.facts import (
 )
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.hypervisor import Hypervisor
-from perfdiag.facts.kernellog import KernelLog, LogLine, read_kernel_log
+from perfdiag.facts.kernellog import KernelLog, LogLine, OomReport, read_kernel_log
 from perfdiag.facts.limits import ClockLimits, PowerZone
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.mountstats import NfsMount
@@ -361,6 +361,7 @@ __all__ = [
     "Mount",
     "NfsMount",
     "NumaNode",
+    "OomReport",
     "PowerZone",
     "Process",
     "SamePageMerging",

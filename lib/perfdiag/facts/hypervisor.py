@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perfdiag.facts.processor import cpuinfo
 from perfdiag.facts.texts import Texts, lines_of, words_of
@@ -14,6 +14,7 @@ class Hypervisor:
 
     name: str  # none, kvm, nitro, google, vmware, hyperv, xen, virtualbox, bhyve, parallels, qemu, unknown
     recognised_by: str  # for people: "DMI system vendor VMware, Inc."
+    exit_ns: int | None = None  # leaving the guest and coming back takes so long (the CPUID instruction always does)
 
 
 # (beginning of the text, name); the first that fits counts, in this order of files.
@@ -58,11 +59,29 @@ LOG_NAMES = (
     ("Xen", "xen"),
     ("Bhyve", "bhyve"),
 )
+# What hypervisors call themselves; some also offer the names of others, for guests that know only those.
+SIGNATURES = (
+    ("KVMKVMKVM", "kvm"),
+    ("Linux KVM", "kvm"),
+    ("VMwareVMware", "vmware"),
+    ("Microsoft Hv", "hyperv"),
+    ("XenVMMXenVMM", "xen"),
+    ("TCGTCGTCGTCG", "qemu"),
+    ("bhyve", "bhyve"),
+    ("VBoxVBoxVBox", "virtualbox"),
+    (" lrpepyh", "parallels"),
+    ("prl hyperv", "parallels"),
+)
 CLOCKSOURCE_NAMES = (("kvm-clock", "kvm"), ("hyperv", "hyperv"), ("xen", "xen"))
 
 
 def read_hypervisor(texts: Texts) -> Hypervisor | None:
     """Decide by the most specific evidence; without any, the CPU's missing hypervisor flag shows bare metal."""
+    found, price = _recognise(texts), texts.number("/cpuid/exit_ns")
+    return replace(found, exit_ns=price) if found and found.name != "none" else found
+
+
+def _recognise(texts: Texts) -> Hypervisor | None:
     fields = cpuinfo(texts)
     flags = words_of(fields.get("flags"))
     if texts.word("/sys/hypervisor/type") == "xen":
@@ -71,7 +90,7 @@ def read_hypervisor(texts: Texts) -> Hypervisor | None:
     found = _by_dmi(texts)
     if flags and "hypervisor" not in flags and not (found and found.name in ONLY_GUESTS):
         return Hypervisor("none", "the CPU has no hypervisor flag")
-    found = found or _by_log(texts) or _by_clocksource(texts) or _by_device_tree(texts)
+    found = found or _by_signature(texts) or _by_log(texts) or _by_clocksource(texts) or _by_device_tree(texts)
     if found:
         return found
     if (texts.word("/sys/class/dmi/id/sys_vendor") or "").startswith("QEMU"):
@@ -94,6 +113,14 @@ def _by_log(texts: Texts) -> Hypervisor | None:
         for beginning, name in LOG_NAMES if found else ():
             if text.startswith(beginning):
                 return Hypervisor(name, f"kernel log: Hypervisor detected: {text}")
+    return None
+
+
+def _by_signature(texts: Texts) -> Hypervisor | None:
+    signature = texts.text("/cpuid/hypervisor") or ""
+    for beginning, name in SIGNATURES:
+        if signature.startswith(beginning):
+            return Hypervisor(name, f"CPUID says {signature.strip()}")
     return None
 
 

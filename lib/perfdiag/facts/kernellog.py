@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.facts.texts import Texts
+from perfdiag.oom.entries import KERNEL, Entry, unescaped
+from perfdiag.oom.parse import parse
+from perfdiag.oom.shape import Report
 
 RECORD = re.compile(r"([0-9]{1,10}),([0-9]{1,19}),([0-9]{1,19}),[^;]*;(.*)")
 DEVICES = re.compile(
@@ -46,6 +49,14 @@ class LogLine:
 
 
 @dataclass(frozen=True)
+class OomReport:
+    """What the OOM killer said; small tasks are left out of its table."""
+
+    report: Report
+    in_window: bool | None  # as of a line
+
+
+@dataclass(frozen=True)
 class KernelLog:
     """Lines by what they tell; a line can stand in more than one."""
 
@@ -59,6 +70,7 @@ class KernelLog:
     clocksource: Sequence[LogLine]  # watchdog verdicts
     machine_checks: Sequence[LogLine]
     remote_servers: Sequence[LogLine]  # NFS, CIFS or Ceph server not responding, or OK again
+    oom_reports: Sequence[OomReport] = ()  # the oldest first
 
 
 def read_kernel_log(texts: Texts) -> KernelLog | None:
@@ -76,7 +88,16 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         name: [line for line in lines if pattern.search(line.text) and not BOOT_NOISE.search(line.text)]
         for name, pattern in PATTERNS.items()
     }
-    return KernelLog(lines=lines, **found)
+    said = [
+        Entry(unescaped(text), us * 1000, None, "", sequence)
+        for sequence, (level, us, text) in sorted(records.items())
+        if level >> 3 == KERNEL
+    ]
+    reports = [
+        OomReport(report, None if last is None or report.sequence is None else report.sequence > last)
+        for report in parse(said)
+    ]
+    return KernelLog(lines=lines, **found, oom_reports=reports)
 
 
 def _records(text: str | None) -> dict[int, tuple[int, int, str]]:
@@ -89,4 +110,4 @@ def _device(text: str) -> str | None:
     return next((group for group in match.groups() if group), None) if match else None
 
 
-__all__ = ["KernelLog", "LogLine", "read_kernel_log"]
+__all__ = ["KernelLog", "LogLine", "OomReport", "read_kernel_log"]

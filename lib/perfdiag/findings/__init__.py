@@ -16,6 +16,10 @@ for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
 
+# What these ask has no answer for a host: which of its threads is the narrow one, whose descriptors, whose child.
+OF_ONE_PROCESS = frozenset({"CPU-SINGLE-THREAD", "FD-EXHAUSTION", "NET-SELF-SLOW", "PROC-CHILD-SLOW"})
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """What the rules say of a model; the shares of `findings` and `unclaimed_ns` make up all of its busy time."""
@@ -36,6 +40,9 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     checks: list[Check] = []
     silences: list[Silence] = []
     for id, rule in sorted(rules.items()):
+        if model.host and id in OF_ONE_PROCESS:
+            silences.append(Silence(id, "it asks about one process, not about a host", "perfdiag latency --pid PID"))
+            continue
         try:
             outcomes = list(rule.function(model))
         except Exception as error:  # any bug in one rule, or a fact no rule thought of: the others must still speak
@@ -53,4 +60,4 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
 
 
-__all__ = ["RULES", "Diagnosis", "diagnose"]
+__all__ = ["OF_ONE_PROCESS", "RULES", "Diagnosis", "diagnose"]

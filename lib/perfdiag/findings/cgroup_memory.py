@@ -119,7 +119,8 @@ def _no_limit(model: Model, hit: Sequence[MemoryGroup]) -> Iterable[Outcome]:
     """Yield that no limit costs time worth naming, as far as that was measured."""
     reclaim = model.measured("reclaim")
     if model.facts.memory_groups or reclaim:
-        events, share = sum(group.events.get("max", 0) for group in hit), model.share(CGROUP)
+        events = sum(group.events.get("max", 0) for group in hit)
+        share = (model.ns(CGROUP) - total_ns(high_rows(model))) / model.busy_ns if model.busy_ns else 0.0
         text = f"cgroup memory limit {percent(share)} of busy time, hit {events:,} times"
         yield Check("MEM-CGROUP-LIMIT", text, share, "share")
     if not reclaim:

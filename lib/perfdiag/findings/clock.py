@@ -13,6 +13,8 @@ from perfdiag.model import Model
 
 # Of less of the target's time the clock is not known.
 ENOUGH_TIME = 0.9
+# Of fewer ticks (a fifth of a second of running) the cycles say little.
+ENOUGH_TICKS = 50
 # Processors that exist in software, or may: their instructions take as long as it takes.
 EMULATED = frozenset({"none", "qemu", "unknown"})
 # Of fewer tries of a loop the shortest one may have been disturbed, too.
@@ -35,15 +37,40 @@ class Clock:
     method: str
     cpus: int
     asked_for: bool  # not what was delivered: the driver's word
-    weighted: bool  # by the time of the target on each CPU
+    own: bool  # of the target's own time, not of all that its CPUs did
 
 
 def read_clock(model: Model) -> Clock | None:
     """Return the delivered clock, else the one asked for; None when neither is known."""
+    if counted := _by_ticks(model):
+        return counted
     delivered = model.facts.delivered_clock
     if delivered is not None and delivered.ratio is not None:
         return _delivered(model, delivered, delivered.ratio)
     return _asked_for(model)
+
+
+def _by_ticks(model: Model) -> Clock | None:
+    """What the CPUs counted in the target's own time."""
+    counted = [cpu for cpu in model.cpus if cpu.rated_cycles and cpu.clock_ticks]
+    ticks, rated = sum(cpu.clock_ticks for cpu in counted), sum(cpu.rated_cycles for cpu in counted)
+    if ticks < ENOUGH_TICKS:
+        return None
+    processor = model.facts.processor
+    rated_hz = processor.rated_hz if processor else None
+    ratio = sum(cpu.delivered_cycles for cpu in counted) / rated
+    spread = sum(cpu.rated_cycles * (cpu.delivered_cycles / cpu.rated_cycles - ratio) ** 2 for cpu in counted) / rated
+    return Clock(
+        ratio=ratio,
+        error=math.sqrt(spread),
+        hz=ratio * rated_hz if rated_hz else None,
+        reference_hz=rated_hz,
+        reference="rated",
+        method=f"APERF/MPERF over {ticks:,} ticks of the target",
+        cpus=len(counted),
+        asked_for=False,
+        own=True,
+    )
 
 
 def read_loop(model: Model) -> Clock | None:
@@ -68,7 +95,7 @@ def read_loop(model: Model) -> Clock | None:
         method=f"a calibrated loop, best of {sum(loop.tries for loop in loops):,} tries on a CPU of the recorder",
         cpus=1,
         asked_for=False,
-        weighted=False,
+        own=False,
     )
 
 
@@ -91,12 +118,14 @@ def _delivered(model: Model, clock: DeliveredClock, ratio: float) -> Clock:
         method=clock.method + (", weighed by the target's time on each CPU" if weighted else ""),
         cpus=cpus,
         asked_for=False,
-        weighted=weighted,
+        own=False,
     )
 
 
 def _asked_for(model: Model) -> Clock | None:
     """What drivers were asked for, second by second of the target's own running."""
+    if not model.measured("clock"):
+        return None  # a clock that was set meanwhile was not seen
     policies = _by_cpu(model)
     ran_ns = sum(cpu.ran_ns for cpu in model.cpus)
     known_ns, cycles, rated, highest, known = 0, 0, 0, 0, 0
@@ -123,7 +152,7 @@ def _asked_for(model: Model) -> Clock | None:
         method=f"cpufreq, as asked for: {changes:,} changes, weighed by the target's time at each clock",
         cpus=known,
         asked_for=True,
-        weighted=True,
+        own=True,
     )
 
 

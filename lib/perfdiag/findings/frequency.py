@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag.facts import FrequencyPolicy
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.clock import Clock, read_clock, read_loop
-from perfdiag.findings.target import CPU, again
+from perfdiag.findings.target import RUNNING, again
 from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model
 
@@ -21,38 +21,40 @@ AT_THE_LIMIT = 0.95
 @rule(
     "CPU-FREQUENCY-LOW",
     title="The CPUs run below their rated clock",
-    accounts=CPU,
+    accounts=RUNNING,
     meaning="While they were busy, the CPUs ran at a clock below the rated one (the one without turbo). Every"
     " instruction takes longer by that factor. A governor's name proves nothing and is never a finding:"
     " `powersave` is the healthy default of intel_pstate and amd-pstate.",
-    measured="The delivered clock, from the hardware's own counters or the kernel's samples of busy CPUs in the window,"
-    " against the rated clock, each CPU weighed by the time the target had it. Where the CPU tells neither (most"
+    measured="The delivered clock against the rated one: from the CPU's own counters (APERF, MPERF) at the ticks of the"
+    " target, else of all that busy CPUs did or from the kernel's samples of them in the window, each CPU weighed by the"
+    " time the target had it. Where the CPU tells neither (most"
     " guests), the clock that the cpufreq driver was asked for, weighed by the target's own time at each: an estimate,"
     " since a CPU may run slower than it is asked to. In a guest that shows neither, a calibrated loop of the recorder:"
-    " it can rule a low clock out, and books nothing. Its part of cpu.user and cpu.kernel is the most a remedy can give"
-    " back: code that waits for memory gets less. It takes its fraction of what more specific findings leave. Looked at"
-    " for the reason: the limits of the policy and the firmware, throttle events, the power of the packages (RAPL).",
+    " it can rule a low clock out, and books nothing. Its part of cpu.user and cpu.kernel, of virtual CPUs also of"
+    " vm.guest and vm.exit, is the most a remedy can give back: code that waits for memory gets less. It takes its"
+    " fraction of what more specific findings leave. Looked at for the reason: the limits of the policy and the"
+    " firmware, throttle events, the power of the packages (RAPL).",
     alternatives="Few samples; other work on the same CPUs that ran at another clock than the target; a power limit of"
     " the chassis that the host does not show.",
     remedies="A policy that raises the clock while busy; cooling; the power limit of the chassis.",
     verify="The delivered clock in the next report, and the CPU time of the same work.",
-    refines=("CPU-BOUND", "CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD"),
+    refines=("CPU-BOUND", "CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD", "KVM-GUEST-CPU"),
 )
 def low_clock(model: Model) -> Iterable[Outcome]:
     """Join the delivered clock of busy CPUs with the target's CPU time."""
     clock = read_clock(model)
     if clock is None:
         loop = read_loop(model)
-        if loop is not None and worth(model, model.ns(*CPU)):
+        if loop is not None and worth(model, model.ns(*RUNNING)):
             yield _by_loop(model, loop)
-        elif worth(model, model.ns(*CPU)):
+        elif worth(model, model.ns(*RUNNING)):
             yield Silence(
                 "CPU-FREQUENCY-LOW",
                 "the delivered clock is not known: " + (model.facts.reason("delivered_clock") or "no rated clock"),
                 "on the host itself (not a guest): turbostat --quiet --show Busy%,Bzy_MHz sleep 5",
             )
         return
-    lost = {name: round(model.ns(name) * max(0.0, 1 - clock.ratio)) for name in CPU}
+    lost = {name: round(model.ns(name) * max(0.0, 1 - clock.ratio)) for name in RUNNING}
     ns = sum(lost.values())
     if clock.ratio >= LOW_CLOCK or not worth(model, ns):
         name = "clock asked for" if clock.asked_for else "delivered clock"
@@ -119,12 +121,12 @@ def _words(clock: Clock) -> str:
 
 def _others(model: Model, clock: Clock) -> str:
     """Return a limit when most of the CPU time in which the clock was measured was not the target's."""
-    if clock.asked_for:
+    if clock.own:
         return ""
     times = model.facts.cpu_times_ns
     busy = sum(ns for name, ns in times.items() if name not in ("idle", "iowait") and not name.startswith("guest"))
-    if busy and 2 * model.ns(*CPU) < busy:
-        return f"the clock is of all busy CPUs, and {percent(1 - model.ns(*CPU) / busy)} of that was not the target"
+    if busy and 2 * model.ns(*RUNNING) < busy:
+        return f"the clock is of all busy CPUs, and {percent(1 - model.ns(*RUNNING) / busy)} of that was not the target"
     return ""
 
 

@@ -46,6 +46,7 @@ def index_of(key: str) -> int:
 
 
 def name_of(state: IdleState | None, key: str) -> str:
+    """Return the name of a state, or what was recorded of it."""
     return plain(state.name if state else (key or "an unknown state"))
 
 
@@ -58,6 +59,7 @@ def measured(state: IdleState | None, key: str, rows: list[Row]) -> Evidence:
 
 
 def not_as_declared(state: IdleState | None, found: Distribution) -> str:
+    """Return the limit of a state that half of the wake-ups left much faster than it declares, else nothing."""
     p50 = found.quantile_ns(0.5)
     if state is None or not state.exit_latency_ns or p50 is None or FAR_BELOW * p50 >= state.exit_latency_ns:
         return ""
@@ -84,6 +86,7 @@ def slept(model: Model, state: IdleState | None) -> Evidence | None:
 
 
 def trials(states: list[IdleState], deep: list[int], guest: bool) -> list[Remedy]:
+    """Return how the deep states are forbidden: as a trial, where it is known what is allowed now, and for good."""
     if guest:
         return [
             fix(

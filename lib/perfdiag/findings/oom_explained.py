@@ -46,8 +46,11 @@ class Explained:
     verify: str
 
 
-def explain(report: Report, earlier: Sequence[Report] = ()) -> Explained:
-    """Explain a report; `earlier` ones of the same log tell who has grown since."""
+def explain(report: Report, earlier: Sequence[Report] = (), *, small_left_out: bool = False) -> Explained:
+    """Explain a report; `earlier` ones of the same log tell who has grown since.
+
+    `small_left_out`: its table of tasks lacks the small ones, as in recordings.
+    """
     cause = cause_of(report)
     held = holdings(report.host) if report.host else group_holdings(report.group) if report.group else []
     if report.of_group and report.group:
@@ -59,7 +62,12 @@ def explain(report: Report, earlier: Sequence[Report] = ()) -> Explained:
         cause=cause,
         claim=f"{_who(report)} {_because(report, cause, held)}",
         confidence=steps,
-        evidence=[*_asked(report), *_composition(report, held), *_chosen(report), *_grown(report, earlier)],
+        evidence=[
+            *_asked(report),
+            *_composition(report, held),
+            *_chosen(report, small_left_out),
+            *_grown(report, earlier),
+        ],
         ruled_out=_ruled_out(report, cause, held),
         alternatives=_alternatives(cause, held),
         limits=limits,
@@ -199,7 +207,7 @@ def _cached(host: HostMemory, held: Sequence[Holding]) -> list[Evidence]:
     return [Evidence(f"{text} ({parts})" if parts else text, stuck / cached if cached else 0.0, "share", PROBE)]
 
 
-def _chosen(report: Report) -> list[Evidence]:
+def _chosen(report: Report, small_left_out: bool) -> list[Evidence]:
     victim = report.victim
     if victim is None:
         return []
@@ -214,9 +222,10 @@ def _chosen(report: Report) -> list[Evidence]:
         case Why.ALLOCATING:
             why = "it was chosen because it asked (vm.oom_kill_allocating_task is set)"
         case Why.LARGEST if choice.rival is None:
-            why = "nobody else could be killed there"
+            why = f"nobody else {'of 4 MiB or more ' if small_left_out else ''}could be killed there"
         case Why.LARGEST:
-            why = f"the most of {choice.candidates} that could be killed; the next, {rival}"
+            number = "all" if small_left_out else choice.candidates
+            why = f"the most of {number} that could be killed; the next, {rival}"
         case Why.ADJUSTED:
             why = f"its oom_score_adj counts as {size(choice.adjusted_bytes)} more and put it before {rival}"
         case Why.SPARED if choice.rival:

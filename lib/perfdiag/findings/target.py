@@ -11,12 +11,15 @@ from perfdiag.findings.weigh import attempt
 from perfdiag.model import Model, ThreadLedger
 
 CPU = ("cpu.user", "cpu.kernel")
+RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
 # Far more CPUs than any host has: a recorded list that says more is damaged.
 MOST_CPUS = 65_536
 
 
 def again(model: Model) -> str:
     """Return the command that measures the same target once more."""
+    if model.host:
+        return "perfdiag host"
     pids = [target.pid for target in model.header.targets if not target.descendant] or [
         target.pid for target in model.header.targets
     ]
@@ -69,7 +72,9 @@ def idle_share(model: Model) -> float | None:
 
 
 def own_group(model: Model) -> CpuGroup | None:
-    """Return the innermost CPU control group of the target that is not the root."""
+    """Return the innermost CPU control group of the target that is not the root; a whole host has none."""
+    if model.host:
+        return None
     groups = [group for group in model.facts.cpu_groups if group.depth > 0]
     return max(groups, key=lambda group: group.depth, default=None)
 
@@ -117,6 +122,7 @@ def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy
 
 __all__ = [
     "CPU",
+    "RUNNING",
     "again",
     "allowed_cpus",
     "cpu_list",

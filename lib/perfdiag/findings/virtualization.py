@@ -188,6 +188,8 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
         )
         return
     guest = f"guest of {machine.name} ({plain(machine.recognised_by)}); emulated: {names}"
+    if machine.exit_ns:
+        guest += f"; one exit to the hypervisor takes {duration(machine.exit_ns)}, one access to a device more"
     evidence = [
         _evidence(part, samples, f"in the driver {worst.driver}", ns, model),
         Evidence(guest, float(len(devices)), "count", "/sys/class/net, /sys/block"),
@@ -205,7 +207,8 @@ def _no_device(model: Model, machine: Hypervisor | None) -> Outcome:
         return Check(id, "no emulated device: bare metal", 0.0, "count")
     if not model.facts.disks and not model.facts.interfaces:
         return Silence(id, "the drivers of disks and interfaces are not known", "lspci -k; ethtool -i INTERFACE")
-    return Check(id, f"emulated devices 0 of {_known(model)} known ({machine.name})", 0.0, "count")
+    price = f"; an exit takes {duration(machine.exit_ns)}" if machine.exit_ns else ""
+    return Check(id, f"emulated devices 0 of {_known(model)} known ({machine.name}){price}", 0.0, "count")
 
 
 def _touched(

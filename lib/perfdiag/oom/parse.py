@@ -41,7 +41,8 @@ _CONSTRAINT = re.compile(
     re.DOTALL,
 )
 _KILLED = re.compile(
-    r"(.{0,80}?)Kill(?:ed)? process ([0-9]{1,10}) \((.{0,64})\),?"
+    r"((?:Out of memory|Out of memory \(oom_kill_allocating_task\)|Memory cgroup out of memory): |)"
+    r"Kill(?:ed)? process ([0-9]{1,10}) \((.{0,64})\),?"
     rf" total-vm:{_N}kB, anon-rss:{_N}kB, file-rss:{_N}kB(?:, shmem-rss:{_N}kB)?"
     r"(?:, UID:[0-9]{1,10} pgtables:[0-9]{1,15}kB oom_score_adj:(-?[0-9]{1,5}))?",
     re.DOTALL,
@@ -101,7 +102,7 @@ class _Reader:
         self._open = [each for each in self._open if not _is_over(each, entry)]
         if match := _INVOKED.fullmatch(entry.text):
             self._begin(entry, asker=match[1], gfp=match[2] or "", order=int(match[3]))
-        elif "rocess " in entry.text and (match := _KILLED.fullmatch(entry.text)):
+        elif match := _KILLED.fullmatch(entry.text):
             self._killed(entry, match)
         elif match := _CONSTRAINT.fullmatch(entry.text):
             self._constrained(entry, match)
@@ -127,6 +128,7 @@ class _Reader:
         for each in mixed:
             each.report = replace(each.report, mixed=True)
         report = Report(entry.clock_ns, entry.realtime_ns, begin, asker, None, order, gfp, mixed=bool(mixed))
+        report = replace(report, sequence=entry.sequence)
         opened = _Open(report, entry.caller)
         self._open.append(opened)
         self._all.append(opened)
@@ -168,6 +170,7 @@ class _Reader:
             not chosen and found.report.victims and found.report.whole_group is None
         ):  # its beginning is not in the log
             found = self._begin(entry, begin=False)
+        found.report = replace(found.report, kills=found.report.kills + 1)
         if any(victim.pid == pid for victim in found.report.victims):
             return  # with memory.oom.group the first one is told twice
         anonymous, file, shared = (None if match[n] is None else int(match[n]) * KIB for n in (5, 6, 7))
@@ -177,6 +180,7 @@ class _Reader:
         found.report = replace(
             found.report,
             victims=(*found.report.victims, victim),
+            sequence=entry.sequence,
             of_group=found.report.of_group or words.startswith(_GROUP_WORDS),
             allocating=found.report.allocating or "(oom_kill_allocating_task)" in words,
         )

@@ -120,11 +120,13 @@ class Report:
     chosen_pid: int | None = None
     victims: Sequence[Victim] = ()
     allocating: bool = False  # vm.oom_kill_allocating_task: whoever asks is killed
+    kills: int = 0  # as the kernel counts them: with memory.oom.group the one that was chosen counts twice
     whole_group: str | None = None  # memory.oom.group: all of this group were killed
     reaped: Sequence[int] = ()  # pids whose memory was taken back before they ended
     unreaped: Sequence[int] = ()  # pids that kept it: they could not be reaped
     killable: bool = True  # False: nobody was left who could be killed
     panic: bool = False
+    sequence: int | None = None  # of the last record of /dev/kmsg that told a victim, else of the first
     mixed: bool = False  # lines of another report stand between its own: sizes may be of either
 
     @property

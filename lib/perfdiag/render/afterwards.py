@@ -81,7 +81,7 @@ def _counters(found: Afterwards, page: Page) -> list[Text | str]:
     """What the kernel counts, whatever the log has."""
     told: list[Text | str] = []
     if found.counted is not None:
-        text = f"{plural(found.counted, 'victim')} since boot (/proc/vmstat), {count(found.in_log)} of them in this log"
+        text = f"{plural(found.counted, 'kill')} since boot (/proc/vmstat), {count(found.in_log)} of them in this log"
         told += page.wrapped(text)
     for group in (found.groups or [])[: None if page.full else GROUPS]:
         told += page.wrapped(f"{count(group.kills)} in {group.path}, since it was made")

@@ -26,7 +26,7 @@ def head(report: Report, page: Page) -> Section:
     notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{plural(host.cpus, 'CPU')}"]
     lines = [
         Text(apart(target.command, f"host {host.name}, Linux {host.kernel}", page.width), HEADING),
-        Text(apart(f"{target.comm} (pid {target.pid}{inside})", measured, page.width)),
+        Text(apart(f"{target.comm} (pid {target.pid}{inside})" if target.pid else target.comm, measured, page.width)),
         *page.wrapped("; ".join(notes), first="", rest="  "),
     ]
     return Section(lines, [], gap=False)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from perfdiag.render.causes import causes
+from perfdiag.render.everyone import everyone
 from perfdiag.render.head import head, verdict, work
 from perfdiag.render.layout import COLUMNS, LINES, Page, arrange
 from perfdiag.render.stacks import stacks
@@ -51,6 +52,7 @@ def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[T
         verdict(report, page),
         work(report, page),
         where(report, page),
+        everyone(report, page),
         still_waiting(report, page),
         causes(report, page),
         *checked(report, page),

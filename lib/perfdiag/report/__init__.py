@@ -12,7 +12,8 @@ from perfdiag.findings import Diagnosis
 from perfdiag.findings import base as found
 from perfdiag.findings.weigh import FAULT_SHARE
 from perfdiag.model import Model
-from perfdiag.report import books, databases, header, shape, stacks
+from perfdiag.report import books, databases, header, hostverdict, shape, stacks
+from perfdiag.report.everyone import everyone
 from perfdiag.report.shape import Report
 from perfdiag.report.verdict import decide
 from perfdiag.report.words import uncertain_ns
@@ -28,7 +29,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
     """
     return Report(
         schema=shape.SCHEMA_VERSION,
-        verdict=decide(model, diagnosis),
+        verdict=decide(model, diagnosis) if model.host is None else hostverdict.decide(model, diagnosis),
         target=header.target(model, command),
         window=header.window(model),
         notes=header.notes(model),
@@ -39,6 +40,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
         operations=books.operations(model),
         accounts=books.accounts(model),
         still_waiting=books.still_waiting(model),
+        everyone=everyone(model),
         threads=books.threads(model),
         stacks=stacks.stacks(model),
         findings=[_finding(finding, config) for finding in diagnosis.findings],

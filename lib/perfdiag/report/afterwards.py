@@ -81,7 +81,7 @@ class Afterwards(msgspec.Struct, frozen=True, kw_only=True):
     kills: list[Kill]
     outside: int  # kills of the log before `since_ns` or after `until_ns`
     counted: int | None  # processes killed since boot, as the kernel counts; null: not this host's log, or not readable
-    in_log: int  # processes killed by all reports of the log
+    in_log: int  # kills told by all reports of the log, counted as the kernel counts
     groups: list[Group] | None
     not_measured: list[Missing]
     verdict: str

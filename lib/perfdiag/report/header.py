@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from perfdiag.ledger import UNLISTED
-from perfdiag.model import Model
+from perfdiag.model import Host, Model
 from perfdiag.report import shape
 from perfdiag.text import printable
 from perfdiag.units import count, duration, plural
@@ -21,10 +21,11 @@ def target(model: Model, command: str) -> shape.Target:
         shape.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm), descendant=t.descendant)
         for t in sorted(model.header.targets, key=lambda t: t.descendant)
     ]
-    first = processes[0] if processes else shape.Process(pid=0, namespace_pid=0, comm="(no target)", descendant=False)
+    nobody = "all tasks of the host" if model.host else "(no target)"
+    first = processes[0] if processes else shape.Process(pid=0, namespace_pid=0, comm=nobody, descendant=False)
     named = " ".join(f"--pid {process.pid}" for process in processes[:3] if not process.descendant)
     return shape.Target(
-        command=printable(command) or f"perfdiag latency {named or '(no target)'}",
+        command=printable(command) or ("perfdiag host" if model.host else f"perfdiag latency {named or '(no target)'}"),
         pid=first.pid,
         namespace_pid=first.namespace_pid,
         comm=first.comm,
@@ -72,7 +73,7 @@ def notes(model: Model) -> list[str]:
         found.append(f"CUT SHORT: the recorder's output was closed after {duration(model.window_ns)}")
     elif short:
         found.append(f"ended early: {duration(model.window_ns)} of {duration(asked_ns)}")
-    found += _processes(model)
+    found += _processes(model) if model.host is None else _everyone(model.host)
     found += _restarts(model)
     ended = sum(thread.threads for thread in model.threads if thread.exited and thread.comm != UNLISTED)
     if ended:
@@ -81,6 +82,12 @@ def notes(model: Model) -> list[str]:
         which = "not all" if any(thread.tid for thread in model.threads) else "no"
         found.append(f"{which} threads are listed: the recording is cut off")
     return found
+
+
+def _everyone(host: Host) -> list[str]:
+    if host.left_out is None:
+        return ["threads that slept all along are left out, and were not counted"]
+    return [f"{plural(host.left_out, 'thread')} slept all along: left out of all numbers"] if host.left_out else []
 
 
 def _processes(model: Model) -> list[str]:

@@ -135,6 +135,7 @@ class GuestRecorder(Process):
         pids: Sequence[int],
         name: str,
         *,
+        host: bool = False,
         only: bool = False,
         stacks: bool = False,
         duration_ns: int = 0,
@@ -144,7 +145,7 @@ class GuestRecorder(Process):
         self.name = name
         command: list[Any] = ["/run/bin/perfdiag-recorder", "--duration", duration_ns / 1e9]
         command += [word for pid in pids for word in ("--pid", pid)]
-        command += ["--only"] * only + ["--stacks"] * stacks
+        command += ["--host"] * host + ["--only"] * only + ["--stacks"] * stacks
         command += ["--slo", slo_ns] if slo_ns else []
         command += ["--interval", interval_ms] if interval_ms else []
         super().__init__(guest, command, "", "grep -qs attached, err")

@@ -19,6 +19,21 @@ def log(name: str) -> str:
     return (LOGS / f"{name}.txt").read_bytes().decode()
 
 
+def records(name: str, at_ns: int, sequence: int) -> str:
+    """Return a saved log as /dev/kmsg would have it, begun at `at_ns` of the clock, its first record so numbered."""
+    found = list(entries(log(name).split("\n"), NOW_NS))
+    first = found[0].clock_ns or 0
+    return "".join(
+        f"4,{sequence + index},{(at_ns + (entry.clock_ns or 0) - first) // 1000},-;{escaped(entry.text)}\n"
+        for index, entry in enumerate(found)
+    )
+
+
+def escaped(text: str) -> str:
+    """Return a text as the kernel escapes it in /dev/kmsg."""
+    return "".join(c if " " <= c <= "~" and c != "\\" else f"\\x{ord(c):02x}" for c in text)
+
+
 def reports(text: str) -> list[Report]:
     """Return the reports of a log."""
     return parse(entries(text.split("\n"), NOW_NS))
@@ -35,4 +50,4 @@ def explained(name: str) -> Explained:
     return explain(reports(log(name))[0])
 
 
-__all__ = ["KERNELS", "LOGS", "NOW_NS", "explained", "log", "only", "reports"]
+__all__ = ["KERNELS", "LOGS", "NOW_NS", "explained", "log", "only", "records", "reports"]

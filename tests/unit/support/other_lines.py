@@ -155,8 +155,12 @@ class OtherLines(Threads):
         clock: tuple[Time, int] | None = None,
         changes: int = 0,
         idle: Mapping[int, tuple[int, Time]] | None = None,
+        counted: tuple[int, int, int] = (0, 0, 0),
     ) -> Self:
-        """Add a CPU the target ran on; clock: for how long at how many Hz; idle: state to (count, time in it)."""
+        """Add a CPU the target ran on; clock: for how long at how many Hz; idle: state to (count, time in it).
+
+        counted: ticks, delivered and rated cycles.
+        """
         clock_ns, hz = (nanoseconds(clock[0]), clock[1]) if clock else (0, 0)
         self._lines.append(
             schema.Cpu(
@@ -166,6 +170,9 @@ class OtherLines(Threads):
                 clock_cycles=clock_ns * hz // 1_000_000_000,
                 clock_changes=changes,
                 idle=[(state, count, nanoseconds(time)) for state, (count, time) in (idle or {}).items()],
+                clock_ticks=counted[0],
+                delivered_cycles=counted[1],
+                rated_cycles=counted[2],
             )
         )
         return self

@@ -36,6 +36,7 @@ FEATURES = (
     "runq",
     "idle_state",
     "clock",
+    "clock_counters",
     "irq",
     "block",
     "reclaim",

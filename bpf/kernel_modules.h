@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * As kernel.h, for sunrpc, nfs and nfsd, which are modules: read with BPF_CORE_READ(), for the cast behind LOAD() knows
- * the kernel's own types only.
+ * Fields of modules: part of kernel.h.  Read with BPF_CORE_READ(), a cast knows the kernel's own types only.
  */
 #pragma once
-#include "kernel.h"
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
+/* Of sunrpc, nfs and nfsd. */
 struct rpc_procinfo {
 	const char *p_name;
 };
@@ -72,4 +69,32 @@ struct svc_rqst {
 	__s64 rq_stime;
 };
 
-#pragma clang attribute pop
+/* What a module of one vendor keeps around struct kvm_vcpu, which stands first in it. */
+struct vmcb_control_area {
+	__u32 exit_code; /* 64 bits wide on 7.2: the lower half */
+};
+
+struct vmcb {
+	struct vmcb_control_area control;
+};
+
+struct vcpu_svm {
+	struct vmcb *vmcb;
+};
+
+union vmx_exit_reason {
+	__u32 full;
+};
+
+struct vcpu_vmx {
+	union vmx_exit_reason exit_reason;
+};
+
+struct vcpu_vt {
+	union vmx_exit_reason exit_reason;
+};
+
+/* See vmx_exit_code(). */
+struct vcpu_vmx___vt {
+	struct vcpu_vt vt;
+};

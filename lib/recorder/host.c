@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Host mode: a row for every thread of a host would be the larger part of the cost.  The busiest threads get one, the
+ * busiest processes and the largest consumers of every account a line without those, and the rest is folded by name.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include "host.h"
+
+#define TOP_PROCESSES 200
+#define TOP_OF_ACCOUNT 20
+#define TOP_THREADS 64
+#define LEAST_BUSY 100	     /* a thread that was busy for one part in so many of its life may get a row */
+#define MOST_PROCESSES 20000 /* that are told apart until the end, and as many threads */
+#define REST_NAMES 500
+#define OTHERS "(others)" /* of more names than that */
+
+struct host_process {
+	uint32_t pid;
+	bool kernel_thread, kept;
+	char comm[COMM_BYTES];
+	uint64_t busy_ns;
+	struct fold fold;
+	UT_hash_handle hh;
+};
+
+/* Kernel threads of one name are shown under the pid of the first one met. */
+struct kernel_name {
+	char comm[COMM_BYTES];
+	uint32_t pid;
+	UT_hash_handle hh;
+};
+
+/* Whose thread it is that others waited for. */
+struct known_thread {
+	uint32_t tid, tgid;
+	UT_hash_handle hh;
+};
+
+struct top_thread {
+	uint64_t busy_ns;
+	struct record record, open;
+};
+
+struct host {
+	struct host_process *processes;
+	struct kernel_name *kernel_names;
+	struct known_thread *known;
+	struct top_thread threads[TOP_THREADS];
+	size_t thread_count;
+};
+
+static struct host *host_of(struct recorder *recorder)
+{
+	if (!recorder->host)
+		recorder->host = calloc(1, sizeof(*recorder->host));
+	return recorder->host;
+}
+
+static uint64_t busy_ns_of(const struct account_sum *sums)
+{
+	uint64_t ns = 0;
+
+	for (int i = 0; i < ACCOUNT_COUNT; i++)
+		if (!is_idle(i))
+			ns += sums[i].ns;
+	return ns;
+}
+
+void host_comm(const struct record *record, char comm[COMM_BYTES])
+{
+	char *slash;
+
+	memcpy(comm, record->process_comm, COMM_BYTES);
+	slash = record->kernel_thread ? memchr(comm, '/', COMM_BYTES) : NULL;
+	/* "kworker/u8:3-events" and "ksoftirqd/1", but not "jbd2/vda1-8", nor "irq/24-ahci" */
+	if (slash && (!strncmp(comm, "kworker", 7) ||
+		      strspn(slash + 1, "0123456789") == strnlen(slash + 1, comm + COMM_BYTES - slash - 1)))
+		memset(slash, 0, comm + COMM_BYTES - slash);
+}
+
+uint32_t host_pid(struct recorder *recorder, const struct record *record)
+{
+	struct host *host = host_of(recorder);
+	struct kernel_name *name;
+	char comm[COMM_BYTES];
+
+	if (!record->kernel_thread || !host)
+		return record->tgid;
+	host_comm(record, comm);
+	HASH_FIND(hh, host->kernel_names, comm, COMM_BYTES, name);
+	if (!name) {
+		name = calloc(1, sizeof(*name));
+		if (!name)
+			return record->tgid;
+		memcpy(name->comm, comm, COMM_BYTES);
+		name->pid = record->tgid;
+		HASH_ADD(hh, host->kernel_names, comm, COMM_BYTES, name);
+	}
+	return name->pid;
+}
+
+static struct host_process *process_of(struct recorder *recorder, const struct record *record)
+{
+	struct host *host = host_of(recorder);
+	uint32_t pid = host_pid(recorder, record);
+	struct host_process *process;
+
+	if (!host)
+		return NULL;
+	HASH_FIND(hh, host->processes, &pid, sizeof(pid), process);
+	if (!process && HASH_COUNT(host->processes) < MOST_PROCESSES && (process = calloc(1, sizeof(*process)))) {
+		process->pid = pid;
+		process->kernel_thread = record->kernel_thread;
+		host_comm(record, process->comm);
+		HASH_ADD(hh, host->processes, pid, sizeof(pid), process);
+	}
+	return process;
+}
+
+static struct fold fold_of(const struct record *record)
+{
+	struct fold fold = { .wall_ns = record->at - record->start,
+			     .user_ns = record->user_ns - record->user_start_ns,
+			     .kernel_ns = record->kernel_ns - record->kernel_start_ns,
+			     .threads = 1,
+			     .processes = record->tid == record->tgid };
+
+	memcpy(fold.accounts, record->accounts, sizeof(fold.accounts));
+	return fold;
+}
+
+static void add_fold(struct fold *fold, const struct fold *more)
+{
+	fold->wall_ns += more->wall_ns;
+	fold->user_ns += more->user_ns;
+	fold->kernel_ns += more->kernel_ns;
+	fold->threads += more->threads;
+	fold->processes += more->processes;
+	sums_add(fold->accounts, more->accounts);
+}
+
+/* A thread that has a row is in no other sum; the longest wait of the rest may then be one of its. */
+static void take_away(struct fold *fold, const struct record *record)
+{
+	struct fold one = fold_of(record);
+
+	fold->wall_ns -= one.wall_ns;
+	fold->user_ns -= one.user_ns;
+	fold->kernel_ns -= one.kernel_ns;
+	fold->threads -= one.threads;
+	fold->processes -= one.processes;
+	for (int i = 0; i < ACCOUNT_COUNT; i++) {
+		fold->accounts[i].ns -= one.accounts[i].ns;
+		fold->accounts[i].count -= one.accounts[i].count;
+	}
+}
+
+static void offer_thread(struct host *host, const struct record *record, const struct record *open)
+{
+	uint64_t busy_ns = busy_ns_of(record->accounts);
+	struct top_thread *place = &host->threads[0];
+
+	if (record->kernel_thread || busy_ns * LEAST_BUSY < record->at - record->start)
+		return;
+	if (host->thread_count < TOP_THREADS) {
+		place = &host->threads[host->thread_count++];
+	} else {
+		for (size_t i = 1; i < TOP_THREADS; i++)
+			if (host->threads[i].busy_ns < place->busy_ns)
+				place = &host->threads[i];
+		if (place->busy_ns >= busy_ns)
+			return;
+	}
+	*place = (struct top_thread){ .busy_ns = busy_ns, .record = *record, .open = *open };
+}
+
+static void know_thread(struct host *host, const struct record *record)
+{
+	struct known_thread *known;
+
+	HASH_FIND(hh, host->known, &record->tid, sizeof(record->tid), known);
+	if (!known && HASH_COUNT(host->known) < MOST_PROCESSES && (known = calloc(1, sizeof(*known)))) {
+		known->tid = record->tid;
+		HASH_ADD(hh, host->known, tid, sizeof(known->tid), known);
+	}
+	if (known)
+		known->tgid = record->tgid;
+}
+
+uint32_t host_process_of(const struct recorder *recorder, uint32_t tid)
+{
+	struct known_thread *known = NULL;
+
+	if (recorder->host)
+		HASH_FIND(hh, recorder->host->known, &tid, sizeof(tid), known);
+	return known ? known->tgid : 0;
+}
+
+bool host_take(struct recorder *recorder, const struct record *record, const struct record *open)
+{
+	struct host_process *process = process_of(recorder, record);
+	struct fold fold = fold_of(record);
+
+	if (!process)
+		return false;
+	add_fold(&process->fold, &fold);
+	know_thread(recorder->host, record);
+	offer_thread(recorder->host, record, open);
+	return true;
+}
+
+static int by_busy(const struct host_process *a, const struct host_process *b)
+{
+	return a->busy_ns > b->busy_ns ? -1 : a->busy_ns < b->busy_ns;
+}
+
+/* The largest consumers of one account: the order of equal ones does not matter. */
+static void keep_top_of(struct host *host, int account)
+{
+	struct host_process *top[TOP_OF_ACCOUNT] = {}, *process, *next;
+
+	HASH_ITER(hh, host->processes, process, next)
+	{
+		struct host_process *one = process;
+
+		for (int i = 0; i < TOP_OF_ACCOUNT && one && one->fold.accounts[account].ns; i++) {
+			struct host_process *other = top[i];
+
+			if (other && other->fold.accounts[account].ns >= one->fold.accounts[account].ns)
+				continue;
+			top[i] = one;
+			one = other;
+		}
+	}
+	for (int i = 0; i < TOP_OF_ACCOUNT && top[i]; i++)
+		top[i]->kept = true;
+}
+
+void host_choose(struct recorder *recorder)
+{
+	struct host *host = host_of(recorder);
+	struct host_process *process, *next;
+	size_t place = 0;
+
+	if (!host)
+		return;
+	HASH_ITER(hh, host->processes, process, next)
+	process->busy_ns = busy_ns_of(process->fold.accounts);
+	HASH_SORT(host->processes, by_busy);
+	HASH_ITER(hh, host->processes, process, next)
+	process->kept = process->busy_ns && place++ < TOP_PROCESSES;
+	for (int i = 0; i < ACCOUNT_COUNT; i++)
+		if (!is_idle(i))
+			keep_top_of(host, i);
+	for (size_t i = 0; i < host->thread_count; i++) {
+		process = process_of(recorder, &host->threads[i].record);
+		if (!process)
+			continue;
+		process->kept = true;
+		take_away(&process->fold, &host->threads[i].record);
+	}
+}
+
+bool host_keeps(const struct recorder *recorder, uint32_t pid)
+{
+	struct host_process *process = NULL;
+
+	if (recorder->host)
+		HASH_FIND(hh, recorder->host->processes, &pid, sizeof(pid), process);
+	return process && process->kept;
+}
+
+size_t host_busiest(const struct recorder *recorder, pid_t pids[HOST_PIDS])
+{
+	struct host_process *process, *next;
+	size_t count = 0;
+
+	if (!recorder->host)
+		return 0;
+	HASH_ITER(hh, recorder->host->processes, process, next)
+	{
+		if (count == HOST_PIDS || !process->busy_ns)
+			break; /* they are in their order by now */
+		if (!process->kernel_thread)
+			pids[count++] = process->pid;
+	}
+	return count;
+}
+
+static void write_process(struct recorder *recorder, const struct host_process *process)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "process");
+	json_u64(json, "at_ns", recorder->end_ns);
+	json_u64(json, "pid", process->pid);
+	json_bytes(json, "comm", process->comm, strnlen(process->comm, COMM_BYTES));
+	json_bool(json, "kernel", process->kernel_thread);
+	json_u64(json, "threads", process->fold.threads);
+	json_u64(json, "processes", process->fold.processes);
+	json_u64(json, "wall_ns", process->fold.wall_ns);
+	json_u64(json, "user_ns", process->fold.user_ns);
+	json_u64(json, "kernel_ns", process->fold.kernel_ns);
+	sums_write(json, "accounts", process->fold.accounts);
+	json_write(json, &recorder->output);
+}
+
+/* One that gets no line of its own joins those of its name. */
+static void join_rest(struct host_process **rest, const struct host_process *process)
+{
+	struct host_process *same;
+	char comm[COMM_BYTES] = OTHERS;
+
+	if (HASH_COUNT(*rest) < REST_NAMES)
+		memcpy(comm, process->comm, COMM_BYTES);
+	HASH_FIND(hh, *rest, comm, COMM_BYTES, same);
+	if (!same) {
+		same = calloc(1, sizeof(*same));
+		if (!same)
+			return;
+		memcpy(same->comm, comm, COMM_BYTES);
+		same->kernel_thread = process->kernel_thread;
+		HASH_ADD(hh, *rest, comm, COMM_BYTES, same);
+	}
+	same->kernel_thread &= process->kernel_thread;
+	add_fold(&same->fold, &process->fold);
+}
+
+void host_write(struct recorder *recorder)
+{
+	struct host_process *process, *next, *rest = NULL;
+	struct host *host = recorder->host;
+
+	if (!host)
+		return;
+	HASH_ITER(hh, host->processes, process, next)
+	{
+		if (process->kept)
+			write_process(recorder, process);
+		else
+			join_rest(&rest, process);
+	}
+	HASH_ITER(hh, rest, process, next)
+	{
+		write_process(recorder, process);
+		HASH_DEL(rest, process);
+		free(process);
+	}
+	for (size_t i = 0; i < host->thread_count; i++)
+		thread_write(recorder, &host->threads[i].record, &host->threads[i].open);
+}
+
+void host_free(struct recorder *recorder)
+{
+	struct host_process *process, *next;
+	struct kernel_name *name, *next_name;
+	struct known_thread *known, *next_known;
+	struct host *host = recorder->host;
+
+	if (!host)
+		return;
+	HASH_ITER(hh, host->processes, process, next)
+	{
+		HASH_DEL(host->processes, process);
+		free(process);
+	}
+	HASH_ITER(hh, host->kernel_names, name, next_name)
+	{
+		HASH_DEL(host->kernel_names, name);
+		free(name);
+	}
+	HASH_ITER(hh, host->known, known, next_known)
+	{
+		HASH_DEL(host->known, known);
+		free(known);
+	}
+	free(host);
+	recorder->host = NULL;
+}

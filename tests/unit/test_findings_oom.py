@@ -1,0 +1,139 @@
+"""OOM-KILL: kills of the window explained, kills before it left alone, what was not recorded said."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Check, Confidence, Severity
+
+from unit.support import Builder
+from unit.support.judging import check, finding, findings, outcomes, silence
+from unit.support.oom import KERNELS, only, records
+from unit.support.threads import START_NS
+
+ID = "OOM-KILL"
+SECOND = 1_000_000_000
+QUIET = "6,900,999000000,-;clocksource: tsc\n"
+GROUP = "/sys/fs/cgroup/tight"
+MOUNTINFO = "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+
+
+def killed(name: str, *, pid: int = 100, begin: str | None = QUIET, **accounts: object) -> Builder:
+    """Return a recording of a target in whose window a saved log was written."""
+    builder = Builder(pid=pid).thread(cpu_user="2 s", **accounts)  # type: ignore[arg-type]  # accounts by name
+    log = records(name, START_NS + 3 * SECOND, 1000)
+    if begin is None:
+        return builder.fact("/dev/kmsg", None, QUIET + log)
+    return builder.fact("/dev/kmsg", begin, begin + log)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_target_is_the_victim(kernel: str) -> None:
+    pid = only(f"{kernel}/cgroup").victims[0].pid
+    found = finding(killed(f"{kernel}/cgroup", pid=pid, memory_cgroup=("400 ms", 50)).model(), ID)
+    assert found.severity is Severity.CRITICAL and found.confidence is Confidence.HIGH
+    assert "Cause: cgroup limit. /tight" in found.claim and "It was part of the target." in found.claim
+    assert dict(found.claims) == {"memory.cgroup": 400_000_000}
+    assert any("asked for a page" in each.text for each in found.evidence)
+
+
+def test_it_is_told_instead_of_the_limit() -> None:
+    """One cause, one finding: the time lost at the limit is returned by what ends the kills."""
+    pid = only("6.1/cgroup").victims[0].pid
+    model = (
+        killed("6.1/cgroup", pid=pid, memory_cgroup=("400 ms", 50))
+        .fact(f"/proc/{pid}/cgroup", "0::/tight\n")
+        .fact(f"/proc/{pid}/mountinfo", MOUNTINFO)
+        .fact("/proc/self/mountinfo", MOUNTINFO)
+        .fact(f"{GROUP}/memory.max", "33554432\n")
+        .fact(f"{GROUP}/memory.events", "max 1\noom 0\noom_kill 0\n", "max 90\noom 1\noom_kill 1\n")
+        .model()
+    )
+    told = diagnose(model)
+    assert told.findings[0].id == ID and "MEM-CGROUP-LIMIT" in {each.id for each in told.superseded}
+
+
+def test_a_neighbour_is_the_victim() -> None:
+    found = finding(killed("6.1/host", memory_reclaim=("700 ms", 9)).model(), ID)
+    assert found.severity is Severity.WARNING and "part of the target" not in found.claim
+    assert dict(found.claims) == {"memory.reclaim": 700_000_000}
+
+
+def test_a_neighbours_group_costs_the_target_nothing() -> None:
+    found = finding(killed("6.1/cgroup", memory_cgroup="400 ms").model(), ID)
+    assert found.severity is Severity.WARNING and not found.claims
+
+
+def test_another_victim_in_the_targets_own_group() -> None:
+    model = (
+        killed("6.1/cgroup", memory_cgroup="400 ms")
+        .fact("/proc/100/cgroup", "0::/tight\n")
+        .fact("/proc/100/mountinfo", MOUNTINFO)
+        .fact("/proc/self/mountinfo", MOUNTINFO)
+        .fact(f"{GROUP}/memory.max", "33554432\n")
+        .model()
+    )
+    found = finding(model, ID)
+    assert found.severity is Severity.CRITICAL and "memory.cgroup" in found.claims
+
+
+def test_two_reports_of_one_cause_are_one_finding() -> None:
+    found = finding(killed("6.1/shared").model(), ID)
+    assert "Cause: unreclaimable cache." in found.claim and "2 such kills in the window." in found.claim
+
+
+def test_causes_are_told_apart() -> None:
+    log = records("6.1/cgroup", START_NS + SECOND, 1000) + records("7.2/fragmented", START_NS + 2 * SECOND, 2000)
+    found = findings(Builder().thread(cpu_user="1 s").fact("/dev/kmsg", QUIET, QUIET + log).model(), ID)
+    assert sorted(each.claim.split("Cause: ")[1].split(".")[0] for each in found) == ["cgroup limit", "fragmentation"]
+
+
+def test_a_kill_before_the_window_is_none_of_it() -> None:
+    log = records("6.1/cgroup", START_NS - 5 * SECOND, 10)
+    model = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", log, log).model()
+    assert "no OOM kill in the window" in check(model, ID).text
+
+
+def test_without_the_log_of_the_begin_the_clock_tells() -> None:
+    found = finding(killed("6.1/host", begin=None).model(), ID)
+    assert found.confidence is Confidence.MEDIUM and any("told by its clock" in limit for limit in found.limits)
+    log = records("6.1/host", START_NS - 5 * SECOND, 10)
+    before = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", None, log).model()
+    assert isinstance(outcomes(before, ID)[0], Check)
+
+
+def marked(pid: int) -> Builder:
+    return Builder().thread(cpu_user="1 s").event("oom_kill", "mysqld", pid=pid, at="2 s")
+
+
+def test_a_mark_without_a_log_is_all_that_is_known() -> None:
+    found = finding(marked(4711).model(), ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW
+    assert "marked mysqld (pid 4711)" in found.claim and "Cause: not told." in found.claim
+    assert finding(marked(100).model(), ID).severity is Severity.CRITICAL
+
+
+def test_a_mark_that_the_log_says_nothing_of_was_no_kill() -> None:
+    model = marked(4711).fact("/dev/kmsg", QUIET, QUIET).model()
+    assert isinstance(outcomes(model, ID)[0], Check)
+
+
+def test_a_mark_and_its_report_are_one_kill() -> None:
+    pid = only("6.1/host").victims[0].pid
+    found = finding(killed("6.1/host").event("oom_kill", "devour", pid=pid, at="3 s").model(), ID)
+    assert found.confidence is Confidence.HIGH
+
+
+def test_what_was_not_recorded_is_not_fine() -> None:
+    blind = Builder().thread(cpu_user="1 s").without("oom").fact("/dev/kmsg", None, error="Operation not permitted")
+    assert "neither" in silence(blind.model(), ID).reason
+    seen = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", None, error="Operation not permitted").model()
+    assert "marked no victim" in check(seen, ID).text
+    read = Builder().thread(cpu_user="1 s").without("oom").fact("/dev/kmsg", QUIET, QUIET).model()
+    assert "the kernel log has none" in check(read, ID).text
+
+
+def test_a_log_read_at_the_begin_only_knows_nothing_of_the_window() -> None:
+    builder = Builder().thread(cpu_user="1 s").without("oom").fact("/dev/kmsg", QUIET)
+    builder._lines[:] = [line for line in builder._lines if getattr(line, "phase", "") != "end"]
+    assert "neither" in silence(builder.model(), ID).reason
