@@ -9,7 +9,6 @@
  *         kernel's own flusher writes: its calls are in the sums of the mount, in no flush.
  */
 #include "ledger.bpf.h"
-#include "nfs_kernel.h"
 #include "nfs_records.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -8,7 +8,6 @@
  *         wait for is in their own ledgers, if those are recorded.
  */
 #include "ledger.bpf.h"
-#include "nfs_kernel.h"
 #include "nfs_records.h"
 
 char LICENSE[] SEC("license") = "GPL";

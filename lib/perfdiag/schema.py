@@ -294,7 +294,7 @@ class Rpc(Line, tag="rpc"):
     version: int  # of the program
     procedure: str  # "WRITE", "COMMIT", ...
     count: Count
-    errors: Count  # calls that ended with a transport's or protocol's error, not with an answer
+    errors: Count  # calls that ended without an answer, or with one that the kernel calls an error
     retransmits: Count
     bytes_sent: Count
     bytes_received: Count
@@ -322,7 +322,7 @@ class NfsFlush(Line, tag="nfs_flush"):
 
 
 class NfsServer(Line, tag="nfs_server"):
-    """Requests that this host's own NFS server served, by procedure, whoever asked."""
+    """Requests that this host's own NFS server served, whoever asked, by procedure; of NFS 4 also each operation."""
 
     program: str
     version: int

@@ -101,7 +101,14 @@ def test_the_server_is_this_host_and_says_itself_what_it_took() -> None:
     texts = [evidence.text for evidence in found.evidence]
     assert any("its nfsd took 32.4 ms for each of 147 requests (WRITE 48.0 ms)" in text for text in texts), texts
     assert any("97 flushes of 7:0 took 48.0 ms each" in text for text in texts)
+    assert not any("device-mapper" in each for each in found.alternatives)
     assert "its nfsd's" in found.claim and "log device" in found.remedies[0].text
+
+
+def test_disks_that_are_fast_are_no_cause_of_what_their_server_takes() -> None:
+    builder = served(synced(), {"49 ms": 97, "300 us": 50}).device("7:0", "flush", count=97, service="1 ms")
+    found = finding(builder.model(), ID)
+    assert "flushes of 7:0 took 98.0 ms of nfsd's 4.77 s" in found.alternatives[0]
 
 
 def test_what_another_host_asked_of_this_server_says_nothing() -> None:

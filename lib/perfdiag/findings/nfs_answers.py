@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.findings.nfs_calls import MODIFYING, late, usual_ns
+from perfdiag.findings.nfs_calls import MODIFYING, late, requests, usual_ns
 from perfdiag.findings.nfs_use import COMMIT, LOCK, METADATA, NFS, READ, SLOW_ANSWER_NS, WRITE, Use, uses
 from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, nfsd_evidence, server_of, trip_evidence
 from perfdiag.findings.target import again
@@ -86,6 +86,11 @@ def _nothing(model: Model) -> Check | Silence:
     if rowless:
         return rowless
     share = model.share(*ANSWERED)
+    own = requests(model)
+    if own.count and not uses(model):
+        each_ns = usual_ns(own)
+        text = f"this host's own NFS server: {own.count:,} requests, half of their time in ones of {about(each_ns)}"
+        return Check(ID, text, each_ns, "ns", large=late(own, SLOW_ANSWER_NS))
     trips = [use.round_trip for use in uses(model) if use.round_trip]
     each = f", a round trip takes {duration(trips[0].ns)}" if trips else ""
     return Check(ID, f"waits for NFS {percent(share)} of busy time{each}", share, "share")

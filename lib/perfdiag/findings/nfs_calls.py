@@ -142,16 +142,23 @@ class Served:
 NOT_HERE = Served(Distribution(0, 0, 0), {})
 
 
-def served(model: Model, version: str, calls: int) -> Served:
-    """Return what this host's own server did for these calls: it is theirs if it served as many, within a tenth.
+def requests(model: Model, version: str = "") -> Distribution:
+    """Return the requests of this host's own server, of one version of NFS or all.
 
     Of NFS 4 a request is a COMPOUND, and what is in it stands beside it.
     """
-    lines = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
     whole = Distribution(0, 0, 0)
-    for line in lines:
-        if line.version != 4 or line.procedure in ("COMPOUND", "NULL"):
+    for line in model.nfs_server:
+        alone = line.version != 4 or line.procedure in ("COMPOUND", "NULL")
+        if alone and line.program == "nfs" and version in ("", str(line.version)):
             whole = whole.merged(Distribution(line.count, line.sum_ns, line.max_ns, dict(line.buckets)))
+    return whole
+
+
+def served(model: Model, version: str, calls: int) -> Served:
+    """Return what this host's own server did for these calls: it is theirs if it served as many, within a tenth."""
+    lines = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
+    whole = requests(model, version)
     same = calls > 0 and abs(whole.count - calls) <= SAME_COUNT * calls
     return Served(whole, {line.procedure: line for line in lines if line.count}) if same else NOT_HERE
 
@@ -228,6 +235,7 @@ __all__ = [
     "counted",
     "late",
     "procedures",
+    "requests",
     "round_trip",
     "served",
     "usual_ns",

@@ -9,6 +9,7 @@ from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, 
 from perfdiag.findings.nfs_calls import MODIFYING, late, usual_ns
 from perfdiag.findings.nfs_use import COMMIT, METADATA, WRITE, Use, uses
 from perfdiag.findings.nfs_words import (
+    above_disk,
     calls_evidence,
     disk_evidence,
     doubts,
@@ -126,6 +127,7 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         ],
         _remedies(use, case.slow, local=local),
         alternatives=[
+            *([above] if (above := above_disk(model, use)) else []),
             "others who keep the server's disk busy",
             _busy_server(model) if local else "a server without a free thread (th in its /proc/net/rpc/nfsd)",
         ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from perfdiag import schema
 from perfdiag.findings.base import Evidence
 from perfdiag.findings.nfs_calls import Procedure
 from perfdiag.findings.nfs_use import COMMIT, Use
@@ -130,14 +131,31 @@ def server_of(use: Use) -> str:
 
 def disk_evidence(model: Model) -> list[Evidence]:
     """Return the flushes of this host's disks, for a server that is this host: the slowest disk's."""
-    flushes = [line for line in model.devices if line.operation == "flush" and line.count]
-    if not flushes:
+    line = _flushed(model)
+    if line is None:
         return []
-    line = max(flushes, key=lambda each: (each.queue_ns + each.service_ns, each.device))
     each_ns = (line.queue_ns + line.service_ns) / line.count
-    name = plain(model.facts.disk_name(line.device))
-    text = f"{line.count:,} flushes of {name} took {duration(each_ns)} each"
+    text = f"{line.count:,} flushes of {plain(model.facts.disk_name(line.device))} took {duration(each_ns)} each"
     return [Evidence(text, each_ns, "ns", "block_rq_complete")]
+
+
+def above_disk(model: Model, use: Use) -> str:
+    """Return what else it could be where this host's disks were flushed for less than half of its server's time."""
+    line, requests = _flushed(model), use.nfsd.requests
+    flushed_ns = line.queue_ns + line.service_ns if line else 0
+    if not line or flushed_ns >= requests.sum_ns / 2:
+        return ""
+    name = plain(model.facts.disk_name(line.device))
+    return (
+        "what lies between nfsd and its disks (file system, device-mapper), or its CPUs: flushes of"
+        f" {name} took {duration(flushed_ns)} of nfsd's {duration(requests.sum_ns)}"
+    )
+
+
+def _flushed(model: Model) -> schema.Device | None:
+    """Return the flushes of the disk that took most time for them."""
+    flushes = [line for line in model.devices if line.operation == "flush" and line.count]
+    return max(flushes, key=lambda each: (each.queue_ns + each.service_ns, each.device), default=None)
 
 
 def doubts(use: Use) -> list[str]:
@@ -155,6 +173,7 @@ def doubts(use: Use) -> list[str]:
 
 
 __all__ = [
+    "above_disk",
     "calls_evidence",
     "disk_evidence",
     "doubts",
