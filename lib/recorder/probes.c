@@ -221,9 +221,12 @@ static void fill_knobs(struct recorder *recorder)
 		return;
 	memcpy(knobs->markers, recorder->markers, sizeof(knobs->markers));
 	knobs->marker_count = recorder->marker_count;
-	/* ffb7e01c4e65 ("tick/nohz: Remove ... tick_sched_timer") renamed it in v6.8 */
-	if (!kernel_symbols_range(recorder->symbols, "tick_nohz_handler", &start, &end) ||
-	    !kernel_symbols_range(recorder->symbols, "tick_sched_timer", &start, &end))
+	/*
+	 * ffb7e01c4e65 ("tick/nohz: Remove ... tick_sched_timer") renamed it in v6.8.  Kernels before it have the other
+	 * name, too, for another function: that of ticks without an hrtimer.
+	 */
+	if (!kernel_symbols_range(recorder->symbols, "tick_sched_timer", &start, &end) ||
+	    !kernel_symbols_range(recorder->symbols, "tick_nohz_handler", &start, &end))
 		knobs->tick_function = start;
 }
 
