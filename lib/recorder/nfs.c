@@ -82,7 +82,8 @@ static void write_rpc(struct recorder *recorder, __u64 client, const struct rpc_
 
 	json_open(json, "rpc");
 	nfs_server_write(recorder, "object", OBJECT_ID(client));
-	write_text(json, "program", name->program, sizeof(name->program));
+	/* The program for locks goes by the name of the Linux daemon in the client, and by that of its protocol else. */
+	write_text(json, "program", strcmp(name->program, "lockd") ? name->program : "nlm", sizeof(name->program));
 	json_u64(json, "version", name->version);
 	write_text(json, "procedure", name->procedure, sizeof(name->procedure));
 	json_u64(json, "count", sum->count);
