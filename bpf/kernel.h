@@ -298,6 +298,8 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+#include "kernel_modules.h"
+
 #pragma clang attribute pop
 
 /* Constants of the user-space ABI or unchanged for a decade; include/linux/sched.h and friends. */

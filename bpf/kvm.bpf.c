@@ -11,7 +11,6 @@
  *         exit begins when the host has served its own interrupts, which are booked as cpu.irq.  On a host that is a
  *         guest itself, what is stolen from a virtual CPU's thread between two exits stays in vm.*.
  */
-#include "kvm_kernel.h"
 #include "vcpu.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
