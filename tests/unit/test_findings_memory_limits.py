@@ -75,6 +75,14 @@ def test_whose_dirty_pages_is_counted_writer_by_writer() -> None:
     assert "faster than it takes them" in itself.claim and all(each.kind is RemedyKind.FIX for each in itself.remedies)
 
 
+def test_of_many_processes_the_one_that_dirties_most_is_named() -> None:
+    """A whole host as the target: culprit and victims are both of it."""
+    builder = dirtied(own=2, other=38).target(700, "dd")
+    found = finding(knowing(builder.model(), disks={}, mounts=[], processes={}, writeback_limits={}), DIRTY)
+    assert "dd (700) dirties pages faster than it takes them, 95 % of all" in found.claim
+    assert any("(dd (700) 38.0 MiB, app (100) 2.00 MiB)" in each.text for each in found.evidence)
+
+
 def test_a_small_part_of_the_limit_can_be_made_larger() -> None:
     limits = {"8:16": WritebackLimits("8:16", max_ratio=1, min_ratio=0, strict=True)}
     model = knowing(dirtied(own=38, other=2).model(), writeback_limits=limits, disks={}, mounts=[], processes={})

@@ -18,7 +18,7 @@ ELSEWHERE_FACTOR = 4
 
 @dataclass(frozen=True)
 class Dirtier:
-    """One process outside the target."""
+    """One process."""
 
     pid: int
     comm: str
@@ -34,8 +34,19 @@ class Dirtier:
 class Dirtiers:
     """What was dirtied of one device while its writers were held to the limit."""
 
-    own_bytes: int
-    others: tuple[Dirtier, ...]  # most first
+    own: tuple[Dirtier, ...]  # processes of the target, most first
+    others: tuple[Dirtier, ...]  # likewise
+
+    @property
+    def own_bytes(self) -> int:
+        """Return what the target dirtied."""
+        return sum(each.bytes for each in self.own)
+
+    @property
+    def culprit(self) -> Dirtier | None:
+        """Return the process of the target that dirtied most of what that did, where it has several."""
+        first = self.own[0] if len(self.own) > 1 else None
+        return first if first and 2 * first.bytes > self.own_bytes else None
 
     @property
     def bytes(self) -> int:
@@ -56,6 +67,8 @@ class Dirtiers:
         """Return it as evidence."""
         others = ", ".join(f"{each.name} {size(each.bytes)}" for each in self.others[:3])
         text = f"of {size(self.bytes)} dirtied on {name} meanwhile the target wrote {size(self.own_bytes)}"
+        if len(self.own) > 1:
+            text += f" ({', '.join(f'{each.name} {size(each.bytes)}' for each in self.own[:3])})"
         return Evidence(f"{text}{f'; {others}' if others else ''}", self.own_part, "share", "balance_dirty_pages")
 
 
@@ -74,9 +87,11 @@ def dirtiers(model: Model, device: str) -> Dirtiers | None:
             names[line.pid] = line.comm
     if not sum(sums.values()) or model.coverage.lost.get("dirtiers_full"):
         return None
-    others = [Dirtier(pid, names[pid], number) for pid, number in sums.items() if pid not in own and number]
-    others.sort(key=lambda each: (-each.bytes, each.pid))
-    return Dirtiers(sum(number for pid, number in sums.items() if pid in own), tuple(others))
+    found = [Dirtier(pid, names[pid], number) for pid, number in sums.items() if number]
+    found.sort(key=lambda each: (-each.bytes, each.pid))
+    return Dirtiers(
+        tuple(each for each in found if each.pid in own), tuple(each for each in found if each.pid not in own)
+    )
 
 
 def dirty_bytes(model: Model) -> dict[str, int]:

@@ -150,6 +150,11 @@ def _claim(case: _Case, taken_ns: int) -> str:
             f"Writing to {case.place} is paused {duration(taken_ns)}, but most of the host's dirty pages are of"
             f" {case.elsewhere.name}."
         )
+    if case.writers and (culprit := case.writers.culprit):  # many processes: some of them suffer for one
+        return (
+            f"Writing to {case.place} is paused {duration(taken_ns)}: {culprit.name} dirties pages faster than it takes"
+            f" them, {percent(culprit.bytes / case.writers.bytes)} of all."
+        )
     return f"Writing to {case.place} is paused {duration(taken_ns)}: pages are dirtied faster than it takes them."
 
 
