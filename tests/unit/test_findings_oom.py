@@ -118,6 +118,16 @@ def test_a_mark_that_the_log_says_nothing_of_was_no_kill() -> None:
     assert isinstance(outcomes(model, ID)[0], Check)
 
 
+def test_a_kill_before_the_log_was_first_read_is_of_the_window_by_its_mark() -> None:
+    """The log of the begin is read when programs are attached already."""
+    pid, log = only("6.1/host").victims[0].pid, records("6.1/host", START_NS + SECOND, 1000)
+    builder = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", log, log)
+    assert isinstance(outcomes(builder.model(), ID)[0], Check)
+    assert "Cause: host memory." in finding(builder.event("oom_kill", "devour", pid=pid, at="1 s").model(), ID).claim
+    again = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", log, log).event("oom_kill", "x", pid=pid, at="600 s")
+    assert isinstance(outcomes(again.model(), ID)[0], Check)
+
+
 def test_a_mark_and_its_report_are_one_kill() -> None:
     pid = only("6.1/host").victims[0].pid
     found = finding(killed("6.1/host").event("oom_kill", "devour", pid=pid, at="3 s").model(), ID)

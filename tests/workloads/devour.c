@@ -59,6 +59,7 @@ static long take_pipes(size_t bytes)
 	int(*ends)[2] = calloc(2 * pairs, sizeof(*ends));
 	long grown = 0;
 
+	CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 65536, 65536 }));
 	for (size_t i = 0; i < 2 * pairs; i++) {
 		CHECK(pipe(ends[i]));
 		CHECK(fcntl(ends[i][1], F_SETPIPE_SZ, PIPE_BYTES));

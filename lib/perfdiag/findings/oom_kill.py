@@ -16,6 +16,7 @@ from perfdiag.oom.shape import Report, Victim
 
 ID = "OOM-KILL"
 EVENT = "oom_kill"
+CLOCKS_APART_NS = 60_000_000_000  # the log's clock drifts from the recording's; a pid does not come back so soon
 GROUP, HOST, COMPACTION = "memory.cgroup", "memory.reclaim", "memory.compaction"
 # What the target waited for while the memory of that cause ran out: the same remedy gives it back.
 _ACCOUNTS = {Cause.CGROUP: (GROUP,), Cause.HOST: (HOST,), Cause.CACHE: (HOST,), Cause.FRAGMENTATION: (HOST, COMPACTION)}
@@ -64,11 +65,25 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
 
 
 def _in_window(model: Model, each: OomReport) -> bool:
-    """Whether a report is of the window; where the log was not read at its begin, by its clock."""
+    """Whether a report is of the window; where the log was not read at its begin, by its clock.
+
+    A victim that was marked in the window is of it though its report was in the log by the time that was first read.
+    """
+    if _is_marked(model, each.report):
+        return True
     if each.in_window is not None:
         return each.in_window
     at_ns, start_ns = each.report.at_ns, model.header.start_ns
     return at_ns is not None and start_ns <= at_ns <= start_ns + model.window_ns
+
+
+def _is_marked(model: Model, report: Report) -> bool:
+    """Whether one of its victims was marked in the window."""
+    marks = {event.pid: event.at_ns for event in model.events if event.name == EVENT}
+    return any(
+        victim.pid in marks and abs(marks[victim.pid] - (victim.at_ns or 0)) <= CLOCKS_APART_NS
+        for victim in report.victims
+    )
 
 
 def _alike(model: Model, reports: Sequence[OomReport], now: Sequence[int]) -> list[list[int]]:
@@ -93,7 +108,7 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
     if len(chosen) > 1:
         claim += f" {len(chosen)} such kills in the window."
     limits = [*said.limits, *recording_limits(model)]
-    if reports[chosen[0]].in_window is None:
+    if reports[chosen[0]].in_window is None and not _is_marked(model, first):
         limits.append("the log was not read when the window began: that it is of the window is told by its clock")
     confidence = said.confidence if len(limits) == len(said.limits) else lowered(said.confidence)
     wanted = _ACCOUNTS.get(said.cause, ()) if said.cause is not Cause.CGROUP or own or own_group else ()
