@@ -45,6 +45,19 @@ static void a_report_of_the_host(void)
 	CHECK(!kept("6,9,6,-;Mem-Info:"));
 }
 
+static void a_report_of_a_control_group(void)
+{
+	lines = 0;
+	CHECK(kept("4,2,6,-;devour invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"));
+	CHECK(kept("6,3,6,-;memory: usage 32768kB, limit 32768kB, failcnt 22"));
+	CHECK(kept("6,4,6,-;Memory cgroup stats for /tight:"));
+	CHECK(kept("6,5,6,-;anon 33427456"));
+	CHECK(kept("6,6,6,-;file 0"));
+	CHECK(kept("6,7,6,-;shmem 31457280"));
+	CHECK(!kept("6,8,6,-;workingset_refault_anon 0"));
+	CHECK(kept("3,9,6,-;Memory cgroup out of memory: Killed process 156 (devour) total-vm:67936kB"));
+}
+
 static void a_report_without_end(void)
 {
 	lines = 0;
@@ -58,6 +71,7 @@ int main(void)
 {
 	nothing_before_a_report();
 	a_report_of_the_host();
+	a_report_of_a_control_group();
 	a_report_without_end();
 	return check_result();
 }
