@@ -73,6 +73,7 @@ SOURCES = (
 
 def programs(header: schema.Header) -> list[Answer]:
     """Return, by feature, what the recorder's programs can measure; a feature with one missing program is missing."""
+    header = msgspec.structs.replace(header, targets=[])  # of the host: no target makes a feature matter less
     nothing = [msgspec.structs.replace(probe, attached=False) for probe in header.probes]
     telling = {item.feature: item for item in _missing(msgspec.structs.replace(header, probes=nothing))}
     missing = {item.feature: item for item in _missing(header)}
