@@ -48,7 +48,7 @@ clean: ## remove build/
 	$(Q)rm -rf build
 
 ##@ Parts
-.PHONY: deps packages workloads man test-unit test-live lab-build lab lab-shell incidents bench readme
+.PHONY: deps packages workloads man test-unit test-live lab-build lab lab-shell incidents bench readme-kernels readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
@@ -111,6 +111,9 @@ incidents: build workloads ## make faults for real and see whether each is named
 bench: build workloads ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
+
+readme-kernels: deps ## put what attached on which kernel of the lab into README.md, as make lab has noted it
+	$(Q)$(PYTHON) tests/lab/table.py
 
 readme: build workloads ## put the report of a fresh demo into README.md
 	$(Q)$(MAKE) demo >tests/data/readme-report.txt

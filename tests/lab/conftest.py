@@ -22,11 +22,14 @@ from live.support.fixtures import Cleanup
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
 QUICK_KERNEL = "6.1"
-# Of the tests made for the host, those that take long in a guest, or look once more at a probe that others check: not
-# in --quick.  What is made for the lab says so itself: @pytest.mark.long.
+# Tests that take long in a guest, or look once more at a probe that others check: not in --quick, which is to be over
+# in some minutes.  A new test can say so itself: @pytest.mark.long.
 LONG = re.compile(
-    r"test_every_switch_of_a_fast_ping_pong|test_a_slow_disk.*(btrfs|xfs)|small_window.*sendfile|_20_of_21_ms.*rwlock"
-    r"|no_lock.*semaphore|file_lock.*fcntl|thinks.*unix"
+    r"fast_ping_pong|test_a_slow_disk.*(btrfs|xfs)|small_window.*sendfile|_20_of_21_ms.*rwlock|no_lock.*semaphore"
+    r"|file_lock.*fcntl|thinks.*unix|awaited_in_poll"
+    r"|only_state.*(timer-[03]|CPU-[01])|wakes_no_idle_cpu|full_clock|clock_that_changes"
+    r"|many_virtual_cpus|thousands_of_ports|without_the_modules|emulator_s_work"
+    r"|victim_is_told|is_not_held|is_no_miss|neighbour_that_fills|memory_in_pieces|afterwards|settings_of_the_kernel"
 )
 
 
@@ -100,8 +103,11 @@ def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
 
 
 def note_probes(guest: Guest) -> None:
-    """Keep which program attached and which did not, and why: build/lab/probes.json."""
+    """Keep which program attached and which did not, and why: build/lab/probes.json; with all modules there are."""
+    modules = "nfsd nfsv4 nfsv3 nfs kvm_amd"
+    guest.try_run(f"for module in {modules}; do modprobe $module; done")
     status, said = guest.try_run("perfdiag-recorder --check")
+    guest.try_run(f"for module in {modules}; do modprobe -r $module; done")
     headers = [line for line in said.splitlines() if line.startswith('{"type":"header"')]
     assert status == 0 and headers, said
     header = msgspec.json.decode(headers[0], type=schema.Header)
@@ -109,7 +115,14 @@ def note_probes(guest: Guest) -> None:
     known = json.loads(path.read_text()) if path.exists() else {}
     known[guest.name] = {
         "release": guest.release,
-        "probes": {probe.name: "attached" if probe.attached else probe.reason for probe in header.probes},
+        "features": {
+            feature: {
+                probe.name: "attached" if probe.attached else probe.reason
+                for probe in header.probes
+                if probe.feature == feature
+            }
+            for feature in {probe.feature for probe in header.probes}
+        },
     }
     path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
 

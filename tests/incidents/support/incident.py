@@ -51,6 +51,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     near_miss: list[NearMiss] = []
     settings: dict[str, Setting] = {}  # of all cases, unless these say otherwise
     where: Literal["lab"] = "lab"
+    nfs: bool = False  # an NFS mount at $mount, of a server whose disk is as slow as NFS_FLUSH_MS and NFS_WRITE_MS say
     up: str = ""  # makes what the target needs
     enter: str = ""  # prepared the target, whose process is $pid: into a control group, say
     beside: list[str] = []  # commands that run at the same time, begun when the recorder has attached

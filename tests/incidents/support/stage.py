@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import shlex
 import shutil
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from perfdiag import schema
 
 from incidents.support.incident import Case, Incident
 from lab.support.guest import Guest
+from lab.support.nfs import nfs
 from lab.support.processes import GuestRecorder, Process
 from live.support.recording import Recording
 
@@ -44,10 +44,14 @@ def make(guest: Guest, incident: Incident, case: Case, output: Path) -> Made:
     shutil.copy(FUNCTIONS, guest.folder)
     shutil.copytree(case.folder, here, dirs_exist_ok=True)
     folder = f"/var/tmp/incident-{next(numbers)}"
-    settings = {**case.settings, "folder": folder, "here": f"/lab/{case.incident}"}
-    known = "".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in settings.items())
-    known += f". /lab/{FUNCTIONS.name}\n"
     with contextlib.ExitStack() as cleanup:
+        settings = {"folder": folder, "here": f"/lab/{case.incident}"}
+        if incident.nfs:
+            delays = {name: int(case.settings.get(f"NFS_{name.upper()}", 0)) for name in ("flush_ms", "write_ms")}
+            settings["mount"] = str(cleanup.enter_context(nfs(guest, **delays)).mountpoint)
+        # One after the other, as a setting may stand in another.
+        known = "".join(f'export {name}="{value}"\n' for name, value in {**settings, **case.settings}.items())
+        known += f". /lab/{FUNCTIONS.name}\n"
         cleanup.callback(guest.try_run, f"rm -rf {folder}")
         if incident.down:
             cleanup.callback(guest.try_run, f"{known}cd {folder}\n{incident.down}")
