@@ -11,6 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 NOTED = ROOT / "build/lab/probes.json"
+TITLE = """## What attaches on which kernel
+
+Programs of each feature that attach on stock Debian kernels with all modules loaded, as `make lab` has found them.
+
+"""
 BEGIN, END = "<!-- kernels: make readme-kernels -->\n", "<!-- end of kernels -->\n"
 
 Noted = Mapping[str, Mapping[str, Mapping[str, Mapping[str, str]]]]  # {KERNEL: {"features": {FEATURE: {PROBE: STATE}}}}
@@ -52,7 +57,7 @@ def main() -> int:
     before, _, rest = README.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     assert rest and after, f"README.md has no {BEGIN.strip()} and {END.strip()}"
-    README.write_text(before + BEGIN + "\n".join(lines(noted, releases)) + "\n" + END + after)
+    README.write_text(before + BEGIN + TITLE + "\n".join(lines(noted, releases)) + "\n\n" + END + after)
     return 0
 
 
