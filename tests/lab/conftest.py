@@ -22,6 +22,7 @@ from live.support.fixtures import Cleanup
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
 QUICK_KERNEL = "6.1"
+KILLED = 128 + 9
 # Tests that take long in a guest, or look once more at a probe that others check: not in --quick, which is to be over
 # in some minutes.  A new test can say so itself: @pytest.mark.long.
 LONG = re.compile(
@@ -29,6 +30,7 @@ LONG = re.compile(
     r"|file_lock.*fcntl|thinks.*unix|awaited_in_poll"
     r"|only_state.*(timer-[03]|CPU-[01])|wakes_no_idle_cpu|full_clock|clock_that_changes"
     r"|many_virtual_cpus|thousands_of_ports|without_the_modules|emulator_s_work"
+    r"|large_flushes.*-3|small_files.*-4|test_locks.*-3|a_long_way|server_that_is_gone|nfs_that_comes_later"
     r"|victim_is_told|is_not_held|is_no_miss|neighbour_that_fills|memory_in_pieces|afterwards|settings_of_the_kernel"
 )
 
@@ -108,6 +110,8 @@ def note_probes(guest: Guest) -> None:
     guest.try_run(f"for module in {modules}; do modprobe $module; done")
     status, said = guest.try_run("perfdiag-recorder --check")
     guest.try_run(f"for module in {modules}; do modprobe -r $module; done")
+    if status == KILLED:  # after two minutes: this host is too busy for a table, not for the tests
+        return
     headers = [line for line in said.splitlines() if line.startswith('{"type":"header"')]
     assert status == 0 and headers, said
     header = msgspec.json.decode(headers[0], type=schema.Header)
