@@ -77,15 +77,14 @@ def test_each_state_is_counted_as_the_kernel_counts(guest: Guest, start: Start, 
     target = start("wake", "--count", COUNT, "--every-us", 20_000, "--cpu", 1)
     before = usage(guest, 1)
     recorder = attach(target)
-    inside = usage(guest, 1)
     target.run()
     recording = recorder.wait("targets gone")
     after = usage(guest, 1)
     seen = {state: count for state, count, _ in cpu_line(recording, 1).idle}
     for state in range(STATES):
-        most, some = after[state] - before[state], after[state] - inside[state]
-        # What lies between the window and the two readings around it is a part of a second.
-        assert seen.get(state, 0) <= most and seen.get(state, 0) >= min(some / 2, some - 60), (state, seen, most, some)
+        assert seen.get(state, 0) <= after[state] - before[state], (state, seen, before, after)
+    # Between the end of the window and that reading seconds may pass: the least is what the target slept itself.
+    assert sum(seen.values()) >= 0.9 * COUNT, (seen, before, after)
 
 
 def test_recording_wakes_no_idle_cpu(guest: Guest, start: Start, attach: Attach) -> None:

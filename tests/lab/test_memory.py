@@ -190,4 +190,5 @@ def test_compaction_for_huge_pages(guest: Guest, little_memory: None, start: Sta
     regions = ns_of(thread, "memory.")
     assert regions <= truth["touch_ns"], table(thread)
     if regions > 0.3 * truth["touch_ns"]:
-        assert "MEM-FRAGMENTATION" in [found.id for found in diagnose(model_of(recording)).findings]
+        found = {finding.id for finding in diagnose(model_of(recording)).findings}
+        assert found & {"MEM-FRAGMENTATION", "THP-STALL"}, found  # the second where the kernel counted its stalls

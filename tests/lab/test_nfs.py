@@ -89,7 +89,7 @@ def test_small_files(version: float, guest: Guest, cleanup: Cleanup, start: Star
     thread = recording.thread(truth["pid"])
     waited = sum(truth[name] for name in ("open_ns", "write_ns", "close_ns", "name_ns"))
     assert_waited(thread, waited, "nfs.metadata", "nfs.commit", "nfs.write")
-    assert count_of(thread, "nfs.commit") >= 17, table(thread)
+    assert count_of(thread, "nfs.commit") >= 15, table(thread)  # one that was answered at once is no wait
     assert ns_of(thread, "nfs.commit") <= 1.05 * truth["close_ns"], table(thread)
     assert ns_of(thread, "kernel.other") <= 0.05 * waited, recording.details("kernel.other")
     assert {row.object for row in recording.details("nfs.metadata")} == {mount.object}
