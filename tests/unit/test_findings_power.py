@@ -116,6 +116,13 @@ def test_without_declared_states_only_long_wake_ups_count() -> None:
     check(woken({"": {"60 us": 20_000}}, idle_states=[]), IDLE)
 
 
+def test_declared_states_that_were_not_read_in_time_are_not_missing() -> None:
+    model = woken({"idle:3": {"150 us": 10_000}}, idle_states=[])
+    assert finding(model, IDLE)
+    model.facts.reasons["idle_states"] = ["/sys/devices/system/cpu/cpu0/cpuidle/state0/name: timeout"]
+    assert "not read in time" in silence(model, IDLE).reason
+
+
 def test_in_a_guest_it_is_the_hypervisor_that_wakes() -> None:
     found = finding(woken({"": {"400 us": 3_000}}, idle_states=[], hypervisor=Hypervisor("kvm", "test")), IDLE)
     assert found.severity is Severity.INFO and "hypervisor" in found.claim

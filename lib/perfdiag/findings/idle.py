@@ -35,6 +35,8 @@ from perfdiag.model import Model, Row
 
 # Without a declared latency (most guests) a CPU is up within 100 us if its host lets it.
 UNDECLARED_NS = 100_000
+# The recorder's word for a file that it did not wait for any longer: what it says is unknown, not absent.
+NOT_IN_TIME = "timeout"
 # Idle drivers of guests that leave the virtual CPU to the hypervisor, whatever latency they declare.
 HALTING = ("haltpoll", "none")
 
@@ -92,6 +94,14 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
                 "share",
             )
         yield from _unseen(model, groups, states)
+        return
+    if not states and not halts and NOT_IN_TIME in model.facts.reason("idle_states"):
+        yield Silence(
+            "CPU-IDLE-EXIT-LATENCY",
+            f"{percent(share)} of busy time waited for idle CPUs to wake, and what their states declare was not read in"
+            " time",
+            f"when the host is less busy: {again(model)}",
+        )
         return
     confidence, limits = judged(
         model,
