@@ -83,7 +83,7 @@ static inline _Bool needs_callers(__u32 account)
 
 /* Losses and failed look-ups; every one stands in the recording's footer. */
 #define COUNTERS(X)                                                                                                    \
-	X(RING_BUFFER, "ring_buffer")		/* exits, execs and joins that found the ring full */                  \
+	X(RING_BUFFER, "ring_buffer")		/* events, such as exits, execs and joins, that found the ring full */ \
 	X(STORAGE_FAILED, "storage_failed")	/* a record could not be allocated */                                  \
 	X(DETAIL_FULL, "detail_full")		/* waits whose object was dropped, their account kept */               \
 	X(NAMES_FULL, "names_full")		/* objects without a name */                                           \

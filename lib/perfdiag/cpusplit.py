@@ -21,7 +21,8 @@ class CpuSplit:
             _add(self._processes[getattr(line, "pid", 0)], self._ticks(line))
         stacks: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         for stack in recording.stacks:
-            if stack.kind == "cpu":  # of a process: equal stacks of its threads are one line
+            # Of a process: equal stacks of its threads are one line.  Ticks in a guest are none of the emulator's own.
+            if stack.kind == "cpu" and stack.account.startswith("cpu."):
                 _add(stacks[stack.pid], (0, stack.count) if stack.kernel else (stack.count, 0))
         for pid, samples in stacks.items():
             if sum(samples) > sum(self._processes[pid]):

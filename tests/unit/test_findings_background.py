@@ -64,8 +64,8 @@ def test_a_search_that_is_not_known_of_is_not_ruled_out() -> None:
 ALWAYS = TransparentHugePages("always", "madvise", "never")
 
 
-def compacting(time: str, policy: TransparentHugePages | None = ALWAYS, **vmstat: int) -> Model:
-    builder = Builder().thread("app", cpu_user="4 s").row("memory.compaction", "", time, count=400)
+def compacting(time: str, policy: TransparentHugePages | None = ALWAYS, size: str = "", **vmstat: int) -> Model:
+    builder = Builder().thread("app", cpu_user="4 s").row("memory.compaction", size, time, count=400)
     return knowing(
         builder.model(), transparent_huge_pages=policy, vmstat=vmstat, kernel_threads_ns={"khugepaged": 20_000_000}
     )
@@ -86,6 +86,15 @@ def test_compaction_for_others_is_not_for_huge_pages() -> None:
         assert "other large pages" in silence(compacting("600 ms", **vmstat), THP).reason
     never = TransparentHugePages("never", "madvise", "never")
     assert "other" in silence(compacting("600 ms", never, compact_stall=400, thp_fault_alloc=900), THP).reason
+
+
+def test_the_size_that_was_recorded_decides() -> None:
+    many = {"compact_stall": 400, "thp_fault_alloc": 900}
+    assert "another size" in check(compacting("600 ms", size="order:4", **many), THP).text
+    ids = [each.id for each in diagnose(compacting("600 ms", size="order:4", **many)).findings]
+    assert "MEM-FRAGMENTATION" in ids
+    few = finding(compacting("600 ms", size="order:9", compact_stall=400, thp_fault_alloc=3), THP)
+    assert few.severity is Severity.WARNING, "whatever else stalls on the host"
 
 
 def test_huge_pages_that_cost_nothing_are_ruled_out_with_their_numbers() -> None:

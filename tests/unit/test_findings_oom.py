@@ -139,6 +139,8 @@ def test_what_was_not_recorded_is_not_fine() -> None:
     assert "neither" in silence(blind.model(), ID).reason
     seen = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", None, error="Operation not permitted").model()
     assert "marked no victim" in check(seen, ID).text
+    lossy = Builder().thread(cpu_user="1 s").lost(ring_buffer=3).fact("/dev/kmsg", None, error="not permitted")
+    assert "were lost" in silence(lossy.model(), ID).reason
     read = Builder().thread(cpu_user="1 s").without("oom").fact("/dev/kmsg", QUIET, QUIET).model()
     assert "the kernel log has none" in check(read, ID).text
 

@@ -51,7 +51,7 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
     if not worth(model, taken_ns):
         yield fine(model, "MEM-FRAGMENTATION", COMPACTION, COMPACTION)
         return
-    order = _order(rows)
+    order = order_of(rows)
     evidence = [waits(together(rows), "compactions")]
     stalls, failed = (model.facts.vmstat_delta(name) for name in ("compact_stall", "compact_fail"))
     if stalls is not None:
@@ -60,7 +60,7 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
     if order is not None:
         evidence += _free_evidence(model, order)
     confidence, limits = judged(model, Confidence.HIGH, ["" if order is not None else "the size wanted is not known"])
-    huge = order is not None and _huge_order(model) == order
+    huge = order is not None and huge_order(model) == order
     yield Finding(
         "MEM-FRAGMENTATION",
         fault(model, taken_ns),
@@ -75,7 +75,7 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
     )
 
 
-def _order(rows: list[Row]) -> int | None:
+def order_of(rows: list[Row]) -> int | None:
     """Return the order that most of the time was for; None where it is not known."""
     known = [row for row in rows if row.key.startswith("order:") and row.key[6:].isdigit() and len(row.key) < 9]
     if 2 * total_ns(known) <= total_ns(rows):
@@ -83,7 +83,7 @@ def _order(rows: list[Row]) -> int | None:
     return int(max(known, key=lambda row: row.distribution.sum_ns).key[6:])
 
 
-def _huge_order(model: Model) -> int:
+def huge_order(model: Model) -> int:
     """Return the order of a huge page: one page table full of pages, of eight bytes each."""
     return (model.header.host.page_size_bytes // 8).bit_length() - 1
 
@@ -117,4 +117,4 @@ def _remedies(model: Model, *, huge: bool) -> list[Remedy]:
     return remedies
 
 
-__all__ = ["fragmentation"]
+__all__ = ["fragmentation", "huge_order", "order_of"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.findings.fragmentation import huge_order, order_of
 from perfdiag.findings.target import again, setting
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, together, waits, worth
 from perfdiag.model import Model
@@ -23,11 +24,11 @@ FAULTS_PER_STALL = 0.5
     " there is none, the thread that faulted moves pages until there is (compaction), before it may go on.",
     measured="Time between begin and end of compaction in the target's threads; joined with the host's counters of"
     " stalls in compaction and of faults that wanted a huge page, begin to end, and the policy. Nearly every stall must"
-    " have a fault that wanted one, else it is told as compaction (MEM-RECLAIM).",
+    " have a fault that wanted one, where the size is not recorded with the time; else see MEM-FRAGMENTATION.",
     alternatives="Large pages that somebody else wants: buffers of network drivers, hugetlbfs.",
     remedies="Let huge pages be made in the background (khugepaged) instead of by who faults.",
     verify="grep compact_stall /proc/vmstat, twice: it stands still.",
-    refines=("MEM-RECLAIM",),
+    refines=("MEM-FRAGMENTATION",),
 )
 def huge_pages(model: Model) -> Iterable[Outcome]:
     """Join time in compaction with faults on huge pages."""
@@ -38,8 +39,14 @@ def huge_pages(model: Model) -> Iterable[Outcome]:
         yield Silence("THP-STALL", f"the policy of huge pages is not known: {reason}", f"cat {DEFRAG}")
         return
     taken_ns, wanted = model.ns(COMPACTION), _wanted(model)
+    order = order_of(model.rows_of(COMPACTION))
+    if order is not None and order != huge_order(model):
+        text = f"THP {policy.enabled}: what was compacted for has another size"
+        yield Check("THP-STALL", text, 0.0, "share")
+        return
     if worth(model, taken_ns):
-        if policy.enabled != "never" and stalls and wanted is not None and wanted >= FAULTS_PER_STALL * stalls:
+        likely = order is not None or (wanted is not None and stalls and wanted >= FAULTS_PER_STALL * stalls)
+        if policy.enabled != "never" and stalls and wanted is not None and likely:
             yield _finding(model, taken_ns, stalls, wanted, policy.defrag)
         else:
             yield Silence(

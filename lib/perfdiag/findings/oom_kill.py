@@ -35,7 +35,7 @@ _ACCOUNTS = {Cause.CGROUP: (GROUP,), Cause.HOST: (HOST,), Cause.CACHE: (HOST,), 
     alternatives="A leak, which more memory only delays; a neighbour that grew and is not the victim.",
     remedies="By the cause: a limit, less memory, files in memory, locked pages, slow write-back, large pieces, nodes.",
     verify="No new kill: oom_kill in /proc/vmstat and in memory.events of the group stand still.",
-    refines=("MEM-CGROUP-LIMIT", "MEM-RECLAIM"),
+    refines=("MEM-CGROUP-LIMIT", "MEM-RECLAIM", "MEM-FRAGMENTATION", "THP-STALL"),
 )
 def oom_kill(model: Model) -> Iterable[Outcome]:
     """Explain every kill of the window; say when nobody was killed, or when that is not known."""
@@ -57,10 +57,12 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
         return
     if log is not None and model.facts.texts.text("/dev/kmsg", "end") is not None:
         yield Check(ID, "no OOM kill in the window: the kernel log has none", 0.0, "count")
-    elif model.measured("oom"):
+    elif model.measured("oom") and not model.coverage.lost.get("ring_buffer"):
         yield Check(ID, "no OOM kill in the window: the kernel marked no victim", 0.0, "count")
     else:
         reason = "neither the kernel's mark on victims nor its log was recorded"
+        if model.measured("oom"):
+            reason = "events were lost, marks on victims perhaps among them, and the kernel's log was not recorded"
         yield Silence(ID, reason, "see perfdiag check, feature oom; by hand: perfdiag host --since TIME")
 
 

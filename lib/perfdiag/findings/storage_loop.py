@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -161,7 +162,7 @@ def _direct(model: Model, case: Case) -> bool | None:
 def _remedies(model: Model, case: Case) -> list[Remedy]:
     found = [fix("put the file system on a partition, logical volume or disk of its own instead of in a file")]
     if _direct(model, case) is False and case.below and case.below.fstype != "tmpfs":
-        device = f"/dev/{plain(case.loop.name)}"
+        device = shlex.quote(f"/dev/{plain(case.loop.name)}")
         on, off = f"losetup --direct-io=on {device}", f"losetup --direct-io=off {device}"
         found.insert(0, attempt(on, off, f"direct I/O of {device} off"))
     return found

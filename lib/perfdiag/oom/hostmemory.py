@@ -8,7 +8,6 @@ from dataclasses import replace
 from perfdiag.oom.shape import PAGE_BYTES, HostMemory, Zone
 
 KIB = 1024
-MOST_DIGITS = 15  # of kB: what is more was never memory
 
 _COUNTS = re.compile(r" ?[a-z_]+:[0-9]{1,15}(?: +[a-z_]+:[0-9]{1,15})* *")
 _COUNT = re.compile(r"([a-z_]+):([0-9]{1,15})")
