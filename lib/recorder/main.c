@@ -182,6 +182,8 @@ static int record(struct recorder *recorder, int signals)
 		err = events_open(recorder);
 	recorder->start_ns = now_ns();
 	if (!err)
+		cpus_begin(recorder);
+	if (!err)
 		err = probes_sweep(recorder);
 	if (err)
 		return err;
@@ -208,6 +210,7 @@ static int record(struct recorder *recorder, int signals)
 	}
 	events_consume();
 	recorder->end_ns = now_ns(); /* here, because no row may be later than the end of the window */
+	cpus_end(recorder);
 	if (options->host)
 		host_choose(recorder);
 	folded_write(recorder);

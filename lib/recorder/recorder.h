@@ -166,7 +166,9 @@ void nfs_server_write(struct recorder *recorder, const char *key, __u64 client);
 /* calibration.c: in a guest, how fast this CPU runs; takes 5 ms */
 void calibration_write(struct recorder *recorder);
 
-/* cpus.c */
+/* cpus.c: read at either end of the window */
+void cpus_begin(struct recorder *recorder);
+void cpus_end(struct recorder *recorder);
 void cpus_write(struct recorder *recorder);
 /* kvm.c: exits of virtual CPUs */
 const char *vm_vendor_name(enum vm_vendor vendor);
