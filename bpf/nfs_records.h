@@ -38,6 +38,11 @@ struct nfs_flush_sum {
 	__u32 buckets[BUCKETS];
 };
 
+/* Program numbers, RFC 5531 and the IANA registry. */
+#define PROGRAM_NFS 100003
+#define PROGRAM_NLM 100021
+#define PROGRAM_NFSACL 100227
+
 /* What this host serves as an NFS server; an operation of a COMPOUND has the program NFSD_OPERATION. */
 #define NFSD_OPERATION 0
 

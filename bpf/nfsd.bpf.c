@@ -12,11 +12,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Program numbers, RFC 5531 and the IANA registry. */
-#define PROGRAM_NFS 100003
-#define PROGRAM_NLM 100021
-#define PROGRAM_NFSACL 100227
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

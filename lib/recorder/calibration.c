@@ -9,20 +9,12 @@
 #include "recorder.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
+#include "in_guest.h"
 
 #define STEPS 10000
 #define CYCLES (STEPS * 3)
 #define SPIN_NS 5000000ULL /* so long, because a CPU that was idle needs a moment to raise its clock */
 #define TRIES_MAX 2000
-#define HYPERVISOR_PRESENT (1U << 31) /* CPUID leaf 1, ECX */
-
-static bool is_guest(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-
-	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & HYPERVISOR_PRESENT);
-}
 
 static uint64_t try_once(void)
 {
@@ -50,7 +42,7 @@ void calibration_write(struct recorder *recorder)
 	struct json *json = &recorder->json;
 	size_t count = 0;
 
-	if (!is_guest())
+	if (!in_guest())
 		return;
 	while (count < TRIES_MAX && now_ns() - begin < SPIN_NS)
 		tries[count++] = try_once();

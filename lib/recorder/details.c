@@ -89,7 +89,7 @@ void details_add(struct recorder *recorder, const struct record *record, const s
 
 void fold_add(struct recorder *recorder, const char *comm, const struct fold *more)
 {
-	static const char others[COMM_BYTES] = "(others)";
+	static const char others[COMM_BYTES] = HOST_OTHERS;
 	struct fold_entry *entry;
 
 	if (recorder->options.host && HASH_COUNT(recorder->folds) >= FOLDS)
@@ -104,12 +104,7 @@ void fold_add(struct recorder *recorder, const char *comm, const struct fold *mo
 		memcpy(entry->comm, comm, COMM_BYTES);
 		HASH_ADD(hh, recorder->folds, comm, COMM_BYTES, entry);
 	}
-	entry->fold.wall_ns += more->wall_ns;
-	entry->fold.user_ns += more->user_ns;
-	entry->fold.kernel_ns += more->kernel_ns;
-	entry->fold.threads += more->threads;
-	entry->fold.processes += more->processes;
-	sums_add(entry->fold.accounts, more->accounts);
+	fold_merge(&entry->fold, more);
 }
 
 /* Folds of threads that ended while the ring was full; cumulative in the kernel, so taken once, at the end. */

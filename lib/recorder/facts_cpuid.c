@@ -13,19 +13,11 @@
 #include "monotonic.h"
 
 #ifdef __x86_64__
-#include <cpuid.h>
+#include "in_guest.h"
 
-#define HYPERVISOR_BIT (1U << 31) /* of leaf 1, ecx */
 #define HYPERVISOR_LEAF 0x40000000
 #define BATCHES 5 /* some 80 us on hardware, some 2 ms where a guest runs in a guest */
 #define BATCH 8
-
-static bool in_guest(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-
-	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & HYPERVISOR_BIT);
-}
 
 /* Twelve characters, for instance "KVMKVMKVM". */
 static void read_signature(struct fact_text *fact)

@@ -14,7 +14,6 @@
 #define LEAST_BUSY 100	     /* a thread that was busy for one part in so many of its life may get a row */
 #define MOST_PROCESSES 20000 /* that are told apart until the end, and as many threads */
 #define REST_NAMES 500
-#define OTHERS "(others)" /* of more names than that */
 
 struct host_process {
 	uint32_t pid;
@@ -119,28 +118,6 @@ static struct host_process *process_of(struct recorder *recorder, const struct r
 	return process;
 }
 
-static struct fold fold_of(const struct record *record)
-{
-	struct fold fold = { .wall_ns = record->at - record->start,
-			     .user_ns = record->user_ns - record->user_start_ns,
-			     .kernel_ns = record->kernel_ns - record->kernel_start_ns,
-			     .threads = 1,
-			     .processes = record->tid == record->tgid };
-
-	memcpy(fold.accounts, record->accounts, sizeof(fold.accounts));
-	return fold;
-}
-
-static void add_fold(struct fold *fold, const struct fold *more)
-{
-	fold->wall_ns += more->wall_ns;
-	fold->user_ns += more->user_ns;
-	fold->kernel_ns += more->kernel_ns;
-	fold->threads += more->threads;
-	fold->processes += more->processes;
-	sums_add(fold->accounts, more->accounts);
-}
-
 /* A thread that has a row is in no other sum; the longest wait of the rest may then be one of its. */
 static void take_away(struct fold *fold, const struct record *record)
 {
@@ -205,7 +182,7 @@ bool host_take(struct recorder *recorder, const struct record *record, const str
 
 	if (!process)
 		return false;
-	add_fold(&process->fold, &fold);
+	fold_merge(&process->fold, &fold);
 	know_thread(recorder->host, record);
 	offer_thread(recorder->host, record, open);
 	return true;
@@ -311,7 +288,7 @@ static void write_process(struct recorder *recorder, const struct host_process *
 static void join_rest(struct host_process **rest, const struct host_process *process)
 {
 	struct host_process *same;
-	char comm[COMM_BYTES] = OTHERS;
+	char comm[COMM_BYTES] = HOST_OTHERS;
 
 	if (HASH_COUNT(*rest) < REST_NAMES)
 		memcpy(comm, process->comm, COMM_BYTES);
@@ -325,7 +302,7 @@ static void join_rest(struct host_process **rest, const struct host_process *pro
 		HASH_ADD(hh, *rest, comm, COMM_BYTES, same);
 	}
 	same->kernel_thread &= process->kernel_thread;
-	add_fold(&same->fold, &process->fold);
+	fold_merge(&same->fold, &process->fold);
 }
 
 void host_write(struct recorder *recorder)

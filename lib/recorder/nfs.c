@@ -14,18 +14,13 @@
 #define CLIENT_ADDRESS(id)                                                                                             \
 	((id) | 0xffULL << 56) /* an object keeps 56 bits, of the kernel's addresses all that differ */
 
-static int map_of(struct bpf_map *map)
-{
-	return bpf_map__fd(map);
-}
-
 __u64 nfs_object(struct recorder *recorder, __u64 object)
 {
 	__u64 client = CLIENT_ADDRESS(OBJECT_ID(object));
 	__u32 device;
 
 	if (OBJECT_KIND(object) != OBJECT_RPC ||
-	    bpf_map_lookup_elem(map_of(recorder->skeleton->maps.rpc_mounts), &client, &device))
+	    bpf_map_lookup_elem(bpf_map__fd(recorder->skeleton->maps.rpc_mounts), &client, &device))
 		return object;
 	return OBJECT(OBJECT_MOUNT, device);
 }
@@ -43,7 +38,7 @@ static void write_server(struct json *json, const char *key, const struct rpc_na
 /* The server of a client whose mount was never met: of any call that it made. */
 void nfs_server_write(struct recorder *recorder, const char *key, __u64 client)
 {
-	int map = map_of(recorder->skeleton->maps.rpc_names);
+	int map = bpf_map__fd(recorder->skeleton->maps.rpc_names);
 	struct rpc_key rpc, *previous = NULL;
 	struct rpc_name name;
 	__u64 object = nfs_object(recorder, OBJECT(OBJECT_RPC, client));
@@ -102,7 +97,7 @@ static void write_rpc(struct recorder *recorder, __u64 client, const struct rpc_
 
 static void write_rpcs(struct recorder *recorder)
 {
-	int map = map_of(recorder->skeleton->maps.rpcs), names = map_of(recorder->skeleton->maps.rpc_names);
+	int map = bpf_map__fd(recorder->skeleton->maps.rpcs), names = bpf_map__fd(recorder->skeleton->maps.rpc_names);
 	int cpus = libbpf_num_possible_cpus();
 	_cleanup_free_ struct rpc_sum *sums = calloc(cpus > 0 ? cpus : 1, sizeof(*sums));
 	struct rpc_key key, *previous = NULL;
@@ -122,7 +117,7 @@ static void write_rpcs(struct recorder *recorder)
 
 static void write_flushes(struct recorder *recorder)
 {
-	int map = map_of(recorder->skeleton->maps.nfs_flushes);
+	int map = bpf_map__fd(recorder->skeleton->maps.nfs_flushes);
 	struct nfs_flush_key key, *previous = NULL;
 	struct json *json = &recorder->json;
 	struct nfs_flush_sum sum;
@@ -153,16 +148,16 @@ static const char *program_name(__u32 program)
 {
 	switch (program) {
 	case NFSD_OPERATION:
-	case 100003: return "nfs";
-	case 100021: return "nlm";
-	case 100227: return "nfsacl";
+	case PROGRAM_NFS: return "nfs";
+	case PROGRAM_NLM: return "nlm";
+	case PROGRAM_NFSACL: return "nfsacl";
 	}
 	return "";
 }
 
 static void write_served(struct recorder *recorder)
 {
-	int map = map_of(recorder->skeleton->maps.nfsd_requests);
+	int map = bpf_map__fd(recorder->skeleton->maps.nfsd_requests);
 	struct nfsd_key key, *previous = NULL;
 	struct json *json = &recorder->json;
 	struct nfsd_sum sum;

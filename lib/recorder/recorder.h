@@ -117,6 +117,9 @@ void comm_write(struct recorder *recorder, const char *key, pid_t tid);
 
 /* sums.c */
 void sums_add(struct account_sum *sums, const struct account_sum *more);
+/* One thread that has ended, or is to have no row; the sum of several. */
+struct fold fold_of(const struct record *record);
+void fold_merge(struct fold *fold, const struct fold *more);
 void sums_write(struct json *json, const char *key, const struct account_sum *sums);
 void buckets_write(struct json *json, const char *key, const __u32 *buckets);
 /* Extends a record by its open segment; details that find no place in it are left in `spare` (zeroed before). */

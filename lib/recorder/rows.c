@@ -109,15 +109,9 @@ static bool gets_row(const struct recorder *recorder, const struct record *recor
 
 static void fold_one(struct recorder *recorder, const struct record *record)
 {
+	struct fold one = fold_of(record);
 	char comm[COMM_BYTES];
-	struct fold one;
 
-	one = (struct fold){ .wall_ns = record->at - record->start,
-			     .user_ns = record->user_ns - record->user_start_ns,
-			     .kernel_ns = record->kernel_ns - record->kernel_start_ns,
-			     .threads = 1,
-			     .processes = record->tid == record->tgid };
-	memcpy(one.accounts, record->accounts, sizeof(one.accounts));
 	host_comm(record, comm);
 	fold_add(recorder, comm, &one);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Account sums and histograms: added, written, and extended by the segment that is still open. */
+#include <string.h>
 #include "recorder.h"
 
 #define ACCOUNT_NAME(id, name) name,
@@ -94,6 +95,28 @@ void book_open(struct record *record, struct detail spare[OPEN_SEGMENTS])
 	}
 	if (end > since)
 		book(record, &spare, record->throttled ? ACCOUNT_RUNQ_THROTTLED : ACCOUNT_RUNQ_BUSY, 0, end - since);
+}
+
+struct fold fold_of(const struct record *record)
+{
+	struct fold fold = { .wall_ns = record->at - record->start,
+			     .user_ns = record->user_ns - record->user_start_ns,
+			     .kernel_ns = record->kernel_ns - record->kernel_start_ns,
+			     .threads = 1,
+			     .processes = record->tid == record->tgid };
+
+	memcpy(fold.accounts, record->accounts, sizeof(fold.accounts));
+	return fold;
+}
+
+void fold_merge(struct fold *fold, const struct fold *more)
+{
+	fold->wall_ns += more->wall_ns;
+	fold->user_ns += more->user_ns;
+	fold->kernel_ns += more->kernel_ns;
+	fold->threads += more->threads;
+	fold->processes += more->processes;
+	sums_add(fold->accounts, more->accounts);
 }
 
 void sums_write(struct json *json, const char *key, const struct account_sum *sums)

@@ -22,6 +22,7 @@ from perfdiag.findings.weigh import (
 from perfdiag.model import Model, Row
 
 COMPACTION = "memory.compaction"
+DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 # What the policy of huge pages may let a fault wait for.
 DIRECT = ("always", "madvise", "defer+madvise")
 
@@ -107,14 +108,19 @@ def _free_evidence(model: Model, order: int) -> list[Evidence]:
     return [Evidence(text, float(enough), "bytes", "/proc/buddyinfo")]
 
 
-def _remedies(model: Model, *, huge: bool) -> list[Remedy]:
+def made_later(model: Model) -> list[Remedy]:
+    """Return the setting that lets no fault wait for a huge page, where the present one does."""
     pages = model.facts.transparent_huge_pages
+    if not pages or pages.defrag not in DIRECT or pages.enabled == "never":
+        return []
+    return [setting(DEFRAG, "defer", pages.defrag)]
+
+
+def _remedies(model: Model, *, huge: bool) -> list[Remedy]:
     if not huge:
         return [fix("find who asks for large pieces: jumbo frames, ring sizes and buffers of network drivers")]
-    remedies = [fix("allocate huge pages before they are needed: at the start, or as hugetlb pages reserved at boot")]
-    if pages and pages.defrag in DIRECT and pages.enabled != "never":
-        remedies.insert(0, setting("/sys/kernel/mm/transparent_hugepage/defrag", "defer", pages.defrag))
-    return remedies
+    reserve = fix("allocate huge pages before they are needed: at the start, or as hugetlb pages reserved at boot")
+    return [*made_later(model), reserve]
 
 
-__all__ = ["fragmentation", "huge_order", "order_of"]
+__all__ = ["COMPACTION", "DEFRAG", "fragmentation", "huge_order", "made_later", "order_of"]

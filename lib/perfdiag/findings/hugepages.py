@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.fragmentation import huge_order, order_of
-from perfdiag.findings.target import again, setting
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
+from perfdiag.findings.fragmentation import COMPACTION, DEFRAG, huge_order, made_later, order_of
+from perfdiag.findings.target import again
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, together, waits, worth
 from perfdiag.model import Model
 
-COMPACTION = "memory.compaction"
-DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 # A fault stalls at most once; where fewer than half as many wanted a huge page, something else wants large pages.
 FAULTS_PER_STALL = 0.5
 
@@ -47,7 +45,7 @@ def huge_pages(model: Model) -> Iterable[Outcome]:
     if worth(model, taken_ns):
         likely = order is not None or (wanted is not None and stalls and wanted >= FAULTS_PER_STALL * stalls)
         if policy.enabled != "never" and stalls and wanted is not None and likely:
-            yield _finding(model, taken_ns, stalls, wanted, policy.defrag)
+            yield _finding(model, taken_ns, stalls, wanted)
         else:
             yield Silence(
                 "THP-STALL",
@@ -91,11 +89,9 @@ def _details(model: Model, stalls: int | None) -> str:
     return ", ".join(found)
 
 
-def _finding(model: Model, ns: int, stalls: int, wanted: int, defrag: str | None) -> Finding:
+def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
     confidence, limits = judged(model, Confidence.HIGH, ["stalls and faults are counted for the whole host"])
-    remedies: list[Remedy] = [fix("or let the program ask for huge pages where they pay: madvise(MADV_HUGEPAGE)")]
-    if defrag in ("always", "madvise", "defer+madvise"):
-        remedies.insert(0, setting(DEFRAG, "defer", defrag))
+    ask = fix("or let the program ask for huge pages where they pay: madvise(MADV_HUGEPAGE)")
     return Finding(
         "THP-STALL",
         fault(model, ns),
@@ -107,7 +103,7 @@ def _finding(model: Model, ns: int, stalls: int, wanted: int, defrag: str | None
             Evidence(f"{stalls:,} stalls in compaction (whole host)", float(stalls), "count", "/proc/vmstat"),
             Evidence(f"{wanted:,} faults wanted a huge page (whole host)", float(wanted), "count", "/proc/vmstat"),
         ],
-        remedies,
+        [*made_later(model), ask],
         alternatives=["other large pages: buffers of drivers, hugetlbfs"],
         limits=limits,
         verify=f"{again(model)}: {COMPACTION}; grep compact_stall /proc/vmstat, twice: it stands still",

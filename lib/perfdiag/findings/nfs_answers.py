@@ -8,7 +8,19 @@ from functools import partial
 
 from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.nfs_calls import MODIFYING, late, requests, usual_ns
-from perfdiag.findings.nfs_use import COMMIT, LOCK, METADATA, NFS, READ, SLOW_ANSWER_NS, WRITE, Use, uses
+from perfdiag.findings.nfs_use import (
+    COMMIT,
+    LOCK,
+    METADATA,
+    NFS,
+    PROFILE_SHARE,
+    READ,
+    SLOW_ANSWER_NS,
+    SLOWEST_BYTES_PER_SECOND,
+    WRITE,
+    Use,
+    uses,
+)
 from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, nfsd_evidence, server_of, trip_evidence
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
@@ -27,10 +39,6 @@ from perfdiag.findings.weigh import (
 from perfdiag.model import Model
 
 ID = "NFS-SERVER-SLOW"
-# What any link and any disk carries in a second: a call may take as long as its bytes need.
-SLOWEST_BYTES_PER_SECOND = 100_000_000
-# Answers that are fast enough are named from a tenth of the busy time on.
-PROFILE_SHARE = 0.1
 # A thread whose wait lasted half of the window and has not ended hangs.
 HANGING_PART = 0.5
 # Waits for locks are LOCK's own: a lock that somebody has is no answer that is late.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.nfs_calls import MODIFYING, late, usual_ns
-from perfdiag.findings.nfs_use import COMMIT, METADATA, WRITE, Use, uses
+from perfdiag.findings.nfs_use import COMMIT, METADATA, PROFILE_SHARE, SLOWEST_BYTES_PER_SECOND, WRITE, Use, uses
 from perfdiag.findings.nfs_words import (
     above_disk,
     calls_evidence,
@@ -38,10 +38,6 @@ from perfdiag.model import Model
 ID = "NFS-COMMIT-SLOW"
 # To make something safe an unknown disk may take as long as DISK-FLUSH-SLOW grants one that it does not know.
 SLOW_COMMIT_NS = 10_000_000
-# What any disk writes in a second: a commit may take as long as its bytes need.
-SLOWEST_BYTES_PER_SECOND = 100_000_000
-# Commits as fast as disks are profile, and named from a tenth of the busy time on.
-PROFILE_SHARE = 0.1
 MOSTLY = 0.5
 
 

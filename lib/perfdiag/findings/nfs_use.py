@@ -30,6 +30,10 @@ READ, WRITE, COMMIT, METADATA, LOCK = NFS = ("nfs.read", "nfs.write", "nfs.commi
 
 # An answer needs a round trip (under 1 ms inside a site) and at most one seek of a disk (4 ms).
 SLOW_ANSWER_NS = 5_000_000
+# What any link and any disk carries in a second: a call may take as long as its bytes need.
+SLOWEST_BYTES_PER_SECOND = 100_000_000
+# What is as fast as it can be expected is profile, and named from a tenth of the busy time on.
+PROFILE_SHARE = 0.1
 
 READING = ("READ", "READ_PLUS")
 LOCKING = ("LOCK", "LOCKT", "LOCKU")
@@ -204,4 +208,17 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]]) -> Use:
     )
 
 
-__all__ = ["COMMIT", "LOCK", "METADATA", "NFS", "READ", "SLOW_ANSWER_NS", "WRITE", "Parts", "Use", "uses"]
+__all__ = [
+    "COMMIT",
+    "LOCK",
+    "METADATA",
+    "NFS",
+    "PROFILE_SHARE",
+    "READ",
+    "SLOWEST_BYTES_PER_SECOND",
+    "SLOW_ANSWER_NS",
+    "WRITE",
+    "Parts",
+    "Use",
+    "uses",
+]
