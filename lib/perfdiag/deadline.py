@@ -12,7 +12,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -44,6 +44,11 @@ class Child:
         )
         self._ended = not answer
         return answer, descriptors
+
+    def tell(self, message: bytes) -> None:
+        """Send it a message; one that has ended is told nothing."""
+        with suppress(OSError):
+            self._answers.send(message)
 
     def end(self) -> None:
         """End it now; one that the kernel does not let go of is left behind."""

@@ -8,6 +8,7 @@ import fcntl
 import json
 import mmap
 import os
+import select
 import signal
 import socket
 import stat
@@ -25,6 +26,8 @@ ELSEWHERE = "give another file, on a file system with room: /dev/shm is in memor
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
+BEGIN = b"begin"  # told to a keeper once there is something to record: until then the file stays as it was
+_NOTHING: dict[str, Any] = {"size": 0, "complete": False, "error": None, "meddled": None}
 READING, WRITING, CLOSING = range(3)  # what a keeper may wait for: the recorder, or twice its file system
 
 
@@ -42,7 +45,7 @@ class Progress(ctypes.Structure):
 
 
 def keep(path: str, progress: Progress, answers: socket.socket) -> None:
-    """Answer with a pipe, write what comes through it into the file, and tell how that went.
+    """Answer with a pipe, write what comes through it into the file once told to, and tell how that went.
 
     A file that was made for it, and into which nothing came, is taken back.
     """
@@ -60,10 +63,23 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     told = {"created": created, "device": status.st_dev, "inode": status.st_ino}
     socket.send_fds(answers, [json.dumps(told).encode()], [writer])
     os.close(writer)
-    went = _write(reader, fd, progress)
+    # What came through the pipe for a recording that did not come about is no reason to empty an old one.
+    went = _write(reader, fd, progress) if _is_told_to_begin(answers, reader) else _NOTHING
     if created and not went["size"]:
         unlink(os.path.basename(path), (status.st_dev, status.st_ino), directory)
     answers.send(json.dumps(went).encode())
+
+
+def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
+    """Wait for the word; return whether it came before the other side, or whoever writes to the pipe, ended."""
+    poll = select.poll()
+    poll.register(answers, select.POLLIN)
+    poll.register(reader, 0)  # its end only: what is in it can wait
+    poll.poll()
+    try:
+        return answers.recv(len(BEGIN), socket.MSG_DONTWAIT) == BEGIN
+    except OSError:
+        return False
 
 
 def _write(reader: int, fd: int, progress: Progress) -> dict[str, Any]:
@@ -159,4 +175,4 @@ def _check_own(path: str, fd: int) -> None:
     raise PerfdiagError(f"will not overwrite {printable(path)}: it {what}", "give another file")
 
 
-__all__ = ["CLOSING", "ELSEWHERE", "READING", "WRITING", "Progress", "keep", "unlink"]
+__all__ = ["BEGIN", "CLOSING", "ELSEWHERE", "READING", "WRITING", "Progress", "keep", "unlink"]

@@ -16,7 +16,7 @@ from functools import partial
 
 from perfdiag import deadline
 from perfdiag.errors import PerfdiagError, UsageError
-from perfdiag.keeper import CLOSING, ELSEWHERE, READING, Progress, keep, unlink
+from perfdiag.keeper import BEGIN, CLOSING, ELSEWHERE, READING, Progress, keep, unlink
 from perfdiag.record import DIED, OUTPUT_CLOSED
 from perfdiag.text import printable
 
@@ -72,6 +72,11 @@ class OutFile:
     fd: int
     created: bool
     keeper: Keeper | None = None
+
+    def begin(self) -> None:
+        """Let what the recorder writes into the file; until then one that was there before stays as it was."""
+        if self.keeper:
+            self.keeper.child.tell(BEGIN)
 
     def discard(self) -> None:
         """Take back a file that was made for a recording that did not come about."""
@@ -129,7 +134,7 @@ class OutFile:
 
 def create(path: str) -> OutFile:
     """Open `path` for a recording: a new file, or a regular file of the invoking user's, emptied by its first
-    byte; "-": standard output.
+    byte after begin(); "-": standard output.
 
     Under sudo it belongs to the user behind it.  Raises PerfdiagError for anything else that stands there, and when
     its file system does not answer.

@@ -25,6 +25,13 @@ def children() -> set[int]:
     return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
 
 
+def begun(path: Path) -> outfile.OutFile:
+    """Return the file of a recording that has come about."""
+    file = outfile.create(str(path))
+    file.begin()
+    return file
+
+
 @pytest.fixture(autouse=True)
 def _nobody_is_left() -> Iterator[None]:
     before = children()
@@ -35,7 +42,7 @@ def _nobody_is_left() -> Iterator[None]:
 
 def test_a_whole_recording(tmp_path: Path) -> None:
     path = tmp_path / "x.rec"
-    file = outfile.create(str(path))
+    file = begun(path)
     for start in range(0, len(RECORDING), 1000):
         os.write(file.fd, RECORDING[start : start + 1000])
     assert file.check() == len(RECORDING)
@@ -43,7 +50,7 @@ def test_a_whole_recording(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_stops_early(tmp_path: Path) -> None:
-    file = outfile.create(str(tmp_path / "x.rec"))
+    file = begun(tmp_path / "x.rec")
     os.write(file.fd, RECORDING[:100])
     with pytest.raises(PerfdiagError, match="cut short after 100 bytes: the recorder ended before its end"):
         file.check()
@@ -55,7 +62,7 @@ def test_half_a_line_is_taken_back(tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
-        file = outfile.create(str(path))
+        file = begun(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     line = b"x" * 99 + b"\n"
@@ -68,7 +75,7 @@ def test_half_a_line_is_taken_back(tmp_path: Path) -> None:
 def test_two_do_not_write_one_file(tmp_path: Path) -> None:
     """The second one would empty it under the first one's hands, and both would say that all is well."""
     path = tmp_path / "x.rec"
-    first = outfile.create(str(path))
+    first = begun(path)
     os.write(first.fd, RECORDING)
     with pytest.raises(PerfdiagError, match="another perfdiag writes it"):
         outfile.create(str(path))
@@ -86,7 +93,7 @@ def test_two_do_not_write_one_file(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_lost_is_told(tmp_path: Path, meddle: Callable[[Path], object], why: str) -> None:
     path = tmp_path / "x.rec"
-    file = outfile.create(str(path))
+    file = begun(path)
     os.write(file.fd, RECORDING)
     until(lambda: path.stat().st_size == len(RECORDING), "all is written")
     meddle(path)
@@ -102,7 +109,7 @@ def test_a_file_without_a_name() -> None:
 def test_its_writer_is_killed(tmp_path: Path) -> None:
     """By the OOM killer, which takes the processes of perfdiag first."""
     before = children()
-    file = outfile.create(str(tmp_path / "x.rec"))
+    file = begun(tmp_path / "x.rec")
     (child,) = children() - before
     os.kill(child, signal.SIGKILL)
     with pytest.raises(PerfdiagError, match="cut short: who writes it was killed"):
@@ -117,6 +124,7 @@ def test_a_recording_that_did_not_come_about(tmp_path: Path) -> None:
     replaced.rename(tmp_path / "moved")
     replaced.write_text("another's")
     for file in files:
+        os.write(file.fd, RECORDING)  # the exec of a command can fail when its recording has begun
         file.discard()
     assert not made.exists() and there.read_text() == "old" and replaced.read_text() == "another's"
 
@@ -129,8 +137,20 @@ def test_a_recording_of_which_nothing_came(tmp_path: Path) -> None:
         with pytest.raises(
             PerfdiagError, match=f"nothing was written to {path}: the recorder ended before its end"
         ) as caught:
-            outfile.create(str(path)).check()
+            begun(path).check()
         assert caught.value.hint == "record again", "its file system had room"
+    assert not made.exists() and there.read_text() == "old"
+
+
+def test_what_was_never_begun_leaves_the_old_one(tmp_path: Path) -> None:
+    """Perfdiag is killed before it says that the recording has come about, and the recorder has written already."""
+    made, there = tmp_path / "made", tmp_path / "there"
+    there.write_text("old")
+    for path in (made, there):
+        file = outfile.create(str(path))
+        os.write(file.fd, RECORDING)
+        with pytest.raises(PerfdiagError, match=f"nothing was written to {path}"):
+            file.check()
     assert not made.exists() and there.read_text() == "old"
 
 
@@ -138,7 +158,7 @@ def test_a_recording_for_which_there_is_no_room(tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
     try:
-        file = outfile.create(str(tmp_path / "x.rec"))
+        file = begun(tmp_path / "x.rec")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     os.write(file.fd, b"x" * 99 + b"\n")
@@ -150,7 +170,7 @@ def test_a_recording_for_which_there_is_no_room(tmp_path: Path) -> None:
 def test_a_recording_that_is_there_is_emptied_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "x.rec"
     path.write_bytes(b"old" * len(RECORDING))
-    file = outfile.create(str(path))
+    file = begun(path)
     assert path.stat().st_size > len(RECORDING)
     os.write(file.fd, RECORDING)
     assert file.check() == len(RECORDING) and path.read_bytes() == RECORDING
@@ -160,7 +180,7 @@ def test_a_recording_that_is_there_is_emptied_by_the_next_one(tmp_path: Path) ->
 def test_signals_of_a_terminal_do_not_cut_it(tmp_path: Path, number: signal.Signals) -> None:
     """They go to all processes of a terminal: the recorder then ends its recording, and that is written."""
     before = children()
-    file = outfile.create(str(tmp_path / "x.rec"))
+    file = begun(tmp_path / "x.rec")
     (child,) = children() - before
     os.kill(child, number)
     os.write(file.fd, RECORDING)
@@ -202,7 +222,7 @@ def test_a_file_system_that_pauses_loses_nothing(
     gate, path, before = mmap.mmap(-1, 1), tmp_path / "x.rec", children()
     monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
     monkeypatch.setattr(keeper, "os", Gated(call, gate))
-    file = outfile.create(str(path))
+    file = begun(path)
     (child,) = children() - before
     os.write(file.fd, RECORDING)
     end_pipe(file.fd)
@@ -227,7 +247,7 @@ def test_a_recorder_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """It has the pipe still open: that is no fault of the file system, and when it goes on the file gets its rest."""
     path, before = tmp_path / "x.rec", children()
     monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
-    file = outfile.create(str(path))
+    file = begun(path)
     (child,) = children() - before
     progress = file.keeper.progress
     with open(os.dup(file.fd), "wb", buffering=0) as recorders:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.support.house import House
+from unit.support.house import RECORDING, House
 from unit.support.waiting import until
 
 
@@ -109,9 +109,12 @@ def test_a_command_that_cannot_run(house: House, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/no/such/interpreter\n")
     broken.chmod(0o755)
-    run = house.run("latency", "--record", str(tmp_path / "x.rec"), "--", str(broken))
-    assert run.returncode == 1 and f"cannot run {broken}: No such file" in run.stderr
-    assert not (tmp_path / "x.rec").exists(), "no recording came about"
+    made, there = tmp_path / "made.rec", tmp_path / "there.rec"
+    there.write_bytes(RECORDING)
+    for path in (made, there):
+        run = house.run("latency", "--record", str(path), "--", str(broken))
+        assert run.returncode == 1 and f"cannot run {broken}: No such file" in run.stderr
+    assert not made.exists() and there.read_bytes() == RECORDING, "no recording came about"
 
 
 def test_ctrl_c_of_a_command_reports(house: House) -> None:

@@ -94,6 +94,8 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
                     recorder.start(what, held_back.pid if held_back else None, window, file.fd if file else None)
                     if held_back:
                         held_back.release()
+                    if file:
+                        file.begin()  # not before: an exec can fail that late
                 except PerfdiagError as error:
                     if signal.SIGINT in signals:  # of which that comes
                         raise KeyboardInterrupt from error
