@@ -34,6 +34,7 @@ struct job {
 	enum facts_phase mask;
 	const pid_t *pids;
 	size_t count;
+	uint64_t deadline_ns; /* no reader is replaced after it */
 	struct patience patience;
 	struct wanted_list list;
 	size_t next; /* of the list: the first that is not recorded yet */
@@ -233,7 +234,7 @@ static int read_list(struct job *job)
 		struct child child;
 		int err = -ETIMEDOUT;
 
-		if (more && now_ns() < job->patience.deadline_ns) {
+		if (more && now_ns() < job->deadline_ns) {
 			err = child_start(&child, send_texts, job);
 			if (err) {
 				more = false;
@@ -249,14 +250,18 @@ static int read_list(struct job *job)
 	return output_error;
 }
 
-int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms)
+int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms,
+		void (*meanwhile)(void))
 {
+	uint64_t begin_ns = now_ns();
 	struct job job = {
 		.output = output, .phase = phase, .pids = pids, .count = count,
 		.mask = !strcmp(phase, "begin") ? FACTS_BEGIN : !strcmp(phase, "end") ? FACTS_END : FACTS_SERIES,
+		.deadline_ns = begin_ns + deadline_ms * 1000000ULL,
 		.patience = {
-			.deadline_ns = now_ns() + deadline_ms * 1000000ULL,
+			.limit_ns = begin_ns + FACTS_SLOWER * deadline_ms * 1000000ULL,
 			.silence_ms = deadline_ms / SILENCE_PARTS + 1,
+			.meanwhile = meanwhile,
 		},
 	};
 	int err;

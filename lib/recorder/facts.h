@@ -9,5 +9,10 @@
 #include <sys/types.h>
 #include "output.h"
 
-/* phase: "begin", "series" (a short list, cheap) or "end" */
-int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms);
+/*
+ * phase: "begin", "series" (a short list, cheap) or "end".  The deadline is for what hangs; where the host is so busy
+ * that the reader, which could run, is given no CPU, FACTS_SLOWER times as long.  meanwhile() is called now and then.
+ */
+#define FACTS_SLOWER 4
+int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms,
+		void (*meanwhile)(void));

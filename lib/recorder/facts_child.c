@@ -144,9 +144,11 @@ static int wait_readable(const struct child *child, const struct patience *patie
 
 	for (;;) {
 		uint64_t now = now_ns();
-		int left_ms = now < patience->deadline_ns ? (patience->deadline_ns - now) / 1000000 : 0;
-		int n = poll(&ready, 1, left_ms < patience->silence_ms ? left_ms : patience->silence_ms);
+		int left_ms = now < patience->limit_ns ? (patience->limit_ns - now) / 1000000 : 0, n;
 
+		if (patience->meanwhile)
+			patience->meanwhile();
+		n = poll(&ready, 1, left_ms < patience->silence_ms ? left_ms : patience->silence_ms);
 		if (n > 0)
 			return 0;
 		if (n == 0 && (left_ms <= patience->silence_ms || !child_runs(child)))

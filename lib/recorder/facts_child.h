@@ -14,8 +14,9 @@ struct child {
 };
 
 struct patience {
-	uint64_t deadline_ns; /* of CLOCK_MONOTONIC */
-	int silence_ms;	      /* without a word, from a child that is not running */
+	uint64_t limit_ns;	 /* of CLOCK_MONOTONIC */
+	int silence_ms;		 /* without a word, from a child that is not running */
+	void (*meanwhile)(void); /* called now and then; NULL: nothing */
 };
 
 /* Runs work(argument) in a child that may use nothing but child_send() and dies with us; -EBUSY: too many hang. */

@@ -113,7 +113,7 @@ int interval_take(struct recorder *recorder, uint64_t *next)
 	if (begin >= recorder->next_series_ns) {
 		recorder->next_series_ns = begin + SERIES_NS;
 		facts_write(&recorder->output, "series", recorder->options.pids, recorder->options.pid_count,
-			    FACTS_DEADLINE_MS);
+			    FACTS_DEADLINE_MS, events_pass);
 	}
 	take_names(recorder, now_ns());
 	cost_next(recorder);

@@ -196,7 +196,7 @@ static int record(struct recorder *recorder, int signals)
 		return err;
 	fprintf(stderr, "perfdiag-recorder: attached, following %u threads\n", recorder->skeleton->bss->live_threads);
 	control_say(options->control_fd, "attached\n");
-	facts_write(&recorder->output, "begin", options->pids, options->pid_count, options->patience_ms);
+	facts_write(&recorder->output, "begin", options->pids, options->pid_count, options->patience_ms, events_pass);
 	calibration_write(recorder);
 	err = loop(recorder, signals);
 	if (err)
@@ -220,7 +220,7 @@ static int record(struct recorder *recorder, int signals)
 		pid_count = host_busiest(recorder, busiest);
 		host_write(recorder);
 	}
-	facts_write(&recorder->output, "end", pids, pid_count, options->patience_ms);
+	facts_write(&recorder->output, "end", pids, pid_count, options->patience_ms, NULL);
 	calibration_write(recorder);
 	sleepers_take(recorder, SLEEPERS_DEADLINE_MS);
 	stacks_name(recorder, NAMES_DEADLINE_MS, true);

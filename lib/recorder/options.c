@@ -21,7 +21,7 @@ static const char usage[] =
 	"  --only             not its descendants\n"
 	"  --duration SECONDS end after so long; 0: until SIGINT or SIGTERM (default 10)\n"
 	"  --interval MS      between snapshots (default 250)\n"
-	"  --patience MS      for what it reads about the host, at each end (default 1000)\n"
+	"  --patience MS      for files about the host that hang, at each end (default 1000)\n"
 	"  --stacks           keep a stack of every wait\n"
 	"  --slo NS           record system calls as operations, those over NS with their ledger\n"
 	"  --output FILE      write the recording there too, mode 0600\n"

@@ -150,6 +150,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv);
 /* events.c */
 int events_open(struct recorder *recorder);
 int events_consume(void);
+void events_pass(void); /* the same, for who does something else meanwhile */
 void events_close(void);
 
 /* stacks.c */

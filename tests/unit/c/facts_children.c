@@ -204,6 +204,30 @@ static void a_busy_reader_is_not_given_up(void)
 	sick_path = NULL;
 }
 
+static void burn_briefly(void)
+{
+	uint64_t end = now_ns() + 50 * 1000000ULL;
+
+	while (now_ns() < end)
+		;
+}
+
+/* All is read, in twice the time that would be waited for what hangs. */
+static void a_busy_host_is_given_more_time(void)
+{
+	char *text = own_facts("series");
+	int files = count(text, "\n"), elapsed_ms;
+
+	free(text);
+	sick_path = "/";
+	sickness = burn_briefly;
+	text = facts("series", &(pid_t){ getpid() }, 1, files * 25, &elapsed_ms);
+	CHECK_NUMBER(count(text, "\"error\":\"timeout\""), 0);
+	CHECK(elapsed_ms >= files * 50);
+	free(text);
+	sick_path = NULL;
+}
+
 static void a_reader_that_dies_is_replaced(void)
 {
 	char *text;
@@ -239,6 +263,7 @@ int main(void)
 	RUN(the_deadline_holds_when_everything_hangs);
 	RUN(a_folder_that_hangs_costs_one_silence_and_no_more);
 	RUN(a_busy_reader_is_not_given_up);
+	RUN(a_busy_host_is_given_more_time);
 	RUN(a_reader_that_dies_is_replaced);
 	RUN(a_reader_holds_nothing_of_ours);
 	return check_result();

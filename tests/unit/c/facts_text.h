@@ -22,7 +22,7 @@ static inline char *facts(const char *phase, const pid_t *pids, size_t count, un
 	char *text;
 
 	output_add(&output, fd, "memory");
-	CHECK_NUMBER(facts_write(&output, phase, pids, count, deadline_ms), 0);
+	CHECK_NUMBER(facts_write(&output, phase, pids, count, deadline_ms, NULL), 0);
 	CHECK_NUMBER(output_close(&output), 0);
 	if (elapsed_ms)
 		*elapsed_ms = (now_ns() - begin) / 1000000;
