@@ -4,7 +4,9 @@
  *
  * HOOKS   tp_btf rpc_task_begin, rpc_stats_latency (sunrpc); nfs_refresh_inode_enter, nfs_fsync_enter/_exit,
  *         nfs_writeback_inode_enter/_exit, nfs_initiate_write, nfs_initiate_commit, nfs_aop_readahead (nfs).
- * COST    a call: two look-ups and some thirty loads; a flush of the target two more.  Nothing without the modules.
+ * COST    a call: two look-ups and some thirty loads; an answer with names or attributes, a call to write or to commit and
+ *         a read-ahead: two look-ups and some five loads; a flush of the target six look-ups.  All of the host's, whoever
+ *         calls; nothing without the modules.
  * CANNOT  tell the wire from the server: to the client both are the time until the answer.  Nor whose dirty pages the
  *         kernel's own flusher writes: its calls are in the sums of the mount, in no flush.
  */
@@ -102,10 +104,8 @@ __weak __noinline int name_rpc(struct rpc_key *of)
 	key = *of;
 	bpf_map_update_elem(&rpc_names, &key, zeroes, BPF_NOEXIST);
 	name = bpf_map_lookup_elem(&rpc_names, &key);
-	if (!name) {
-		count_loss(COUNTER_NAMES_FULL);
-		return 0;
-	}
+	if (!name)
+		return 0; /* full, as the table of the calls is then */
 	client = (struct rpc_clnt *)key.client;
 	procedure = (struct rpc_procinfo *)key.procedure;
 	name->version = BPF_CORE_READ(client, cl_vers);
@@ -131,7 +131,7 @@ static __always_inline struct rpc_sum *sum_of(struct rpc_key *key)
 		bpf_map_update_elem(&rpcs, key, empty, BPF_NOEXIST);
 	sum = bpf_map_lookup_elem(&rpcs, key);
 	if (!sum)
-		count_loss(COUNTER_NAMES_FULL);
+		count_loss(COUNTER_RPC_FULL);
 	return sum;
 }
 
@@ -231,8 +231,14 @@ static __always_inline struct flushed *enter_file(__u64 inode)
 	if (file)
 		__sync_fetch_and_add(&file->flushes, 1);
 	else
-		count_loss(COUNTER_NAMES_FULL);
+		count_loss(COUNTER_RPC_FULL);
 	return file;
+}
+
+static __always_inline void leave_file(struct flushed *file, __u64 inode)
+{
+	if (__sync_fetch_and_add(&file->flushes, -1) == 1)
+		bpf_map_delete_elem(&flushed, &inode);
 }
 
 static __always_inline int begin_flush(struct inode *inode, bool asked)
@@ -257,7 +263,10 @@ static __always_inline int begin_flush(struct inode *inode, bool asked)
 	read_call(task, &call);
 	if (call.number >= 0)
 		begun.call = OBJECT(OBJECT_SYSCALL, call.number | (call.i386 ? OBJECT_SYSCALL_I386 : 0));
-	bpf_map_update_elem(&flushing, &tid, &begun, BPF_NOEXIST);
+	if (bpf_map_update_elem(&flushing, &tid, &begun, BPF_NOEXIST)) {
+		count_loss(COUNTER_RPC_FULL);
+		leave_file(file, begun.inode);
+	}
 	return 0;
 }
 
@@ -272,7 +281,7 @@ static __always_inline void add_flush(struct flushing *flush, struct written *af
 		bpf_map_update_elem(&nfs_flushes, &key, zeroes, BPF_NOEXIST);
 		sum = bpf_map_lookup_elem(&nfs_flushes, &key);
 		if (!sum) {
-			count_loss(COUNTER_NAMES_FULL);
+			count_loss(COUNTER_RPC_FULL);
 			return;
 		}
 	}
@@ -304,8 +313,8 @@ static __always_inline int end_flush(bool asked)
 	if (file && (asked || flush->waits != record->accounts[ACCOUNT_NFS_COMMIT].count))
 		add_flush(flush, &file->written);
 	bpf_map_delete_elem(&flushing, &tid);
-	if (file && __sync_fetch_and_add(&file->flushes, -1) == 1)
-		bpf_map_delete_elem(&flushed, &inode);
+	if (file)
+		leave_file(file, inode);
 	return 0;
 }
 

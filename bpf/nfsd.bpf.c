@@ -44,7 +44,7 @@ __weak __noinline int add_request(struct nfsd_key *of, __u64 ns)
 		bpf_map_update_elem(&nfsd_requests, &key, zeroes, BPF_NOEXIST);
 		sum = bpf_map_lookup_elem(&nfsd_requests, &key);
 		if (!sum) {
-			count_loss(COUNTER_NAMES_FULL);
+			count_loss(COUNTER_RPC_FULL);
 			return 0;
 		}
 		bpf_probe_read_kernel_str(sum->name, sizeof(sum->name), (void *)key.name);

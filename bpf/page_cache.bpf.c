@@ -7,7 +7,8 @@
  * COST    one look-up of task storage for pages that anybody on the host reads into memory, two more look-ups where it is
  *         the target: little beside the disk.
  * CANNOT  tell what a thread waited for from what was read ahead for it.  Reads that go past the page cache (O_DIRECT), or
- *         are done by a worker (io_uring, network file systems), are not seen; pages found in memory are not counted.
+ *         are done by a worker (io_uring), are not seen; pages found in memory are not counted.  Files of network file
+ *         systems are left out: their misses are no reads of a disk of this host.
  */
 #include "classify.bpf.h"
 #include "file_read.bpf.h"
@@ -19,7 +20,7 @@ static __always_inline bool is_read(struct task_struct *task)
 {
 	struct call call;
 
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return false; /* registers of another call */
 	read_call(task, &call);
 	if (call.number == -1)
@@ -43,7 +44,9 @@ int BPF_PROG(page_added, struct folio *folio)
 	if (!record_of(task) || !is_read(task))
 		return 0;
 	inode = LOAD(address_space, LOAD(folio, folio, mapping), host);
-	sum = inode ? sum_of_file(inode) : NULL;
+	if (!inode || is_remote(LOAD(super_block, LOAD(inode, inode, i_sb), s_magic)))
+		return 0;
+	sum = sum_of_file(inode);
 	if (!sum)
 		return 0;
 	__sync_fetch_and_add(&sum->pages, folio_pages(folio));

@@ -42,7 +42,8 @@ _ARM64: Mapping[int, str] = {
 _NAMES: Mapping[str, Mapping[int, str]] = {"svm": _SVM, "vmx": _VMX, "arm64": _ARM64}
 
 HALTS = frozenset({"HLT", "IDLE_HLT", "WFx"})  # the guest had nothing to do
-HOST_INTERRUPTS = frozenset({"INTR", "NMI", "SMI", "EXTERNAL_INTERRUPT", "EXCEPTION_NMI", "IRQ"})  # not its doing
+HOST_INTERRUPTS = frozenset({"INTR", "NMI", "SMI", "EXTERNAL_INTERRUPT", "IRQ"})  # not its doing
+EXCEPTION_OR_NMI = "EXCEPTION_NMI"  # of VMX: an exception of the guest that its host takes, or an NMI of the host
 
 # What listens on a port of a PC, whoever emulates it: first, last, name.
 _PORTS: Sequence[tuple[int, int, str]] = (
@@ -117,4 +118,4 @@ def known_device(text: str) -> str:
     return next((name for first, last, name in table if first <= value <= last), "")
 
 
-__all__ = ["HALTS", "HOST_INTERRUPTS", "device", "known_device", "place", "reason"]
+__all__ = ["EXCEPTION_OR_NMI", "HALTS", "HOST_INTERRUPTS", "device", "known_device", "place", "reason"]

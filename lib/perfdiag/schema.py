@@ -440,6 +440,7 @@ NO_TIME_LOST = frozenset(
         "dirtiers_full",
         "files_full",
         "names_full",
+        "rpc_full",
         "stacks",
         "stacks_dropped",
         "stacks_failed",

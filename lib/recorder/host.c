@@ -284,8 +284,8 @@ static void write_process(struct recorder *recorder, const struct host_process *
 	json_write(json, &recorder->output);
 }
 
-/* One that gets no line of its own joins those of its name. */
-static void join_rest(struct host_process **rest, const struct host_process *process)
+/* One that gets no line of its own joins those of its name; false: there is no memory for one more name. */
+static bool join_rest(struct host_process **rest, const struct host_process *process)
 {
 	struct host_process *same;
 	char comm[COMM_BYTES] = HOST_OTHERS;
@@ -296,13 +296,14 @@ static void join_rest(struct host_process **rest, const struct host_process *pro
 	if (!same) {
 		same = calloc(1, sizeof(*same));
 		if (!same)
-			return;
+			return false;
 		memcpy(same->comm, comm, COMM_BYTES);
 		same->kernel_thread = process->kernel_thread;
 		HASH_ADD(hh, *rest, comm, COMM_BYTES, same);
 	}
 	same->kernel_thread &= process->kernel_thread;
 	fold_merge(&same->fold, &process->fold);
+	return true;
 }
 
 void host_write(struct recorder *recorder)
@@ -314,10 +315,8 @@ void host_write(struct recorder *recorder)
 		return;
 	HASH_ITER(hh, host->processes, process, next)
 	{
-		if (process->kept)
+		if (process->kept || !join_rest(&rest, process)) /* a line too many loses no books */
 			write_process(recorder, process);
-		else
-			join_rest(&rest, process);
 	}
 	HASH_ITER(hh, rest, process, next)
 	{

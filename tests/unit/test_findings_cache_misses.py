@@ -105,6 +105,16 @@ def test_of_a_target_that_ended_what_passed_the_cache_is_known() -> None:
     assert dict(finding(ended, MISSES).claims) == {"disk.read": 3_000_000_000}
 
 
+def test_files_that_found_no_room_are_said_and_no_file_is_blamed() -> None:
+    builder = reading().file_read(TABLE, 350 * MIB, size_bytes=200 * MIB, waits=900, waited="3.6 s").lost(files_full=7)
+    found = finding(known(builder.model(), memory_groups=in_group(300 * PAGES)), MISSES)
+    assert found.confidence is Confidence.MEDIUM and any("7 reads are of files" in limit for limit in found.limits)
+    assert "orders.ibd" not in found.claim, "another one may have waited longer"
+    assert dict(found.claims) == {"disk.read": 3_000_000_000}, "/proc/PID/io has all of them"
+    ended = known(builder.model(), read=None, asked=None, memory_groups=in_group(300 * PAGES))
+    assert "no bytes read are known, for 7 reads" in silence(ended, MISSES).reason, "a part would pass for all"
+
+
 def test_it_stands_before_the_disk() -> None:
     model = known(reading().model(), memory_groups=in_group(400 * PAGES), mounts=[])
     named = [found.id for found in diagnose(model).findings]

@@ -165,6 +165,12 @@ def test_lost_records_lower_the_confidence() -> None:
     assert found.confidence is Confidence.MEDIUM and any("lost" in limit for limit in found.limits)
 
 
+def test_calls_that_found_no_room_lower_the_confidence() -> None:
+    found = finding(synced().lost(rpc_full=5).model(), ID)
+    assert found.confidence is Confidence.MEDIUM and any("5 calls, flushes" in limit for limit in found.limits)
+    assert finding(synced().lost(names_full=5).model(), ID).confidence is Confidence.HIGH, "names are no calls"
+
+
 def test_calls_of_others_are_said() -> None:
     builder = synced()
     rpc(builder, "COMMIT", {"51 ms": 900})

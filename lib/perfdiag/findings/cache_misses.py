@@ -62,7 +62,7 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
         return
     read, again = _read_bytes(model), refaults(model)
     if again is None or not read:
-        missing = "neither memory.stat nor /proc/vmstat counts refaults" if again is None else "no bytes read are known"
+        missing = "neither memory.stat nor /proc/vmstat counts refaults" if again is None else _unread(model)
         yield Silence(
             "MEM-CACHE-MISSES",
             f"{duration(waited_ns)} of reads, but not whether their pages had been in memory before: {missing}",
@@ -101,7 +101,7 @@ def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
         text = f"{near:,} of them came back sooner than pages in use are replaced: little more memory would keep them"
         evidence.append(Evidence(text, float(near), "count", again.probe))
     named = "" if model.measured("page_cache") else "which files were read is not known"
-    confidence, limits = judged(model, Confidence.HIGH, [named])
+    confidence, limits = judged(model, Confidence.HIGH, [named, _nameless(model)])
     return Finding(
         "MEM-CACHE-MISSES",
         fault(model, ns),
@@ -135,7 +135,9 @@ def _twice_bytes(model: Model) -> int:
 
 
 def _mostly(model: Model) -> str:
-    """Return the file that most of the waiting is for, if there is one."""
+    """Return the file that most of the waiting is for, if there is one and none can have waited for more unseen."""
+    if _nameless(model):
+        return ""
     whole = sum(file.waited_ns for file in model.files_read)
     first = next(iter(model.files_read), None)
     return f", most of it in {first.name}" if first and 2 * first.waited_ns > whole > 0 else ""
@@ -166,8 +168,21 @@ def _sum(model: Model, field: str) -> int | None:
 
 
 def _read_bytes(model: Model) -> int | None:
-    """Return the bytes read from storage; of processes that ended those that passed the page cache."""
-    return _sum(model, "read_bytes") or sum(file.read_bytes for file in model.files_read) or None
+    """Return the bytes read from storage; of processes that ended those that passed the page cache, if all did."""
+    counted = 0 if _nameless(model) else sum(file.read_bytes for file in model.files_read)
+    return _sum(model, "read_bytes") or counted or None
+
+
+def _nameless(model: Model) -> str:
+    """Return what files_read does not have of the reads; "" where it has all."""
+    lost = model.coverage.lost.get("files_full", 0)
+    return f"{lost:,} reads are of files that found no room: what is said of files is at least so" if lost else ""
+
+
+def _unread(model: Model) -> str:
+    """Return why the bytes read are not known."""
+    nameless = _nameless(model)
+    return f"no bytes read are known, for {nameless}" if nameless else "no bytes read are known"
 
 
 def _hit_share(model: Model) -> float | None:

@@ -142,7 +142,7 @@ def _answered(use: Use, account: str) -> list[str]:
 
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
-    confidence, limits = judged(model, Confidence.HIGH, doubts(use))
+    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     names = [name for account in case.parts for name in (use.names if use.far else partial(_answered, use))(account)]
     return Finding(
         ID,

@@ -103,7 +103,7 @@ def _case(use: Use) -> Case:
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
     local = use.nfsd.requests.count > 0
-    confidence, limits = judged(model, Confidence.HIGH, doubts(use))
+    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     whole_ns = use.ns(*case.parts)
     rest_ns = whole_ns - claimed_ns
     return Finding(

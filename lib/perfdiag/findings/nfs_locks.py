@@ -81,7 +81,7 @@ def _finding(
 ) -> Finding:
     names = use.names(LOCK)
     calls, still = use.calls(*names), _still(model, use)
-    confidence, limits = judged(model, Confidence.HIGH, doubts(use))
+    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns
     claim = f"Locks on {use.name} are granted slowly: half of the time of its calls for them lies in ones of"
     claim += f" {about(each_ns)}."

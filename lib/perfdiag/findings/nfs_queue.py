@@ -68,7 +68,7 @@ def _queued(use: Use) -> Mapping[str, float]:
 
 def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int) -> Finding:
     names = list(dict.fromkeys(name for account in parts for name in use.names(account)))
-    confidence, limits = judged(model, Confidence.HIGH, doubts(use))
+    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     queue_ns = usual_ns(use.calls(*names).queue)
     why, remedies = _why(model, use)
     return Finding(

@@ -47,7 +47,7 @@ def sync_mount(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, use: Use) -> Finding:
     ns, options = use.ns(WRITE), [name for name in SYNCHRONOUS if name in use.options]
     whole = together(use.rows_of([WRITE]))
-    confidence, limits = judged(model, Confidence.HIGH, doubts(use)[:1])
+    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use)[:2])
     each = f", {duration(whole.sum_ns / whole.count)} each" if whole.count else ""
     return Finding(
         ID,

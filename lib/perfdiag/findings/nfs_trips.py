@@ -61,7 +61,7 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
     asking = use.calls(*ASKING).count
     trips = round(claimed_ns / use.trip_ns) if use.trip_ns else 0
     forced = _forced(use) if calls.count and asking >= MOSTLY * calls.count else []
-    confidence, limits = judged(model, Confidence.HIGH, doubts(use))
+    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     claim = f"The target waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.name}"
     return Finding(
         ID,

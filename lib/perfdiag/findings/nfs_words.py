@@ -158,12 +158,14 @@ def _flushed(model: Model) -> schema.Device | None:
     return max(flushes, key=lambda each: (each.queue_ns + each.service_ns, each.device), default=None)
 
 
-def doubts(use: Use) -> list[str]:
+def doubts(model: Model, use: Use) -> list[str]:
     """Return what keeps the parts of this mount's time from being sure; empty texts for what does not."""
+    lost = model.coverage.lost.get("rpc_full", 0)
     own = sum(flush.commits + flush.writes for flush in use.flushes)
     seen = use.calls("COMMIT", "WRITE").count
     return [
         "" if use.probe else "the calls of this mount were not counted: queue, wire and server are not told apart",
+        f"{lost:,} calls, flushes or requests of NFS found their table full: counts of calls are too low" if lost else "",
         "" if use.round_trip or not use.probe else "no cheap call was seen: the round trip is not told from the server",
         f"most of the {seen:,} WRITEs and COMMITs were not this target's: their times are everybody's"
         if use.flushes and use.rows.get(COMMIT) and own < MOSTLY * seen

@@ -69,6 +69,7 @@ COUNTERS = (
     "vm_exits_full",
     "files_full",
     "dirtiers_full",
+    "rpc_full",
     "programs_skipped",
     "details",
     "stacks",
