@@ -286,7 +286,7 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	/* Path look-ups read directories; whatever else sleeps deep says so on its stack. */
 	if (class == SYSCALL_PATH && blocked->in_iowait)
 		return ask_stack(blocked, WAIT(ACCOUNT_DISK_READ, 0));
-	if (sleeps_deep)
+	if (sleeps_deep || may_want_page(record, call))
 		return ask_stack(blocked, wait_in_call(call));
 	return wait_in_call(call);
 }
@@ -355,7 +355,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	else if (!is_nfs(wait.account) && (blocked->marker != MARKER_UNKNOWN || !blocked->needs_stack))
 		record->rpc = 0;
 	account = vcpu_account(record, &blocked->call, blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE),
-			       wait.account);
+			       wait.account, wait.object);
 	if (account != wait.account)
 		wait = WAIT(account, 0);
 	record->account = wait.account;

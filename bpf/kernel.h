@@ -309,6 +309,7 @@ struct bpf_iter__task {
 #define TASK_DEAD 0x0080
 #define TASK_FROZEN 0x8000 /* f5d39b020809 ("freezer,sched: Rewrite core freezer logic"), v6.1 */
 #define TASK_NOLOAD 0x0400
+#define PF_VCPU 0x00000001 /* in a guest, or in an interrupt that came there */
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000 /* 54e6842d0775 ("fork/vm: Move common PF_IO_WORKER behavior ..."), v6.4 */

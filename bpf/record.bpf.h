@@ -59,6 +59,7 @@ static __always_inline void open_record(struct record *record, struct task_struc
 	record->run_ns = task->se.sum_exec_runtime;
 	record->user_start_ns = task->utime - task->gtime;
 	record->kernel_start_ns = task->stime;
+	record->guest_ns = task->gtime;
 	record->kernel_thread = task->flags & PF_KTHREAD ? 1 : 0;
 	__sync_fetch_and_add(&live_threads, 1);
 }

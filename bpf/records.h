@@ -230,7 +230,8 @@ struct record {
 	__u64 kernel_start_ns;
 	__u64 user_ns; /* utime and stime when it was last copied */
 	__u64 kernel_ns;
-	__u64 at; /* clock when it was copied */
+	__u64 guest_ns; /* gtime as far as it is booked; in a copy: what is not yet.  Not used where programs see guests */
+	__u64 at;	/* clock when it was copied */
 	__u32 tid, tgid, namespace_tid;
 	__u32 padding3;
 	__u64 refused_at;    /* last EVENT_REFUSED */
@@ -390,6 +391,8 @@ struct knobs {
 	__u32 tick_stride; /* of so many ticks of a CPU one takes a stack */
 	__u32 meeting;	   /* one that has woken up is asked for, whatever it does by now */
 	__u32 meets_later; /* out: this kernel cannot give a record to a task that wakes */
+	__u32 sees_guests; /* kvm.bpf.c is attached: a virtual CPU's time in its guest is exact */
+	__u32 padding;
 	struct group group;
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */

@@ -77,10 +77,12 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 		record->vm = VM_LEFT; /* no guest goes on here, and all its memory may be its end's to free */
 		record->left.until = now;
 	}
-	if (record->state == STATE_RUNNING)
+	if (record->state == STATE_RUNNING) {
+		book_guest(record, task, now);
 		book_running(record, cpu, steal_clock(task) - record->steal_ns, now);
-	else
+	} else {
 		book_unseen_run(task, record, cpu, now);
+	}
 	if (dormant)
 		wake_recorder(record, now); /* it came in unseen */
 	record->since = now;

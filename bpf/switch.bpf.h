@@ -62,6 +62,26 @@ static __always_inline void note_ran(struct record *record, struct cpu_state *cp
 }
 
 /*
+ * Where no program sees when a guest is entered (a container without /dev/kvm), the kernel's ticks have counted its time.
+ * A tick can be longer than the segment it came in: the rest is of the next ones.
+ */
+static __always_inline void book_guest(struct record *record, struct task_struct *task, __u64 now)
+{
+	__u64 ns = now > record->since ? now - record->since : 0, guest;
+
+	if (knobs.sees_guests || record->region != REGION_NONE)
+		return;
+	guest = task->gtime - record->guest_ns;
+	if (guest > ns)
+		guest = ns;
+	if (!guest)
+		return;
+	book(record, ACCOUNT_VM_GUEST, 0, guest);
+	record->guest_ns += guest;
+	record->since += guest;
+}
+
+/*
  * The state that a thread woken at `runnable` found its CPU in.  Where a state is slept in with interrupts off, the
  * interrupt that wakes a thread is taken after the state was left: what leaving it took came before the thread's wait.
  */

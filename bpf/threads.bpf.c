@@ -142,6 +142,7 @@ int snapshot(struct bpf_iter__task *ctx)
 		if (__sync_fetch_and_add(&record->sequence, 0) != before)
 			continue;
 		copy_names(copy, task);
+		copy->guest_ns = knobs.sees_guests ? 0 : task->gtime - record->guest_ns;
 		copy->on_cpu = task->on_cpu;
 		copy->run_ns = task->se.sum_exec_runtime - record->run_ns;
 		bpf_seq_write(ctx->meta->seq, copy, sizeof(*copy));

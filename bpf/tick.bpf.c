@@ -38,7 +38,8 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 		return 0;
 	}
 	head_event(&event->event, EVENT_STACK, task->tgid, task->pid, bpf_ktime_get_ns());
-	event->account = vm_account(record->vm, running_account(record->region));
+	event->account = vm_account(!knobs.sees_guests && task->flags & PF_VCPU ? VM_GUEST : record->vm,
+				    running_account(record->region));
 	event->object = event->account == ACCOUNT_VM_EXIT ? record->left.exit : 0;
 	event->on_cpu = 1;
 	event->weight_ns = knobs.tick_ns * (knobs.tick_stride > 1 ? knobs.tick_stride : 1);

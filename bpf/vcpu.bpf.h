@@ -35,24 +35,33 @@ static __always_inline bool is_fault_exit(__u64 exit)
 	return false;
 }
 
-/* In KVM_RUN a light sleep is that of kvm_vcpu_block(): all else there, locks and page faults, sleeps deep. */
-static __always_inline bool is_vcpu_block(struct call *call, bool deep)
+static __always_inline bool is_in_kvm_run(struct call *call)
 {
-	return !deep && call->number == IOCTL && !call->i386 && !call->returning &&
-	       (__u32)call->arguments[1] == KVM_RUN;
+	return call->number == IOCTL && !call->i386 && !call->returning && (__u32)call->arguments[1] == KVM_RUN;
 }
 
 /*
- * The account of a wait of such a thread; `account` is what its system call says.  A guest that halted is idle, in the
+ * In KVM_RUN a light sleep is that of kvm_vcpu_block(), or that of a page which user space supplies ("kvm: x86: Allow to
+ * respond to generic signals during slow PF", v6.2): its stack tells.  After a halt it is not asked: halts are many.
+ */
+static __always_inline bool may_want_page(struct record *record, struct call *call)
+{
+	return is_in_kvm_run(call) && !(record->vm == VM_EXIT && is_halt_exit(record->left.exit));
+}
+
+/*
+ * The account of a wait of such a thread; `account` and `object` are what its system call, or its stack, says.  A guest that halted is idle, in the
  * kernel or, where the emulator keeps the interrupt controller, in a wait of that.  One that waits since it touched
  * memory waits for its host to fetch that (kvm_arch_async_page_not_present()).  A virtual CPU that was not seen
  * leaving its guest has halted before the start, or waits to be started by another one.
  */
-static __always_inline __u32 vcpu_account(struct record *record, struct call *call, bool deep, __u32 account)
+static __always_inline __u32 vcpu_account(struct record *record, struct call *call, bool deep, __u32 account,
+					  __u64 object)
 {
 	bool handles = record->vm == VM_EXIT;
 
-	if (is_vcpu_block(call, deep))
+	/* What is shown to be something else (stopped, reclaiming, waiting for a page of user space) is no halt. */
+	if (!deep && is_in_kvm_run(call) && OBJECT_KIND(object) == OBJECT_SYSCALL)
 		return handles && is_fault_exit(record->left.exit) ? ACCOUNT_MEMORY_MAJOR_FAULT : ACCOUNT_VM_HALT;
 	if (!handles || !is_idle(account) || account == ACCOUNT_WAIT_STOPPED)
 		return account;

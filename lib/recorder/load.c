@@ -101,7 +101,7 @@ static int open_skeleton(struct recorder *recorder, const struct btf *kernel)
 			continue;
 		}
 		state->wanted = !state->reason[0] && has_hook(kernel, state, state->reason, sizeof(state->reason));
-		bpf_program__set_autoload(state->program, state->wanted && probe_may_be_needed(recorder, state->name));
+		bpf_program__set_autoload(state->program, state->wanted && probe_may_be_needed(recorder, state));
 	}
 	return 0;
 }

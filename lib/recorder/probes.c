@@ -17,66 +17,67 @@
 #define STACK_PERIOD_NS 20000000ULL /* a thread that always waits gives 50 stacks a second, then they thin out */
 
 /*
- * What is lost without a program.  The order is that of attaching: an end before its beginning, which would else stand
- * alone; the switch last, it begins the window.
+ * What is lost without a program, and what asks for it (NULL: any recording).  The order is that of attaching: an end
+ * before its beginning, which would else stand alone; the switch last, it begins the window.
  */
 static const struct probe {
 	const char *name, *feature;
 	bool required;
 	const char *module; /* that has its hook; NULL: the kernel itself */
+	probe_need *need;
 } probes[] = {
-	{ "cpu_idle", "idle_state", false, NULL },
-	{ "cpu_frequency", "clock", false, NULL },
-	{ "clock_tick", "clock_counters", false, NULL },
-	{ "irq_handler_exit", "irq", false, NULL },
-	{ "irq_handler_entry", "irq", false, NULL },
-	{ "softirq_exit", "irq", false, NULL },
-	{ "softirq_entry", "irq", false, NULL },
-	{ "direct_reclaim_begin", "reclaim", false, NULL },
-	{ "direct_reclaim_end", "reclaim", false, NULL },
-	{ "cgroup_reclaim_begin", "reclaim", false, NULL },
-	{ "cgroup_reclaim_end", "reclaim", false, NULL },
-	{ "compaction_wanted", "compaction_order", false, NULL },
-	{ "compaction_begin", "compaction", false, NULL },
-	{ "compaction_end", "compaction", false, NULL },
-	{ "balance_dirty_pages", "dirty_throttle", false, NULL },
-	{ "filemap_fault", "fault_file", false, NULL },
-	{ "page_added", "page_cache", false, NULL },
-	{ "mark_victim", "oom", false, NULL },
-	{ "block_rq_complete", "block", false, NULL },
-	{ "tcp_retransmit_skb", "tcp", false, NULL },
-	{ "rpc_ended", "nfs", false, "nfs" }, /* hooks of sunrpc, which nfs and nfsd bring along */
-	{ "rpc_begun", "nfs", false, "nfs" },
-	{ "nfs_mount_met", "nfs", false, "nfs" },
-	{ "nfs_commit_begun", "nfs", false, "nfs" },
-	{ "nfs_write_begun", "nfs", false, "nfs" },
-	{ "nfs_fsync_exit", "nfs", false, "nfs" },
-	{ "nfs_fsync_enter", "nfs", false, "nfs" },
-	{ "nfs_writeback_exit", "nfs", false, "nfs" },
-	{ "nfs_writeback_enter", "nfs", false, "nfs" },
-	{ "nfs_readahead", "nfs", false, "nfs" },
-	{ "nfsd_answered", "nfsd", false, "nfsd" },
-	{ "nfsd_operation", "nfsd", false, "nfsd" },
-	{ "nfsd_compound", "nfsd", false, "nfsd" },
-	{ "hrtimer_expire_exit", "stacks", false, NULL },
-	{ "hrtimer_expire_entry", "stacks", false, NULL },
-	{ "sys_exit", "operations", false, NULL },
-	{ "host_waking", "host", false, NULL },
-	{ "group_made", "group", false, NULL },
-	{ "group_joined", "group", false, NULL },
-	{ "kvm_pio", "vm_device", false, "kvm" },
-	{ "kvm_mmio", "vm_device", false, "kvm" },
-	{ "kvm_fast_mmio", "vm_device", false, "kvm" },
-	{ "kvm_vcpu_wakeup", "vm", false, "kvm" },
-	{ "kvm_userspace_exit", "vm", false, "kvm" },
-	{ "kvm_exit", "vm", false, "kvm" },
-	{ "kvm_entry", "vm", false, "kvm" },
-	{ "sched_process_fork", "ledger", true, NULL },
-	{ "sched_process_exec", "ledger", true, NULL },
-	{ "sched_waking", "ledger", true, NULL },
-	{ "sched_switch", "ledger", true, NULL },
-	{ "sweep", "ledger", true, NULL },
-	{ "snapshot", "ledger", true, NULL },
+	{ "cpu_idle", "idle_state", false, NULL, NULL },
+	{ "cpu_frequency", "clock", false, NULL, needs_frequency },
+	{ "clock_tick", "clock_counters", false, NULL, needs_clock_events },
+	{ "irq_handler_exit", "irq", false, NULL, NULL },
+	{ "irq_handler_entry", "irq", false, NULL, NULL },
+	{ "softirq_exit", "irq", false, NULL, NULL },
+	{ "softirq_entry", "irq", false, NULL, NULL },
+	{ "direct_reclaim_begin", "reclaim", false, NULL, NULL },
+	{ "direct_reclaim_end", "reclaim", false, NULL, NULL },
+	{ "cgroup_reclaim_begin", "reclaim", false, NULL, NULL },
+	{ "cgroup_reclaim_end", "reclaim", false, NULL, NULL },
+	{ "compaction_wanted", "compaction_order", false, NULL, NULL },
+	{ "compaction_begin", "compaction", false, NULL, NULL },
+	{ "compaction_end", "compaction", false, NULL, NULL },
+	{ "balance_dirty_pages", "dirty_throttle", false, NULL, NULL },
+	{ "filemap_fault", "fault_file", false, NULL, NULL },
+	{ "page_added", "page_cache", false, NULL, NULL },
+	{ "mark_victim", "oom", false, NULL, NULL },
+	{ "block_rq_complete", "block", false, NULL, NULL },
+	{ "tcp_retransmit_skb", "tcp", false, NULL, NULL },
+	{ "rpc_ended", "nfs", false, "nfs", NULL }, /* hooks of sunrpc, which nfs and nfsd bring along */
+	{ "rpc_begun", "nfs", false, "nfs", NULL },
+	{ "nfs_mount_met", "nfs", false, "nfs", NULL },
+	{ "nfs_commit_begun", "nfs", false, "nfs", NULL },
+	{ "nfs_write_begun", "nfs", false, "nfs", NULL },
+	{ "nfs_fsync_exit", "nfs", false, "nfs", NULL },
+	{ "nfs_fsync_enter", "nfs", false, "nfs", NULL },
+	{ "nfs_writeback_exit", "nfs", false, "nfs", NULL },
+	{ "nfs_writeback_enter", "nfs", false, "nfs", NULL },
+	{ "nfs_readahead", "nfs", false, "nfs", NULL },
+	{ "nfsd_answered", "nfsd", false, "nfsd", NULL },
+	{ "nfsd_operation", "nfsd", false, "nfsd", NULL },
+	{ "nfsd_compound", "nfsd", false, "nfsd", NULL },
+	{ "hrtimer_expire_exit", "stacks", false, NULL, needs_tick },
+	{ "hrtimer_expire_entry", "stacks", false, NULL, needs_tick },
+	{ "sys_exit", "operations", false, NULL, needs_slo },
+	{ "host_waking", "host", false, NULL, needs_host },
+	{ "group_made", "group", false, NULL, needs_group },
+	{ "group_joined", "group", false, NULL, needs_group },
+	{ "kvm_pio", "vm_device", false, "kvm", needs_guests },
+	{ "kvm_mmio", "vm_device", false, "kvm", needs_guests },
+	{ "kvm_fast_mmio", "vm_device", false, "kvm", needs_guests },
+	{ "kvm_vcpu_wakeup", "vm", false, "kvm", needs_guests },
+	{ "kvm_userspace_exit", "vm", false, "kvm", needs_guests },
+	{ "kvm_exit", "vm", false, "kvm", needs_guests },
+	{ "kvm_entry", "vm", false, "kvm", needs_guests },
+	{ "sched_process_fork", "ledger", true, NULL, NULL },
+	{ "sched_process_exec", "ledger", true, NULL, NULL },
+	{ "sched_waking", "ledger", true, NULL, NULL },
+	{ "sched_switch", "ledger", true, NULL, NULL },
+	{ "sweep", "ledger", true, NULL, NULL },
+	{ "snapshot", "ledger", true, NULL, NULL },
 };
 
 #define PROBES (sizeof(probes) / sizeof(*probes))
@@ -99,90 +100,18 @@ struct probe_state *probes_create(void)
 	return states;
 }
 
-static bool follows_host(const char *name)
+/* NULL, or why it is not needed. */
+static const char *not_needed(struct recorder *recorder, const struct probe_state *state, enum probe_stage stage)
 {
-	return !strcmp(name, "host_waking");
+	probe_need *need = probes[state - recorder->probes].need;
+
+	return need ? need(recorder, stage) : NULL;
 }
 
-static bool follows_group(const char *name)
+/* Those that nobody will ask for are a tenth of the time to load. */
+bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *state)
 {
-	return !strncmp(name, "group_", strlen("group_"));
-}
-
-/* No driver, nobody who could set a clock. */
-static bool follows_no_clock(const char *name)
-{
-	return !strcmp(name, "cpu_frequency") && access("/sys/devices/system/cpu/cpufreq/policy0", F_OK);
-}
-
-/* A host without this device runs no guests, whatever is built into its kernel. */
-static bool runs_guests(void)
-{
-	return !access("/dev/kvm", F_OK);
-}
-
-static bool is_of_guests(const char *name)
-{
-	return !strncmp(name, "kvm_", strlen("kvm_"));
-}
-
-/* A tenth of the time to load: a group to follow is told by the unprivileged side, or there is none. */
-bool probe_may_be_needed(const struct recorder *recorder, const char *name)
-{
-	if (!strcmp(name, "clock_tick"))
-		return recorder->options.check || clock_events_exist();
-	if (follows_no_clock(name))
-		return recorder->options.check;
-	if (is_of_guests(name))
-		return runs_guests();
-	if (follows_host(name) && recorder->options.host)
-		return true;
-	return !(follows_group(name) || follows_host(name)) || recorder->options.control_fd >= 0 ||
-	       recorder->options.check;
-}
-
-/* Most guests: that is no news but for who asks. */
-static bool has_no_clock_events(struct recorder *recorder, char *reason, size_t size)
-{
-	int err = -ENOENT;
-
-	if (!clock_events_exist()) {
-		if (recorder->options.check)
-			snprintf(reason, size,
-				 "the msr events aperf and mperf are not there (no CPU counters in a guest)");
-		return true;
-	}
-	if (recorder->skeleton->bss->knobs.tick_function)
-		err = clock_events_open(recorder);
-	if (err)
-		snprintf(reason, size, "the msr events aperf and mperf cannot be opened: %s", strerror(-err));
-	return err;
-}
-
-/* Programs that are loaded and yet have nothing to do here. */
-static bool is_switched_off(struct recorder *recorder, const char *name, char *reason, size_t size)
-{
-	if (!strncmp(name, "hrtimer_", strlen("hrtimer_")) && !recorder->skeleton->bss->knobs.tick_function) {
-		snprintf(reason, size, "the tick's timer is not in /proc/kallsyms");
-		return true;
-	}
-	if (is_of_guests(name) && !runs_guests()) {
-		snprintf(reason, size, "there is no /dev/kvm: this host runs no guests");
-		return true;
-	}
-	if (follows_group(name) && !recorder->options.group.id && !recorder->options.check)
-		return true; /* no reason: nobody misses them */
-	if (follows_no_clock(name) && !recorder->options.check)
-		return true; /* likewise */
-	if (!strcmp(name, "clock_tick"))
-		return has_no_clock_events(recorder, reason, size);
-	if (follows_host(name) && !recorder->options.host && !recorder->options.check)
-		return true;
-	if (!strcmp(name, "sys_exit") && !recorder->options.slo_ns && !recorder->options.check) {
-		snprintf(reason, size, "asked for with --slo only: it runs at every system call of the host");
-		return true;
-	}
-	return false;
+	return !not_needed(recorder, state, PROBE_LOADED);
 }
 
 /*
@@ -240,16 +169,21 @@ int probes_attach(struct recorder *recorder)
 	fill_knobs(recorder);
 	for (size_t i = 0; i < PROBES; i++) {
 		struct probe_state *state = &recorder->probes[i];
+		const char *reason;
 		int err;
 
 		if (!state->wanted)
 			continue;
-		if (is_switched_off(recorder, state->name, state->reason, sizeof(state->reason))) {
+		reason = not_needed(recorder, state, PROBE_ATTACHED);
+		if (reason) {
+			snprintf(state->reason, sizeof(state->reason), "%s", reason);
 			state->wanted = false;
 			continue;
 		}
 		state->link = probe_is_iterator(state) ? bpf_program__attach_iter(state->program, NULL)
 						       : bpf_program__attach(state->program);
+		if (state->program == recorder->skeleton->progs.kvm_entry)
+			recorder->skeleton->bss->knobs.sees_guests = state->link != NULL; /* no switch is seen yet */
 		if (state->link)
 			continue;
 		err = -errno;

@@ -63,7 +63,12 @@ static void book(struct record *record, struct detail **spare, enum account acco
 static void book_running(struct record *record, struct detail **spare, uint64_t ns)
 {
 	enum account account = vm_account(record->vm, running_account(record->region));
+	uint64_t guest_ns = record->guest_ns < ns ? record->guest_ns : ns; /* as book_guest() of the kernel side */
 
+	if (record->region == REGION_NONE && guest_ns) {
+		book(record, spare, ACCOUNT_VM_GUEST, 0, guest_ns);
+		ns -= guest_ns;
+	}
 	if (account == ACCOUNT_CPU_USER)
 		add_to_sum(record, account, ns);
 	else

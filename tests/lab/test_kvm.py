@@ -81,6 +81,34 @@ def test_a_guest_that_halts_is_idle(start: Start, record: Record) -> None:
     assert 0.3 * 61 * 5_000_000 <= idle_ns <= truth["run_ns"], (truth, table(thread))
 
 
+def test_a_page_that_user_space_supplies_is_no_halt(start: Start, record: Record) -> None:
+    """As of a guest that is being migrated: touched by the guest, it comes 20 ms later."""
+    options = ("--pages", 13, "--page-us", 20_000, "--outs", 3, "--ins", 0, "--writes", 0, "--halts", 0)
+    recording, truth = record(start("kvm_guest", *options))
+    thread = recording.thread(truth["pid"])
+    assert truth["pages"] == 13
+    assert 13 * 20_000_000 <= ns_of(thread, "kernel.other") <= truth["run_ns"], table(thread)
+    assert ns_of(thread, "vm.halt") < 20_000_000, table(thread)
+    objects = {line.object for line in recording.of(schema.Detail) if line.account == "kernel.other" and line.count >= 13}
+    assert objects == {"function:handle_userfault"}, objects
+
+
+def test_time_in_guests_is_told_where_kvm_cannot_be_followed(guest: Guest, start: Start, record: Record) -> None:
+    """As in a container without its device: the kernel's ticks have counted it, as no time of the emulator's own."""
+    workload = start("kvm_guest", "--rounds", 5, "--spins", 5_000_000)
+    guest.run("mv /dev/kvm /dev/kvm.away")
+    try:
+        recording, truth = record(workload)
+    finally:
+        guest.run("mv /dev/kvm.away /dev/kvm")
+    thread = recording.thread(truth["pid"])
+    guest_ns, ran_ns = ns_of(thread, "vm.guest"), ns_of(thread, "vm.guest", "cpu.")
+    assert 0.5 * ran_ns <= guest_ns <= ran_ns, table(thread)
+    assert not ns_of(thread, "vm.exit", "vm.halt") and not recording.of(schema.VmExit), table(thread)
+    found = {finding.id: finding for finding in diagnose(model_of(recording)).findings}
+    assert any("ticks" in limit for limit in found["KVM-GUEST-CPU"].limits), found
+
+
 def test_a_host_that_polls_is_busy_for_idle_guests(guest: Guest, start: Start, record: Record) -> None:
     """Halts of 3 ms, and a host that asks for up to 40 ms before it goes to sleep."""
     before = guest.run(f"cat {PARAMETER}; echo 40000000 >{PARAMETER}")

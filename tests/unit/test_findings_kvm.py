@@ -141,8 +141,15 @@ def test_who_runs_no_guests_is_not_asked() -> None:
     assert [outcomes(model, id) for id in ALL] == [[], [], [], []]
 
 
+def test_time_in_guests_that_ticks_counted_says_so() -> None:
+    blind = machine(halt="0 s").without("vm", "there is no /dev/kvm: no guests, or a container without it").model()
+    found = finding(blind, "KVM-GUEST-CPU")
+    assert found.confidence is Confidence.MEDIUM and any("ticks" in limit for limit in found.limits)
+    assert "halt" not in found.evidence[0].text, "not known"
+
+
 def test_what_was_not_recorded_is_said() -> None:
-    builder = machine().vm_exit(IOIO, "1 s", 4000, user=True, device="port:0x3f8")
+    builder = machine(guest="0 s").vm_exit(IOIO, "1 s", 4000, user=True, device="port:0x3f8")
     for id in ALL:
         assert "not loaded" in silence(builder.without("vm", "the module kvm is not loaded").model(), id).reason
     ports = machine().vm_exit(IOIO, "1 s", 4000).without("vm_device", "no kvm_pio")

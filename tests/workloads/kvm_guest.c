@@ -5,7 +5,9 @@
  */
 #include "workload.h"
 #include <linux/kvm.h>
+#include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #define MEMORY 0x10000
 #define CODE 0x1000
@@ -16,15 +18,18 @@
 #define PORTS 0x1000 /* from here on */
 #define END 0xf4
 #define NOWHERE_SEGMENT 0x2000 /* address 0x20000: no memory there */
+#define LATE_SEGMENT 0x3000    /* address 0x30000: memory whose pages this process supplies when they are touched */
+#define LATE_PAGES 15
+#define PAGE 4096
 #define VCPUS 512
 
 static long outs = 101, ins = 53, cpuids = 211, writes = 31, halts = 23, spins = 200000, rounds = 1, vcpus = 1;
-static long service_us, halt_us = 1000, irqchip, ports;
-static int vm;
+static long service_us, halt_us = 1000, irqchip, ports, pages, page_us = 1000;
+static int vm, faults;
 static volatile bool ended;
 
 /* What the emulator's side has measured, over all virtual CPUs. */
-static uint64_t run_ns, service_ns, asked_out, asked_in, asked_mmio, asked_halt;
+static uint64_t run_ns, service_ns, asked_out, asked_in, asked_mmio, asked_halt, asked_pages;
 
 struct code {
 	uint8_t *at;
@@ -85,6 +90,17 @@ static void write_round(struct code *code)
 	REPEAT(code, halts, 0xf4); /* hlt */
 }
 
+/* Touches each late page once. */
+static void touch_pages(struct code *code)
+{
+	BYTES(code, 0xb8, LATE_SEGMENT & 0xff, LATE_SEGMENT >> 8, 0x8e, 0xd8); /* mov ax, segment; mov ds, ax */
+	for (int i = 0; i < pages; i++) {
+		BYTES(code, 0xc6, 0x06); /* mov byte [page], 1 */
+		word(code, i * PAGE);
+		byte(code, 1);
+	}
+}
+
 static void write_code(uint8_t *memory)
 {
 	struct code code = { memory + HANDLER };
@@ -94,6 +110,8 @@ static void write_code(uint8_t *memory)
 	byte(&code, 0xcf);	      /* iret */
 	*(uint16_t *)(memory + VECTOR * 4) = HANDLER;
 	code.at = memory + CODE;
+	if (pages)
+		touch_pages(&code);
 	BYTES(&code, 0xb8, NOWHERE_SEGMENT & 0xff, NOWHERE_SEGMENT >> 8, 0x8e, 0xd8); /* mov ax, segment; mov ds, ax */
 	if (irqchip) {
 		write_out(&code, 0x20, 0x11); /* the interrupt controller: vectors, one chip, x86 */
@@ -195,6 +213,41 @@ static void *tick(void *argument)
 	return argument;
 }
 
+/* As a migration that is under way: a page comes page_us after it was wanted. */
+static void *supply(void *argument)
+{
+	struct uffd_msg message;
+
+	for (long i = 0; i < pages; i++) {
+		struct uffdio_zeropage page = { .range.len = PAGE };
+
+		if (CHECK(read(faults, &message, sizeof(message))) != sizeof(message))
+			die("userfaultfd");
+		sleep_ns(page_us * 1000);
+		page.range.start = message.arg.pagefault.address & -(uint64_t)PAGE;
+		CHECK(ioctl(faults, UFFDIO_ZEROPAGE, &page));
+		add(&asked_pages, 1);
+	}
+	return argument;
+}
+
+static void add_late_memory(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	uint8_t *memory = CHECK(mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	struct uffdio_register range = { .range = { (uint64_t)memory, pages * PAGE },
+					 .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct kvm_userspace_memory_region region = { .slot = 1,
+						      .guest_phys_addr = LATE_SEGMENT << 4,
+						      .memory_size = pages * PAGE,
+						      .userspace_addr = (uint64_t)memory };
+
+	faults = CHECK(syscall(SYS_userfaultfd, O_CLOEXEC));
+	CHECK(ioctl(faults, UFFDIO_API, &api));
+	CHECK(ioctl(faults, UFFDIO_REGISTER, &range));
+	CHECK(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region));
+}
+
 int main(int argc, char **argv)
 {
 	bool wait = parse_options(
@@ -207,24 +260,32 @@ int main(int argc, char **argv)
 		      NUMBER("service-us", service_us, "user space is busy so long for a byte"),
 		      NUMBER("halt-us", halt_us, "how long a halt lasts"),
 		      NUMBER("ports", ports, "ports that are read, each once"),
+		      NUMBER("pages", pages, "pages of memory that user space supplies, 15 at most"),
+		      NUMBER("page-us", page_us, "so long after they were touched"),
 		      NUMBER("irqchip", irqchip, "1: the kernel's interrupt controller ends halts")));
 	uint8_t *memory = CHECK(mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 	struct kvm_userspace_memory_region region = { .memory_size = MEMORY, .userspace_addr = (uint64_t)memory };
 	int kvm = CHECK(open("/dev/kvm", O_RDWR | O_CLOEXEC)), made[VCPUS][2];
-	pthread_t threads[VCPUS], clock = 0;
+	pthread_t threads[VCPUS], clock = 0, supplier = 0;
 
 	if (vcpus > VCPUS)
 		vcpus = VCPUS;
+	if (pages > LATE_PAGES)
+		pages = LATE_PAGES;
 	vm = CHECK(ioctl(kvm, KVM_CREATE_VM, 0));
 	if (irqchip)
 		CHECK(ioctl(vm, KVM_CREATE_IRQCHIP, 0));
 	CHECK(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region));
+	if (pages)
+		add_late_memory();
 	write_code(memory);
 	for (long i = 0; i < vcpus; i++) {
 		made[i][0] = make_vcpu(kvm, i);
 		made[i][1] = CHECK(ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0));
 	}
 	start_work(wait);
+	if (pages)
+		supplier = start_thread(supply, NULL);
 	if (irqchip)
 		clock = start_thread(tick, NULL);
 	for (long i = 1; i < vcpus; i++)
@@ -233,9 +294,11 @@ int main(int argc, char **argv)
 	for (long i = 1; i < vcpus; i++)
 		pthread_join(threads[i], NULL);
 	ended = true;
+	if (pages)
+		pthread_join(supplier, NULL);
 	if (irqchip)
 		pthread_join(clock, NULL);
 	PRINT_TRUTH({ "run_ns", run_ns }, { "service_ns", service_ns }, { "outs", asked_out }, { "ins", asked_in },
-		    { "mmios", asked_mmio }, { "halts", asked_halt });
+		    { "mmios", asked_mmio }, { "halts", asked_halt }, { "pages", asked_pages });
 	return 0;
 }

@@ -129,7 +129,8 @@ def _by_reason(model: Model, name: str, exits: Exits) -> Evidence:
     accounts=("vm.guest",),
     meaning="The target runs virtual machines, and so much of its time its virtual CPUs really ran their guests. That"
     " is what they are for: profile, no fault. What the guests do with it is to be asked inside.",
-    measured="Exact time from each entry into a guest to the exit (ledger, vm.guest), over the whole window.",
+    measured="Exact time from each entry into a guest to the exit (ledger, vm.guest), over the whole window; where"
+    " perfdiag's programs cannot follow KVM, what the kernel's own ticks counted.",
     alternatives="A low clock or a busy sibling hyperthread make the same work take longer.",
     remedies="None here: run perfdiag inside the guest.",
     verify="perfdiag latency inside the guest",
@@ -138,15 +139,17 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
     """Name the time that guests had for themselves."""
     if not runs_guests(model):
         return
-    if silence := unknown(model, GUEST, "time in guests is"):
+    ns, share, exact = model.ns("vm.guest"), model.share("vm.guest"), model.measured("vm")
+    silence = unknown(model, GUEST, "time in guests is")
+    if silence and (exact or not ns):
         yield silence
         return
-    ns, share = model.ns("vm.guest"), model.share("vm.guest")
     if not worth(model, ns):
         yield Check(GUEST, f"guests' own code {percent(share)} of busy time", share, "share")
         return
-    confidence, limits = judged(model, Confidence.HIGH, [])
-    idle_ns = model.ns("vm.halt")
+    ticks = "" if exact else "the kernel's ticks have counted it: KVM could not be followed, and how guests idled is not known"
+    confidence, limits = judged(model, Confidence.HIGH, [ticks])
+    idle_text = f", {duration(model.ns('vm.halt'))} of halt beside" if exact else ""
     yield Finding(
         GUEST,
         Severity.INFO,
@@ -155,7 +158,7 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
         " know themselves.",
         {"vm.guest": ns},
         [
-            Evidence(f"{duration(ns)} in guests, {duration(idle_ns)} of halt beside", float(ns), "ns", "kvm_entry"),
+            Evidence(f"{duration(ns)} in guests{idle_text}", float(ns), "ns", "kvm_entry" if exact else "tick"),
         ],
         [fix("run perfdiag latency inside the guest, on the process that is slow there")],
         limits=limits,
