@@ -70,17 +70,14 @@ static __always_inline __u64 memory_cgroup(struct bdi_writeback *writeback)
 static __always_inline void note_writeback(struct bdi_writeback *writeback, __u32 device)
 {
 	struct writeback_key key = { .device = device, .cgroup = memory_cgroup(writeback) };
-	struct writeback_sum *sum = bpf_map_lookup_elem(&writebacks, &key);
+	bool made = false;
+	struct writeback_sum *sum = FIND_OR_MAKE(writebacks, &key, COUNTER_DIRTIERS_FULL, &made);
 	__s64 pages = PAGES_OF(writeback, WB_RECLAIMABLE) + PAGES_OF(writeback, WB_WRITEBACK);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!sum) {
-		bpf_map_update_elem(&writebacks, &key, zeroes, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&writebacks, &key);
-		if (!sum) {
-			count_loss(COUNTER_DIRTIERS_FULL);
-			return;
-		}
+	if (!sum)
+		return;
+	if (made) {
 		sum->first_ns = now;
 		sum->first_written = PAGES_OF(writeback, WB_WRITTEN);
 	}
@@ -95,15 +92,12 @@ static __always_inline void note_dirtier(struct task_struct *task, __u32 device)
 {
 	struct dirtier_key key = { .device = device, .tid = task->pid };
 	__u64 paused_when = task->dirty_paused_when, pages = task->nr_dirtied;
-	struct dirtier *dirtier = bpf_map_lookup_elem(&dirtiers, &key);
+	bool made = false;
+	struct dirtier *dirtier = FIND_OR_MAKE(dirtiers, &key, COUNTER_DIRTIERS_FULL, &made);
 
-	if (!dirtier) {
-		bpf_map_update_elem(&dirtiers, &key, zeroes, BPF_NOEXIST);
-		dirtier = bpf_map_lookup_elem(&dirtiers, &key);
-		if (!dirtier) {
-			count_loss(COUNTER_DIRTIERS_FULL);
-			return;
-		}
+	if (!dirtier)
+		return;
+	if (made) {
 		dirtier->tgid = task->tgid;
 		bpf_probe_read_kernel(dirtier->comm, sizeof(dirtier->comm),
 				      LOAD(task_struct, task, group_leader)->comm);

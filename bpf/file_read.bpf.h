@@ -14,15 +14,8 @@ LEDGER_SHARED struct {
 static __always_inline struct file_sum *sum_of_file(struct inode *inode)
 {
 	__u64 object = file_object(inode);
-	struct file_sum *sum = bpf_map_lookup_elem(&files, &object);
 
-	if (sum)
-		return sum;
-	bpf_map_update_elem(&files, &object, zeroes, BPF_NOEXIST);
-	sum = bpf_map_lookup_elem(&files, &object);
-	if (!sum)
-		count_loss(COUNTER_FILES_FULL);
-	return sum;
+	return FIND_OR_MAKE(files, &object, COUNTER_FILES_FULL, NULL);
 }
 
 /* A wait for a read is over; the thread is still in the call, which holds the file. */

@@ -43,8 +43,7 @@ static __always_inline struct vm_exit_sum *sum_of(struct vm_exit_key *key)
 	}
 	if (key->device)
 		__sync_fetch_and_add(&vm_devices, 1);
-	bpf_map_update_elem(&vm_exits, key, zeroes, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&vm_exits, key);
+	return FIND_OR_MAKE(vm_exits, key, COUNTER_VM_EXITS_FULL, NULL);
 }
 
 /* The guest goes on: what it was left for is over, unless that was so before. */
@@ -57,10 +56,8 @@ static __always_inline void count_exit(struct record *record, __u64 now)
 
 	key.user = record->left.user;
 	sum = sum_of(&key);
-	if (!sum) {
-		count_loss(COUNTER_VM_EXITS_FULL);
+	if (!sum)
 		return;
-	}
 	ns = ns > record->left.halted_ns ? ns - record->left.halted_ns : 0;
 	sum->count++;
 	sum->ns += ns;

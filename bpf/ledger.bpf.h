@@ -142,18 +142,15 @@ __weak __noinline int spill(struct record *record, __u32 account, __u64 object, 
 	struct detail_key key = { .object = object, .account = account };
 	struct detail *detail;
 	__u32 bucket = bucket_of(ns), us = ns / 1000;
+	bool made = false;
 
 	if (!record)
 		return 0;
 	key.tgid = record->tgid;
-	detail = bpf_map_lookup_elem(&spilled, &key);
-	if (!detail) {
-		bpf_map_update_elem(&spilled, &key, zeroes, BPF_NOEXIST);
-		detail = bpf_map_lookup_elem(&spilled, &key);
-		if (!detail) {
-			count_loss(COUNTER_DETAIL_FULL);
-			return 0;
-		}
+	detail = FIND_OR_MAKE(spilled, &key, COUNTER_DETAIL_FULL, &made);
+	if (!detail)
+		return 0;
+	if (made) {
 		detail->account = account;
 		detail->object = object;
 	}
@@ -290,24 +287,17 @@ static __always_inline int change_region(__u32 region)
 /* Room for the name of an object; NULL if it has one already, or there is no room. */
 static __always_inline struct object_name *new_name(__u64 object)
 {
-	struct object_name *name;
+	bool made = false;
+	struct object_name *name = FIND_OR_MAKE(names, &object, COUNTER_NAMES_FULL, &made);
 
-	if (bpf_map_lookup_elem(&names, &object))
-		return NULL;
-	bpf_map_update_elem(&names, &object, zeroes, BPF_NOEXIST);
-	name = bpf_map_lookup_elem(&names, &object);
-	if (!name)
-		count_loss(COUNTER_NAMES_FULL);
-	return name;
+	return made ? name : NULL;
 }
 
 /* A process has another name after its exec: the last one that somebody met stays. */
 static __always_inline void rename_object(__u64 object, const struct object_name *name)
 {
-	struct object_name *room = bpf_map_lookup_elem(&names, &object);
+	struct object_name *room = FIND_OR_MAKE(names, &object, COUNTER_NAMES_FULL, NULL);
 
-	if (!room)
-		room = new_name(object);
 	if (room)
 		*room = *name;
 }

@@ -101,13 +101,6 @@ extern struct knobs knobs;
 /* The target sleeps, and so does the recorder, without a timer, until a thread of it comes to a CPU. */
 extern __u32 dormant;
 
-/*
- * What a new value of a map begins with.  Not on the stack: the frames of all functions that call each other share 512
- * bytes on kernels without private stacks for programs (6.12 and older), where each is rounded up to 16 or 32 bytes.
- */
-static const __u8 zeroes[sizeof(struct detail)];
-_Static_assert(sizeof(struct object_name) <= sizeof(zeroes), "a name begins with as many zeroes as it has bytes");
-
 static __always_inline void count_loss(__u32 counter)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
@@ -115,6 +108,35 @@ static __always_inline void count_loss(__u32 counter)
 	if (value)
 		(*value)++;
 }
+
+/*
+ * What a new value of a hash begins with.  Not on the stack: the frames of all functions that call each other share 512
+ * bytes on kernels without private stacks for programs (6.12 and older), where each is rounded up to 16 or 32 bytes.
+ */
+static const __u8 zeroes[sizeof(struct fold)];
+
+/* `made` (NULL: nobody asks) is set where the value is new. */
+static __always_inline void *find_or_make(void *map, const void *key, __u32 counter, bool *made)
+{
+	void *value = bpf_map_lookup_elem(map, key);
+
+	if (value)
+		return value;
+	bpf_map_update_elem(map, key, zeroes, BPF_NOEXIST);
+	value = bpf_map_lookup_elem(map, key);
+	if (!value)
+		count_loss(counter);
+	else if (made)
+		*made = true;
+	return value;
+}
+
+/* The value of a key in a hash, zeroes where it had none; NULL, and a loss of that counter, where the hash is full. */
+#define FIND_OR_MAKE(map, key, counter, made)                                                                          \
+	({                                                                                                             \
+		_Static_assert(sizeof(*(map).value) <= sizeof(zeroes), "more zeroes");                                 \
+		(typeof((map).value))find_or_make(&(map), key, counter, made);                                         \
+	})
 
 /* What every event in the ring begins with. */
 static __always_inline void head_event(struct event *event, __u32 kind, __u32 tgid, __u32 tid, __u64 at)

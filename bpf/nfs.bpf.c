@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nfs - where does a remote procedure call of NFS spend its time, and what does a flush of a file cost in calls?
+ * nfs - where does a remote procedure call of NFS spend its time?
  *
- * HOOKS   tp_btf rpc_task_begin, rpc_stats_latency (sunrpc); nfs_refresh_inode_enter, nfs_fsync_enter/_exit,
- *         nfs_writeback_inode_enter/_exit, nfs_initiate_write, nfs_initiate_commit, nfs_aop_readahead (nfs).
- * COST    a call: two look-ups and some thirty loads; an answer with names or attributes, a call to write or to commit and
- *         a read-ahead: two look-ups and some five loads; a flush of the target six look-ups.  All of the host's, whoever
- *         calls; nothing without the modules.
- * CANNOT  tell the wire from the server: to the client both are the time until the answer.  Nor whose dirty pages the
- *         kernel's own flusher writes: its calls are in the sums of the mount, in no flush.
+ * HOOKS   tp_btf rpc_task_begin, rpc_stats_latency (sunrpc); nfs_refresh_inode_enter, nfs_aop_readahead (nfs).
+ * COST    a call: two look-ups and some thirty loads; an answer with names or attributes, or a read-ahead, three look-ups
+ *         at most and some five loads: of anybody on the host.  Nothing without the modules.
+ * CANNOT  tell the wire from the server: to the client both are the time until the answer.
  */
-#include "ledger.bpf.h"
+#include "nfs_mount.bpf.h"
 #include "nfs_records.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -26,13 +23,6 @@ struct {
 	__type(value, struct rpc_sum);
 } rpcs SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rpc_sum);
-} empty_rpc SEC(".maps");
-
 /* Named when first met: the client may be gone when the recording is written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -41,54 +31,6 @@ struct {
 	__type(key, struct rpc_key);
 	__type(value, struct rpc_name);
 } rpc_names SEC(".maps");
-
-struct written {
-	__u64 commits, writes, stable_writes, bytes;
-};
-
-/*
- * Calls of a file since the first of its flushes that are under way began, by the address of its inode: the COMMIT
- * of one is begun by whoever sees its last WRITE end, as a rule a worker of the kernel.
- */
-struct flushed {
-	struct written written;
-	__u64 flushes;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct flushed);
-} flushed SEC(".maps");
-
-/* The flush that a thread of the target is in, by thread. */
-struct flushing {
-	__u64 start;
-	__u64 call;
-	__u64 inode;
-	struct written before;
-	__u32 device;
-	__u32 waits; /* for NFS to commit, that the thread has had */
-	__u64 asked; /* by a call that is for it; others (close, unlock) flush what is there, mostly nothing */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, struct flushing);
-} flushing SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1024);
-	__type(key, struct nfs_flush_key);
-	__type(value, struct nfs_flush_sum);
-} nfs_flushes SEC(".maps");
 
 /* Not static, so that the verifier looks at it once.  To be called with a key of which nothing is known yet. */
 __weak __noinline int name_rpc(struct rpc_key *of)
@@ -102,10 +44,9 @@ __weak __noinline int name_rpc(struct rpc_key *of)
 	if (!of)
 		return 0;
 	key = *of;
-	bpf_map_update_elem(&rpc_names, &key, zeroes, BPF_NOEXIST);
-	name = bpf_map_lookup_elem(&rpc_names, &key);
+	name = FIND_OR_MAKE(rpc_names, &key, COUNTER_RPC_FULL, NULL);
 	if (!name)
-		return 0; /* full, as the table of the calls is then */
+		return 0;
 	client = (struct rpc_clnt *)key.client;
 	procedure = (struct rpc_procinfo *)key.procedure;
 	name->version = BPF_CORE_READ(client, cl_vers);
@@ -120,18 +61,11 @@ __weak __noinline int name_rpc(struct rpc_key *of)
 
 static __always_inline struct rpc_sum *sum_of(struct rpc_key *key)
 {
-	struct rpc_sum *sum = bpf_map_lookup_elem(&rpcs, key), *empty;
-	__u32 zero = 0;
+	bool made = false;
+	struct rpc_sum *sum = FIND_OR_MAKE(rpcs, key, COUNTER_RPC_FULL, &made);
 
-	if (sum)
-		return sum;
-	name_rpc(key);
-	empty = bpf_map_lookup_elem(&empty_rpc, &zero);
-	if (empty)
-		bpf_map_update_elem(&rpcs, key, empty, BPF_NOEXIST);
-	sum = bpf_map_lookup_elem(&rpcs, key);
-	if (!sum)
-		count_loss(COUNTER_RPC_FULL);
+	if (made)
+		name_rpc(key);
 	return sum;
 }
 
@@ -190,191 +124,12 @@ int BPF_PROG(rpc_begun, struct rpc_task *task)
 	return 0;
 }
 
-/* A call itself knows no file: the mount of its client is learnt from inodes. */
-static __always_inline void learn_mount(__u64 client, __u32 device)
-{
-	__u32 *known = client ? bpf_map_lookup_elem(&rpc_mounts, &client) : &device;
-
-	if (known && *known == device)
-		return;
-	if (bpf_map_update_elem(&rpc_mounts, &client, &device, BPF_ANY))
-		count_loss(COUNTER_NAMES_FULL);
-}
-
-static __always_inline void meet_inode(struct inode *inode)
-{
-	struct super_block *super = BPF_CORE_READ(inode, i_sb);
-	struct nfs_server *server = BPF_CORE_READ(super, s_fs_info);
-	__u32 device = BPF_CORE_READ(super, s_dev);
-
-	learn_mount((__u64)BPF_CORE_READ(server, client), device);
-	learn_mount((__u64)BPF_CORE_READ(server, client_acl), device);
-}
-
 /* Answers to calls for names and attributes pass here, those to WRITE and COMMIT do not. */
 SEC("tp_btf/nfs_refresh_inode_enter")
 int BPF_PROG(nfs_mount_met, struct inode *inode)
 {
 	if (inode)
 		meet_inode(inode);
-	return 0;
-}
-
-static __always_inline struct flushed *enter_file(__u64 inode)
-{
-	struct flushed *file = bpf_map_lookup_elem(&flushed, &inode);
-
-	if (!file) {
-		bpf_map_update_elem(&flushed, &inode, zeroes, BPF_NOEXIST);
-		file = bpf_map_lookup_elem(&flushed, &inode);
-	}
-	if (file)
-		__sync_fetch_and_add(&file->flushes, 1);
-	else
-		count_loss(COUNTER_RPC_FULL);
-	return file;
-}
-
-static __always_inline void leave_file(struct flushed *file, __u64 inode)
-{
-	if (__sync_fetch_and_add(&file->flushes, -1) == 1)
-		bpf_map_delete_elem(&flushed, &inode);
-}
-
-static __always_inline int begin_flush(struct inode *inode, bool asked)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct record *record = record_of(task);
-	struct flushing begun = { .inode = (__u64)inode, .asked = asked };
-	struct flushed *file;
-	__u32 tid = task->pid;
-	struct call call;
-
-	/* One inside another is part of it. */
-	if (!inode || !record || bpf_map_lookup_elem(&flushing, &tid))
-		return 0;
-	file = enter_file(begun.inode);
-	if (!file)
-		return 0;
-	begun.before = file->written;
-	begun.start = bpf_ktime_get_ns();
-	begun.device = BPF_CORE_READ(inode, i_sb, s_dev);
-	begun.waits = record->accounts[ACCOUNT_NFS_COMMIT].count;
-	read_call(task, &call);
-	if (call.number >= 0)
-		begun.call = OBJECT(OBJECT_SYSCALL, call.number | (call.i386 ? OBJECT_SYSCALL_I386 : 0));
-	if (bpf_map_update_elem(&flushing, &tid, &begun, BPF_NOEXIST)) {
-		count_loss(COUNTER_RPC_FULL);
-		leave_file(file, begun.inode);
-	}
-	return 0;
-}
-
-static __always_inline void add_flush(struct flushing *flush, struct written *after)
-{
-	struct nfs_flush_key key = { .call = flush->call, .device = flush->device };
-	struct nfs_flush_sum *sum = bpf_map_lookup_elem(&nfs_flushes, &key);
-	__u64 ns = bpf_ktime_get_ns() - flush->start;
-	__u32 bucket = bucket_of(ns);
-
-	if (!sum) {
-		bpf_map_update_elem(&nfs_flushes, &key, zeroes, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&nfs_flushes, &key);
-		if (!sum) {
-			count_loss(COUNTER_RPC_FULL);
-			return;
-		}
-	}
-	__sync_fetch_and_add(&sum->count, 1);
-	__sync_fetch_and_add(&sum->ns, ns);
-	if (ns > sum->max_ns)
-		sum->max_ns = ns; /* two CPUs can race here: tolerated, as in spill() */
-	__sync_fetch_and_add(&sum->commits, after->commits - flush->before.commits);
-	__sync_fetch_and_add(&sum->writes, after->writes - flush->before.writes);
-	__sync_fetch_and_add(&sum->stable_writes, after->stable_writes - flush->before.stable_writes);
-	__sync_fetch_and_add(&sum->bytes, after->bytes - flush->before.bytes);
-	if (bucket < BUCKETS)
-		__sync_fetch_and_add(&sum->buckets[bucket], 1);
-}
-
-static __always_inline int end_flush(bool asked)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct record *record = record_of(task);
-	__u32 tid = task->pid;
-	struct flushing *flush = bpf_map_lookup_elem(&flushing, &tid);
-	struct flushed *file;
-	__u64 inode;
-
-	if (!flush || !record || flush->asked != asked)
-		return 0;
-	inode = flush->inode;
-	file = bpf_map_lookup_elem(&flushed, &inode);
-	if (file && (asked || flush->waits != record->accounts[ACCOUNT_NFS_COMMIT].count))
-		add_flush(flush, &file->written);
-	bpf_map_delete_elem(&flushing, &tid);
-	if (file)
-		leave_file(file, inode);
-	return 0;
-}
-
-SEC("tp_btf/nfs_fsync_enter")
-int BPF_PROG(nfs_fsync_enter, struct inode *inode)
-{
-	return begin_flush(inode, true);
-}
-
-SEC("tp_btf/nfs_fsync_exit")
-int BPF_PROG(nfs_fsync_exit)
-{
-	return end_flush(true);
-}
-
-SEC("tp_btf/nfs_writeback_inode_enter")
-int BPF_PROG(nfs_writeback_enter, struct inode *inode)
-{
-	return begin_flush(inode, false);
-}
-
-SEC("tp_btf/nfs_writeback_inode_exit")
-int BPF_PROG(nfs_writeback_exit)
-{
-	return end_flush(false);
-}
-
-SEC("tp_btf/nfs_initiate_write")
-int BPF_PROG(nfs_write_begun, struct nfs_pgio_header *header)
-{
-	struct flushed *file;
-	__u64 inode;
-
-	if (!header)
-		return 0;
-	inode = (__u64)BPF_CORE_READ(header, inode);
-	meet_inode((struct inode *)inode);
-	file = bpf_map_lookup_elem(&flushed, &inode);
-	if (!file)
-		return 0;
-	__sync_fetch_and_add(&file->written.writes, 1);
-	__sync_fetch_and_add(&file->written.bytes, BPF_CORE_READ(header, args.count));
-	if (BPF_CORE_READ(header, args.stable) == bpf_core_enum_value(enum nfs3_stable_how, NFS_FILE_SYNC))
-		__sync_fetch_and_add(&file->written.stable_writes, 1);
-	return 0;
-}
-
-SEC("tp_btf/nfs_initiate_commit")
-int BPF_PROG(nfs_commit_begun, struct nfs_commit_data *data)
-{
-	struct flushed *file;
-	__u64 inode;
-
-	if (!data)
-		return 0;
-	inode = (__u64)BPF_CORE_READ(data, inode);
-	meet_inode((struct inode *)inode);
-	file = bpf_map_lookup_elem(&flushed, &inode);
-	if (file)
-		__sync_fetch_and_add(&file->written.commits, 1);
 	return 0;
 }
 

@@ -35,20 +35,16 @@ __weak __noinline int add_request(struct nfsd_key *of, __u64 ns)
 	struct nfsd_sum *sum;
 	struct nfsd_key key; /* verifiers before 6.5 want the keys of maps on the stack */
 	__u32 bucket = bucket_of(ns);
+	bool made = false;
 
 	if (!of)
 		return 0;
 	key = *of;
-	sum = bpf_map_lookup_elem(&nfsd_requests, &key);
-	if (!sum) {
-		bpf_map_update_elem(&nfsd_requests, &key, zeroes, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&nfsd_requests, &key);
-		if (!sum) {
-			count_loss(COUNTER_RPC_FULL);
-			return 0;
-		}
+	sum = FIND_OR_MAKE(nfsd_requests, &key, COUNTER_RPC_FULL, &made);
+	if (!sum)
+		return 0;
+	if (made)
 		bpf_probe_read_kernel_str(sum->name, sizeof(sum->name), (void *)key.name);
-	}
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
 	if (ns > sum->max_ns)

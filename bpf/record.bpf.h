@@ -16,7 +16,7 @@ LEDGER_SHARED struct {
 	__type(value, struct fold);
 } folds SEC(".maps");
 
-/* Room for one record or fold: either is too large for the stack. */
+/* Room for one record, which is too large for the stack. */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -137,22 +137,9 @@ __weak __noinline int close_record(struct record *record, bool process_ended)
 	}
 	count_loss(COUNTER_RING_BUFFER);
 	copy_comm(key.comm, record->process_comm);
-	fold = bpf_map_lookup_elem(&folds, &key);
-	if (!fold) {
-		__u32 zero = 0;
-		/* A zeroed value of that size does not fit on the stack; the scratch record is larger. */
-		struct record *empty = bpf_map_lookup_elem(&record_scratch, &zero);
-
-		if (!empty)
-			return 0;
-		__builtin_memset(empty, 0, sizeof(struct fold));
-		bpf_map_update_elem(&folds, &key, empty, BPF_NOEXIST);
-		fold = bpf_map_lookup_elem(&folds, &key);
-		if (!fold) {
-			count_loss(COUNTER_EXITED_FOLDED_FULL);
-			return 0;
-		}
-	}
+	fold = FIND_OR_MAKE(folds, &key, COUNTER_EXITED_FOLDED_FULL, NULL);
+	if (!fold)
+		return 0;
 	__sync_fetch_and_add(&fold->wall_ns, record->at - record->start);
 	__sync_fetch_and_add(&fold->user_ns, record->user_ns - record->user_start_ns);
 	__sync_fetch_and_add(&fold->kernel_ns, record->kernel_ns - record->kernel_start_ns);

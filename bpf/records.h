@@ -268,41 +268,6 @@ struct fold {
 	struct account_sum accounts[ACCOUNT_COUNT];
 };
 
-enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN, EVENT_KILL, EVENT_MEET };
-
-struct event {
-	__u32 kind;
-	__u32 tgid, tid;
-	__u32 padding;
-	__u64 at;
-};
-
-struct stack_event {
-	struct event event;
-	__u64 object;
-	__u64 weight_ns;
-	__u32 on_cpu; /* 1: a CPU sample, 0: the beginning of a wait */
-	__u32 account;
-	__s32 kernel_bytes, user_bytes, scan_bytes; /* negative: -errno */
-	__u32 stack_offset; /* where in its page the user stack of a wait ends: of one path as a rule the same */
-	__u64 kernel[STACK_FRAMES];
-	__u64 user[STACK_FRAMES];
-	__u64 scan[SCAN_WORDS]; /* the top of the user stack, where frame pointers may be missing */
-};
-
-struct exit_event {
-	struct event event;
-	__u64 process_ended; /* no thread of its process lives on */
-	struct record record;
-};
-
-struct exec_event {
-	struct event event;
-	__u32 old_tid;
-	char comm[COMM_BYTES];
-	__u32 padding;
-};
-
 /* System calls that blocked, by number: their time from the first block to the return, and its ledger. */
 struct operation_key {
 	__u64 call; /* as an object of kind OBJECT_SYSCALL */
@@ -314,20 +279,6 @@ struct operation_sum {
 	__u32 buckets[BUCKETS];
 	struct account_sum accounts[ACCOUNT_COUNT];
 };
-
-/* A system call that failed for want of a descriptor; at most one a second and thread. */
-struct refused_event {
-	struct event event;
-	__u64 error; /* EMFILE or ENFILE */
-};
-
-/* A process came into the control group that is followed. */
-struct join_event {
-	struct event event;
-	char comm[COMM_BYTES];
-};
-
-#define ASKED 1024 /* threads that user space is asked to meet, by the last bits of their tid */
 
 struct device_key {
 	__u32 device;
@@ -353,47 +304,6 @@ struct socket_sum {
 	__u32 padding;
 };
 
-/* A kernel function that, found innermost on a blocked thread's stack, says what it waits for. */
-struct marker {
-	__u64 start, end;
-	__u32 account;
-	__u32 limit; /* of ACCOUNT_MEMORY_CGROUP: enum memory_limit */
-};
-
 #include "records_memory.h"
-
-#define GROUP_NAME_BYTES 128
-
-/* A control group whose processes are followed, and those of all below it.  Ids are unique in a hierarchy only. */
-struct group {
-	__u64 id;	 /* 0: none */
-	__u64 parent_id; /* a group that is made anew there under the same name (a unit's restart) is it, too */
-	__u32 hierarchy; /* as /proc/PID/cgroup numbers them */
-	__u32 padding;
-	char name[GROUP_NAME_BYTES]; /* filled up with zeroes */
-};
-
-/*
- * What user space tells the programs.  Not read-only data: the recorder loads them on standby, before it knows what
- * is asked for, and looks up addresses meanwhile.  All is written before the first program is attached.
- */
-struct knobs {
-	__u64 slo_ns;	       /* 0: operations are not followed */
-	__u64 stack_period_ns; /* a wait's stack is kept once per this much time in its detail */
-	__u64 tick_ns;	       /* what a sample of a running thread stands for */
-	__u64 tick_function;   /* address of the scheduler tick's hrtimer function, 0: no CPU samples */
-	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
-	__u32 descendants;
-	__u32 all_stacks;
-	__u32 swept;	   /* since then the pids of the targets may be others' */
-	__u32 host;	   /* all tasks are followed (host.bpf.h) */
-	__u32 left_out[2]; /* processes that are perfdiag itself, and their children; 0: none */
-	__u32 tick_stride; /* of so many ticks of a CPU one takes a stack */
-	__u32 meeting;	   /* one that has woken up is asked for, whatever it does by now */
-	__u32 meets_later; /* out: this kernel cannot give a record to a task that wakes */
-	__u32 sees_guests; /* kvm.bpf.c is attached: a virtual CPU's time in its guest is exact */
-	__u32 padding;
-	struct group group;
-	__u64 marker_count;
-	struct marker markers[MARKERS]; /* sorted by address */
-};
+#include "records_events.h"
+#include "knobs.h"

@@ -54,13 +54,12 @@ static __always_inline void read_tcp(const struct sock *sock, struct socket_sum 
 static __noinline int note_tcp(const struct sock *sock, __u64 object, bool sending)
 {
 	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
-	struct socket_sum *sum = bpf_map_lookup_elem(&sockets, &object);
+	bool made = false;
+	struct socket_sum *sum = FIND_OR_MAKE(sockets, &object, COUNTER_NAMES_FULL, &made);
 
-	if (!sum) {
-		bpf_map_update_elem(&sockets, &object, zeroes, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&sockets, &object);
-		if (!sum)
-			return 0;
+	if (!sum)
+		return 0;
+	if (made) {
 		sum->local_address = bpf_ntohl(LOAD(sock, sock, __sk_common.skc_rcv_saddr));
 		sum->local_port = LOAD(sock, sock, __sk_common.skc_num);
 		sum->family = LOAD(sock, sock, __sk_common.skc_family);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The part of records.h that goes through the ring; included there.  Every event begins with struct event. */
+#pragma once
+
+enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN, EVENT_KILL, EVENT_MEET };
+
+struct event {
+	__u32 kind;
+	__u32 tgid, tid;
+	__u32 padding;
+	__u64 at;
+};
+
+struct stack_event {
+	struct event event;
+	__u64 object;
+	__u64 weight_ns;
+	__u32 on_cpu; /* 1: a CPU sample, 0: the beginning of a wait */
+	__u32 account;
+	__s32 kernel_bytes, user_bytes, scan_bytes; /* negative: -errno */
+	__u32 stack_offset; /* where in its page the user stack of a wait ends: of one path as a rule the same */
+	__u64 kernel[STACK_FRAMES];
+	__u64 user[STACK_FRAMES];
+	__u64 scan[SCAN_WORDS]; /* the top of the user stack, where frame pointers may be missing */
+};
+
+struct exit_event {
+	struct event event;
+	__u64 process_ended; /* no thread of its process lives on */
+	struct record record;
+};
+
+struct exec_event {
+	struct event event;
+	__u32 old_tid;
+	char comm[COMM_BYTES];
+	__u32 padding;
+};
+
+/* A system call that failed for want of a descriptor; at most one a second and thread. */
+struct refused_event {
+	struct event event;
+	__u64 error; /* EMFILE or ENFILE */
+};
+
+/* A process came into the control group that is followed. */
+struct join_event {
+	struct event event;
+	char comm[COMM_BYTES];
+};
