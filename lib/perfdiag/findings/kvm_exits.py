@@ -15,8 +15,8 @@ STORM, GUEST = "KVM-EXIT-STORM", "KVM-GUEST-CPU"
 # A guest that keeps one CPU busy leaves it some 1,000 times a second for its timers, interrupts and requests.  Ten
 # times that is what departs from the norm: at 2 us each it is a fiftieth of that CPU, at 10 us a tenth.
 STORM_PER_BUSY_SECOND = 10_000
-# perf takes 4,000 samples a second of a CPU unless told otherwise, each by an NMI: what is well above that are exceptions
-# of the guest.
+# perf takes 4,000 samples a second of a CPU unless told otherwise, each by an NMI: what is well above that are
+# exceptions of the guest.
 HOST_NMIS_PER_BUSY_SECOND = 5_000
 
 # What makes a guest leave so often, and what helps.
@@ -37,8 +37,8 @@ _WHY: Mapping[str, str] = {
     "EPT_MISCONFIG": "the guest touches registers of devices: virtio queues with more requests for each notification",
     "IOIO": "the guest touches ports that the kernel answers (interrupt controller, timer, virtio 0.9)",
     "IO_INSTRUCTION": "the guest touches ports that the kernel answers (interrupt controller, timer, virtio 0.9)",
-    kvm.EXCEPTION_OR_NMI: "the guest's own exceptions stop it (#PF without nested paging, #DB of a debugger, #AC, #MC), or"
-    " NMIs of its host do: perf kvm stat live tells; is perf, or kvm_intel without ept=1, in use on the host?",
+    kvm.EXCEPTION_OR_NMI: "the guest's own exceptions stop it (#PF without nested paging, #DB of a debugger, #AC, #MC),"
+    " or NMIs of its host do: perf kvm stat live tells; is perf, or kvm_intel without ept=1, in use on the host?",
     "VINTR": "interrupts wait until the guest takes them: AVIC spares that",
     "INTERRUPT_WINDOW": "interrupts wait until the guest takes them: APICv spares that",
     "WBINVD": "the guest flushes caches: a passed-through device without coherent memory, or a driver's habit",
@@ -56,8 +56,8 @@ _WHY: Mapping[str, str] = {
     " the caches lost with it.",
     measured="Exact time on a CPU from exit to entry (ledger, vm.exit), by the reason that the processor gives, over"
     " the whole window; joined with how often that is in a second of the virtual CPUs' own running. Halts and the"
-    " host's own interrupts do not count. VMX has one reason for exceptions of the guest and NMIs of the host: it counts"
-    " where it is more frequent than NMIs of perf are.",
+    " host's own interrupts do not count. VMX has one reason for exceptions of the guest and NMIs of the host: it"
+    " counts where it is more frequent than NMIs of perf are.",
     alternatives="A guest that boots or gets its memory for the first time. A guest that runs guests of its own leaves"
     " for each of their exits, too.",
     remedies="What the guest does so often, by reason; features of the processor that spare the exit.",
@@ -147,7 +147,7 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
     if not worth(model, ns):
         yield Check(GUEST, f"guests' own code {percent(share)} of busy time", share, "share")
         return
-    ticks = "" if exact else "the kernel's ticks have counted it: KVM could not be followed, and how guests idled is not known"
+    ticks = "" if exact else "KVM could not be followed: the kernel's ticks have counted it, and halts are not known"
     confidence, limits = judged(model, Confidence.HIGH, [ticks])
     idle_text = f", {duration(model.ns('vm.halt'))} of halt beside" if exact else ""
     yield Finding(

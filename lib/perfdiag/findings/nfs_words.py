@@ -165,7 +165,7 @@ def doubts(model: Model, use: Use) -> list[str]:
     seen = use.calls("COMMIT", "WRITE").count
     return [
         "" if use.probe else "the calls of this mount were not counted: queue, wire and server are not told apart",
-        f"{lost:,} calls, flushes or requests of NFS found their table full: counts of calls are too low" if lost else "",
+        f"{lost:,} calls, flushes or requests of NFS found their table full: not all are counted" if lost else "",
         "" if use.round_trip or not use.probe else "no cheap call was seen: the round trip is not told from the server",
         f"most of the {seen:,} WRITEs and COMMITs were not this target's: their times are everybody's"
         if use.flushes and use.rows.get(COMMIT) and own < MOSTLY * seen
