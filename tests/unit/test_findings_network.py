@@ -169,6 +169,34 @@ def test_a_full_buffer_on_a_path_that_queues_is_the_paths() -> None:
     assert "queue on the way" in found.claim and sum(found.claims.values()) == 4_000_000_000
 
 
+NEAR = "peer:127.0.0.1:2049"
+
+
+def near(**socket: Any) -> Builder:
+    return client({"2 ms": 2000}, "net.send", NEAR, rtt_us=9_000, minimum_rtt_us=40, **socket)
+
+
+def test_nothing_queues_on_the_way_to_a_peer_on_this_host() -> None:
+    model = near(waits_congestion=200).model()
+    found = finding(model, PATH)
+    assert found.severity is Severity.INFO and "queue on the way" not in found.claim
+    own_address = client(
+        {"2 ms": 2000}, "net.send", "peer:10.0.0.2:2049", local="10.0.0.2:40000", waits_buffer=200, rtt_us=9_000
+    )
+    for builder in (near(waits_buffer=200), own_address):
+        assert check(builder.model(), PATH).number == 0
+        assert finding(builder.model(), PEER).severity is Severity.INFO
+
+
+def test_loss_on_the_way_to_a_peer_on_this_host_is_a_fault_all_the_same() -> None:
+    found = finding(near(waits_congestion=200, retransmits_seen=20).model(), PATH)
+    assert found.severity is Severity.WARNING and "packets are lost" in found.claim
+
+
+def test_a_path_to_this_host_that_was_not_looked_at_is_not_fine() -> None:
+    assert "feature tcp" in silence(near(waits_congestion=200).without("tcp").model(), PATH).fix
+
+
 def test_a_full_buffer_on_a_free_path_is_nobodys_fault() -> None:
     model = sender(waits_buffer=200, rtt_us=5_000, minimum_rtt_us=5_000).model()
     found = finding(knowing(model, sysctl={"net/ipv4/tcp_wmem": "4096\t16384\t4194304"}), PEER)

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
-from perfdiag.findings.peers import peer_of, round_trip_ns
+from perfdiag.findings.peers import Connections, peer_of, round_trip_ns
 from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, size, together, total_ns, waits
 from perfdiag.model import Model, Row
 
-# A round trip of twice the shortest one means that packets queue on the way.
+# A round trip of twice the shortest one means that packets queue on the way: not to a peer on this host, where there is
+# no way.  The round trip is that of the two programs taking turns on the CPUs then, the shortest one a few microseconds.
 QUEUED = 2.0
 # Twice the window every connection begins with: below it a connection is held by its start, not by the path.
 SMALL_WINDOW = 20
@@ -110,7 +111,8 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
     " which is profile.",
     measured="At each wait in send the connection was asked what held it; the part of the waits held by the congestion"
     " window (or by the own buffer, while packets queue on the way), times the time waited on that"
-    " connection. The norm is the shortest round trip: twice of it, or retransmissions, show a fault of the path.",
+    " connection. The norm is the shortest round trip: twice of it, or retransmissions, show a fault of the path."
+    " Nothing queues on the way to a peer on this host: there only retransmissions do.",
     alternatives="Loss that has nothing to do with a full path (radio, bad cable); a short burst after an idle time.",
     remedies="Send less, more evenly, or over another path; keep the window after idle times.",
     verify="ss -ti on this host: cwnd, rtt against minrtt, of the connection.",
@@ -118,29 +120,31 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
 )
 def congestion(model: Model) -> Iterable[Outcome]:
     """Join waits in send with what held the connection: the congestion window."""
+    connections = Connections(model)
     return outcomes(
         model,
         "NET-CONGESTION",
         ("net.send",),
         lambda rows, socket: _part(
-            rows, socket, socket.waits_congestion + (socket.waits_buffer if _queued(socket) else 0)
+            rows, socket, socket.waits_congestion + (socket.waits_buffer if _queued(connections, socket) else 0)
         ),
         _congestion_finding,
         "congestion",
     )
 
 
-def _queued(socket: schema.Socket) -> bool:
+def _queued(connections: Connections, socket: schema.Socket) -> bool:
     """Whether packets queue on the way; then the own buffer is full because of the path, whatever was full first."""
     shortest_ns = round_trip_ns([socket])
-    return shortest_ns is not None and socket.rtt_us * 1000 >= QUEUED * shortest_ns
+    longer = shortest_ns is not None and socket.rtt_us * 1000 >= QUEUED * shortest_ns
+    return longer and not connections.near(socket.object)
 
 
 def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     socket = causes[0][2]
     taken_ns = sum(cause[3] for cause in causes)
     shortest_us = (round_trip_ns([socket]) or 0) / 1000
-    queued = _queued(socket)
+    queued = _queued(Connections(model), socket)
     evidence = [
         waits(together([row for cause in causes for row in cause[1]]), "waits in send"),
         Evidence(
