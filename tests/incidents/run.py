@@ -153,6 +153,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     every = [(case, incident) for folder, incident in incidents for case in cases(folder, incident)]
+    every.sort(key=lambda each: each[1].spoils)  # the others keep their order
     needed = {case.incident for case, _ in every if re.search(options.only, case.title)}
     wanted = [
         (case, incident)

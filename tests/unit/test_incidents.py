@@ -18,8 +18,10 @@ from incidents.support.fixtures import LARGEST_BYTES, kept, report_of, shrink
 from incidents.support.incident import Case, IncidentError, cases, find, read
 from incidents.support.judge import NONE, Result, correct, failed, judge
 from unit.support import Builder
+from unit.support.oom import records
 from unit.support.reports import finding
 from unit.support.reports import made as reported
+from unit.support.threads import START_NS
 
 DATA = ROOT / "tests/data/incidents"
 FOLDERS = find(ROOT / "tests/incidents")
@@ -118,6 +120,7 @@ def test_no_expressions(text: str) -> None:
         (result(then=["B", "C"], found=["A", "x", "B", "C"]), True, True),
         (result(then=["B", "C"], found=["A", "C", "B"]), True, False),
         (result(then=["A"], found=["A"]), True, False),
+        (result(says=False), True, False),
         (result(failure="no guest"), False, False),
         (HEALTHY, True, True),
         (result(kind="near miss", first=NONE, found=["A"]), False, False),
@@ -154,6 +157,16 @@ def test_what_the_twin_said_is_known_by_its_name() -> None:
     wanted = case(first="CPU-BOUND", share="1 - twin_elapsed_ns / elapsed_ns")
     (share,) = judge(wanted, report, {"elapsed_ns": 4e9}, {"elapsed_ns": 1e9}).shares
     assert (share.of, share.injected, share.measured) == ("CPU-BOUND", 0.75, 0.75)
+
+
+def test_the_first_finding_must_say_what_is_asked_for() -> None:
+    """The name of a finding may be right, and the cause that it tells wrong."""
+    model = Builder(window="2 s").thread("worker", cpu_user="400 ms", wait_timer="1 s").model()
+    report = reported(model, finding("CPU-BOUND", {"cpu.user": 300_000_000}))
+    claim = report.findings[0].claim
+    assert judge(case(first="CPU-BOUND", says=claim[2:-2]), report, {}, {}).right
+    other = judge(case(first="CPU-BOUND", says=f"not {claim}"), report, {}, {})
+    assert other.first_right and not other.right and "another claim" in table.line(other)
 
 
 def test_the_table_counts() -> None:
@@ -207,3 +220,10 @@ def test_a_shrunk_recording_says_the_same() -> None:
     small = gzip.decompress(shrink(recording))
     assert b"kmsg" in recording and b"kmsg" not in small
     assert report_of(small).findings == report_of(recording).findings
+
+
+def test_what_the_kernel_said_is_kept_where_a_finding_is_made_of_it() -> None:
+    killed = records("6.1/host", START_NS + 3_000_000_000, 1000)
+    recording = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", "", killed).bytes()
+    small = gzip.decompress(shrink(recording))
+    assert b"kmsg" in small and report_of(small).findings == report_of(recording).findings

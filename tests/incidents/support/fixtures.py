@@ -16,8 +16,9 @@ from incidents.support.incident import Case
 
 SUFFIX = ".jsonl.gz"
 LARGEST_BYTES = 60_000
-# What no finding of a whole window is made of: sums by interval, and what the kernel said since it was booted.
-LEFT_OUT = ('{"type":"interval"', '"path":"/dev/kmsg"')
+# What no finding of a whole window is made of: sums by interval; and what few are: what the kernel said since it was
+# booted.
+INTERVALS, KERNEL_LOG = '{"type":"interval"', '"path":"/dev/kmsg"'
 
 
 class Shrunk(Exception):
@@ -32,9 +33,11 @@ def report_of(recording: bytes) -> Report:
 
 def shrink(recording: bytes) -> bytes:
     """Return a recording, compressed and without what its findings do not need.  Raises Shrunk."""
-    lines = recording.decode().splitlines(keepends=True)
-    kept = "".join(line for line in lines if not any(part in line[:200] for part in LEFT_OUT)).encode()
-    if _found(report_of(kept)) != _found(report_of(recording)):
+    found = _found(report_of(recording))
+    kept = _without(recording, INTERVALS, KERNEL_LOG)
+    if _found(report_of(kept)) != found:
+        kept = _without(recording, INTERVALS)
+    if _found(report_of(kept)) != found:
         raise Shrunk("its findings are others once it is shrunk")
     small = gzip.compress(kept, 9, mtime=0)
     if len(small) > LARGEST_BYTES:
@@ -52,6 +55,11 @@ def kept(directory: Path) -> Iterator[tuple[str, Path]]:
     """Yield "INCIDENT/NAME" and the recording of every case that was kept."""
     for path in sorted(directory.glob(f"*{SUFFIX}")):
         yield path.name.removesuffix(SUFFIX).replace(".", "/", 1), path
+
+
+def _without(recording: bytes, *parts: str) -> bytes:
+    lines = recording.decode().splitlines(keepends=True)
+    return "".join(line for line in lines if not any(part in line[:200] for part in parts)).encode()
 
 
 def _found(made: Report) -> list[bytes]:

@@ -27,7 +27,9 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     first: str  # the finding that must stand first
+    says: str = ""  # what the claim of the first one must contain
     then: list[str] = []  # findings that must follow it, in this order; others may stand between them
+    status: int = 0  # with which the target ends; if not 0, it says no numbers
     settings: dict[str, Setting] = {}
     share: str = ""  # what of the time the fault takes, of 1: an expression
     accounts: dict[str, str] = {}  # accounts that must dominate, each with its part of the time: an expression
@@ -58,6 +60,7 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     down: str = ""  # undoes what `up` did
     options: list[Literal["--only", "--stacks"]] = []  # of the recorder
     seconds: float = 0  # end of the recording; 0: when the target has ended
+    spoils: bool = False  # the machine is another one afterwards: made last
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -69,7 +72,9 @@ class Case(msgspec.Struct, frozen=True):
     kind: Literal["twin", "near miss", "fault"]
     settings: dict[str, Setting]
     first: str = ""
+    says: str = ""
     then: list[str] = []
+    status: int = 0
     share: str = ""
     accounts: dict[str, str] = {}
 
@@ -110,7 +115,9 @@ def cases(folder: Path, incident: Incident) -> list[Case]:
             "fault",
             {**incident.settings, **fault.settings},
             fault.first,
+            fault.says,
             fault.then,
+            fault.status,
             fault.share,
             fault.accounts,
         )

@@ -38,6 +38,7 @@ class Result(msgspec.Struct, frozen=True):
     then: list[str]
     found: list[str]  # findings above info, in their order
     informed: list[str]  # the others
+    says: bool = True  # whether the first finding says what it must
     shares: list[Share] = []
     failure: str = ""  # why there is no report; "" if there is one
     seconds: float = 0.0
@@ -59,9 +60,9 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def right(self) -> bool:
-        """Whether the diagnosis is: the first finding, and those that must follow in their order."""
+        """Whether the diagnosis is: the first finding with what it says, and those that must follow in their order."""
         rest = iter(self.found[1:])
-        return self.first_right and all(wanted in rest for wanted in self.then)
+        return self.first_right and self.says and all(wanted in rest for wanted in self.then)
 
     @property
     def far_off(self) -> list[Share]:
@@ -90,6 +91,7 @@ def judge(case: Case, report: Report, truth: Mapping[str, float], twin: Mapping[
         case.then,
         [finding.id for finding in report.findings if finding.severity != HARMLESS],
         [finding.id for finding in report.findings if finding.severity == HARMLESS],
+        not case.says or any(case.says in finding.claim for finding in report.findings[:1]),
         shares,
     )
 

@@ -48,7 +48,8 @@ def make(guest: Guest, incident: Incident, case: Case, output: Path) -> Made:
         settings = {"folder": folder, "here": f"/lab/{case.incident}"}
         if incident.nfs:
             delays = {name: int(case.settings.get(f"NFS_{name.upper()}", 0)) for name in ("flush_ms", "write_ms")}
-            settings["mount"] = str(cleanup.enter_context(nfs(guest, **delays)).mountpoint)
+            options = str(case.settings.get("NFS_OPTIONS", ""))
+            settings["mount"] = str(cleanup.enter_context(nfs(guest, options=options, **delays)).mountpoint)
         # One after the other, as a setting may stand in another.
         known = "".join(f'export {name}="{value}"\n' for name, value in {**settings, **case.settings}.items())
         known += f". /lab/{FUNCTIONS.name}\n"
@@ -76,7 +77,7 @@ def make(guest: Guest, incident: Incident, case: Case, output: Path) -> Made:
         recorder.here("""until grep -q '"interval"' out || [ -s status ]; do sleep 0.2; done""")
         guest.run(f"printf 'g\\n' >{target.folder}/in; {recorder.ended}")
         recording = recorder.wait()
-        truth = {} if incident.seconds else _truth(target)
+        truth = {} if incident.seconds else _truth(target, case.status)
     late = [fact for fact in recording.of(schema.Fact) if fact.error == "timeout"]
     if len(late) >= MANY_LATE:
         raise Busy(f"{len(late)} facts of the guest could not be read in time: is this host busy?")
@@ -88,9 +89,9 @@ def _start(cleanup: contextlib.ExitStack, guest: Guest, command: str, prepare: s
     return cleanup.enter_context(Process(guest, words, prepare, until_ready))
 
 
-def _truth(target: Process) -> dict[str, float]:
+def _truth(target: Process, status: int) -> dict[str, float]:
     """Return the numbers of the last line of the target, none where that is no JSON."""
-    assert target.end() == 0, target.here("tail -n 20 out err")
+    assert target.end() == status, target.here("tail -n 20 out err")
     said = target.here("tail -n 1 out")
     with contextlib.suppress(ValueError):
         found = json.loads(said)

@@ -20,6 +20,7 @@ def line(result: Result) -> str:
     if result.right and result.found:
         said = " > ".join(result.found)
     expected = "" if result.right else f"; expected {' > '.join([result.first, *result.then])}"
+    expected += "" if result.says else ", with another claim"
     shares = "".join(
         f"  {share.of} {share.measured:.0%} of {share.injected:.0%}{' (!)' if share in result.far_off else ''}"
         for share in result.shares
