@@ -24,8 +24,11 @@ def waited(loop: str = "12 ms", below: str | None = "4 ms", *, wait: str = "12 m
     return builder
 
 
-def seen(builder: Builder, **known: Any) -> Model:
-    model = builder.fact("/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n").model()
+ROOT = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+
+
+def seen(builder: Builder, mounted: str = ROOT, **known: Any) -> Model:
+    model = builder.fact("/proc/self/mountinfo", mounted).model()
     kinds = {"kind": "loop", "label": FILE} | known
     found = disks(
         disk(LOOP, "loop0", **kinds),
@@ -64,6 +67,13 @@ def test_without_requests_of_the_disk_below_nothing_is_claimed() -> None:
 
 def test_what_is_lost_above_the_loop_device_is_not_its() -> None:
     assert findings(seen(waited("1 ms", wait="32 ms")), ID) == []  # dm-delay
+
+
+def test_a_file_that_is_itself_a_mount_is_not_on_the_disk_of_its_directory() -> None:
+    mounted = f"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:46 / {FILE} rw - fuse.remote remote rw\n"
+    found = finding(seen(waited(), mounted), ID)
+    assert found.severity is Severity.INFO and not found.claims and f"on {FILE} (fuse.remote)" in found.claim
+    assert any("not known" in limit for limit in found.limits)
 
 
 def test_a_disk_is_no_loop_device() -> None:

@@ -104,8 +104,11 @@ def _case(model: Model, device: str, rows: list[Row]) -> Case | None:
 
 
 def _mount_of_file(model: Model, path: str) -> Mount | None:
-    """Return the mount a file is in: the longest mount point above it, of the last mounted there."""
-    above = {str(parent) for parent in PurePosixPath(path).parents}
+    """Return the mount a file is in: the longest mount point above it, or the file itself, of the last mounted there.
+
+    A single file can be a mount point: bound from elsewhere, or served by a program (FUSE).
+    """
+    above = {path, *(str(parent) for parent in PurePosixPath(path).parents)}
     places = [mount for mount in model.facts.mounts if mount.mountpoint in above]
     return max(reversed(places), key=lambda mount: len(mount.mountpoint), default=None)
 
