@@ -15,6 +15,7 @@ from perfdiag.symbols import symbol_of
 from live.support import laws
 from live.support.fixtures import Attach, Record, Start
 from live.support.recording import count_of, ns_of, table
+from live.support.workload import WORKLOADS
 from unit.support.waiting import until
 
 MILLISECOND = 1_000_000
@@ -139,6 +140,16 @@ def test_exec_by_a_thread(start: Start, attach: Attach) -> None:
     heir = max((row for row in recording.threads if row.tid == workload.pid), key=lambda row: row.at_ns)
     assert ns_of(heir, "cpu.", "runq.") > 290 * MILLISECOND and ns_of(heir, "cpu."), table(heir)
     assert ns_of(heir, "wait.timer") > 0.95 * truth["slept_ns"], table(heir)
+
+
+def test_a_command_that_another_becomes(start: Start, record: Record, tmp_path: Path) -> None:
+    """What waits for its start waits for events, not at a pipe; the books go on where the command begins."""
+    options = ("--mode", "none", "--compute-us", 9_700, "--file", tmp_path / "data")
+    recording, truth = record(start("begin", "--", WORKLOADS / "flush", *options))
+    thread = recording.thread(truth["pid"])
+    assert [event.pid for event in recording.of(schema.Event) if "exec" in event.name] == [truth["pid"]]
+    assert ns_of(thread, "wait.events") and not ns_of(thread, "ipc."), table(thread)
+    assert ns_of(thread, "cpu.user", "cpu.kernel") >= 0.95 * 23 * 9_700_000, table(thread)
 
 
 def test_a_leader_that_ends_first(start: Start, record: Record) -> None:
