@@ -83,6 +83,12 @@ class Theatre:
             self._guest.run(SHALLOW)
         return self._guest
 
+    def cpu_times(self) -> tuple[int, int]:
+        """Return how long the machine has run on CPUs of this host, and waited for one, in ns; nothing without one."""
+        tasks = f"/proc/{self._guest.process.pid}/task" if self._guest else "/nowhere"
+        times = [path.read_text().split() for path in Path(tasks).glob("*/schedstat")]
+        return sum(int(ran) for ran, _, _ in times), sum(int(waited) for _, waited, _ in times)
+
     def close(self) -> None:
         """End the guest, if there is one."""
         if self._guest:
@@ -134,9 +140,11 @@ def run(theatre: Theatre, wanted: list[tuple[Case, Incident]], output: Path) -> 
     twins: dict[str, dict[str, float]] = {}
     for number, (case, incident) in enumerate(wanted, 1):
         print(f"[{number}/{len(wanted)}] {case.title}", end=" ", file=sys.stderr, flush=True)
-        began = time.monotonic()
+        began, before = time.monotonic(), theatre.cpu_times()
         result = play(theatre, case, incident, output, twins)
-        result = msgspec.structs.replace(result, seconds=time.monotonic() - began)
+        ran, waited = (max(0, now - then) for now, then in zip(theatre.cpu_times(), before, strict=True))
+        withheld = waited / (ran + waited) if ran else 0.0
+        result = msgspec.structs.replace(result, seconds=time.monotonic() - began, withheld=withheld)
         print(f"({result.seconds:.0f} s)\n    {table.line(result)}", file=sys.stderr, flush=True)
         yield result
 

@@ -42,6 +42,7 @@ class Result(msgspec.Struct, frozen=True):
     shares: list[Share] = []
     failure: str = ""  # why there is no report; "" if there is one
     seconds: float = 0.0
+    withheld: float = 0.0  # of the time that its CPUs wanted to run, this host gave so much to others
 
     @property
     def found_first(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -61,6 +62,7 @@ def figures(results: Sequence[Result]) -> dict[str, Any]:
         "share_error_mean": sum(abs(share.apart) for share in shares) / len(shares) if shares else None,
         "share_error_max": max((abs(share.apart) for share in shares), default=None),
         "seconds": sum(result.seconds for result in results),
+        "withheld": [result.withheld for result in results],
     }
 
 
@@ -82,6 +84,11 @@ def text(results: Sequence[Result]) -> Iterator[str]:
         )
     yield f"without report  {sums['failed']}"
     yield f"time            {sums['seconds'] / 60:.1f} min"
+    if sums["withheld"]:
+        yield (
+            f"this host       gave others {median(sums['withheld']):.0%} of the time that the machine wanted to run,"
+            f" {max(sums['withheld']):.0%} at most; what takes the machine long is slow there, too"
+        )
 
 
 def document(results: Sequence[Result], kernel: str, release: str, ended: str) -> bytes:
