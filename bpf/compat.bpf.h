@@ -35,6 +35,37 @@ const volatile bool has_rdonly_cast;
 	})
 
 /*
+ * Does a tracepoint leave preemption as it finds it?  Before, it was off while programs ran.  "tracing: Guard
+ * __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast", v7.0, which brought the field.
+ */
+static __always_inline bool is_preemptible(void)
+{
+	return bpf_core_field_exists(struct tp_transition_snapshot, srcu_gp);
+}
+
+/*
+ * Around what a switch must not come in between.  The verifier wants them in pairs within a function, and only what
+ * sched.bpf.c makes of a function that several objects have calls them: it is linked first, and see CAST.
+ */
+#ifdef LEDGER_DEFINE
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+#define KEEP_CPU()                                                                                                     \
+	do {                                                                                                           \
+		if (is_preemptible())                                                                                  \
+			bpf_preempt_disable();                                                                         \
+	} while (0)
+#define GIVE_CPU()                                                                                                     \
+	do {                                                                                                           \
+		if (is_preemptible())                                                                                  \
+			bpf_preempt_enable();                                                                          \
+	} while (0)
+#else
+#define KEEP_CPU()
+#define GIVE_CPU()
+#endif
+
+/*
  * 2f064a59a11f ("sched: Change task_struct::state"), v5.14, renamed `state`; kernels before it have no task
  * iterator that reads registers either, and are declined as a whole.
  */

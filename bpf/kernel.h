@@ -287,6 +287,11 @@ struct bpf_local_storage {
 	__u64 mem_charge;
 };
 
+/* See is_preemptible(). */
+struct tp_transition_snapshot {
+	unsigned long srcu_gp;
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {

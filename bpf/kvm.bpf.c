@@ -174,7 +174,6 @@ SEC("tp_btf/kvm_userspace_exit")
 int BPF_PROG(kvm_userspace_exit, __u32 reason, int error)
 {
 	struct record *record = running_record();
-	__u64 now;
 
 	if (!record || record->vm != VM_EXIT)
 		return 0;
@@ -183,13 +182,7 @@ int BPF_PROG(kvm_userspace_exit, __u32 reason, int error)
 		record->left.user = 1;
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
-	begin_write(record);
-	book_running(record, this_cpu(), 0, now);
-	record->vm = VM_LEFT;
-	record->left.until = now;
-	end_write(record);
-	return 0;
+	return leave_vm();
 }
 
 /* kvm_vcpu_halt() was busy first, and did not have to sleep. */

@@ -2,9 +2,9 @@
 /*
  * The ledger: one record a thread, and the only code that writes into it.
  *
- * A record is written by its own thread alone (at its switches, on its CPU, with preemption off), so no lock is
- * needed; readers on other CPUs see an odd or changed `sequence` and try again.  The exceptions are `waking`, `waker`,
- * `throttled` and what is handed on, stored by the CPU that wakes the thread.
+ * A record is written by its own thread alone (at its switches, on its CPU, with preemption off: see KEEP_CPU), so no
+ * lock is needed; readers on other CPUs see an odd or changed `sequence` and try again.  The exceptions are `waking`,
+ * `waker`, `throttled` and what is handed on, stored by the CPU that wakes the thread.
  */
 #pragma once
 #include "maps.bpf.h"
@@ -270,17 +270,36 @@ static __always_inline void book_running(struct record *record, struct cpu_state
 	record->irq_ns = cpu ? cpu->irq_ns : 0;
 }
 
-/* Enters or leaves a region that books differently from here on (the running thread itself, preemption off). */
-static __always_inline int change_region(__u32 region)
+/* Enters or leaves a region that books differently from here on (the running thread itself). */
+__weak __noinline int change_region(__u32 region)
 {
 	struct record *record = record_of(bpf_get_current_task_btf());
 
 	if (!record || record->state != STATE_RUNNING)
 		return 0;
+	KEEP_CPU();
 	begin_write(record);
 	book_running(record, this_cpu(), 0, bpf_ktime_get_ns()); /* what was stolen is seen at the switch */
 	record->region = region;
 	end_write(record);
+	GIVE_CPU();
+	return 0;
+}
+
+/* Leaves KVM_RUN for good, not to have an exit handled: what comes then is none of that exit's (the thread itself). */
+__weak __noinline int leave_vm(void)
+{
+	struct record *record = record_of(bpf_get_current_task_btf());
+
+	if (!record || record->state != STATE_RUNNING || record->vm != VM_EXIT)
+		return 0;
+	KEEP_CPU();
+	begin_write(record);
+	book_running(record, this_cpu(), 0, bpf_ktime_get_ns());
+	record->vm = VM_LEFT;
+	record->left.until = record->since;
+	end_write(record);
+	GIVE_CPU();
 	return 0;
 }
 

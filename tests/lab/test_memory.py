@@ -164,6 +164,27 @@ def test_at_the_hard_limit(guest: Guest, slow: str, start: Start, record: Record
     assert abs(file.bytes - 13 * MEBIBYTE - again) < 0.2 * again, (file, again)
 
 
+@pytest.mark.timeout(180)
+def test_books_close_where_reclaim_is_preempted(guest: Guest, tmp_path: Any, start: Start, attach: Attach) -> None:
+    """One of many that want a CPU frees memory for each page it reads: 7.0 and later may switch within a tracepoint."""
+    group, large = "/sys/fs/cgroup/pressed", tmp_path / "large"
+    guest.run(f"mkdir -p {group}; echo {8 * MEBIBYTE} >{group}/memory.max")
+    large.write_bytes(bytes(13 * MEBIBYTE))
+    guest.run("echo 1 >/proc/sys/vm/drop_caches")
+    options = ("--mode", "file", "--mebibytes", 13, "--rounds", 31, "--file", large)
+    reader = start("memory", *options, prepare=f"echo $pid >{group}/cgroup.procs")
+    others = start("spin", "--threads", 4, "--duration-ms", 60_000)
+    recorder = attach(reader)
+    others.start()
+    reader.run()
+    recording = recorder.wait("targets gone")
+    thread = recording.thread(reader.pid)
+    assert count_of(thread, "memory.cgroup") >= 100, f"hardly ever in reclaim: nothing was tested: {table(thread)}"
+    assert count_of(thread, "runq.busy") >= 20, f"hardly ever preempted: nothing was tested: {table(thread)}"
+    booked_ns = sum(total.sum_ns for total in thread.accounts)
+    assert abs(booked_ns - thread.wall_ns) <= 1000, f"{booked_ns - thread.wall_ns:+,} ns: {table(thread)}"
+
+
 @pytest.fixture
 def little_memory(guest: Guest) -> Iterator[None]:
     """Some 300 MiB to share: the rest is reserved for huge pages that nobody uses."""
