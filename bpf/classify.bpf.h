@@ -352,7 +352,8 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	wait = classify_blocked(record, blocked);
 	if (is_nfs(wait.account) && OBJECT_KIND(wait.object) != OBJECT_MOUNT)
 		wait.object = nfs_mount_called(record);
-	else if (!is_nfs(wait.account) && (blocked->marker != MARKER_UNKNOWN || !blocked->needs_stack))
+	else if (!is_nfs(wait.account) && !may_delay_call(wait.account) &&
+		 (blocked->marker != MARKER_UNKNOWN || !blocked->needs_stack))
 		record->rpc = 0;
 	account = vcpu_account(record, &blocked->call, blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE),
 			       wait.account, wait.object);

@@ -15,6 +15,12 @@ static __always_inline bool is_memory(__u32 account)
 	return account >= ACCOUNT_MEMORY_RECLAIM && account <= ACCOUNT_MEMORY_CGROUP;
 }
 
+/* Not only after a call, but also between its begin and its answer: for its socket, or for memory to send it. */
+static __always_inline bool may_delay_call(__u32 account)
+{
+	return account == ACCOUNT_LOCK_KERNEL || is_memory(account);
+}
+
 static __always_inline __u32 nfs_account(__u32 flags, __u32 class)
 {
 	switch (class) {
