@@ -94,8 +94,11 @@ def test_a_quota_of_20_percent(start: Start, record: Record) -> None:
     (spinner,) = [row for row in recording.of_process(truth["pid"]) if row.tid != truth["pid"]]
     throttled_ns = ns_of(spinner, "runq.throttled")
     assert abs(ns_of(spinner, "cpu.") - truth["cpu_ns"]) < 0.05 * truth["cpu_ns"], table(spinner)
-    # The kernel's own count is the witness; it runs to the end of the throttling, past the end of the thread.
-    assert abs(throttled_ns - int(statistics["throttled_time"])) < 0.05 * throttled_ns + 100 * MILLISECOND, statistics
+    # The kernel's own count is the witness; it runs to the end of the throttling, past the end of the thread.  A slow
+    # CPU has used up some quotas before the spinner begins: those took from the thread that makes it.
+    witness_ns, slack_ns = int(statistics["throttled_time"]), 0.05 * throttled_ns + 100 * MILLISECOND
+    all_ns = sum(ns_of(row, "runq.throttled") for row in recording.of_process(truth["pid"]))
+    assert throttled_ns - slack_ns < witness_ns < all_ns + slack_ns, (statistics, all_ns, table(spinner))
     assert ns_of(spinner, "runq.throttled", "runq.busy") > 0.7 * spinner.wall_ns, table(spinner)
     # On a busy host others take some of what the quota would have left unused, and less of it is throttled.
     assert throttled_ns > 150 * MILLISECOND, table(spinner)

@@ -63,7 +63,10 @@ def test_a_flush_is_an_operation(tmp_path: Path, cleanup: Cleanup, start: Start,
     recording, truth = record(flush, slo_ns=5_000_000)
     (call,) = [row for row in recording.of(schema.Operation) if "fdatasync" in row.name]
     assert (call.count, call.errors, call.over_slo) == (23, 0, 23), call
-    assert abs(call.sum_ns - truth["flush_ns"]) < 0.05 * truth["flush_ns"], call
+    # It begins with its first wait: what a slow CPU takes until then is in the workload's time alone.
+    assert call.sum_ns <= 1.05 * truth["flush_ns"], (call, truth)
+    around_ns = ns_of(recording.thread(truth["pid"]), "cpu.", "runq.")
+    assert call.sum_ns + around_ns >= 0.95 * truth["flush_ns"], (call, truth)
     assert max(call.accounts, key=lambda total: total.sum_ns).account == "disk.flush", call
     assert sum(total.sum_ns for total in call.over_slo_accounts) >= 0.95 * call.sum_ns, call
 
