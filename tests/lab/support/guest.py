@@ -133,12 +133,13 @@ class Guest:
         line, _, self._heard = self._heard.partition(b"\n")
         return line.decode(errors="replace").strip()
 
-    def _await(self, word: str, seconds: float) -> str:
+    def _await(self, words: str, seconds: float) -> str:
+        """Return what follows `words` in a line; others are answers to jobs that nobody awaits any longer."""
         end = time.monotonic() + seconds
         while True:
-            first, _, rest = self._line(end).partition(" ")
-            if first == word:
-                return rest
+            line = self._line(end)
+            if line.startswith(f"{words} "):
+                return line.removeprefix(f"{words} ")
 
     def said(self) -> str:
         """Return the end of what its kernel said."""
@@ -155,7 +156,7 @@ class Guest:
         self.process.stdin.write(f"{job}\n".encode())
         self.process.stdin.flush()
         try:
-            status = int(self._await("done", JOB_SECONDS).split()[-1])
+            status = int(self._await(f"done {job}", JOB_SECONDS))
         except RuntimeError:
             self.close()  # it may still be busy with this one
             raise
