@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Between the parts of the host facts: facts_list.c says what is wanted, facts_cgroup.c which directories of the
- * targets' control groups and facts_affinity.c which of their threads; facts_read.c reads one file, facts_cpuid.c what
- * is none, facts.c does it in children with a deadline.
+ * targets' control groups and facts_affinity.c which of their threads; facts_read.c reads one file, facts_cpuid.c and
+ * facts_tcp.c what is none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -63,6 +63,10 @@ struct fact_text {
 /* What an instruction tells, under names that are no files. */
 #define CPUID_FACTS "/cpuid"
 void fact_read_cpuid(const char *path, struct fact_text *fact);
+
+/* Likewise what the network says of the connections to NFS servers. */
+#define NFS_CONNECTIONS_FACT "/sock_diag/nfs"
+void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fact);
 
 /* Reads a file, a link's destination, a directory's entry count, the kernel log's tail or a CPU's clock counters. */
 void fact_read(const struct wanted *wanted, struct fact_text *fact);

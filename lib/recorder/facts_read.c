@@ -214,6 +214,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 	fact->truncated = false;
 	if (strncmp(wanted->path, CPUID_FACTS "/", strlen(CPUID_FACTS "/")) == 0)
 		return fact_read_cpuid(wanted->path, fact);
+	if (strcmp(wanted->path, NFS_CONNECTIONS_FACT) == 0)
+		return fact_read_nfs_connections(wanted, fact);
 	real_path(wanted->path, path);
 	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &status)) {

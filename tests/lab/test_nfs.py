@@ -7,17 +7,20 @@ from collections.abc import Mapping
 
 import pytest
 from perfdiag import schema
+from perfdiag.facts import Facts
 
 from lab.support.guest import Guest
 from lab.support.host import GuestPath
 from lab.support.nfs import NfsMount, nfs
 from live.support.fixtures import Attach, Cleanup, Record, Start
+from live.support.model import model_of
 from live.support.recording import Recording, count_of, ns_of, table
 from live.support.truth import assert_waited
 
 MILLISECOND = 1_000_000
 FLUSH_MS = 50
 LEASES = "/proc/sys/fs/leases-enable"
+FACTS_NS = 2_000_000_000  # facts are read this much around the window, in an emulated machine
 VERSIONS = pytest.mark.parametrize("version", [3, 4.2])
 
 Calls = Mapping[str, tuple[int, int, int, int]]
@@ -48,6 +51,16 @@ def assert_counted(rpc: schema.Rpc, before: Calls, after: Calls) -> None:
         assert abs(ns - wanted_ms * MILLISECOND) <= 2 * MILLISECOND, (rpc, ms)
 
 
+def assert_acknowledged(facts: Facts, mount: NfsMount, number: int, wall_ns: int) -> None:
+    """The server has taken so many bytes, and little besides; unless this host was too busy to ask, and says so."""
+    held = facts.nfs_connections_of(mount.object.removeprefix("mount:"))
+    if not held:
+        assert "timeout" in facts.reason("nfs_connections")
+        return
+    assert number < held.acknowledged_bytes < 1.1 * number + (64 << 10), held
+    assert held.receiver_ns <= held.busy_ns <= wall_ns + FACTS_NS, held
+
+
 @VERSIONS
 def test_small_and_large_flushes(version: float, guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """64 KiB are made safe by one stable WRITE, 2 MiB by a COMMIT: both are waited for in nfs.commit."""
@@ -73,6 +86,7 @@ def test_small_and_large_flushes(version: float, guest: Guest, cleanup: Cleanup,
         assert (asked.commits, asked.stable_writes) == ((count, 0) if kib > 64 else (0, count)), asked
         if kib > 64:
             assert_counted(calls["COMMIT"], before, after)
+        assert_acknowledged(model_of(recording).facts, mount, count * kib << 10, recording.wall_ns)
         slow = "COMMIT" if kib > 64 else "WRITE"
         answers = served(recording, mount)
         assert answers[slow].count == count, answers

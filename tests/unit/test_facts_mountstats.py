@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.facts import Facts
+from perfdiag.facts.nfs_connections import NfsConnections
 
 from unit.support.facts import facts
 
@@ -118,3 +119,20 @@ def test_nothing_recorded_is_said() -> None:
 )
 def test_damaged_texts_count_nothing(text: str) -> None:
     assert [mount.calls for mount in known(text, text).nfs_mounts] in ([], [{}])
+
+
+def test_what_held_the_connections_to_a_server() -> None:
+    """By address: a connection of before, one that is new, one that was made anew from the same port."""
+    path = "/sock_diag/nfs"
+    begin = "701 127.0.0.1 100 40 8 5000 1000\n702 127.0.0.1 900 900 900 5000 9000\n"
+    end = (
+        "701 127.0.0.1 300 140 8 6000 3000\n702 127.0.0.1 50 20 0 4000 100\n703 127.0.0.1 7 0 0 7000 10\n"
+        "x y\n800 fd00::1 1 1 1 1 1 1\n801 fd00::1 5 4 3 2 1\n"
+    )
+    found = facts({path: begin, "/proc/self/mountinfo": MOUNTINFO}, {path: end}).nfs_connections_of("0:33")
+    assert found == NfsConnections(
+        count=3, busy_ns=257_000, receiver_ns=120_000, buffer_ns=0, window_bytes=4000, acknowledged_bytes=2110
+    )
+    both = facts({path: begin}, {path: end}).nfs_connections
+    assert set(both) == {"127.0.0.1", "fd00::1"} and both["fd00::1"].buffer_ns == 3_000
+    assert not facts({}, {path: end}).nfs_connections  # then nothing is known of the window

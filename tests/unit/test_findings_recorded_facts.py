@@ -90,6 +90,21 @@ def test_a_victim_of_a_backup_on_the_same_device() -> None:
     assert "others wrote to /backup" in found.claim and found.confidence is Confidence.HIGH
 
 
+def test_writers_to_an_nfs_mount_are_told_what_held_its_connection() -> None:
+    held = "701 192.0.2.7 0 0 0 9000 0\n", "701 192.0.2.7 8000000 6000000 0 65536 40000000\n"
+    model = (
+        Builder()
+        .thread(cpu_user="1 s")
+        .row("memory.dirty_throttle", "device:0:51", durations={"100 ms": 30})
+        .fact("/proc/self/mountinfo", "40 25 0:51 / /backup rw - nfs4 nas:/b rw,vers=4.2,addr=192.0.2.7\n")
+        .fact("/sock_diag/nfs", *held)
+    )
+    texts = [each.text for each in finding(model.model(), "MEM-DIRTY-THROTTLE").evidence]
+    assert any("held 75 % of that by the server's receive window (now 64.0 KiB)" in text for text in texts), texts
+    nobody = model.fact("/sock_diag/nfs", *held[::-1]).model()  # a connection that sent nothing
+    assert not any("window" in each.text for each in finding(nobody, "MEM-DIRTY-THROTTLE").evidence)
+
+
 def test_an_evicted_mapping_on_an_old_kernel() -> None:
     model = (
         Builder()

@@ -30,6 +30,7 @@ from perfdiag.facts.limits import ClockLimits, PowerZone
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.mountstats import NfsMount
 from perfdiag.facts.network import Interface, Softnet, Tcp
+from perfdiag.facts.nfs_connections import NfsConnections, read_nfs_connections
 from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
 from perfdiag.facts.pressure import Pressure
 from perfdiag.facts.process import Descriptors, Process
@@ -238,6 +239,17 @@ class Facts:
         """Return the NFS mount of a device ("MAJOR:MINOR")."""
         places = {(mount.source, mount.mountpoint) for mount in self.mounts if mount.device == device}
         return next((mount for mount in self.nfs_mounts if (mount.source, mount.mountpoint) in places), None)
+
+    @fact
+    def nfs_connections(self) -> Mapping[str, NfsConnections]:
+        """Connections of the recorder's network namespace to NFS servers (TCP, port 2049), by the server's address."""
+        return read_nfs_connections(self.texts)
+
+    def nfs_connections_of(self, device: str) -> NfsConnections | None:
+        """Return those that serve the mount of a device ("MAJOR:MINOR"); others may use them, too."""
+        options = (option for mount in self.mounts if mount.device == device for option in mount.options)
+        addresses = {option.removeprefix("addr=") for option in options if option.startswith("addr=")}
+        return next((self.nfs_connections[each] for each in addresses if each in self.nfs_connections), None)
 
     @fact
     def disks(self) -> Mapping[str, Disk]:

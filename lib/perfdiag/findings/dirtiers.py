@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Evidence
-from perfdiag.findings.weigh import duration, plain, size
+from perfdiag.findings.weigh import duration, percent, plain, size
 from perfdiag.model import Model
 from perfdiag.text import NO_NAME
 
@@ -134,4 +134,28 @@ def rate_evidence(model: Model, device: str, name: str) -> list[Evidence]:
     return [Evidence(text, rate, "bytes/s", "balance_dirty_pages")]
 
 
-__all__ = ["Dirtier", "Dirtiers", "Elsewhere", "dirtiers", "dirty_bytes", "most_elsewhere", "own_pids", "rate_evidence"]
+def connection_evidence(model: Model, device: str) -> list[Evidence]:
+    """Return what held the connections to the server of an NFS mount; nothing of a disk."""
+    found = model.facts.nfs_connections_of(device)
+    if not found or not found.busy_ns:
+        return []
+    part = found.receiver_ns / found.busy_ns
+    which = "the connection" if found.count == 1 else f"the {found.count} connections"
+    text = (
+        f"{which} to its server took {size(found.acknowledged_bytes)} in {duration(found.busy_ns)} of sending, held"
+        f" {percent(part)} of that by the server's receive window (now {size(found.window_bytes)})"
+    )
+    return [Evidence(text, part, "share", "tcp_info of sock_diag")]
+
+
+__all__ = [
+    "Dirtier",
+    "Dirtiers",
+    "Elsewhere",
+    "connection_evidence",
+    "dirtiers",
+    "dirty_bytes",
+    "most_elsewhere",
+    "own_pids",
+    "rate_evidence",
+]

@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.dirtiers import Dirtiers, Elsewhere, dirtiers, most_elsewhere, rate_evidence
+from perfdiag.findings.dirtiers import (
+    Dirtiers,
+    Elsewhere,
+    connection_evidence,
+    dirtiers,
+    most_elsewhere,
+    rate_evidence,
+)
 from perfdiag.findings.target import again, setting
 from perfdiag.findings.weigh import (
     by_key,
@@ -42,8 +49,9 @@ SMALL_RATIO = 10
     " has caught up. Victims pay for others: any slow device can fill the host's dirty limit.",
     measured="Joins pauses by the device or mount the thread wrote to with who dirtied how much of it: every writer of"
     " the host that was held to the limit in the window counts what it dirtied since the time before (where nobody was"
-    " counted, what the target wrote against what the device took). Beside it what the device wrote meanwhile, dirty"
-    " pages and thresholds, and the settings of the device's own part of the limit.",
+    " counted, what the target wrote against what the device took). Beside it what the device wrote meanwhile (of an"
+    " NFS mount also what held the connection to its server), dirty pages and thresholds, and the settings of the"
+    " device's own part of the limit.",
     alternatives="The target writes faster than its device can; a neighbour does; a slow mount holds the dirty pages of"
     " the whole host.",
     remedies="Quieten who dirties the pages; limit the share of a slow mount; write less or to a faster device.",
@@ -92,7 +100,7 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
     elif own is not None and taken:
         text = f"the target wrote {size(own)}, {name} took {size(taken)}"
         evidence.append(Evidence(text, own / taken, "share", "/proc/PID/io, /proc/diskstats"))
-    evidence += rate_evidence(model, device, name)
+    evidence += [*rate_evidence(model, device, name), *connection_evidence(model, device)]
     part = writers.own_part if writers else own / taken if own is not None and taken else 1.0
     mount = model.facts.mount_of(device) if device else None
     case = _Case(
