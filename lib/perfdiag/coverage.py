@@ -44,9 +44,13 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "vm_device": ("the devices that virtual CPUs leave their guests for", "by hand: perf kvm stat live --event=ioport"),
 }
 # In a guest: what only its host knows, and the command to run there.
+_KVM_HOST = (
+    "exits, and its host's scheduling",
+    "on its host, meanwhile: perfdiag record -o HOST.rec --pid of its qemu; then perfdiag report HOST.rec THIS.rec",
+)
 _ASK_HOST: Mapping[str, tuple[str, str]] = {
-    "kvm": ("exits, and its host's scheduling", "on its host: perfdiag latency --pid of this guest's qemu"),
-    "qemu": ("exits, and its host's scheduling", "on its host: perfdiag latency --pid of this guest's qemu"),
+    "kvm": _KVM_HOST,
+    "qemu": _KVM_HOST,
     "vmware": (
         "ready time, co-stop, balloon",
         "on its host: esxtop (%RDY, %CSTP, MCTLSZ); here: vmware-toolbox-cmd stat",
@@ -59,11 +63,12 @@ _ASK_HOST: Mapping[str, tuple[str, str]] = {
     "nitro": ("the provider's scheduling and credits", "the provider's metrics: CPUCreditBalance, EBS balances"),
     "google": ("the provider's scheduling", "the provider's metrics: scheduler wait of the instance"),
 }
+HOST_SIDE = "host_side"  # feature: what another recording, made on the host, tells
 TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
 STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
 _NFS = NotMeasured("NFS by operation", "the recorder knew no NFS", "record again; by hand: nfsiostat 1", "nfs")
 # Programs that run virtual machines; what only these can miss is not told to others.
-_EMULATORS = ("qemu", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "lkvm")
+EMULATORS = ("qemu", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "lkvm")
 _OF_GUESTS = ("vm", "vm_device")
 _RUNTIME = NotMeasured("pauses of the Java runtime", "not part of this version", "by hand: -Xlog:gc", "runtime")
 
@@ -107,13 +112,15 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
             what, fix = _FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
             missing[probe.feature] = NotMeasured(what, probe.reason or "its probe is not attached", fix, probe.feature)
     comms = {target.comm for target in recording.header.targets}
-    if comms and not any(comm.startswith(_EMULATORS) for comm in comms):
+    if comms and not any(comm.startswith(EMULATORS) for comm in comms):
         missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
     found = list(missing.values())
     if facts.hypervisor and facts.hypervisor.name in _ASK_HOST:
         what, fix = _ASK_HOST[facts.hypervisor.name]
         found.append(
-            NotMeasured(f"the host's side: {what}", f"only the host of a {facts.hypervisor.name} guest knows", fix)
+            NotMeasured(
+                f"the host's side: {what}", f"only the host of a {facts.hypervisor.name} guest knows", fix, HOST_SIDE
+            )
         )
     if _has_nfs(facts) and not any(probe.feature == "nfs" for probe in recording.header.probes):
         found.append(_NFS)
@@ -164,4 +171,4 @@ def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
     return [NotMeasured(f"{paths[0]}{more}", "not read in time: who asks for it hangs", STUCK, "facts")]
 
 
-__all__ = ["measure", "not_measured"]
+__all__ = ["EMULATORS", "HOST_SIDE", "measure", "not_measured"]

@@ -171,6 +171,14 @@ class Host:
 
 
 @dataclass(frozen=True)
+class HostSide:
+    """Of a guest: what was recorded on its host of the emulator that runs it, at about the same time."""
+
+    model: Model
+    overlap_ns: int  # of the two windows, if both wall clocks agree: nobody has compared them
+
+
+@dataclass(frozen=True)
 class Model:
     """A recording, understood."""
 
@@ -204,6 +212,7 @@ class Model:
     vm_exits: Sequence[schema.VmExit] = ()
     calibrations: Sequence[schema.Calibration] = ()
     host: Host | None = None  # None: of chosen processes
+    host_side: HostSide | None = None  # None: the report of one recording
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
@@ -241,6 +250,7 @@ __all__ = [
     "Distribution",
     "FileRead",
     "Host",
+    "HostSide",
     "Model",
     "NotMeasured",
     "Row",

@@ -57,7 +57,7 @@ def test_help_of_every_command(command: str) -> None:
         (["latency", "ls"], "'ls' is no option"),
         (["latency", "--pid", "1", "--record", "-"], "standard output is for the report"),
         (["record", "--pid", "1"], "Missing option '-o'"),
-        (["report"], "Missing argument 'FILE'"),
+        (["report"], "Missing argument 'FILE [FILE]'"),
         (["explain", "NO-SUCH-FINDING"], "no finding or account is called"),
         (["completion", "tcsh"], "'tcsh' is not one of"),
         (["completion"], "Missing argument 'SHELL'"),

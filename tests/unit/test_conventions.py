@@ -56,10 +56,10 @@ LAYER_OF = {
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
-    **dict.fromkeys(["coverage", "cpusplit", "futexes", "futexwaiters", "objects", "stacks"], "ledger"),
+    **dict.fromkeys(["coverage", "cpusplit", "futexes", "futexwaiters", "join", "objects", "stacks"], "ledger"),
     "claims": "findings",
     "kvm": "base",
-    **dict.fromkeys(["debuggers", "hiddenlocks", "receiving"], "model"),
+    **dict.fromkeys(["debuggers", "hiddenlocks", "hostside", "receiving"], "model"),
 }
 COMMAND_LINE = {"__main__", "cli", "commands", "manual"}
 

@@ -1,36 +1,64 @@
-"""perfdiag report: the report of a recording, without privileges."""
+"""perfdiag report: the report of a recording, or of a guest's joined with its host's, without privileges."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import sys
+from contextlib import ExitStack
+from typing import IO
 
 import click
 
-from perfdiag import config, privileges
+from perfdiag import config, join, ledger, privileges, reader
 from perfdiag.commands import reporting
 from perfdiag.commands.options import report_options
-from perfdiag.errors import PerfdiagError
+from perfdiag.errors import PerfdiagError, RecordingError, UsageError
+from perfdiag.model import Model
 from perfdiag.text import printable
+
+MOST_FILES = 2
 
 
 @click.command("report")
-@click.argument("path", metavar="FILE")
+@click.argument("paths", metavar="FILE [FILE]", nargs=-1, required=True)
 @report_options
-def command(path: str, as_json: bool, full: bool, exit_code: bool) -> int:
+def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) -> int:
     """Report what a recording says, made here or on another machine; "-" reads standard input.
 
-    Needs no privileges, and gives them up before the first byte is read.
+    Two are joined, in any order: one made inside a guest, and one made meanwhile on its host, of its emulator.  Needs
+    no privileges, and gives them up before the first byte is read.
     """
+    if len(paths) > MOST_FILES:
+        raise UsageError(
+            f"{len(paths)} files: one recording is reported, or a guest's with its host's",
+            "perfdiag report FILE for each of the others",
+        )
+    if len(set(paths)) < len(paths):
+        raise UsageError("the same file twice: a guest's recording is joined with its host's", "perfdiag report FILE")
     settings = config.load()
+    with ExitStack() as stack:
+        streams = [stack.enter_context(_opened(path)) for path in paths]
+        privileges.drop()
+        models = [_read(stream, path if len(paths) > 1 else "") for path, stream in zip(paths, streams, strict=True)]
+    model = join.join(*map(join.Source, paths, models)) if len(models) == MOST_FILES else models[0]
+    return reporting.show_model(model, settings, "", as_json=as_json, full=full, exit_code=exit_code)
+
+
+def _opened(path: str) -> IO[bytes]:
+    """Open a recording.  Raises PerfdiagError where that cannot be."""
     try:
-        stream = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
+        return sys.stdin.buffer if path == "-" else open(path, "rb")
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", _hint(path, error)) from error
-    with stream:
-        privileges.drop()
-        return reporting.show(stream, settings, "", as_json=as_json, full=full, exit_code=exit_code)
+
+
+def _read(stream: IO[bytes], name: str) -> Model:
+    """Read a recording.  Raises RecordingError, which says of which one where there is more than one."""
+    try:
+        return ledger.build(reader.read(stream))
+    except RecordingError as error:
+        raise RecordingError(f"{printable(name)}: {error}" if name else str(error), error.hint) from error
 
 
 def _hint(path: str, error: OSError) -> str:

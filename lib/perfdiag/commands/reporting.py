@@ -13,6 +13,7 @@ from perfdiag import findings, ledger, reader, report
 from perfdiag.config import Config
 from perfdiag.errors import HINTS, PerfdiagError
 from perfdiag.findings.base import Severity
+from perfdiag.model import Model
 from perfdiag.progress import say
 from perfdiag.render import document, terminal
 
@@ -31,10 +32,18 @@ class Output(Console):
 def show(stream: IO[bytes], config: Config, command: str, *, as_json: bool, full: bool, exit_code: bool) -> int:
     """Read a recording, print its report as that of `command`, and return the exit status.
 
-    That its reader goes away changes nothing.  Raises RecordingError, PerfdiagError when standard output is full.
+    Raises RecordingError, and what `show_model` does.
+    """
+    model = ledger.build(reader.read(stream))
+    return show_model(model, config, command, as_json=as_json, full=full, exit_code=exit_code)
+
+
+def show_model(model: Model, config: Config, command: str, *, as_json: bool, full: bool, exit_code: bool) -> int:
+    """Print the report of a model, and return the exit status.
+
+    That its reader goes away changes nothing.  Raises PerfdiagError when standard output is full.
     """
     say(*(f"warning: {sentence}" for sentence in config.left_out))
-    model = ledger.build(reader.read(stream))
     diagnosis = findings.diagnose(model)
     made = report.make(model, diagnosis, config, command)
     put(document.render(made) if as_json else lambda output: terminal.render(made, output, full=full))
@@ -72,4 +81,4 @@ def _width() -> int:
         return WIDTH
 
 
-__all__ = ["FINDINGS_STATUS", "put", "show"]
+__all__ = ["FINDINGS_STATUS", "put", "show", "show_model"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from perfdiag.facts import CpuGroup
 from perfdiag.facts.texts import lines_of, words_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.findings.seen_by_host import queued
 from perfdiag.findings.target import CPU, again, setting
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, plain, together, waits, worth
 from perfdiag.model import Model
@@ -185,7 +186,7 @@ def stolen(model: Model) -> Iterable[Outcome]:
     if machine is not None and machine.name == "none" and not ns:
         yield Check("CPU-STOLEN", "steal 0: bare metal", 0.0, "share")
         return
-    whole = model.facts.steal_share
+    whole, beneath = model.facts.steal_share, queued(model)
     if worth(model, ns):
         confidence, limits = judged(model, Confidence.HIGH, [])
         yield Finding(
@@ -201,6 +202,7 @@ def stolen(model: Model) -> Iterable[Outcome]:
                     if whole is not None
                     else []
                 ),
+                *(beneath.evidence if beneath else []),
             ],
             [
                 fix(
@@ -213,11 +215,14 @@ def stolen(model: Model) -> Iterable[Outcome]:
             limits=limits,
             verify=f"{again(model)}: cpu.stolen; vmstat 1, column st",
         )
+    elif beneath and (not model.measured("steal") or _never_moved(model)):
+        text = f"steal {percent(share)} of busy time, or not reported; {beneath.evidence[0].text}"
+        yield Check("CPU-STOLEN", text, max(share, beneath.part), "share")
     elif not model.measured("steal"):
         reason = "no steal clock could be read"
         known = f"; /proc/stat says {percent(whole)} of all CPU time" if whole is not None else ""
         yield Silence("CPU-STOLEN", reason + known, "perfdiag check (feature steal); vmstat 1, column st")
-    elif not ns and not whole and not steal_since_boot(model):
+    elif _never_moved(model):
         yield Silence(
             "CPU-STOLEN",
             f"the steal counter of this guest{_named(model)} has never moved: not stolen, or not reported",
@@ -225,6 +230,11 @@ def stolen(model: Model) -> Iterable[Outcome]:
         )
     else:
         yield Check("CPU-STOLEN", f"steal {percent(share)} of busy time", share, "share")
+
+
+def _never_moved(model: Model) -> bool:
+    """Whether nothing was ever stolen from this guest, by what its own kernel was told."""
+    return not model.ns("cpu.stolen") and not model.facts.steal_share and not steal_since_boot(model)
 
 
 def steal_since_boot(model: Model) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -23,6 +22,7 @@ from perfdiag.findings.weigh import (
     waits,
     worth,
 )
+from perfdiag.hostside import VCPU
 from perfdiag.model import Model, ThreadLedger
 
 # A feature that a CPU model can hide, and the kernel's functions that do its work without it.
@@ -33,8 +33,6 @@ WITHOUT: dict[str, tuple[str, ...]] = {
 }
 # An instruction that is done by hand is worth unmasking when a fiftieth of the CPU time goes there.
 MASKED_SHARE = 0.02
-# As qemu, firecracker and cloud-hypervisor name the threads that run a virtual CPU.
-VCPU = re.compile(r"(?:CPU [0-9]+/(?:KVM|TCG)|fc_vcpu [0-9]+|vcpu[0-9]+)")
 
 
 @rule(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from perfdiag.facts import Disk, Hypervisor, Interface
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
 from perfdiag.findings.samples import ENOUGH, SAMPLED, CpuSamples, Part
+from perfdiag.findings.seen_by_host import of_clock, of_driver
 from perfdiag.findings.target import CPU, again
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model
@@ -65,7 +66,8 @@ EMULATED_SHARE = 0.02
     " system call.",
     measured="CPU samples whose kernel stack is inside the clock source's read function (share of all CPU samples with"
     " its 95 % interval, times the exact CPU time), over the whole window; joined with the clock source in use, the"
-    " ones offered, and what the kernel log says about the counter.",
+    " ones offered, and what the kernel log says about the counter. With the recording of its host (perfdiag report"
+    " HOST GUEST) at most what the exits for that device took.",
     alternatives="None for the time itself. Why the counter is not used: it was found unstable (between sockets,"
     " after migration), or the hypervisor does not offer it.",
     remedies="Make the counter trustworthy: hypervisor and firmware settings, its paravirtual clock. Read the"
@@ -91,12 +93,14 @@ def clocksource(model: Model) -> Iterable[Outcome]:
             )
         return
     part, claims = samples.charged(model, CLOCK_READS, others=_DRIVERS)
+    bound, sampled_ns = of_clock(model, clock.current if clock else ""), sum(claims.values())
+    claims = bound.limited(claims)
     ns = sum(claims.values())
     if part.share - part.error < CLOCK_SHARE or not worth(model, ns):
         if clock is not None or part.count:
             yield Check(
                 "VIRT-CLOCKSOURCE",
-                f"clock source {current}: reading it took {part} of CPU samples",
+                _said(f"clock source {current}: reading it took {part} of CPU samples", bound.contradicts(sampled_ns)),
                 part.share,
                 "share",
             )
@@ -108,8 +112,8 @@ def clocksource(model: Model) -> Iterable[Outcome]:
             )
         return
     unstable = clock is not None and clock.marked_unstable
-    confidence, limits = judged(model, Confidence.MEDIUM, [])
-    evidence = [_evidence(part, samples, f"reading {current}", ns, model)]
+    confidence, limits = judged(model, Confidence.MEDIUM, [bound.contradicts(sampled_ns)])
+    evidence = [_evidence(part, samples, f"reading {current}", sampled_ns, model), *bound.evidence]
     if clock is not None:
         evidence.append(
             Evidence(
@@ -155,7 +159,8 @@ class Emulated:
     " kernel CPU time in the driver, and no tuning inside the guest removes it.",
     measured="CPU samples whose kernel stack is inside the device's driver (share of all CPU samples with its 95 %"
     " interval, times the exact CPU time), over the whole window; joined with the drivers of the host's interfaces and"
-    " disks and the hypervisor.",
+    " disks and the hypervisor. With the recording of its host (perfdiag report HOST GUEST) at most what the exits for"
+    " such a device took.",
     alternatives="A real device passed through to the guest that uses the same driver.",
     remedies="A paravirtual device (virtio, vmxnet3, pvscsi, the provider's own): needs a change of the guest's"
     " configuration, mostly powered off.",
@@ -181,20 +186,21 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
         return
     worst = max(devices, key=lambda device: samples.inside(EMULATED[device.driver]).share)
     part, claims = samples.charged(model, EMULATED[worst.driver], others=CLOCK_READS)
-    ns = sum(claims.values())
-    if part.share - part.error < EMULATED_SHARE or not worth(model, ns):
-        yield Check(
-            "VIRT-EMULATED-DEVICE", f"{names} emulated; its driver took {part} of CPU samples", part.share, "share"
-        )
+    bound, sampled_ns = of_driver(model, worst.driver), sum(claims.values())
+    claims = bound.limited(claims)
+    if part.share - part.error < EMULATED_SHARE or not worth(model, sum(claims.values())):
+        text = _said(f"{names} emulated; its driver took {part} of CPU samples", bound.contradicts(sampled_ns))
+        yield Check("VIRT-EMULATED-DEVICE", text, part.share, "share")
         return
     guest = f"guest of {machine.name} ({plain(machine.recognised_by)}); emulated: {names}"
     if machine.exit_ns:
         guest += f"; one exit to the hypervisor takes {duration(machine.exit_ns)}, one access to a device more"
     evidence = [
-        _evidence(part, samples, f"in the driver {worst.driver}", ns, model),
+        _evidence(part, samples, f"in the driver {worst.driver}", sampled_ns, model),
+        *bound.evidence,
         Evidence(guest, float(len(devices)), "count", "/sys/class/net, /sys/block"),
     ]
-    yield _touched(model, machine, worst, claims, evidence)
+    yield _touched(model, machine, worst, claims, evidence, bound.contradicts(sampled_ns))
 
 
 def _no_device(model: Model, machine: Hypervisor | None) -> Outcome:
@@ -217,9 +223,10 @@ def _touched(
     worst: Emulated,
     claims: dict[str | tuple[str, str], int],
     evidence: list[Evidence],
+    limit: str,
 ) -> Finding:
     ns = sum(claims.values())
-    confidence, limits = judged(model, Confidence.MEDIUM, [])
+    confidence, limits = judged(model, Confidence.MEDIUM, [limit])
     return Finding(
         "VIRT-EMULATED-DEVICE",
         fault(model, ns),
@@ -239,6 +246,11 @@ def _touched(
         limits=limits,
         verify=f"{again(model)}: no samples in {worst.driver}; ethtool -i or lspci -k shows the new driver",
     )
+
+
+def _said(text: str, contradiction: str) -> str:
+    """Return what samples say, with what the host says against it."""
+    return f"{text}; but {contradiction}" if contradiction else text
 
 
 def _emulated(model: Model) -> list[Emulated]:

@@ -18,6 +18,7 @@ from rich.text import Text
 from perfdiag.render.causes import causes
 from perfdiag.render.everyone import everyone
 from perfdiag.render.head import head, verdict, work
+from perfdiag.render.hostside import host_side
 from perfdiag.render.layout import COLUMNS, LINES, Page, arrange
 from perfdiag.render.stacks import stacks
 from perfdiag.render.trust import checked, coverage, details, not_measured
@@ -54,6 +55,7 @@ def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[T
         where(report, page),
         everyone(report, page),
         still_waiting(report, page),
+        host_side(report, page),
         causes(report, page),
         *checked(report, page),
         not_measured(report, page),

@@ -14,6 +14,7 @@ from perfdiag.findings.weigh import FAULT_SHARE
 from perfdiag.model import Model
 from perfdiag.report import books, databases, header, hostverdict, shape, stacks
 from perfdiag.report.everyone import everyone
+from perfdiag.report.hostside import host_side
 from perfdiag.report.shape import Report
 from perfdiag.report.verdict import decide
 from perfdiag.report.words import uncertain_ns
@@ -41,6 +42,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
         accounts=books.accounts(model),
         still_waiting=books.still_waiting(model),
         everyone=everyone(model),
+        host_side=host_side(model),
         threads=books.threads(model),
         stacks=stacks.stacks(model),
         findings=[_finding(finding, config) for finding in diagnosis.findings],

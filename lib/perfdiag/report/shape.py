@@ -274,6 +274,52 @@ class Everyone(Part, frozen=True, kw_only=True):
     consumers: list[Consumers]
 
 
+class HostTime(Part, frozen=True, kw_only=True):
+    """Time of some of an emulator's threads in one account; `share` is of all time of these threads."""
+
+    account: str
+    ns: int
+    share: float
+
+
+class Exits(Part, frozen=True, kw_only=True):
+    """What a guest was left for, as its host saw it."""
+
+    reason: str  # of the processor, "HLT"; the device where one was touched: "IDE disk"
+    emulated: bool  # the emulator in user space was asked, not the kernel alone
+    count: int
+    away_ns: int  # from exit to entry, less the time that the guest was idle
+    running_ns: int  # of it on a CPU
+    polled_ns: int  # of that, waiting for the end of a halt without sleeping
+
+
+class HostFinding(Part, frozen=True, kw_only=True):
+    """A finding of the host's own recording; `share` is of the emulator's busy time: never to be added to another."""
+
+    id: str
+    severity: str
+    share: float
+    ns: int
+    claim: Untrusted
+
+
+class HostSide(Part, frozen=True, kw_only=True):
+    """Of a guest whose host was recorded too: what that saw of the whole guest, in its own window."""
+
+    host: Host
+    pid: int
+    comm: Untrusted
+    window: Window
+    overlap_ns: int  # of both windows, by wall clocks that nobody has compared
+    virtual_cpus: int  # that ran or were halted
+    wall_ns: int  # of these
+    accounts: list[HostTime]  # of these, the largest first
+    others: list[HostTime]  # busy time of the emulator's other threads
+    exits: list[Exits]  # those first that kept the guest away longest
+    findings: list[HostFinding]
+    notes: list[Untrusted]  # what makes it doubtful that both belong together
+
+
 class Report(Part, frozen=True, kw_only=True):
     """Everything a report says, however it is shown."""
 
@@ -302,6 +348,7 @@ class Report(Part, frozen=True, kw_only=True):
     versions: dict[str, str]
     stacks: list[Stack] = []  # the heaviest of each account
     everyone: Everyone | None = None  # of a recording of the whole host
+    host_side: HostSide | None = None  # of a guest whose host was recorded too
 
 
 __all__ = [
@@ -314,8 +361,12 @@ __all__ = [
     "Coverage",
     "Everyone",
     "Evidence",
+    "Exits",
     "Finding",
     "Host",
+    "HostFinding",
+    "HostSide",
+    "HostTime",
     "NotMeasured",
     "Operation",
     "Process",
