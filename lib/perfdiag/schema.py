@@ -369,13 +369,17 @@ class VmExit(Line, tag="vm_exit"):
 
 
 class Calibration(Line, tag="calibration"):
-    """In a guest: how long a loop of a known number of cycles took on one CPU, at the begin and at the end."""
+    """In a guest, at the begin and at the end: how long a loop of a known number of cycles took on one CPU, and how
+    late the recorder went on after sleeps of half a millisecond."""
 
     at_ns: Nanoseconds
     cycles: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
     shortest_ns: Nanoseconds
     median_ns: Nanoseconds
     tries: Count
+    late_shortest_ns: Nanoseconds | None = None  # None, here and below: no sleep was timed
+    late_median_ns: Nanoseconds | None = None
+    sleeps: Count = 0
 
 
 class Operation(Line, tag="operation"):

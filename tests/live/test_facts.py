@@ -126,3 +126,17 @@ def test_this_host(start: Start, record: Record) -> None:
     assert mount and mount.mountpoint == "/"
     assert facts.kernel_log is not None and all(line.in_window is not None for line in facts.kernel_log.lines)
     assert facts.reason("frequency_policies") if not facts.frequency_policies else True
+
+
+def test_how_late_a_guest_wakes_up_is_timed_at_both_ends(start: Start, record: Record) -> None:
+    recording, _ = record(start("spin", "--duration-ms", 300))
+    machine = facts_of(recording).hypervisor
+    timed = recording.of(schema.Calibration)
+    if machine is None or machine.name == "none":
+        assert timed == [], "nobody else's machine: nothing to price"
+        return
+    assert len(timed) == 2, "at the begin and at the end"
+    for each in timed:
+        assert 1 <= each.sleeps <= 10 and each.late_shortest_ns is not None and each.late_median_ns is not None
+        # No timer is early, and none is exact; half a second late would be a host that stands still.
+        assert 0 < each.late_shortest_ns <= each.late_median_ns < 500_000_000

@@ -239,3 +239,17 @@ def test_the_price_of_an_exit_stands_beside_what_touching_a_device_takes() -> No
     assert "one exit to the hypervisor takes 1.40 us" in finding(model, DEVICE).evidence[1].text
     clean = sampled([], 0, 600, hypervisor=machine, interfaces=[card("virtio_net", "paravirtual")], disks={})
     assert "an exit takes 1.40 us" in check(clean, DEVICE).text
+
+
+def test_how_late_a_guest_wakes_up_stands_beside_the_price_of_an_exit() -> None:
+    builder = Builder().thread("mover", cpu_user="4 s").stack("cpu", user=["copy (app)"], count=600)
+    machine = {"hypervisor": Hypervisor("kvm", "CPUID says KVMKVMKVM", 1400)}
+    virtual: dict[str, Any] = {**machine, "interfaces": [card("virtio_net", "paravirtual")], "disks": {}}
+    unknown = builder.calibration(8000).model()
+    assert "waking" not in check(knowing(unknown, **virtual), DEVICE).text
+    timed = builder.calibration(8000, late=("26 us", "35 us")).calibration(8000, late=("21 us", "91 us")).model()
+    said = check(knowing(timed, **virtual), DEVICE).text
+    assert "waking up takes 21.0 us at best, p50 35.0 us and 91.0 us (20 timed sleeps)" in said
+    builder.stack("cpu", "cpu.kernel", kernel=["e1000_xmit_frame"], count=300)
+    emulated = knowing(builder.thread(cpu_kernel="2 s").model(), **machine, interfaces=[card()], disks={})
+    assert "waking up takes 21.0 us" in finding(emulated, DEVICE).evidence[1].text

@@ -195,6 +195,7 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
     guest = f"guest of {machine.name} ({plain(machine.recognised_by)}); emulated: {names}"
     if machine.exit_ns:
         guest += f"; one exit to the hypervisor takes {duration(machine.exit_ns)}, one access to a device more"
+    guest += _waking(model)
     evidence = [
         _evidence(part, samples, f"in the driver {worst.driver}", sampled_ns, model),
         *bound.evidence,
@@ -213,8 +214,19 @@ def _no_device(model: Model, machine: Hypervisor | None) -> Outcome:
         return Check(id, "no emulated device: bare metal", 0.0, "count")
     if not model.facts.disks and not model.facts.interfaces:
         return Silence(id, "the drivers of disks and interfaces are not known", "lspci -k; ethtool -i INTERFACE")
-    price = f"; an exit takes {duration(machine.exit_ns)}" if machine.exit_ns else ""
+    price = (f"; an exit takes {duration(machine.exit_ns)}" if machine.exit_ns else "") + _waking(model)
     return Check(id, f"emulated devices 0 of {_known(model)} known ({machine.name}){price}", 0.0, "count")
+
+
+def _waking(model: Model) -> str:
+    """Return how late this guest wakes up, by the recorder's own sleeps; "" where none was timed."""
+    timed = [each for each in model.calibrations if each.late_shortest_ns is not None]
+    if not timed:
+        return ""
+    least_ns = min(each.late_shortest_ns or 0 for each in timed)
+    medians = dict.fromkeys(map(duration, sorted(each.late_median_ns or 0 for each in timed)))
+    sleeps = sum(each.sleeps for each in timed)
+    return f"; waking up takes {duration(least_ns)} at best, p50 {' and '.join(medians)} ({sleeps} timed sleeps)"
 
 
 def _touched(

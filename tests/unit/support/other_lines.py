@@ -211,8 +211,15 @@ class OtherLines(Threads):
         )
         return self
 
-    def calibration(self, shortest_ns: int, median_ns: int | None = None, *, tries: int = 400) -> Self:
-        """Add a calibrated loop of 30,000 cycles."""
+    def calibration(
+        self,
+        shortest_ns: int,
+        median_ns: int | None = None,
+        *,
+        tries: int = 400,
+        late: tuple[Time, Time] | None = None,
+    ) -> Self:
+        """Add a calibrated loop of 30,000 cycles; `late`: how late ten sleeps ended, at best and half of them."""
         self._lines.append(
             schema.Calibration(
                 at_ns=START_NS,
@@ -220,6 +227,9 @@ class OtherLines(Threads):
                 shortest_ns=shortest_ns,
                 median_ns=shortest_ns if median_ns is None else median_ns,
                 tries=tries,
+                late_shortest_ns=None if late is None else nanoseconds(late[0]),
+                late_median_ns=None if late is None else nanoseconds(late[1]),
+                sleeps=0 if late is None else 10,
             )
         )
         return self
