@@ -84,7 +84,9 @@ def waits_behind(*keys: tuple[str, str]) -> Model:
     builder.thread("worker", pid=70, tid=71, cpu_user="1 s")
     for key, time in keys:
         builder.row("runq.busy", key, time, count=100)
-    return host(builder, process(builder, "nginx", 70, threads=1), process(builder, "backup", 80, cpu_user="9 s"))
+    others = [process(builder, "backup", 80, cpu_user="9 s"), process(builder, "kworker/0:1", 90, cpu_user="1 s")]
+    kernel = process(builder, "kworker", 28, threads=5, kernel=True, cpu_user="300 ms")
+    return host(builder, process(builder, "nginx", 70, threads=1), *others, kernel)
 
 
 def test_behind_whom_others_wait() -> None:
@@ -92,7 +94,22 @@ def test_behind_whom_others_wait() -> None:
     model_keys = {row.key for row in model.rows_of("runq.busy")}
     assert {"task:80:backup", "own:70:nginx", "task:31:kworker/1:2"} == model_keys, "what is another process's is so"
     behind = [(each.comm, each.pid, each.ns) for each in consumers(model, "runq.busy").behind]
-    assert behind == [("backup", 80, 2_000_000_000), ("nginx", 70, 1_000_000_000), ("kworker", 0, 200_000_000)]
+    assert behind == [("backup", 80, 2_000_000_000), ("nginx", 70, 1_000_000_000), ("kworker", 28, 200_000_000)]
+
+
+def test_kernel_threads_are_told_by_their_flag_not_by_a_name_that_anybody_can_take() -> None:
+    model = waits_behind(
+        ("own:90:kworker/0:1", "2 s"),
+        ("own:28:kworker/1:2", "200 ms"),
+        ("own:31:kworker/u8:3", "100 ms"),
+        ("own:95:php-fpm/7", "50 ms"),
+    )
+    behind = [(each.comm, each.pid, each.kernel, each.ns) for each in consumers(model, "runq.busy").behind]
+    assert behind == [
+        ("kworker/0:1", 90, False, 2_000_000_000),
+        ("kworker", 28, True, 300_000_000),
+        ("php-fpm/7", 95, False, 50_000_000),
+    ]
 
 
 def test_a_host_that_queues_behind_another_process_says_so() -> None:

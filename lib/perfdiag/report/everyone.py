@@ -41,7 +41,7 @@ def _consumers(model: Model, host: Host) -> list[shape.Consumers]:
         ns = sum(by_whom.values())
         if not ns:
             continue
-        behind = _behind(model) if account == QUEUE else {}
+        behind = _behind(model, host) if account == QUEUE else {}
         found.append(
             shape.Consumers(
                 account=printable(account),
@@ -75,17 +75,25 @@ def _largest(by_whom: dict[Who, int], ns: int, host: Host, threads: dict[Who, in
     ]
 
 
-def _behind(model: Model) -> dict[Who, int]:
-    """Return who had the CPU meanwhile; kernel threads that differ by a number are one."""
+def _behind(model: Model, host: Host) -> dict[Who, int]:
+    """Return who had the CPU meanwhile; kernel threads of one name are one, as in their own line.
+
+    A process may call itself kworker/x: one that is listed is what its line says.  Of pids that are not listed, those
+    named like a kernel thread that is are taken for one more of it: what got no line had next to no CPU time.
+    """
+    kernel = {host.names[pid]: pid for pid in sorted(host.kernel, reverse=True)}
     found: defaultdict[Who, int] = defaultdict(int)
     for row in model.rows_of(QUEUE):
         kind, _, rest = row.key.partition(":")
         pid, _, name = rest.partition(":")
         if kind not in ("own", "task") or not pid.isdecimal():
             continue
-        base, slash, number = name.partition("/")
-        several = slash and (base == "kworker" or number.isdecimal())
-        found[(0, base) if several else (int(pid), name or NO_NAME)] += row.distribution.sum_ns
+        number, base = int(pid), name.partition("/")[0]
+        if number not in host.names and base in kernel:
+            number, name = kernel[base], base
+        elif number in host.kernel:
+            name = host.names[number]
+        found[number, name or NO_NAME] += row.distribution.sum_ns
     return found
 
 
