@@ -244,9 +244,32 @@ def test_what_goes_wrong_is_said(arguments: list[str], status: int, said: str) -
     assert told.returncode == status and said in told.stderr and "HINT: " in told.stderr and not told.stdout
 
 
+def readable(folder: Path, content: bytes) -> Path:
+    """Write a log that anybody may read, below directories that anybody may enter."""
+    for directory in (folder, *folder.parents[:2]):
+        directory.chmod(0o755)
+    path = folder / "log"
+    path.write_bytes(content)
+    path.chmod(0o644)
+    return path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
+def test_root_opens_no_file_that_a_user_names(tmp_path: Path) -> None:
+    """It is opened as who asked, whom perfdiag becomes first: with sudo that user, else nobody."""
+    path = readable(tmp_path, b"secret\n")
+    path.chmod(0o600)
+    words = ("host", "--since", "1d", "--log", str(path))
+    told = run(*words)
+    assert (told.returncode, told.stdout) == (1, "") and "Permission denied" in told.stderr
+    assert "HINT: as a user who may read it, without sudo" in told.stderr
+    os.chown(path, 1234, 1234)
+    assert run(*words).returncode == 1
+    assert run(*words, SUDO_UID="1234", SUDO_GID="1234").returncode == 0
+
+
 def test_any_bytes_are_a_log_without_kills(tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(bytes(range(256)) * 40)
-    told = run("host", "--since", "1d", "--log", str(tmp_path / "log"))
+    told = run("host", "--since", "1d", "--log", str(readable(tmp_path, bytes(range(256)) * 40)))
     assert told.returncode == 0 and "Cannot tell: no line of" in " ".join(told.stdout.split())
 
 

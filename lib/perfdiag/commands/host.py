@@ -78,17 +78,17 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
         privileges.drop()
         log = afterwards.own_log(records, overwritten, clocks)
         return afterwards.look_back(log, counts, clocks, since_ns, until_ns)
+    privileges.drop()  # first: what a user may read decides, and to open a file can be an act (a device, a pipe)
     try:
-        opened = nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
-    except OSError as error:
-        hint = "journalctl -k > FILE saves a log; it must be readable for you"
-        raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", hint) from error
-    with opened as stream:
-        privileges.drop()
-        try:
+        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as stream:
             log = afterwards.saved_log(stream, path, clocks)
-        except OSError as error:
-            raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", "give a file of lines") from error
+    except OSError as error:
+        hint = (
+            "as a user who may read it, without sudo; or as root: perfdiag host --since TIME --log - < FILE"
+            if isinstance(error, PermissionError)
+            else "journalctl -k > FILE saves a log; give a file of lines"
+        )
+        raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", hint) from error
     return afterwards.look_back(log, None, clocks, since_ns, until_ns)
 
 
