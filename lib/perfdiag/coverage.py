@@ -112,7 +112,8 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
             what, fix = _FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
             missing[probe.feature] = NotMeasured(what, probe.reason or "its probe is not attached", fix, probe.feature)
     comms = {target.comm for target in recording.header.targets}
-    if comms and not any(comm.startswith(EMULATORS) for comm in comms):
+    others = comms and not any(comm.startswith(EMULATORS) for comm in comms)
+    if others or (recording.header.options.host and _without_kvm(recording)):
         missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
     found = list(missing.values())
     if facts.hypervisor and facts.hypervisor.name in _ASK_HOST:
@@ -150,6 +151,16 @@ def _matters(probe: schema.Probe, facts: Facts) -> bool:
     if probe.feature not in ("nfs", "nfsd") or not known or not (probe.reason or "").endswith("is not loaded"):
         return True
     return probe.feature == "nfs" and _has_nfs(facts)
+
+
+def _without_kvm(recording: Recording) -> bool:
+    """Whether the programs that follow guests are left out because the kernel has no KVM: then no guest ran.
+
+    In a container there may be no /dev/kvm though the kernel has it: there nothing follows from that.
+    """
+    left_out = [probe for probe in recording.header.probes if probe.feature == "vm" and not probe.attached]
+    asked = [fact for fact in recording.facts if fact.path == "/sys/module/kvm" and fact.phase == "begin"]
+    return bool(left_out and asked) and all(fact.text is None and fact.error != TIMEOUT for fact in asked)
 
 
 def _loaded_late(recording: Recording, facts: Facts) -> list[NotMeasured]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from perfdiag import schema
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, RemedyKind, Severity
 from perfdiag.model import Model
 
 from unit.support import Builder
+from unit.support.hosts import host as whole_host
 from unit.support.judging import check, finding, knowing, outcomes, silence
+from unit.support.threads import START_NS
 
 DEVICES, STORM, POLLING, GUEST = "KVM-EXIT-EMULATED-IO", "KVM-EXIT-STORM", "KVM-HALT-POLLING", "KVM-GUEST-CPU"
 ALL = (DEVICES, STORM, POLLING, GUEST)
@@ -146,6 +149,30 @@ def test_time_in_guests_that_ticks_counted_says_so() -> None:
     found = finding(blind, "KVM-GUEST-CPU")
     assert found.confidence is Confidence.MEDIUM and any("ticks" in limit for limit in found.limits)
     assert "halt" not in found.evidence[0].text, "not known"
+
+
+def test_of_a_host_that_no_virtual_cpu_ran_is_an_answer() -> None:
+    model = whole_host(Builder().thread(cpu_user="4 s"))
+    for id in ALL:
+        said = check(model, id)
+        assert said.number == 0 and "no virtual CPU ran" in said.text
+    guests = whole_host(machine().vm_exit(MSR, "1 s", 400_000))
+    assert finding(guests, STORM) and finding(guests, GUEST)
+
+
+def test_a_host_that_could_not_look_says_so_and_one_without_kvm_has_no_guests() -> None:
+    def told(reason: str, fact: schema.Fact) -> Model:
+        builder = Builder().thread(cpu_user="4 s").without("vm", reason).without("vm_device", reason)
+        builder._lines.append(fact)
+        return whole_host(builder)
+
+    absent = schema.Fact(at_ns=START_NS, phase="begin", path="/sys/module/kvm", error="No such file or directory")
+    present = schema.Fact(at_ns=START_NS, phase="begin", path="/sys/module/kvm", text="9 inode 77")
+    for id in ALL:
+        assert "no virtual CPU ran" in check(told("the module kvm is not loaded", absent), id).text
+        assert "no /dev/kvm" in silence(told("there is no /dev/kvm: this host runs no guests", present), id).reason
+        unread = schema.Fact(at_ns=START_NS, phase="begin", path="/elsewhere", text="")
+        assert "not loaded" in silence(told("the module kvm is not loaded", unread), id).reason
 
 
 def test_what_was_not_recorded_is_said() -> None:

@@ -96,7 +96,7 @@ def test_a_module_that_came_late_is_told() -> None:
 @pytest.mark.parametrize(
     ("signature", "command"),
     [
-        ("KVMKVMKVM", "perfdiag latency"),
+        ("KVMKVMKVM", "perfdiag report HOST.rec"),
         ("VMwareVMware", "esxtop"),
         ("XenVMMXenVMM", "xentop"),
         ("Microsoft Hv", "Wait"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from perfdiag import kvm, schema
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.target import again
-from perfdiag.findings.virtual_cpus import Exits, grouped, limited, per_second, reason, runs_guests, unknown
+from perfdiag.findings.virtual_cpus import Exits, grouped, limited, none_ran, per_second, reason, runs_guests, unknown
 from perfdiag.findings.weigh import about, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model
 
@@ -47,6 +47,7 @@ _BETTER: Mapping[str, str] = {
 def emulated_io(model: Model) -> Iterable[Outcome]:
     """Join exits that went to user space with the devices behind their ports and pages."""
     if not runs_guests(model):
+        yield from none_ran(model, ID, "emulated devices")
         return
     if silence := unknown(model, ID, "emulated devices are", "vm_device"):
         yield silence

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping
 from perfdiag import kvm
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.target import again
-from perfdiag.findings.virtual_cpus import BUSY, Exits, grouped, limited, per_second, reason, runs_guests, unknown
+from perfdiag.findings.virtual_cpus import (
+    BUSY,
+    Exits,
+    grouped,
+    limited,
+    none_ran,
+    per_second,
+    reason,
+    runs_guests,
+    unknown,
+)
 from perfdiag.findings.weigh import about, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model
 
@@ -66,6 +76,7 @@ _WHY: Mapping[str, str] = {
 def storm(model: Model) -> Iterable[Outcome]:
     """Join the kernel's own exits with the time that virtual CPUs ran."""
     if not runs_guests(model):
+        yield from none_ran(model, STORM, "exits")
         return
     if silence := unknown(model, STORM, "reasons of exits are"):
         yield silence
@@ -138,6 +149,7 @@ def _by_reason(model: Model, name: str, exits: Exits) -> Evidence:
 def guest_cpu(model: Model) -> Iterable[Outcome]:
     """Name the time that guests had for themselves."""
     if not runs_guests(model):
+        yield from none_ran(model, GUEST, "guests' own code")
         return
     ns, share, exact = model.ns("vm.guest"), model.share("vm.guest"), model.measured("vm")
     silence = unknown(model, GUEST, "time in guests is")

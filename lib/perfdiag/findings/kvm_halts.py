@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag import kvm
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.target import again, setting
-from perfdiag.findings.virtual_cpus import Exits, limited, per_second, reason, runs_guests, unknown
+from perfdiag.findings.virtual_cpus import Exits, limited, none_ran, per_second, reason, runs_guests, unknown
 from perfdiag.findings.weigh import duration, fix, judged, percent, worth
 from perfdiag.model import Model
 
@@ -34,6 +34,7 @@ PARAMETER = "/sys/module/kvm/parameters/halt_poll_ns"
 def halt_polling(model: Model) -> Iterable[Outcome]:
     """Join exits for halts with the time polled and the setting."""
     if not runs_guests(model):
+        yield from none_ran(model, ID, "polling for halted guests")
         return
     if silence := unknown(model, ID, "polling for halted guests is"):
         yield silence

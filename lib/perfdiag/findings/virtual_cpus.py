@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag import kvm, schema
-from perfdiag.findings.base import Silence
+from perfdiag.findings.base import Check, Silence
 from perfdiag.model import Distribution, Model
 
 BUSY = ("vm.guest", "vm.exit")
@@ -71,6 +71,12 @@ def runs_guests(model: Model) -> bool:
     return bool(model.ns("vm.") or model.vm_exits or not model.measured("vm"))
 
 
+def none_ran(model: Model, id: str, what: str) -> Iterable[Check]:
+    """Return the check of a rule where no virtual CPU ran: of a host that is an answer, of chosen processes no news."""
+    if model.host is not None:
+        yield Check(id, f"{what}: no virtual CPU ran", 0.0, "share")
+
+
 def unknown(model: Model, id: str, what: str, *features: str) -> Silence | None:
     """Return the silence of a rule whose exits were not recorded."""
     for item in model.not_measured:
@@ -97,4 +103,4 @@ def grouped(lines: Iterable[tuple[str, schema.VmExit]]) -> dict[str, Exits]:
     return dict(sorted(found.items(), key=lambda item: (-item[1].running_ns, item[0])))
 
 
-__all__ = ["BUSY", "Exits", "grouped", "limited", "per_second", "reason", "runs_guests", "unknown"]
+__all__ = ["BUSY", "Exits", "grouped", "limited", "none_ran", "per_second", "reason", "runs_guests", "unknown"]
