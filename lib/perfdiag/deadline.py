@@ -39,11 +39,15 @@ class Child:
         """
         if not select.select([self._answers], [], [], max(0.0, until - time.monotonic()))[0]:
             raise TimeoutError(errno.ETIMEDOUT, "no answer in time: is its file system alive?")
-        answer, descriptors, _flags, _address = socket.recv_fds(
-            self._answers, MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC
-        )
+        try:
+            answer, descriptors = self._receive()
+        except ConnectionResetError:  # it ended before it read what it was told: that is told once, before its answers
+            answer, descriptors = self._receive()
         self._ended = not answer
         return answer, descriptors
+
+    def _receive(self) -> tuple[bytes, list[int]]:
+        return socket.recv_fds(self._answers, MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)[:2]
 
     def tell(self, message: bytes) -> None:
         """Send it a message; one that has ended is told nothing."""

@@ -106,11 +106,17 @@ def test_a_file_without_a_name() -> None:
         outfile.create("")
 
 
-def test_its_writer_is_killed(tmp_path: Path) -> None:
-    """By the OOM killer, which takes the processes of perfdiag first."""
+@pytest.mark.parametrize("heard", [True, False])
+def test_its_writer_is_killed(heard: bool, tmp_path: Path) -> None:
+    """By the OOM killer, which takes the processes of perfdiag first; before it was told to begin, or after."""
     before = children()
-    file = begun(tmp_path / "x.rec")
+    file = outfile.create(str(tmp_path / "x.rec"))
     (child,) = children() - before
+    if heard:
+        file.begin()
+    else:
+        os.kill(child, signal.SIGSTOP)
+        file.begin()
     os.kill(child, signal.SIGKILL)
     with pytest.raises(PerfdiagError, match="cut short: who writes it was killed"):
         file.check()
