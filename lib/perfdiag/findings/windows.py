@@ -12,7 +12,7 @@ from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, size,
 from perfdiag.model import Model, Row
 
 # A round trip of twice the shortest one means that packets queue on the way: not to a peer on this host, where there is
-# no way.  The round trip is that of the two programs taking turns on the CPUs then, the shortest one a few microseconds.
+# no way.  There the round trip is that of two programs taking turns on the CPUs, the shortest one a few microseconds.
 QUEUED = 2.0
 # Twice the window every connection begins with: below it a connection is held by its start, not by the path.
 SMALL_WINDOW = 20
