@@ -108,7 +108,7 @@ incidents: build workloads ## make faults for real and see whether each is named
 	$(Q)$(AS_ROOT) $(PYTHON) tests/incidents/run.py --kernel $(firstword $(KERNEL) 6.1) --output build/incidents \
 		$(if $(ONLY),--only '$(ONLY)') $(ARGS) $(INCIDENTS)
 
-bench: build workloads ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute)
+bench: build workloads build/bench/attach ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
 
@@ -121,7 +121,7 @@ readme: build workloads ## put the report of a fresh demo into README.md
 
 ##@ Habits
 .PHONY: lint lint-c lint-python lint-shell lint-man fmt lock check-arm64
-C_FILES = $(wildcard bpf/*.[ch] lib/recorder/*.[ch] tests/workloads/*.[ch] tests/unit/c/*.[ch])
+C_FILES = $(wildcard bpf/*.[ch] lib/recorder/*.[ch] tests/workloads/*.[ch] tests/bench/*.[ch] tests/unit/c/*.[ch])
 SHELL_FILES = $(shell grep -rlIE '^\#!/bin/(ba)?sh' .ci lib tests 2>/dev/null)
 
 lint: lint-c lint-python lint-shell lint-man ## what CI checks besides the tests
@@ -270,5 +270,11 @@ build/workloads/%: tests/workloads/%.c | packages
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread -MMD -MP -MF $@.d \
 		-o $@ $< $$(sed -n '1,10s/.*LIBS: \(.*\) \*\/.*/\1/p' $<)
+
+# Static like the recorder, and linked with the same loader.
+build/bench/attach: tests/bench/attach.c | packages
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -static -o $@ $< $(RECORDER_LIBRARIES)
 
 -include $(wildcard build/bpf/*.d build/recorder/*.d build/workloads/*.d)

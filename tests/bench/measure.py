@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 RESAMPLES = 2000
 UNTRACED = "untraced"
@@ -41,9 +44,9 @@ class Context:
         return quick if self.quick else full
 
 
-def alternate(variants: Mapping[str, Callable[[], float]], rounds: int, seconds: float) -> Rounds:
+def alternate(variants: Mapping[str, Callable[[], T]], rounds: int, seconds: float) -> dict[str, list[T]]:
     """Let the variants take turns until `rounds` are complete or `seconds` are over (then with what there is)."""
-    found: Rounds = {name: [] for name in variants}
+    found: dict[str, list[T]] = {name: [] for name in variants}
     names = list(variants)
     end = time.monotonic() + seconds
     for number in range(rounds):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from perfdiag import schema
-
-from bench import switches, tracers
+from bench import switches
+from bench.empty import Empty
 from bench.measure import Context
 from bench.memory import threads
 from bench.processes import cpu_ns
@@ -20,30 +18,22 @@ SECTION = "7. Cost of the BPF programs and of a snapshot"
 
 def rows(context: Context) -> Iterator[Row]:
     """Programs under the pipe ping-pong, from the recording's footer; snapshots by the recorder's CPU time."""
-    floor = tracers.Empty(context.scratch)
+    floor = Empty(context.scratch)
     seconds = context.choose(1, 3)
     with switches.pair() as pair:
-        empty = floor.cost_ns(1)
+        empty = floor.costs(1)
         with Recorder([pair.ping], context.scratch / "programs") as recorder:
             time.sleep(seconds)
             costs = recorder.stop().footer.cost.programs
-        hook_of = {probe.name: probe.hook.removeprefix("tp_btf/") for probe in probes(context.scratch / "programs")}
     for program in sorted(costs, key=lambda cost: -(cost.ns or 0)):
         if program.ns is None or not program.runs:
             continue
-        base = empty.get(hook_of[program.name])
-        note = f"{program.runs:,} runs in {seconds} s" + (f"; an empty one reads {base:.0f} ns" if base else "")
+        base = empty.get(program.name)
+        note = f"{program.runs:,} runs in {seconds} s" + (f"; an empty one reads {base.each_ns:.0f} ns" if base else "")
         yield Row(SECTION, program.name, program.ns / program.runs, "ns", note=note)
     for count in (1000,) if context.quick else (1000, 10_000):
         with threads(count, period_ms=10_000) as pid:
             yield Row(SECTION, f"snapshot of {count:,} threads, CPU time", *snapshot_ms(context, pid))
-
-
-def probes(path: Path) -> list[schema.Probe]:
-    """The probes of a recording."""
-    from live.support.recording import Recording
-
-    return Recording(path).header.probes
 
 
 def snapshot_ms(context: Context, pid: int) -> tuple[float | None, str]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from bench import table, tracers
+from bench import empty, table, tracers
 from bench.measure import UNTRACED, Context, added, alternate, ratio_of_added
 from bench.processes import children, cpu_ns, idle_ns, reads, running
 from bench.table import Row
@@ -85,13 +85,13 @@ def pair() -> Iterator[Pair]:
 
 def rows(context: Context) -> Iterator[Row]:
     """Measure: untraced, programs that do next to nothing, the recorder; then it against tools that do less."""
-    empty = tracers.Empty(context.scratch)
-    clock = tracers.Empty(context.scratch, tracers.READ_CLOCK)
+    nothing = empty.Empty(context.scratch)
+    clock = empty.Empty(context.scratch, "clock", empty.READ_CLOCK)
     with pair() as players:
         both = [players.ping, players.pong]
         variants = {
             UNTRACED: players.under(nullcontext),
-            "empty programs": players.under(empty.attached),
+            "empty programs": players.under(nothing.attached),
             "clock": players.under(clock.attached),
             "perfdiag": players.under(lambda: tracers.perfdiag(both)),
         }
@@ -107,7 +107,7 @@ def rows(context: Context) -> Iterator[Row]:
         )
         yield table.of(
             SECTION,
-            f"added by empty programs on the same {len(tracers.hooks())} hooks",
+            f"added by empty programs on the same {len(empty.hooks())} hooks",
             added(found, "empty programs"),
             "ns",
         )
@@ -149,7 +149,7 @@ def against_tools(context: Context, players: Pair) -> Iterator[Row]:
         }
         try:
             found = alternate(variants, context.choose(3, 9), context.choose(4, 40))
-        except tracers.Missing as missing:
+        except empty.Missing as missing:
             yield Row(SECTION, f"perfdiag / {name}", None, "x", limit=0.5, note=str(missing))
             continue
         yield table.of(
