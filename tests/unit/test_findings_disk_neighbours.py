@@ -44,7 +44,7 @@ def flooded(
 def test_a_disk_that_others_fill_is_not_called_slow() -> None:
     found = finding(flooded().model(), FLUSH)
     assert found.severity is Severity.WARNING and found.claim.startswith(OTHERS) and "is slow" not in found.claim
-    assert "at least 98 % of the 5.86 GiB it moved was not this target's" in found.claim
+    assert "at least 98 % of the 5.86 GiB it moved was for others" in found.claim
     assert "flush requests take it" in found.claim
     assert "pidstat -d" in found.remedies[0].text and "transaction" in found.remedies[1].text
     assert found.confidence is Confidence.MEDIUM and any("without that work" in limit for limit in found.limits)
@@ -144,13 +144,13 @@ def test_a_queue_of_others_requests_names_them_first() -> None:
     builder._lines = [line for line in builder._lines if not hasattr(line, "service_ns")]
     builder.device("254:0", "write", count=9000, service="5 ms", queue="30 ms", bytes=6000 << 20)
     found = finding(builder.model(), "DISK-QUEUEING")
-    assert found.severity is Severity.WARNING and "was not this target's" in found.claim
+    assert found.severity is Severity.WARNING and "was for others" in found.claim
     assert "pidstat" in found.remedies[0].text and not any("iotop, or perfdiag" in each.text for each in found.remedies)
 
 
 def test_a_full_disk_is_a_fault_of_its_own_streams_only_when_others_stream() -> None:
     found = finding(flooded(busy_ms=5990).model(), SATURATED)
-    assert found.severity is Severity.WARNING and "was not this target's" in found.claim
+    assert found.severity is Severity.WARNING and "was for others" in found.claim
     assert "pidstat" in found.remedies[0].text
     own = finding(flooded(busy_ms=5990, own_kib=5_000_000).model(), SATURATED)
     assert own.severity is Severity.INFO and "target's" not in own.claim

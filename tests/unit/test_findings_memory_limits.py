@@ -65,7 +65,7 @@ def test_whose_dirty_pages_is_counted_writer_by_writer() -> None:
     known = {"writeback_limits": limits, "disks": {}, "mounts": [], "processes": {}}
     found = finding(knowing(dirtied(own=2, other=38).model(), **known), DIRTY)
     assert "that others wrote, 95 % of them dd (700)" in found.claim and found.confidence is Confidence.HIGH
-    assert any("of 40.0 MiB dirtied on 8:16 meanwhile the target wrote 2.00 MiB" in e.text for e in found.evidence)
+    assert any("of 40.0 MiB dirtied on 8:16 meanwhile its own threads wrote 2.00 MiB" in e.text for e in found.evidence)
     assert any("4.00 MiB a second" in each.text for each in found.evidence)
     assert "dd (700)" in found.remedies[0].text
     trial = found.remedies[1]

@@ -174,7 +174,7 @@ def test_calls_that_found_no_room_lower_the_confidence() -> None:
 def test_calls_of_others_are_said() -> None:
     builder = synced()
     rpc(builder, "COMMIT", {"51 ms": 900})
-    assert any("not this target's" in limit for each in findings(builder.model(), ID) for limit in each.limits)
+    assert any("were for others" in limit for each in findings(builder.model(), ID) for limit in each.limits)
 
 
 # The floor

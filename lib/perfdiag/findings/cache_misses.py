@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.refaults import Refaults, activated, refaults
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import (
     duration,
     fault,
@@ -75,8 +76,8 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
         if worth(model, round(most * waited_ns)):
             yield Silence(
                 "MEM-CACHE-MISSES",
-                f"{again.pages:,} evicted pages were read again on the host, and it is not known by whom: the target's"
-                " cgroup (the root, or none) does not count them",
+                f"{again.pages:,} evicted pages were read again on the host, and it is not known by whom:"
+                f" {subject(model)}'s cgroup (the root, or none) does not count them",
                 "run it in a cgroup of its own: systemd-run --scope COMMAND, or a unit; memory.stat of that tells",
             )
             return
@@ -106,8 +107,8 @@ def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
         "MEM-CACHE-MISSES",
         fault(model, ns),
         confidence,
-        f"{percent(part)} of what the target reads from disk had been in memory and was evicted: {duration(ns)} of"
-        f" waiting{_mostly(model)}.",
+        f"{percent(part)} of what {subject(model)} reads from disk had been in memory and was evicted: {duration(ns)}"
+        f" of waiting{_mostly(model)}.",
         {READ: ns},
         evidence,
         _remedies(model, again),

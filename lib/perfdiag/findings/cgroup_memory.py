@@ -10,7 +10,7 @@ from perfdiag.facts import MemoryGroup
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.refaults import of_group
 from perfdiag.findings.soft_limit import high_rows
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     duration,
     fault,
@@ -76,7 +76,7 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
         yield from _no_limit(model, hit)
         return
     limits = [
-        "" if groups else "the target's memory groups could not be read",
+        "" if groups else f"{subject(model)}'s memory groups could not be read",
         "" if model.measured("reclaim") else "reclaim inside a cgroup was not measured",
     ]
     evidence = [waits(together(model.rows_of(name)), f"times in {name}") for name in claims]
@@ -87,7 +87,7 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
             limits.append("that reads are of evicted pages is told by counters of the whole host")
         evidence.append(
             Evidence(
-                f"{percent(reread)} of what the target read had been in memory and was evicted",
+                f"{percent(reread)} of what {subject(model)} read had been in memory and was evicted",
                 reread,
                 "share",
                 f"{'/proc/vmstat' if own is None else 'memory.stat'}, /proc/PID/io",
@@ -96,7 +96,7 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     name = plain(group.path) if group else "its cgroup"
     at = f" of {_limit_text(group)}" if group and _limit_text(group) else ""
-    claim = f"The memory limit{at} of {name} costs the target {duration(taken_ns)}."
+    claim = f"The memory limit{at} of {name} costs {subject(model)} {duration(taken_ns)}."
     if killed:
         claim = f"The OOM killer ended {killed} process{'es' * (killed > 1)} at the memory limit{at} of {name}."
     elif hanging:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.churn import Churn, churn
-from perfdiag.findings.target import CPU, again
+from perfdiag.findings.target import CPU, again, subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
 from perfdiag.model import Model, ThreadLedger
 
@@ -68,11 +68,11 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         if names:
             evidence.append(Evidence(f"children: {', '.join(names)}", float(len(names)), "count", "/proc/PID/status"))
         limits.append(
-            "" if known else "whose children they are is not known: all other processes of the target were taken"
+            "" if known else f"whose children they are is not known: all other processes of {subject(model)} were taken"
         )
     else:
         claim += ", which were not measured (--only)"
-        limits.append("the children are outside the target: what they did is not known")
+        limits.append(f"the children are outside {subject(model)}: what they did is not known")
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     yield Finding(
         "PROC-CHILD-SLOW",
@@ -110,7 +110,7 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
         "PROC-CHILD-SLOW",
         Severity.INFO,
         confidence,
-        f"The target starts {many.per_second:,.0f} processes a second: {costs}.{waited}",
+        f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second: {costs}.{waited}",
         claims,
         many.evidence(),
         [

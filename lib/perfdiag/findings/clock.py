@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from perfdiag import schema
 from perfdiag.facts import DeliveredClock, FrequencyPolicy
 from perfdiag.facts.texts import words_of
+from perfdiag.findings.target import subject
 from perfdiag.model import Model
 
 # Of less of the target's time the clock is not known.
@@ -66,7 +67,7 @@ def _by_ticks(model: Model) -> Clock | None:
         hz=ratio * rated_hz if rated_hz else None,
         reference_hz=rated_hz,
         reference="rated",
-        method=f"APERF/MPERF over {ticks:,} ticks of the target",
+        method=f"APERF/MPERF over {ticks:,} ticks of {subject(model)}",
         cpus=len(counted),
         asked_for=False,
         own=True,
@@ -115,7 +116,7 @@ def _delivered(model: Model, clock: DeliveredClock, ratio: float) -> Clock:
         hz=ratio * clock.rated_hz if clock.rated_hz else None,
         reference_hz=clock.rated_hz,
         reference="rated",
-        method=clock.method + (", weighed by the target's time on each CPU" if weighted else ""),
+        method=clock.method + (f", weighed by {subject(model)}'s time on each CPU" if weighted else ""),
         cpus=cpus,
         asked_for=False,
         own=False,
@@ -149,7 +150,7 @@ def _asked_for(model: Model) -> Clock | None:
         hz=cycles * 1e9 / known_ns,
         reference_hz=highest,
         reference="the highest",
-        method=f"cpufreq, as asked for: {changes:,} changes, weighed by the target's time at each clock",
+        method=f"cpufreq, as asked for: {changes:,} changes, weighed by {subject(model)}'s time at each clock",
         cpus=known,
         asked_for=True,
         own=True,

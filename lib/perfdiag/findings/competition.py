@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Evidence, Silence
 from perfdiag.findings.nameless import of_neighbours
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, percent, share_above, together, total_ns, waits, without_rows, worth
 from perfdiag.model import Model, Row
 from perfdiag.text import NO_NAME
@@ -65,7 +66,7 @@ def not_measured(model: Model, id: str) -> Silence | None:
     """Return the silence of a recording without run queues."""
     if model.measured("runq"):
         return None
-    return Silence(id, "who ran while the target's threads waited for a CPU was not measured", "perfdiag check")
+    return Silence(id, f"who ran while {subject(model)}'s threads waited for a CPU was not measured", "perfdiag check")
 
 
 def surely_neighbours(model: Model, competing: Competition) -> dict[str, int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.collection import collection
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, words
-from perfdiag.findings.target import CPU, again, cpu_ns
+from perfdiag.findings.target import CPU, again, cpu_ns, subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, worth
 from perfdiag.model import Model
 
@@ -59,8 +59,8 @@ def bound(model: Model) -> Iterable[Outcome]:
         evidence.append(garbage.evidence)
     if samples.count >= ENOUGH and spinning.share - spinning.error >= SPINNING_SHARE:
         claim = (
-            f"The target spins: {spinning} of its CPU samples only ask whether there is work. It takes"
-            f" {duration(ns)} of CPU time and waits, it does not compute."
+            f"{subject(model, begin=True)} spins: {spinning} of its CPU samples only ask whether there is work. It"
+            f" takes {duration(ns)} of CPU time and waits, it does not compute."
         )
         remedy = fix(
             "wait instead of asking: block in poll or on a condition, or bound the spin; where polling is"
@@ -71,7 +71,7 @@ def bound(model: Model) -> Iterable[Outcome]:
         top = f", most in {named[0][0]} ({named[0][1]} of CPU samples)" if named else ""
         if garbage:
             top = f", and {garbage.part} of its CPU samples are garbage collection"
-        claim = f"The target computes: {percent(share)} of its busy time is its own code{top}."
+        claim = f"{subject(model, begin=True)} computes: {percent(share)} of its busy time is its own code{top}."
         remedy = fix(
             "make the named functions cheaper or call them less; if the code is as it must be, more or faster"
             " CPUs are what helps"

@@ -8,7 +8,7 @@ from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.connections import Cause, named, outcomes
 from perfdiag.findings.peers import Connections, round_trip_ns
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
 from perfdiag.findings.weigh import waits as waits_evidence
 from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row
@@ -127,9 +127,9 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
         ID,
         fault(model, total_ns(rows)),
         confidence,
-        f"Exchanges with {name} wait for an acknowledgement that a kernel delays by 40 ms: both ends belong to the"
-        f" target and wait for each other at the same time, in waits of {lengths(rows)}. One side writes its messages"
-        " in small pieces.",
+        f"Exchanges with {name} wait for an acknowledgement that a kernel delays by 40 ms: both ends belong to"
+        f" {subject(model)} and wait for each other at the same time, in waits of {lengths(rows)}. One side writes its"
+        " messages in small pieces.",
         {cause[0]: cause[3] for cause in causes},
         [waits_evidence(together(rows), f"waits for {name}"), *evidence_of(model)],
         [

@@ -9,6 +9,7 @@ from perfdiag.debuggers import with_stacks
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.operations import system_call
 from perfdiag.findings.samples import CpuSamples, Part
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, worth
 from perfdiag.model import Model
 
@@ -218,7 +219,7 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         if why
         else ["a recursive scan (find, a backup) whose work this is", "a directory that has grown too large"],
         limits=limits,
-        verify="ls -ld on the directories the target works in; the size of the directory itself is in column 5",
+        verify=f"ls -ld on the directories {subject(model)} works in; the size of the directory itself is in column 5",
     )
 
 

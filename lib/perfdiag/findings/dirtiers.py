@@ -66,7 +66,7 @@ class Dirtiers:
     def evidence(self, name: str) -> Evidence:
         """Return it as evidence."""
         others = ", ".join(f"{each.name} {size(each.bytes)}" for each in self.others[:3])
-        text = f"of {size(self.bytes)} dirtied on {name} meanwhile the target wrote {size(self.own_bytes)}"
+        text = f"of {size(self.bytes)} dirtied on {name} meanwhile its own threads wrote {size(self.own_bytes)}"
         if len(self.own) > 1:
             text += f" ({', '.join(f'{each.name} {size(each.bytes)}' for each in self.own[:3])})"
         return Evidence(f"{text}{f'; {others}' if others else ''}", self.own_part, "share", "balance_dirty_pages")

@@ -15,7 +15,7 @@ from perfdiag.findings.dirtiers import (
     most_elsewhere,
     rate_evidence,
 )
-from perfdiag.findings.target import again, setting
+from perfdiag.findings.target import again, setting, subject
 from perfdiag.findings.weigh import (
     by_key,
     duration,
@@ -98,7 +98,7 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
     if writers:
         evidence.append(writers.evidence(name))
     elif own is not None and taken:
-        text = f"the target wrote {size(own)}, {name} took {size(taken)}"
+        text = f"{subject(model)} wrote {size(own)}, {name} took {size(taken)}"
         evidence.append(Evidence(text, own / taken, "share", "/proc/PID/io, /proc/diskstats"))
     evidence += [*rate_evidence(model, device, name), *connection_evidence(model, device)]
     part = writers.own_part if writers else own / taken if own is not None and taken else 1.0
@@ -117,13 +117,13 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        ["" if counted else "not known whether the target or others wrote most of the dirty pages"],
+        ["" if counted else f"not known whether {subject(model)} or others wrote most of the dirty pages"],
     )
     return Finding(
         "MEM-DIRTY-THROTTLE",
         fault(model, taken_ns),
         confidence,
-        _claim(case, taken_ns),
+        _claim(model, case, taken_ns),
         {claim: taken_ns},
         evidence,
         _remedies(model, case),
@@ -145,14 +145,15 @@ def _limit_evidence(model: Model) -> list[Evidence]:
     return [Evidence(text, float(limits.dirty_bytes), "bytes", "/proc/meminfo")]
 
 
-def _claim(case: _Case, taken_ns: int) -> str:
+def _claim(model: Model, case: _Case, taken_ns: int) -> str:
     if case.victim and case.writers and (largest := case.writers.largest):
         return (
-            f"The target is paused {duration(taken_ns)} for dirty pages of {case.place} that others wrote,"
-            f" {percent(largest.bytes / case.writers.bytes)} of them {largest.name}."
+            f"{subject(model, begin=True)} is paused {duration(taken_ns)} for dirty pages of {case.place} that others"
+            f" wrote, {percent(largest.bytes / case.writers.bytes)} of them {largest.name}."
         )
     if case.victim:
-        return f"The target is paused {duration(taken_ns)} for dirty pages that others wrote to {case.place}."
+        who = subject(model, begin=True)
+        return f"{who} is paused {duration(taken_ns)} for dirty pages that others wrote to {case.place}."
     if case.elsewhere:
         return (
             f"Writing to {case.place} is paused {duration(taken_ns)}, but most of the host's dirty pages are of"

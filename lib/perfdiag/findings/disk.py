@@ -13,7 +13,7 @@ from perfdiag.findings.backing import Requests, device_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.disk_neighbours import LIMIT, Neighbours, neighbours
 from perfdiag.findings.disk_waits import FLUSH, READ, WRITE, Case, Kind, case_of
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     about,
     by_key,
@@ -70,7 +70,7 @@ def _nameless(model: Model, kind: Kind) -> Silence | None:
     if not worth(model, ns):
         return None
     reason = f"{duration(ns)} of waiting for {kind.nouns}, on which device is not known"
-    return Silence(kind.id, reason, "iostat -x 1 while the target runs shows which disks are busy")
+    return Silence(kind.id, reason, f"iostat -x 1 while {subject(model)} runs shows which disks are busy")
 
 
 def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:

@@ -30,8 +30,8 @@ class Neighbours:
 
     @property
     def words(self) -> str:
-        """Return the part as a clause has it: "at least 97 % of the 5.82 GiB it moved was not this target's"."""
-        return f"at least {percent(self.part)} of the {size(self.bytes)} it moved was not this target's"
+        """Return the part as a clause has it: "at least 97 % of the 5.82 GiB it moved was for others"."""
+        return f"at least {percent(self.part)} of the {size(self.bytes)} it moved was for others"
 
     @property
     def evidence(self) -> Evidence:
@@ -42,7 +42,7 @@ class Neighbours:
     def remedy(self) -> Remedy:
         """Return how to find them, as a recording knows no other processes."""
         return fix(
-            "find who else uses the disk: pidstat -d 1 5, or iotop -obP, while the target runs; give that less (io.max"
+            "find who else uses the disk: pidstat -d 1 5, or iotop -obP, meanwhile; give that less (io.max"
             " of its cgroup), another time or another disk"
         )
 

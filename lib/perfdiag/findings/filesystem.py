@@ -141,9 +141,7 @@ def _daemon(model: Model, rows: Sequence[Row]) -> tuple[str, str]:
 def _remote_remedies(fstype: str, typical: int, daemon: tuple[str, str]) -> list[Remedy]:
     if fstype.startswith("fuse"):
         who, pid = daemon
-        first = fix(
-            f"look at the daemon that serves the mount{who}: perfdiag latency --pid {pid}, while this target runs"
-        )
+        first = fix(f"look at the daemon that serves the mount{who}: perfdiag latency --pid {pid}, meanwhile")
     elif fstype.startswith("nfs"):
         first = fix(
             "ask where the time goes: mountstats --nfs (queue, wire and server per call); then look at the"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.target import setting
+from perfdiag.findings.target import setting, subject
 from perfdiag.findings.weigh import (
     claims_of,
     duration,
@@ -66,7 +66,7 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
         "MEM-FRAGMENTATION",
         fault(model, taken_ns),
         confidence,
-        f"Threads of the target move pages about, {duration(taken_ns)}, {_for_what(model, order, huge=huge)}.",
+        f"Threads of {subject(model)} move pages about, {duration(taken_ns)}, {_for_what(model, order, huge=huge)}.",
         claims_of(rows),
         evidence,
         _remedies(model, huge=huge or order is None),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag.facts import FrequencyPolicy
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.clock import Clock, read_clock, read_loop
-from perfdiag.findings.target import RUNNING, again
+from perfdiag.findings.target import RUNNING, again, subject
 from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model
 
@@ -83,7 +83,7 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         fault(model, ns),
         confidence,
         f"Busy CPUs {'were asked to run' if clock.asked_for else 'ran'} at {_words(clock)}: at most {duration(ns)} of"
-        " the target's CPU time is only because of that.",
+        f" {subject(model)}'s CPU time is only because of that.",
         {name: ns for name, ns in lost.items() if ns},
         [
             Evidence(f"{_words(clock)} on {clock.cpus} CPUs", clock.ratio, "share", clock.method, error=clock.error),
@@ -105,7 +105,7 @@ def _by_loop(model: Model, clock: Clock) -> Check | Silence:
         return Check("CPU-FREQUENCY-LOW", text, clock.ratio, "share", large=False)
     return Silence(
         "CPU-FREQUENCY-LOW",
-        f"the clock while the target ran is not known in this guest; {text}",
+        f"the clock while {subject(model)} ran is not known in this guest; {text}",
         "on the host: perfdiag latency --pid of the emulator, or turbostat --quiet --show Busy%,Bzy_MHz sleep 5",
     )
 
@@ -126,7 +126,8 @@ def _others(model: Model, clock: Clock) -> str:
     times = model.facts.cpu_times_ns
     busy = sum(ns for name, ns in times.items() if name not in ("idle", "iowait") and not name.startswith("guest"))
     if busy and 2 * model.ns(*RUNNING) < busy:
-        return f"the clock is of all busy CPUs, and {percent(1 - model.ns(*RUNNING) / busy)} of that was not the target"
+        others = percent(1 - model.ns(*RUNNING) / busy)
+        return f"the clock is of all busy CPUs, and {others} of that was not {subject(model)}"
     return ""
 
 

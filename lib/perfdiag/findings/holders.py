@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.findings.competition import competition, long_ns, surely_neighbours
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import plain, thread_of, total_ns
 from perfdiag.model import Model, Row, ThreadLedger
 from perfdiag.symbols import caller
@@ -94,7 +95,7 @@ def holder_of(model: Model, rows: list[Row]) -> Holder | None:
         if thread is None:
             comm = next((plain(row.waker_comm) for row in rows if row.waker_tid == tid and row.waker_comm), "")
             name = f"{comm} ({tid})" if comm else f"thread {tid}"
-            return Holder(f"{name} outside the target", True, "", 0.0)
+            return Holder(f"{name} outside {subject(model)}", True, "", 0.0)
         root, part = _root([thread], waited_ns, model.window_ns, {})
         least_ns = max(ROOT_PART * waited_ns, thread.accounts[root].ns if root else 0)
         another = _another(model, thread, rows[0].key, least_ns)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
 from perfdiag.findings.fragmentation import COMPACTION, DEFRAG, huge_order, made_later, order_of
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, together, waits, worth
 from perfdiag.model import Model
 
@@ -96,7 +96,7 @@ def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
         "THP-STALL",
         fault(model, ns),
         confidence,
-        f"Threads of the target moved pages for {duration(ns)} to make room for transparent huge pages.",
+        f"Threads of {subject(model)} moved pages for {duration(ns)} to make room for transparent huge pages.",
         {COMPACTION: ns},
         [
             waits(together(model.rows_of(COMPACTION)), f"times in {COMPACTION}"),

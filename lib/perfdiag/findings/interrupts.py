@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.peers import Connections, peer_of
 from perfdiag.findings.samples import CpuSamples
-from perfdiag.findings.target import CPU, again
+from perfdiag.findings.target import CPU, again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model import Model
 
@@ -70,7 +70,7 @@ def heavy(model: Model) -> Iterable[Outcome]:
         "CPU-IRQ-HEAVY",
         severity,
         confidence,
-        f"Interrupts and softirqs had the CPU for {duration(ns)} while the target was on it:"
+        f"Interrupts and softirqs had the CPU for {duration(ns)} while threads of {subject(model)} were on it:"
         f" {percent(part)} of its CPU time{mostly}.",
         {"cpu.irq": ns},
         [
@@ -100,7 +100,7 @@ def _local_remedies(*, own: bool) -> list[Remedy]:
         return [
             fix(
                 "see who talks locally (ss -tnp, pidstat -w 1 5: who has many system calls and sockets of 127.0.0.1),"
-                " and keep it off the target's CPUs, or let it send fewer, larger messages"
+                " and keep it off these CPUs, or let it send fewer, larger messages"
             )
         ]
     return [
@@ -117,7 +117,7 @@ def _device_remedies() -> list[Remedy]:
             "spread the device's queues over CPUs: irqbalance, or RPS (rps_cpus of the receive queues); check that "
             "the device has more than one queue (ethtool -l)"
         ),
-        fix("coalesce interrupts (ethtool -C), larger packets, or keep the target off the CPU that serves them"),
+        fix("coalesce interrupts (ethtool -C), larger packets, or keep busy threads off the CPU that serves them"),
     ]
 
 

@@ -9,7 +9,7 @@ from perfdiag.debuggers import with_stacks
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.operations import system_call
 from perfdiag.findings.pipelines import PIPE, UNIX, Pipeline, Stage, peer_pid, pipelines
-from perfdiag.findings.target import again, cpu_ns
+from perfdiag.findings.target import again, cpu_ns, subject
 from perfdiag.findings.wakers import ended_by
 from perfdiag.findings.weigh import (
     about,
@@ -93,7 +93,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     who, where = _other_end(model, rows, waker)
     evidence = [waits(whole, f"waits for {who}{where}")]
     if waker:
-        evidence.append(Evidence(f"most of them ended by {who}, outside the target", waker, "tid", "sched_waking"))
+        evidence.append(
+            Evidence(f"most of them ended by {who}, outside {subject(model)}", waker, "tid", "sched_waking")
+        )
     in_turn = _in_turn(model, rows)
     sampled = _writing_in_stacks(model, rows)
     writing = _writing_part(model, rows[0].account) if sampled is None else sampled
@@ -111,7 +113,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
             f" ({whole.count:,}) that costs."
         )
     elif writes:
-        claim = f"{who} reads slowly{where}: writers of the target wait {duration(whole.sum_ns)} for it."
+        claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
     else:
         claim = f"{who} answers slowly{where}: half of the waiting time lies in waits of {about(typical_ns(whole))}."
     hanging = len([thread for thread, wait in still_waiting(model, PIPE, UNIX) if wait.object in keys])
@@ -172,10 +174,10 @@ def _in_turn(model: Model, rows: list[Row]) -> str:
     ran = [thread for thread in model.threads if thread.pid and cpu_ns(thread)]
     processes = {thread.pid for thread in ran} - waiting
     if processes:
-        return f"the other {len(processes)} processes of the target"
+        return f"the other {len(processes)} processes of {subject(model)}"
     # A socket names the process at its other end, a pipe may end in the same one.
     beside = peer_pid(rows[0].key) is None and len([thread for thread in ran if thread.pid in waiting]) > 1
-    return "other threads of the target" if beside else ""
+    return f"other threads of {subject(model)}" if beside else ""
 
 
 def _writing_part(model: Model, account: str) -> float | None:
@@ -201,7 +203,7 @@ def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
         claim,
         claims_of(pipeline.rows),
         [
-            waits(together(pipeline.rows), "waits inside the target"),
+            waits(together(pipeline.rows), f"waits inside {subject(model)}"),
             *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
         ],
         [remedy],
@@ -215,11 +217,12 @@ def _inside(model: Model, pipeline: Pipeline) -> tuple[str, Remedy]:
     works = pipeline.works
     if works is None:
         return (
-            f"{_members(pipeline)} of the target wait for each other at pipes or sockets for {duration(pipeline.ns)},"
+            f"{_members(pipeline)} of {subject(model)} wait for each other at pipes or sockets for"
+            f" {duration(pipeline.ns)},"
             " and no one of them is the limit: the other end's time is in these books, and its findings are the cause."
         ), fix("look at the findings of the threads that are waited for")
     who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
-    waited = f"Processes of the target wait {duration(others)} at pipes or sockets"
+    waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
     if _stopped(works):
         return (f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)})."), fix(
             f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"

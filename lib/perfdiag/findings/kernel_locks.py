@@ -20,7 +20,7 @@ class Subject:
 _ADDRESS_SPACE = Subject(
     "mmap_lock, which guards the address space",
     "map and unmap less: keep freed memory (malloc trim and mmap thresholds), map large ranges once, avoid mprotect in"
-    " a loop, read no /proc/PID/maps of the target while it works",
+    " a loop, read no /proc/PID/maps while others work",
 )
 _INODE = Subject(
     "the write lock of one file (i_rwsem)",

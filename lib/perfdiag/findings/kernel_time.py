@@ -8,7 +8,7 @@ from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome
 from perfdiag.findings.cpu import SPLIT_ERROR, sample_limits, split_error, split_limit
 from perfdiag.findings.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
-from perfdiag.findings.target import CPU, again
+from perfdiag.findings.target import CPU, again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, worth
 from perfdiag.model import Model
 
@@ -110,7 +110,8 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
         "CPU-KERNEL-HEAVY",
         Severity.INFO,
         confidence,
-        f"The target computes in the kernel: {percent(model.share('cpu.kernel'))} of its busy time{mostly}.",
+        f"{subject(model, begin=True)} computes in the kernel: {percent(model.share('cpu.kernel'))} of its busy"
+        f" time{mostly}.",
         {"cpu.kernel": kernel},
         [
             Evidence(

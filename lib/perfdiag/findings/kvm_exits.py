@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from perfdiag import kvm
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.virtual_cpus import (
     BUSY,
     Exits,
@@ -166,8 +166,8 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
         GUEST,
         Severity.INFO,
         confidence,
-        f"Guests ran their own code for {duration(ns)}, {percent(share)} of the target's busy time: what it is, they"
-        " know themselves.",
+        f"Guests ran their own code for {duration(ns)}, {percent(share)} of {subject(model)}'s busy time: what it is,"
+        " they know themselves.",
         {"vm.guest": ns},
         [
             Evidence(f"{duration(ns)} in guests{idle_text}", float(ns), "ns", "kvm_entry" if exact else "tick"),

@@ -11,7 +11,7 @@ from perfdiag.findings import herds, lock_advice, stuck_locks
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.holders import WAITS_OF_HOLDERS, Holder, code_of, holder_of, path, remedy_of, under
 from perfdiag.findings.kernel_locks import subject_of
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     by_key,
     claims_of,
@@ -87,7 +87,7 @@ def contention(model: Model) -> Iterable[Outcome]:
 
 def _cannot_tell(model: Model, parked: float) -> Silence:
     """Of threads that wake each other: a lock, or work that is handed on."""
-    said = f"{percent(parked)} of thread time is parked, and threads of the target end it"
+    said = f"{percent(parked)} of thread time is parked, and threads of {subject(model)} end it"
     if _named_stacks(model):
         reason = f"{said}, with a condition, semaphore or runtime on their stacks: that serves locks and work alike"
     else:
@@ -182,7 +182,7 @@ def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holde
 def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
     """Return how a claim goes on with who holds the lock, what shows that, and what limits it."""
     if holder is None:
-        return "", [], "who had the lock is not known: it was no thread of the target, or a folded one"
+        return "", [], "who had the lock is not known: it was no thread that has books of its own"
     if not holder.root and not holder.another:
         return path(holder), [], ""
     part = f"of what they did besides, {percent(holder.root_part)} is {holder.root}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.refaults import Refaults, refaults
 from perfdiag.findings.samples import STANDARD_ERRORS
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import (
     about,
     attempt,
@@ -202,7 +203,9 @@ def swap_in(model: Model) -> Iterable[Outcome]:
         )
     left = sum(process.swapped_bytes or 0 for process in model.facts.processes.values())
     if left:
-        evidence.append(Evidence(f"{size(left)} of the target still in swap", float(left), "bytes", "/proc/PID/status"))
+        evidence.append(
+            Evidence(f"{size(left)} of {subject(model)} still in swap", float(left), "bytes", "/proc/PID/status")
+        )
     confidence, limits = judged(
         model,
         Confidence.HIGH,
@@ -219,12 +222,12 @@ def swap_in(model: Model) -> Iterable[Outcome]:
         "MEM-SWAP-IN",
         fault(model, taken_ns),
         confidence,
-        f"The target's own memory comes back from swap: {duration(taken_ns)} of waiting.{when}",
+        f"{subject(model, begin=True)}'s own memory comes back from swap: {duration(taken_ns)} of waiting.{when}",
         claims_of(rows),
         evidence,
         _swap_remedies(model, short_now=bool(out)),
         limits=limits,
-        alternatives=["a cgroup limit that pushes the target out", "a slow swap device"],
+        alternatives=[f"a cgroup limit that pushes {subject(model)} out", "a slow swap device"],
         verify="vmstat 1: columns si and so stay at 0",
     )
 

@@ -10,7 +10,7 @@ from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remed
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
 from perfdiag.findings.peers import Connections, Peer, peer_of, round_trip_ns
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     about,
     claims_of,
@@ -261,14 +261,14 @@ def _clients_finding(model: Model, connections: Connections, group: list[Row]) -
         "NET-PEER-SLOW",
         Severity.INFO,
         confidence,
-        f"The target waits for its own clients ({peers:,} peer{'s' * (peers != 1)}): between requests that is idle,"
-        " inside one the client or the network is slow; nothing here tells which.",
+        f"{subject(model, begin=True)} waits for its own clients ({peers:,} peer{'s' * (peers != 1)}): between"
+        " requests that is idle, inside one the client or the network is slow; nothing here tells which.",
         claims_of(group),
         [waits(whole, "waits for clients")],
         [fix(f"measure one of the clients: perfdiag latency {'on this host' if local else 'there'} ({names})")],
         alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
         limits=limits,
-        verify="perfdiag latency on a client, while it talks to this target",
+        verify=f"perfdiag latency on a client, while it talks to {subject(model)}",
     )
 
 

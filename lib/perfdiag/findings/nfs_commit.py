@@ -161,7 +161,7 @@ def _remedies(use: Use, slow: bool, *, local: bool) -> list[Remedy]:
         "on the server: a log device or write cache that survives a power cut for the exported file system (its flush"
         " is what a commit waits for)"
     )
-    look = fix(f"on {server_of(use)}, while this target runs: iostat -x 1 (f_await, w_await of the exported disk)")
+    look = fix(f"on {server_of(use)}, meanwhile: iostat -x 1 (f_await, w_await of the exported disk)")
     return [better, *found] if local else [look, better, *found]
 
 

@@ -9,7 +9,7 @@ from perfdiag.findings.nfs_answers import HANGING_PART
 from perfdiag.findings.nfs_calls import late, usual_ns
 from perfdiag.findings.nfs_use import LOCK, SLOW_ANSWER_NS, Use, uses
 from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, server_of, trip_evidence
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     about,
     duration,
@@ -87,7 +87,7 @@ def _finding(
     claim += f" {about(each_ns)}."
     evidence = [waits(together(use.rows_of([LOCK])), "waits for its locks"), *calls_evidence(use, names)]
     if held:
-        claim = f"Somebody else has the locks on {use.name} that the target waits for"
+        claim = f"Somebody else has the locks on {use.name} that {subject(model)} waits for"
         claim += f"; {still} thread{'s' * (still > 1)} still did when the window ended." if still else "."
         text = f"all {calls.count:,} calls for locks took {duration(took_ns)}: the rest is waiting for who has them"
         evidence.append(Evidence(text, float(took_ns), "ns", use.probe or "ledger"))

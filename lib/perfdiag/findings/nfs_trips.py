@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.nfs_use import METADATA, NFS, Use, uses
 from perfdiag.findings.nfs_words import calls_evidence, doubts, mount_evidence, trip_evidence
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, without_rows, worth
 from perfdiag.model import Model
 
@@ -48,7 +48,9 @@ def metadata_chatty(model: Model) -> Iterable[Outcome]:
         return
     if worth(model, unknown_ns):
         yield without_rows(model, ID, METADATA) or Silence(
-            ID, "no call that needs no disk was seen: the round trip is not known", "nfsiostat 1 while the target runs"
+            ID,
+            "no call that needs no disk was seen: the round trip is not known",
+            f"nfsiostat 1 while {subject(model)} runs",
         )
         return
     share = model.share(METADATA)
@@ -62,7 +64,7 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
     trips = round(claimed_ns / use.trip_ns) if use.trip_ns else 0
     forced = _forced(use) if calls.count and asking >= MOSTLY * calls.count else []
     confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
-    claim = f"The target waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.name}"
+    claim = f"{subject(model, begin=True)} waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.name}"
     return Finding(
         ID,
         fault(model, claimed_ns) if forced else Severity.INFO,

@@ -167,7 +167,7 @@ def doubts(model: Model, use: Use) -> list[str]:
         "" if use.probe else "the calls of this mount were not counted: queue, wire and server are not told apart",
         f"{lost:,} calls, flushes or requests of NFS found their table full: not all are counted" if lost else "",
         "" if use.round_trip or not use.probe else "no cheap call was seen: the round trip is not told from the server",
-        f"most of the {seen:,} WRITEs and COMMITs were not this target's: their times are everybody's"
+        f"most of the {seen:,} WRITEs and COMMITs were for others: their times are everybody's"
         if use.flushes and use.rows.get(COMMIT) and own < MOSTLY * seen
         else "",
         "the calls are counted in milliseconds, without their distribution" if use.probe.startswith("/proc") else "",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.facts import NumaNode
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.findings.target import CPU, again, allowed_cpus, cpu_list
+from perfdiag.findings.target import CPU, again, allowed_cpus, cpu_list, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, worth
 from perfdiag.model import Model
 
@@ -74,7 +74,7 @@ def remote(model: Model) -> Iterable[Outcome]:
     if local + other < ENOUGH_PAGES:
         yield Silence(
             "NUMA-REMOTE",
-            f"{len(nodes)} memory nodes; where the target's memory lies was not measured"
+            f"{len(nodes)} memory nodes; where {subject(model)}'s memory lies was not measured"
             f" ({local + other:,} pages allocated in the window)",
             "numastat -p PID",
         )
@@ -82,7 +82,7 @@ def remote(model: Model) -> Iterable[Outcome]:
         yield Silence(
             "NUMA-REMOTE",
             f"{percent(1 - part)} of the host's allocations in the window were local; where"
-            " older memory of the target lies was not measured",
+            f" older memory of {subject(model)} lies was not measured",
             "numastat -p PID",
         )
     else:

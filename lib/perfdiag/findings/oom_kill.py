@@ -9,6 +9,7 @@ from perfdiag.facts import OomReport
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.oom_advice import NO_MORE_KILLS, remedies_for
 from perfdiag.findings.oom_explained import explain, named
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import lowered, plain, recording_limits
 from perfdiag.model import Model
 from perfdiag.oom.causes import Cause
@@ -106,7 +107,7 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
     own, own_group = _hits_target(model, first.victims), _is_own_group(model, first)
     claim = said.claim
     if own:
-        claim += " It was part of the target."
+        claim += f" It was part of {subject(model)}."
     if len(chosen) > 1:
         claim += f" {len(chosen)} such kills in the window."
     limits = [*said.limits, *recording_limits(model)]
@@ -144,7 +145,7 @@ def _marked(model: Model, event: schema.Event) -> Finding:
         Severity.CRITICAL if own else Severity.WARNING,
         Confidence.LOW,
         f"The OOM killer marked {named(event.text, event.pid)}.{asker} Cause: not told."
-        + (" It was part of the target." if own else ""),
+        + (f" It was part of {subject(model)}." if own else ""),
         {},
         [Evidence(f"marked as victim: {plain(event.text) or 'pid ' + str(event.pid)}", 1.0, "count", "mark_victim")],
         remedies_for(Cause.UNKNOWN, report, None),

@@ -23,7 +23,7 @@ from perfdiag.findings.competition import (
 )
 from perfdiag.findings.nameless import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.findings.runqueue import SLICE_NS, host
-from perfdiag.findings.target import again, cpus_of, usable_cpus, widened_affinity
+from perfdiag.findings.target import again, cpus_of, subject, usable_cpus, widened_affinity
 from perfdiag.findings.weigh import duration, fault, fix, judged, plain, together, total_ns, typical_ns, worth
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.units import plural
@@ -99,8 +99,8 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
         ID,
         fault(model, ns) if (crowd.dense or typical_ns(whole) >= SLICE_NS) and not crowded else Severity.INFO,
         confidence,
-        f"The target's own {'processes' if _many_processes(crowd) else 'threads'} queue behind each other for"
-        f" {duration(ns)}"
+        f"{subject(model, begin=True)}'s own {'processes' if _many_processes(crowd) else 'threads'} queue behind each"
+        f" other for {duration(ns)}"
         f"{said}: on average {crowd.runnable:.1f} of them could run, on {crowd.cpus} CPU{'s' * (crowd.cpus > 1)}.",
         claims(wanted),
         [
@@ -133,9 +133,9 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
         ID,
         Severity.INFO,
         confidence,
-        f"The target's own {who} queue behind each other for {duration(ns)}, {ns / max(1, ran_ns):.0f} times as long as"
-        f" they run: many are woken at once, though on average only {crowd.runnable:.1f} could run on"
-        f" {plural(crowd.cpus, 'CPU')}.",
+        f"{subject(model, begin=True)}'s own {who} queue behind each other for {duration(ns)},"
+        f" {ns / max(1, ran_ns):.0f} times as long as they run: many are woken at once, though on average"
+        f" only {crowd.runnable:.1f} could run on {plural(crowd.cpus, 'CPU')}.",
         claims(own),
         [*named_waits(competing.own, "own threads", own), *host(model), *_bound(model, crowd)],
         [

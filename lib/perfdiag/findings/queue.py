@@ -9,7 +9,7 @@ from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome
 from perfdiag.findings.device import hardly_waits, unmeasured
 from perfdiag.findings.disk_neighbours import neighbours
 from perfdiag.findings.disk_waits import CHAIN, KINDS, Case, case_of
-from perfdiag.findings.target import again, setting
+from perfdiag.findings.target import again, setting, subject
 from perfdiag.findings.weigh import (
     about,
     by_key,
@@ -69,7 +69,7 @@ def queueing(model: Model) -> Iterable[Outcome]:
         # A wait shorter than the queue did not stand in it: the scheduler let it pass, and others waited.
         stood = case.wait_ns >= queue_ns
         if part < QUEUED_PART or queue_ns < QUEUED_NS or not stood or not worth(model, ns):
-            others = "" if stood else ", of others: the target's own waits are shorter"
+            others = "" if stood else f", of others: {subject(model)}'s own waits are shorter"
             yield Check(
                 "DISK-QUEUEING",
                 f"{name}: queueing {percent(part)} of the time of its requests"
@@ -115,7 +115,7 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
                 + "ask for less at once; spread over more disks"
             ),
         ],
-        alternatives=["a scheduler or I/O priority that holds this target back", "streams of other processes"],
+        alternatives=[f"a scheduler or I/O priority that holds {subject(model)} back", "streams of other processes"],
         limits=limits,
         verify=f"{again(model)}; iostat -x 1: aqu-sz, await",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, percent, size, together, waits, worth
 from perfdiag.model import Model
 
@@ -52,7 +53,7 @@ def reclaim(model: Model) -> Iterable[Outcome]:
         "MEM-RECLAIM",
         fault(model, taken_ns),
         confidence,
-        f"Threads of the target free memory themselves (direct reclaim): {duration(taken_ns)}.",
+        f"Threads of {subject(model)} free memory themselves (direct reclaim): {duration(taken_ns)}.",
         {RECLAIM: taken_ns},
         evidence,
         _reclaim_remedies(model),

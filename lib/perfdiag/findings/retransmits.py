@@ -8,6 +8,7 @@ from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, rule
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes, without_timeouts
 from perfdiag.findings.peers import round_trip_ns
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, plain, together, waits
 from perfdiag.model import Model, Row
 
@@ -95,7 +96,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
                 " with full-sized packets (ping -M do -s 1472 PEER) shows a wrong MTU"
             )
         ],
-        alternatives=["a peer that is slow besides", "loss towards the target, which only the peer can count"],
+        alternatives=["a peer that is slow besides", f"loss towards {subject(model)}, which only the peer can count"],
         limits=limits,
         verify="nstat -az TcpRetransSegs TcpOutSegs, twice: under one in a thousand",
     )

@@ -19,7 +19,16 @@ from perfdiag.findings.competition import (
     what_is_missing,
 )
 from perfdiag.findings.nameless import without_names
-from perfdiag.findings.target import again, idle_share, own_group, setting, usable_cpus, widened_affinity, yielding
+from perfdiag.findings.target import (
+    again,
+    idle_share,
+    own_group,
+    setting,
+    subject,
+    usable_cpus,
+    widened_affinity,
+    yielding,
+)
 from perfdiag.findings.weigh import (
     WORTH_SHARE,
     attempt,
@@ -95,7 +104,7 @@ def contention(model: Model) -> Iterable[Outcome]:
             *host(model),
         ],
         _remedies(model, competing.neighbours, inferred_ns),
-        alternatives=["neighbours that serve the target itself (a local database, a kernel thread)"],
+        alternatives=[f"neighbours that serve {subject(model)} itself (a local database, a kernel thread)"],
         limits=limits,
         verify=f"{again(model)}: runq.busy",
     )
@@ -108,7 +117,7 @@ def host(model: Model) -> list[Evidence]:
     found = (
         []
         if cpus == online
-        else [Evidence(f"the target may use {cpus} of {online} CPUs", float(cpus), "count", "/proc/PID/status")]
+        else [Evidence(f"{subject(model)} may use {cpus} of {online} CPUs", float(cpus), "count", "/proc/PID/status")]
     )
     if idle is not None:
         placed = ": waiting is a matter of placement" if idle >= PLACEMENT_IDLE else ""
@@ -120,7 +129,9 @@ def host(model: Model) -> list[Evidence]:
 
 def _nice(model: Model) -> list[Evidence]:
     return [
-        Evidence(f"the target itself yields: process {pid} runs at nice {nice}", float(nice), "nice", "/proc/PID/stat")
+        Evidence(
+            f"{subject(model)} itself yields: process {pid} runs at nice {nice}", float(nice), "nice", "/proc/PID/stat"
+        )
         for pid, nice in list(yielding(model).items())[:1]
     ]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from perfdiag.facts import MemoryGroup
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
-from perfdiag.findings.target import again, setting
+from perfdiag.findings.target import again, setting, subject
 from perfdiag.findings.weigh import (
     claims_of,
     duration,
@@ -80,7 +80,8 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
         "MEM-HIGH-THROTTLE",
         fault(model, taken_ns),
         confidence,
-        f"The target is over memory.high{_of(group)} and is slowed down for it: {duration(taken_ns)}.",
+        f"{subject(model, begin=True)} is over memory.high{_of(group)} and is slowed down for it:"
+        f" {duration(taken_ns)}.",
         claims_of(rows),
         evidence,
         _remedies(group),

@@ -9,7 +9,7 @@ from perfdiag.facts import CpuGroup
 from perfdiag.facts.texts import lines_of, words_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.seen_by_host import queued
-from perfdiag.findings.target import CPU, again, setting
+from perfdiag.findings.target import CPU, again, setting, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, plain, together, waits, worth
 from perfdiag.model import Model
 
@@ -44,9 +44,9 @@ def throttled(model: Model) -> Iterable[Outcome]:
         yield Silence(
             "CPU-QUOTA-THROTTLED",
             f"the cgroup {plain(group.path)} was throttled in {group.throttled_periods:,} of"
-            f" {group.periods:,} periods, but none of it is booked on this target: others in the group, or a kernel on"
-            " which it is not measured",
-            "nr_throttled in the cgroup's cpu.stat, with only this target in the group",
+            f" {group.periods:,} periods, but none of it is booked on {subject(model)}: others in the group, or a"
+            " kernel on which it is not measured",
+            f"nr_throttled in the cgroup's cpu.stat, with only {subject(model)} in the group",
         )
         return
     if not worth(model, ns):
@@ -102,7 +102,7 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
     """Without the throttled clock the group's own counters still show that it was throttled, not whom it cost what."""
     if group is None and model.facts.cpu_groups:
         if all(g.quota_cpus is not None for g in model.facts.cpu_groups):
-            yield Check("CPU-QUOTA-THROTTLED", "no CPU quota on any cgroup of the target", 0.0, "count")
+            yield Check("CPU-QUOTA-THROTTLED", f"no CPU quota on any cgroup of {subject(model)}", 0.0, "count")
             return
     elif group and group.periods and group.throttled_periods is not None:
         if _often(group):

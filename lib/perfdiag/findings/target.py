@@ -16,6 +16,12 @@ RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
 MOST_CPUS = 65_536
 
 
+def subject(model: Model, *, begin: bool = False) -> str:
+    """Return what sentences are about, "the target" or "this host"; with a capital letter where it begins one."""
+    name = "the target" if model.host is None else "this host"
+    return name.capitalize() if begin else name
+
+
 def again(model: Model) -> str:
     """Return the command that measures the same target once more."""
     if model.host:
@@ -131,6 +137,7 @@ __all__ = [
     "idle_share",
     "own_group",
     "setting",
+    "subject",
     "usable_cpus",
     "widened_affinity",
     "yielding",

@@ -10,7 +10,7 @@ from perfdiag.findings.backing import DISK, Backing, device_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.device import hardly_waits
 from perfdiag.findings.disk_waits import KINDS, Case, case_of
-from perfdiag.findings.target import again, setting
+from perfdiag.findings.target import again, setting, subject
 from perfdiag.findings.weigh import about, by_key, duration, fault, fix, judged, percent, plain, size, total_ns, worth
 from perfdiag.model import Model
 
@@ -79,7 +79,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
                     "DISK-THROTTLED",
                     f"waits on {name} are longer than its requests, and whether the cgroup has an"
                     f" I/O limit is not known: {model.facts.reason('io_groups') or 'no group recorded'}",
-                    "cat io.max of the target's cgroup (/proc/PID/cgroup)",
+                    f"cat io.max of {subject(model)}'s cgroup (/proc/PID/cgroup)",
                 )
             continue
         tightest = max(limits, key=lambda limit: limit.used if limit.used is not None else 0.0)

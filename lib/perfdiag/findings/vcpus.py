@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
 from perfdiag.findings.competition import competition, not_measured
 from perfdiag.findings.samples import ENOUGH, SAMPLED, CpuSamples
-from perfdiag.findings.target import CPU, again, cpus_of, widened_affinity
+from perfdiag.findings.target import CPU, again, cpus_of, subject, widened_affinity
 from perfdiag.findings.weigh import (
     claims_of,
     duration,
@@ -139,7 +139,7 @@ def pinning(model: Model) -> Iterable[Outcome]:
     ns = total_ns(rows)
     if doubled and worth(model, ns):
         bound = [thread for thread in vcpus if allowed[thread.tid] == {doubled[0]}]
-        confidence, limits = judged(model, Confidence.HIGH, ["the waits are those of all threads of the target"])
+        confidence, limits = judged(model, Confidence.HIGH, [f"the waits are those of all threads of {subject(model)}"])
         trial = widened_affinity(model, bound[0])
         yield Finding(
             id,

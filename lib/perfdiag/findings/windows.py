@@ -8,6 +8,7 @@ from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
 from perfdiag.findings.peers import Connections, peer_of, round_trip_ns
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, size, together, total_ns, waits
 from perfdiag.model import Model, Row
 
@@ -175,7 +176,7 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
         "NET-CONGESTION",
         fault(model, taken_ns) if queued or lost else Severity.INFO,
         confidence,
-        f"The path to {named(causes)} holds the target up for {duration(taken_ns)} in send: {why}.",
+        f"The path to {named(causes)} holds {subject(model)} up for {duration(taken_ns)} in send: {why}.",
         {claim: ns for claim, _, _, ns in causes},
         evidence,
         _congestion_remedies(model, socket),

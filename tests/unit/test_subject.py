@@ -1,0 +1,55 @@
+"""What a sentence is about: of chosen processes the target, of a whole host that host."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import perfdiag.findings
+from perfdiag.findings import diagnose
+from perfdiag.findings.target import subject
+from perfdiag.model import Host
+
+from unit.support import Builder
+from unit.support.hosts import host
+from unit.support.recorded import recorded
+
+NAMED = ("the target", "The target", "this target")
+
+
+def test_the_subject_goes_by_the_mode() -> None:
+    chosen, whole = Builder().thread(cpu_user="1 s").model(), host(Builder().thread(cpu_user="1 s"))
+    assert (subject(chosen), subject(chosen, begin=True)) == ("the target", "The target")
+    assert (subject(whole), subject(whole, begin=True)) == ("this host", "This host")
+
+
+def test_what_is_said_of_a_host_names_no_target() -> None:
+    """Whatever the fixtures of all rules make, asked as if it were a whole host's."""
+    said: set[str] = set()
+    models = list(recorded().models.values())
+    for model in models[:: max(1, len(models) // 150)]:
+        diagnosis = diagnose(replace(model, host=Host({}, frozenset(), 0)))
+        for finding in diagnosis.findings:
+            said |= {finding.claim, finding.verify, *finding.limits, *finding.alternatives, *finding.ruled_out}
+            said |= {each.text for each in finding.evidence} | {each.text for each in finding.remedies}
+        said |= {check.text for check in diagnosis.checks} | {silence.reason for silence in diagnosis.silences}
+    assert len(said) > 300
+    assert sorted(text for text in said if any(name in text for name in NAMED)) == []
+
+
+def test_sentences_take_their_subject_from_one_place() -> None:
+    """Outside what explains a rule, whose subject is any target."""
+    own = {"descriptors.py", "own_ends.py", "target.py"}  # asked of processes only, and the place itself
+    found = []
+    for path in sorted(Path(perfdiag.findings.__file__).parent.glob("*.py")):
+        functions = [each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)]
+        for function in functions if path.name not in own else []:
+            for node in function.body[1:]:
+                texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                found += [
+                    f"{path.name}: {text}"
+                    for text in texts
+                    if isinstance(text, str) and any(name in text for name in NAMED)
+                ]
+    assert found == []
