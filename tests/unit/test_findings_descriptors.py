@@ -42,6 +42,34 @@ def test_a_refusal_without_counts_is_still_said() -> None:
     assert found.severity is Severity.CRITICAL and found.confidence is Confidence.MEDIUM
 
 
+def test_who_ended_right_after_the_refusal_is_told_though_another_is_judged() -> None:
+    """Its limit and its descriptors are gone with it: the refusal is what is left."""
+    builder = Builder().thread(cpu_user="1 s").thread("worker", pid=300, cpu_user="1 s", wall="2 s", exited=True)
+    builder.event("EMFILE", "EMFILE", pid=300).event("EMFILE", "EMFILE", pid=301)
+    near, gone = findings(using(900, 900, builder=builder), ID)
+    assert "900 of 1,024" in near.claim and near.severity is Severity.INFO
+    assert gone.severity is Severity.CRITICAL and "2 times: worker (300), process 301" in gone.claim
+    (alone,) = findings(using(5, 5, builder=builder), ID)
+    assert alone.claim == gone.claim
+
+
+def test_a_refusal_between_two_counts_is_not_hidden_by_them() -> None:
+    builder = Builder().thread(cpu_user="1 s").event("EMFILE", "EMFILE")
+    found = finding(using(5, 5, builder=builder), ID)
+    assert found.severity is Severity.CRITICAL and "was refused a descriptor 1 time, though of 1,024" in found.claim
+    assert any("inotify" in other for other in found.alternatives)
+
+
+def test_counts_alone_do_not_say_that_nobody_was_refused_one() -> None:
+    builder = Builder().thread(cpu_user="1 s")
+    assert "--slo" not in check(using(100, 100, builder=builder), ID).text
+    blind = builder.without("operations", "asked for with --slo only")
+    assert (
+        "when last counted; who was refused one is told with --slo only"
+        in check(using(100, 100, builder=blind), ID).text
+    )
+
+
 def test_near_the_limit_and_growing_is_a_fault_with_its_time_left() -> None:
     found = finding(using(800, 850, 900), ID)  # 10 a second, 124 left
     assert found.severity is Severity.WARNING and "12.4 s" in found.claim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfdiag import schema
 from perfdiag.facts import Descriptors
@@ -19,6 +19,7 @@ NEAR_PART = 0.8
 SOON_S = 3600.0
 # How the recorder's events say that the kernel refused a descriptor.
 EMFILE, ENFILE = REFUSALS = ("EMFILE", "ENFILE")
+_OTHERS = "a call with a limit of its own that fails alike: inotify_init() at fs.inotify.max_user_instances"
 
 
 @rule(
@@ -27,7 +28,8 @@ EMFILE, ENFILE = REFUSALS = ("EMFILE", "ENFILE")
     accounts=(),
     meaning="The kernel refused a descriptor (EMFILE: the process's own limit; ENFILE: the system's), or the number in"
     " use is near its limit and grows: soon open(), accept() and socket() fail.",
-    measured="Events of refused descriptors, and entries of /proc/PID/fd against the soft limit of /proc/PID/limits,"
+    measured="Events of refused descriptors (with --slo only: they are seen where system calls return, also of"
+    " processes that end then), and entries of /proc/PID/fd against the soft limit of /proc/PID/limits,"
     " as a series over the window; the system's from /proc/sys/fs/file-nr.",
     alternatives="A leak, which a higher limit only delays; a burst of connections; many files that are really needed.",
     remedies="Close what is not needed; raise the limit.",
@@ -38,17 +40,16 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     known = [each for each in model.facts.descriptors.values() if _part(each) is not None]
     system = model.facts.system_descriptors
     refused = [event for event in model.events if any(word in _words(event) for word in REFUSALS)]
-    found = 0
-    for each in [*known, *([system] if system and _part(system) is not None else [])]:
-        own = [event for event in refused if _concerns(event, each.pid)]
-        finding = _finding(model, each, len(own))
-        if finding:
-            found += 1
-            yield finding
-    if refused and not found:
-        found += 1
-        yield _refused_finding(model, len(refused))
-    if found:
+    counted = [*known, *([system] if system and _part(system) is not None else [])]
+    found = [
+        finding
+        for each in counted
+        if (finding := _finding(model, each, len([event for event in refused if _concerns(event, each.pid)])))
+    ]
+    # Of a process that came and went between two counts its refusals are all there is.
+    rest = [event for event in refused if not any(_concerns(event, each.pid) for each in counted)]
+    yield from [*found, *([_refused_finding(model, rest)] if rest else [])]
+    if found or rest:
         return
     if not known:
         reason = model.facts.reason("descriptors") or "descriptors of the target were not counted"
@@ -56,8 +57,10 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
         return
     worst = max(known, key=lambda each: _part(each) or 0.0)
     part = _part(worst) or 0.0
-    used = f"{worst.latest:,} of {_limit(worst)}"
-    yield Check("FD-EXHAUSTION", f"descriptors {used} ({percent(part)})", part, "share", large=part >= NEAR_PART)
+    used = f"{worst.latest:,} of {_limit(worst)} ({percent(part)})"
+    # Between two counts, and above all before an end, there may have been more.
+    unseen = "" if model.measured("operations") else " when last counted; who was refused one is told with --slo only"
+    yield Check("FD-EXHAUSTION", f"descriptors {used}{unseen}", part, "share", large=part >= NEAR_PART)
 
 
 def _words(event: schema.Event) -> str:
@@ -97,7 +100,10 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
     severity = Severity.CRITICAL if refused or part >= FULL_PART else Severity.WARNING if growing else Severity.INFO
     who = _name(model, descriptors.pid)
     use = f"{who} has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
-    claim = f"{use}, and was refused more {refused:,} times." if refused else f"{use}."
+    claim = f"{use}, and was refused more {_times(refused)}." if refused else f"{use}."
+    if refused and part < NEAR_PART:
+        claim = f"{who} was refused a descriptor {_times(refused)}, though of {_limit(descriptors)} it had"
+        claim += f" {descriptors.latest:,} open when they were last counted."
     if growing and left is not None:
         claim = f"{claim[:-1]} and reaches the limit in {duration(left * 1e9)} at the present growth."
     growth = descriptors.growth_per_second
@@ -112,7 +118,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
     if growth is not None:
         evidence.append(Evidence(f"growth {growth * 60:+.0f} a minute", growth * 60, "count/min", "facts"))
     if refused:
-        evidence.append(Evidence(f"{refused:,} refusals in the window", float(refused), "count", "events"))
+        evidence.append(_refusals(refused))
     confidence, limits = judged(
         model, Confidence.HIGH, ["" if growth is not None else "counted once only: growth is not known"]
     )
@@ -124,23 +130,41 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         {},
         evidence,
         _remedies(descriptors),
-        alternatives=["a leak, which a higher limit only delays", "a burst that passes"],
+        alternatives=[
+            "a leak, which a higher limit only delays",
+            "a burst that passes",
+            *([_OTHERS] if refused else []),
+        ],
         limits=limits,
         verify=f"ls /proc/{descriptors.pid}/fd | wc -l" if descriptors.pid else "cat /proc/sys/fs/file-nr",
     )
 
 
-def _refused_finding(model: Model, refused: int) -> Finding:
+def _times(number: int) -> str:
+    return f"{number:,} time{'s' * (number > 1)}"
+
+
+def _refusals(number: int) -> Evidence:
+    text = f"{number:,} refusals in the window, of each thread at most one a second counted"
+    return Evidence(text, float(number), "count", "events")
+
+
+def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
+    """Return the finding where only the refusals are known."""
+    comms = {thread.pid: thread.comm for thread in model.threads}
+    pids = sorted({event.pid for event in refused})
+    names = [f"{plain(comms[pid])} ({pid})" if pid in comms else f"process {pid}" for pid in pids]
+    who = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     confidence, limits = judged(model, Confidence.HIGH, ["how many are in use could not be counted"])
     return Finding(
         "FD-EXHAUSTION",
         Severity.CRITICAL,
         confidence,
-        f"The kernel refused the target a descriptor {refused:,} time{'s' * (refused > 1)}.",
+        f"The kernel refused a descriptor {_times(len(refused))}: {who}.",
         {},
-        [Evidence(f"{refused:,} refusals in the window", float(refused), "count", "events")],
+        [_refusals(len(refused))],
         [fix("raise LimitNOFILE (or ulimit -n) of the target, or find the leak: ls -l /proc/PID/fd")],
-        alternatives=["a leak"],
+        alternatives=["a leak", _OTHERS],
         limits=limits,
         verify="grep 'open files' /proc/PID/limits",
     )

@@ -35,7 +35,7 @@ _LIMITS = {
     "solid": "flash serves many requests at once: always busy is not yet full",
 }
 ASKED = ("read", "write", "flush")
-AGAIN = "iostat -x 1 while the target runs shows which disks are busy"
+AGAIN = "iostat -x 1, meanwhile, shows which disks are busy"
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ KINDS = (
         "looking up names of files",
         ("do_sys_openat2", "path_openat", "filename_lookup", "vfs_statx", "vfs_fstatat", "do_faccessat"),
         "look up fewer names: keep files open, cache what is found or missing (open_file_cache of nginx, opcache of"
-        " PHP, fewer search paths); strace -c -f -e trace=%file -p PID counts them, but slows the target",
+        " PHP, fewer search paths); strace -c -f -e trace=%file -p PID counts them, but slows that process",
     ),
     Kind(
         "reading statistics of the kernel",
