@@ -27,6 +27,7 @@ class DeviceTime:
     exits: int
     away_ns: int  # from exit to entry, less the time that the guest was idle
     most_ns: int  # in the guest's own window at most: with what the host's window did not see
+    window_ns: int  # of the host, in which these exits were
 
 
 def virtual_cpus(model: Model) -> list[ThreadLedger]:
@@ -90,7 +91,8 @@ def device_time(guest: Model, names: Sequence[str]) -> DeviceTime | None:
     price_ns = (machine.exit_ns if machine else None) or 0
     unseen_ns = max(0, guest.window_ns - side.overlap_ns) * _number(side)
     nameless_ns = sum(line.sum_ns for line in touched if not line.device)
-    return DeviceTime(exits, away_ns, away_ns + exits * price_ns + nameless_ns + unseen_ns)
+    most_ns = away_ns + exits * price_ns + nameless_ns + unseen_ns
+    return DeviceTime(exits, away_ns, most_ns, side.model.window_ns)
 
 
 def _knows_devices(model: Model) -> bool:

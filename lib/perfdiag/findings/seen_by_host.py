@@ -54,7 +54,9 @@ class Bound:
     def _seen(self) -> str:
         assert self.time is not None
         took = f"kept the guest (all of its processes) away for {duration(self.time.away_ns)}"
-        return f"its host saw {self.time.exits:,} exits for {self.what}, which {took}"
+        return (
+            f"its host saw {self.time.exits:,} exits for {self.what} in {duration(self.time.window_ns)}, which {took}"
+        )
 
 
 def of_clock(model: Model, current: str) -> Bound:

@@ -23,7 +23,7 @@ def host_side(report: Report, page: Page) -> Section:
     rows = [
         ("CPUs", _times(side.accounts, page)),
         ("exits", _listed([_exit(each) for each in side.exits], page)),
-        ("finds", _listed([_finding(each) for each in side.findings], page)),
+        ("finds", _listed([_finding(each) for each in side.findings], page, ", of its busy time")),
         ("threads", _times(side.others, page)),
     ]
     # Whether both belong together comes first: without it nothing below means anything.  The rest stands behind the
@@ -50,10 +50,10 @@ def _times(times: Sequence[HostTime], page: Page) -> str:
     return _listed([f"{each.account} {share(each.share)} {duration(each.ns)}" for each in felt], page)
 
 
-def _listed(texts: Sequence[str], page: Page) -> str:
+def _listed(texts: Sequence[str], page: Page, end: str = "") -> str:
     shown = texts[: page.limit(_SHOWN)]
     more = len(texts) - len(shown)
-    return " | ".join(shown) + (f" | {count(more)} more" if more else "")
+    return " | ".join(shown) + (f" | {count(more)} more" if more else "") + (end if shown else "")
 
 
 def _exit(each: Exits) -> str:
