@@ -60,6 +60,12 @@ def test_a_refusal_between_two_counts_is_not_hidden_by_them() -> None:
     assert any("inotify" in other for other in found.alternatives)
 
 
+def test_the_limit_of_a_process_that_has_ended_is_raised_where_it_is_started() -> None:
+    builder = Builder().thread("app", cpu_user="1 s", exited=True).event("EMFILE", "EMFILE")
+    found = finding(using(5, 5, builder=builder), ID)
+    assert [remedy.kind for remedy in found.remedies] == [RemedyKind.FIX] and "has ended" in found.remedies[0].text
+
+
 def test_counts_alone_do_not_say_that_nobody_was_refused_one() -> None:
     builder = Builder().thread(cpu_user="1 s")
     assert "--slo" not in check(using(100, 100, builder=builder), ID).text

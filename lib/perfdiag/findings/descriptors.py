@@ -10,6 +10,7 @@ from perfdiag.facts import Descriptors
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.weigh import attempt, duration, fix, judged, percent, plain
 from perfdiag.model import Model
+from perfdiag.units import plural
 
 # The next open() or accept() of a burst fails: no service keeps so few in reserve.
 FULL_PART = 0.98
@@ -129,7 +130,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         claim,
         {},
         evidence,
-        _remedies(descriptors),
+        _remedies(model, descriptors),
         alternatives=[
             "a leak, which a higher limit only delays",
             "a burst that passes",
@@ -141,11 +142,11 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
 
 
 def _times(number: int) -> str:
-    return f"{number:,} time{'s' * (number > 1)}"
+    return plural(number, "time")
 
 
 def _refusals(number: int) -> Evidence:
-    text = f"{number:,} refusals in the window, of each thread at most one a second counted"
+    text = f"{plural(number, 'refusal')} in the window, of each thread at most one a second counted"
     return Evidence(text, float(number), "count", "events")
 
 
@@ -177,7 +178,11 @@ def _name(model: Model, pid: int) -> str:
     return f"{plain(process.comm)} ({pid})" if process else f"Process {pid}"
 
 
-def _remedies(descriptors: Descriptors) -> list[Remedy]:
+def _remedies(model: Model, descriptors: Descriptors) -> list[Remedy]:
+    if any(thread.exited and thread.pid == thread.tid == descriptors.pid for thread in model.threads):
+        return [
+            fix("it has ended: raise its limit where it is started (LimitNOFILE, ulimit -n), or find its leak there")
+        ]
     find = fix(f"find what is left open: ls -l /proc/{descriptors.pid or 'PID'}/fd | sort -k 11 | uniq -cf 10")
     soft, hard, pid = descriptors.soft_limit, descriptors.hard_limit, descriptors.pid
     if not pid:
