@@ -63,7 +63,7 @@ def _told_apart(one: Source, other: Source) -> tuple[Source, Source]:
 
 def _why(source: Source) -> str:
     reasons = [item.reason for item in source.model.not_measured if item.feature == "vm"]
-    return printable(reasons[0]) if reasons else "it was not run by KVM, or had no CPU in the window"
+    return printable(reasons[0]) if reasons else "KVM told of no entry into a guest"
 
 
 def _check_host(source: Source) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
+from perfdiag import ledger, reader
 from perfdiag.errors import RecordingError
 from perfdiag.facts import Hypervisor
+from perfdiag.findings import diagnose
 from perfdiag.join import Source, join
 from perfdiag.model import Model
 from perfdiag.render.terminal import lines
 
+from conftest import ROOT
 from unit.support import Builder
 from unit.support.command_line import run
 from unit.support.hosts import host as whole_host
@@ -73,7 +77,7 @@ def test_a_recording_from_no_guest_is_refused() -> None:
 
 def test_an_emulator_without_virtual_cpus_is_refused_with_its_reason() -> None:
     idle = Builder(comm="qemu-system-x86").thread("qemu", cpu_user="1 s")
-    assert "one.rec: no virtual CPU was seen in it: it was not run by KVM" in str(refused(idle.model(), guest()))
+    assert "one.rec: no virtual CPU was seen in it: KVM told of no entry" in str(refused(idle.model(), guest()))
     assert "the module kvm is not loaded" in str(
         refused(idle.without("vm", "the module kvm is not loaded").model(), guest())
     )
@@ -118,6 +122,27 @@ def test_what_makes_it_doubtful_is_said_first() -> None:
     side = made(model).host_side
     assert side and side.virtual_cpus == 3
     assert "IS IT THIS GUEST? 2 CPUs here, 3 there" in side.notes[0] and "windows are not the same" in side.notes[1]
+
+
+def recorded(name: str) -> Model:
+    """Return a recording that the lab made."""
+    with gzip.open(ROOT / f"tests/data/incidents/{name}.jsonl.gz") as stream:
+        return ledger.build(reader.read(stream))
+
+
+def test_real_recordings_of_a_host_and_of_a_stranger_are_not_mixed() -> None:
+    """The lab runs no perfdiag two levels deep: each is real, but they do not belong together, and that is told."""
+    outside, inside = recorded("emulated-device.ide"), recorded("slow-disk.flush-50ms")
+    assert "different times" in str(refused(outside, inside))
+    moved_ns = outside.header.realtime_ns - inside.header.realtime_ns
+    model = joined(later(inside, moved_ns), outside)
+    side = made(model).host_side
+    assert side and side.virtual_cpus == 1 and "IS IT THIS GUEST? 2 CPUs here, 1 there" in side.notes[0]
+    disk = side.exits[0]
+    assert (disk.reason, disk.emulated, disk.count) == ("IDE disk", True, 1500)
+    assert sum(each.share for each in side.accounts) == pytest.approx(1, abs=0.01)
+    alone, both = diagnose(inside), diagnose(model)
+    assert [(each.id, each.claims) for each in alone.findings] == [(each.id, each.claims) for each in both.findings]
 
 
 def test_names_of_the_host_are_made_harmless() -> None:

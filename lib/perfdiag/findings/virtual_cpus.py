@@ -72,9 +72,9 @@ def runs_guests(model: Model) -> bool:
 
 
 def none_ran(model: Model, id: str, what: str) -> Iterable[Check]:
-    """Return the check of a rule where no virtual CPU ran: of a host that is an answer, of chosen processes no news."""
+    """Return the check of a rule where no virtual CPU was seen: of a host an answer, of processes no news."""
     if model.host is not None:
-        yield Check(id, f"{what}: no virtual CPU ran", 0.0, "share")
+        yield Check(id, f"{what}: no virtual CPU was seen", 0.0, "share")
 
 
 def unknown(model: Model, id: str, what: str, *features: str) -> Silence | None:
