@@ -109,6 +109,7 @@ def test_an_alive_thread_is_closed_too(start: Start, attach: Attach) -> None:
     target = start("spin", "--threads", 3, "--duration-ms", 60_000)
     recorder = attach(target)
     target.start()
+    target.await_threads(4)
     time.sleep(1.2)
     recording = recorder.stop()
     laws.check(recording)
