@@ -24,12 +24,13 @@ def array(
     *,
     account: str = "disk.read",
     count: int = 200,
+    wait: str = "20 ms",
     label: str = "raid0",
     block: bool = True,
     **kinds: Any,
 ) -> Model:
-    """An array of these disks, each taking so long per request; the target waits 8 s on it."""
-    builder = Builder().thread("db", cpu_user="1 s").row(account, "device:9:0", durations={"20 ms": 400})
+    """An array of these disks, each taking so long per request; the target waits 400 times on it."""
+    builder = Builder(window="20 s").thread("db", cpu_user="1 s").row(account, "device:9:0", durations={wait: 400})
     operation = "read" if account == "disk.read" else "write"
     for device, service in times.items():
         builder.device(device, operation, count=count, service=service, queue="1 us")
@@ -47,6 +48,14 @@ def test_one_slow_member_is_named() -> None:
     assert "sdc" in found.claim or "8:32" in found.claim
     # of 56 ms in all (one request each) 35 ms are too long
     assert found.claims["disk.read", "device:9:0"] == pytest.approx(8e9 * 35 / 56, rel=0.01)
+
+
+@pytest.mark.parametrize(("peers", "severity"), [("5 ms", Severity.INFO), ("30 ms", Severity.WARNING)])
+def test_what_its_peers_take_is_judged_by_their_own_time(peers: str, severity: Severity) -> None:
+    """Once the slow one is replaced the others are as fast as they are: within the norm that is no second fault."""
+    model = array({"8:0": peers, "8:16": peers, "8:32": "90 ms"}, wait="45 ms")
+    ranked = {found.id: found for found in diagnose(model).findings}
+    assert ranked[MEMBER].severity is Severity.WARNING and ranked["DISK-READ-SLOW"].severity is severity
 
 
 def test_a_write_to_a_mirror_waits_for_the_slowest() -> None:

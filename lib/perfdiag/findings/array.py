@@ -80,12 +80,18 @@ class _Comparison:
         return self.slow_ns >= SLOWER * self.peer_ns and self.slow_ns - self.peer_ns >= SLOWER_NS
 
 
-def _comparisons(model: Model, item: Waited) -> Iterable[_Comparison]:
+def slow_member(model: Model, where: Backing, operation: str) -> str:
+    """Return the disk below a device that is slower in an operation than its peers, "" for none: not what they are."""
+    found = (each for each in _comparisons(model, where) if each.operation == operation and each.apart)
+    return next((each.slowest for each in found), "")
+
+
+def _comparisons(model: Model, where: Backing) -> Iterable[_Comparison]:
     """Yield one comparison an operation that enough disks of one kind did often enough."""
     for operation in OPERATIONS:
         lines = {
             disk: [line for line in model.devices if line.device == disk and line.operation == operation]
-            for disk in item.where.disks
+            for disk in where.disks
         }
         members = {
             disk: requests
@@ -101,7 +107,7 @@ def _comparisons(model: Model, item: Waited) -> Iterable[_Comparison]:
 
 
 def _compare(model: Model, item: Waited) -> Outcome:
-    compared = list(_comparisons(model, item))
+    compared = list(_comparisons(model, item.where))
     for each in compared:
         claims = _claims(model, item, each)
         if each.apart and worth(model, sum(claims.values())):
@@ -167,4 +173,4 @@ def _striped(model: Model, where: Backing) -> bool:
     return (disk.label or "") in ("raid0", "linear") if disk else False
 
 
-__all__ = ["member_slow"]
+__all__ = ["member_slow", "slow_member"]

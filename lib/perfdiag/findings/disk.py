@@ -7,8 +7,10 @@ requests took in the same window, and those with what such a device should take.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
+from perfdiag.findings.array import slow_member
 from perfdiag.findings.backing import Requests, device_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.disk_neighbours import LIMIT, Neighbours, neighbours
@@ -41,7 +43,7 @@ MEASURED = (
     " the disks below, with queue and service time of those disks' requests (from the requests themselves, whoever"
     " asked). The wait and the request in which half of the time was spent are compared. Norms for one request: 20 ms"
     " where a disk turns, 2 ms (flushes 4 ms) for flash, 10 ms for virtual disks; large requests may take as long as"
-    " their bytes need at 100 MB/s. What the disks moved (diskstats) is compared with what the target's processes read"
+    " their bytes need at 100 MB/s; the slow member of an array (DISK-MEMBER-SLOW) is left out. What the disks moved (diskstats) is compared with what the target's processes read"
     " and wrote (/proc/PID/io) at most, with all that was dirty when the window began: the rest is others'."
 )
 
@@ -142,10 +144,13 @@ def _long(kind: Kind, case: Case) -> bool:
 def _slow_requests(model: Model, kind: Kind, case: Case) -> str:
     """Return which requests take longer in the disk than they should, "" for none.
 
-    A wait shorter than a request did not wait for such a request: those were others'.
+    A wait shorter than a request did not wait for such a request: those were others'.  A member that holds its array
+    back is a finding of its own, and says nothing of the rest.
     """
     for operation in reversed(kind.operations):
-        requests = case.where.requests(model, operation)
+        apart = slow_member(model, case.where, operation)
+        alike = replace(case.where, disks=tuple(disk for disk in case.where.disks if disk != apart))
+        requests = alike.requests(model, operation)
         typical, norm = typical_ns(requests.service), case.where.norm_ns(requests, operation == "flush")
         if requests.count and typical >= norm and case.wait_ns >= max(norm, typical / 2):
             return f"{operation} requests take it {about(typical)} (norm {duration(norm)})"
