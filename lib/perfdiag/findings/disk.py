@@ -43,8 +43,9 @@ MEASURED = (
     " the disks below, with queue and service time of those disks' requests (from the requests themselves, whoever"
     " asked). The wait and the request in which half of the time was spent are compared. Norms for one request: 20 ms"
     " where a disk turns, 2 ms (flushes 4 ms) for flash, 10 ms for virtual disks; large requests may take as long as"
-    " their bytes need at 100 MB/s; the slow member of an array (DISK-MEMBER-SLOW) is left out. What the disks moved (diskstats) is compared with what the target's processes read"
-    " and wrote (/proc/PID/io) at most, with all that was dirty when the window began: the rest is others'."
+    " their bytes need at 100 MB/s; the slow member of an array (DISK-MEMBER-SLOW) is left out. What the disks moved"
+    " (diskstats) is compared with what the target's processes read and wrote (/proc/PID/io) at most, with all that"
+    " was dirty when the window began: the rest is others'."
 )
 
 
