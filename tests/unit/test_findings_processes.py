@@ -168,9 +168,9 @@ def test_lost_records_lower_the_confidence() -> None:
     assert finding(model, PEER).confidence is Confidence.LOW
 
 
-def parent_and_child(descendants: bool = True, longest: str = "3 s") -> Builder:
+def parent_and_child(descendants: bool = True, longest: str = "3 s", exited: bool = False) -> Builder:
     builder = Builder(comm="shell", descendants=descendants).thread(
-        "shell", pid=100, cpu_user="10 ms", wait_child=("9 s", 4, longest)
+        "shell", pid=100, cpu_user="10 ms", wait_child=("9 s", 4, longest), exited=exited
     )
     return builder.thread("svn", pid=101, cpu_user="1 s", disk_read="8 s") if descendants else builder
 
@@ -200,6 +200,11 @@ def test_a_child_left_out_is_where_to_look() -> None:
     found = finding(parent_and_child(descendants=False).model(), CHILD)
     assert found.severity is Severity.WARNING and "--only" in found.remedies[0].text
     assert found.confidence is Confidence.MEDIUM
+
+
+def test_a_command_that_has_ended_waited_for_its_children_all_the_same() -> None:
+    found = finding(parent_and_child(descendants=False, exited=True).model(), CHILD)
+    assert found.severity is Severity.WARNING and "shell (100) waited 9.00 s" in found.claim
 
 
 def test_a_supervisor_waits_and_that_is_its_work() -> None:

@@ -131,6 +131,18 @@ def test_a_critical_finding_without_time_is_named() -> None:
     assert "FD-EXHAUSTION" in made(model, full, flush).verdict.text
 
 
+def test_what_was_killed_is_named_however_little_time_it_took() -> None:
+    model = Builder().thread("a", disk_flush="3 s", memory_cgroup="20 ms", cpu_user="1 s").model()
+    kill = finding("OOM-KILL", {"memory.cgroup": S // 50}, "It was killed.", severity=Severity.CRITICAL)
+    flush = finding("DISK-FLUSH-SLOW", {"disk.flush": 3 * S}, "Flushes are slow.")
+    assert "Also critical: OOM-KILL." in made(model, flush, kill).verdict.text
+    computing = Builder().thread("a", disk_flush="300 ms", memory_cgroup="20 ms", cpu_user="6 s").model()
+    profile = finding("CPU-BOUND", {"cpu.user": 6 * S}, "It computes.", severity=Severity.INFO)
+    small = finding("DISK-FLUSH-SLOW", {"disk.flush": 3 * S // 10}, "Flushes are slow.")
+    assert "critical: OOM-KILL." in made(computing, profile, small, kill).verdict.text
+    assert "critical" not in made(model, kill).verdict.text  # it is the cause that is named
+
+
 def test_profile_never_stands_in_front_of_a_fault() -> None:
     model = Builder().thread("a", cpu_user="8 s", disk_read="1 s").model()
     profile = finding("CPU-BOUND", {"cpu.user": 8 * S}, "It computes.", severity=Severity.INFO)

@@ -42,7 +42,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     if many:
         yield _churn_finding(model, many)
         return
-    waiting = [thread for thread in model.threads if CHILD in thread.accounts and not thread.exited]
+    waiting = [thread for thread in model.threads if CHILD in thread.accounts and thread.tid]
     worst = max(waiting, key=lambda thread: thread.accounts[CHILD].ns, default=None)
     part = worst.accounts[CHILD].ns / model.window_ns if worst and model.window_ns else 0.0
     if worst is None or part < WORTH_PART:

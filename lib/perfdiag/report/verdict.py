@@ -81,8 +81,7 @@ def _named(
     model: Model, diagnosis: Diagnosis, timed: Sequence[Finding], faults: Sequence[Finding], acquit: bool
 ) -> shape.Verdict:
     first = timed[0]
-    untimed = [finding.id for finding in faults if not finding.claimed_ns and finding.severity is Severity.CRITICAL]
-    critical = f"Also critical: {', '.join(untimed[:2])}." if untimed else ""
+    critical = _critical(faults, [first])
     unsure = "Probably: " if first.confidence is Confidence.LOW else ""
     slept = _besides(model, timed[:1])
     hidden = databases.leading(model)
@@ -93,6 +92,7 @@ def _named(
     if rivals and rivals[0].share >= SECOND_CAUSE:
         kind, named = Kind.CAUSES, list(timed[:2])
         causes, returns = [f"{unsure}{told(first)}", _second(told(first), timed[1])], ""
+        critical = _critical(faults, named)
     else:
         kind, named = Kind.CAUSE, [first]
         most = "all" if first.share >= 0.995 else f"at most {share(first.share)}"
@@ -108,9 +108,15 @@ def _named(
     proven, unproven = (looks_idle, []) if leads else ([], looks_idle)
     if outweighs := _outweighs(diagnosis, first):
         profile = f"{told(outweighs).rstrip('.')}, no fault in itself."
-        return verdict(kind, [*proven, profile, f"The fault found: {told(first)}", critical, *unproven, *slept], named)
+        return verdict(kind, [*proven, critical, profile, f"The fault found: {told(first)}", *unproven, *slept], named)
     hardly = _hardly_busy(model, first)
     return verdict(kind, [*proven, *causes, critical, hardly, *unproven, most_time, *slept, returns], named)
+
+
+def _critical(faults: Sequence[Finding], named: Sequence[Finding]) -> str:
+    """Return what has failed and is not named as a cause: little of the time may be a process that was killed."""
+    ids = [finding.id for finding in faults if finding.severity is Severity.CRITICAL and finding not in named]
+    return f"Also critical: {', '.join(ids[:2])}." if ids else ""
 
 
 def _outweighs(diagnosis: Diagnosis, first: Finding) -> Finding | None:
