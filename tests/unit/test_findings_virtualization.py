@@ -45,6 +45,14 @@ def test_reading_a_device_for_the_time_is_named_with_its_error() -> None:
     assert any("Marking clocksource" in evidence.text for evidence in found.evidence)
 
 
+def test_a_reading_is_known_by_who_asked_where_the_source_is_a_device() -> None:
+    asked = READING[1:]
+    found = finding(sampled(asked, 100, 800, clocksource=source()), CLOCK)
+    assert found.claims["cpu.kernel"] == pytest.approx(1e9)
+    assert "without a device" in check(sampled(asked, 100, 800, clocksource=source("tsc")), CLOCK).text
+    assert "not known" in silence(sampled(asked, 100, 800), CLOCK).reason
+
+
 def test_no_trial_is_offered_for_the_clock() -> None:
     for unstable in (True, False, None):
         found = finding(sampled(READING, 100, 800, clocksource=source(unstable=unstable)), CLOCK)
