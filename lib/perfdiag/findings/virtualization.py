@@ -29,7 +29,7 @@ FAST_CLOCKS = frozenset(
 )
 CLOCK_READS = ("acpi_pm_read", "read_hpet", "hpet_read", "pit_read", "i8253_read", "read_hv_clock_msr")
 # An access that leaves the guest is interrupted when it has come back: often in the function that asked for it, which
-# takes no time worth a sample of its own.  Only where a device is known to be the source: of a fast one nothing is slow.
+# hardly takes time of its own.  Only where a device is known to be the source: of a fast one nothing is slow.
 CLOCK_READERS = (*CLOCK_READS, "ktime_get")
 # Reading the clock takes a thousandth of a program's time from a fast source; one in fifty is the source's fault.
 CLOCK_SHARE = 0.02
