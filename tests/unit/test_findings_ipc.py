@@ -120,10 +120,22 @@ def handed_on(**does: str) -> Builder:
 
 def test_a_stage_that_sleeps_is_none_that_works() -> None:
     found = finding(handed_on(cpu_kernel="10 ms", rest="wait.timer").model(), PEER)
-    assert found.severity is Severity.INFO
+    assert found.severity is Severity.WARNING  # as of own threads that answer at a connection, or hold a lock
     assert found.claim.endswith("at pipes or sockets for makes (200), which sleeps by its own choice (wait.timer).")
     assert found.remedies[0].text.startswith("shorten the sleep of makes (200)")
     assert not any("findings" in remedy.text for remedy in found.remedies)
+
+
+def test_a_stage_that_sleeps_for_short_times_or_unknown_ones_is_no_fault() -> None:
+    def handed(count: int) -> Builder:
+        builder = Builder().thread("reads", tid=100, pid=100, cpu_user="200 ms")
+        builder.row("ipc.pipe", "pipe:5", "9 s", count=count, waker_tid=200, waker_count=count)
+        return builder.thread("makes", tid=200, pid=200, cpu_kernel="10 ms", rest="wait.timer")
+
+    assert finding(handed(900).model(), PEER).severity is Severity.WARNING
+    assert finding(handed(4500).model(), PEER).severity is Severity.INFO
+    lossy = finding(handed(900).lost(storage_failed=50).model(), PEER)
+    assert lossy.confidence is Confidence.MEDIUM and any("lost" in limit for limit in lossy.limits)
 
 
 def test_a_stage_that_waits_for_others_is_none_that_works_either() -> None:

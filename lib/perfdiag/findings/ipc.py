@@ -9,6 +9,7 @@ from perfdiag.debuggers import with_stacks
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.operations import system_call
 from perfdiag.findings.pipelines import PIPE, UNIX, Pipeline, Stage, peer_pid, pipelines
+from perfdiag.findings.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.findings.target import again, cpu_ns, subject
 from perfdiag.findings.wakers import ended_by
 from perfdiag.findings.weigh import (
@@ -55,13 +56,14 @@ WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "un
     " (sched_waking); whether they began in calls that write (operations, sampled stacks). The norm is 10 ms, for the"
     " wait in which half of the time was spent; a writer that waits for room waits for a slow reader, for any time. Of"
     " processes of the target that wait for each other the stage that works, or sleeps, is named: it waits at most a"
-    " quarter of its time, and at most half as much as any other.",
-    alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here.",
+    " quarter of its time, and at most half as much as any other; a fault where it sleeps.",
+    alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here:"
+    " where nothing came at all, neither is said.",
     remedies="Measure the other process in the same way.",
     verify="perfdiag latency --pid PEER, while this target waits.",
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:
-    """One finding for each peer or pipe worth it; each pipeline inside the target is one, as profile."""
+    """One finding for each peer or pipe worth it; each pipeline inside the target is one: a fault if a stage sleeps."""
     inside, outside = pipelines(model)
     small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
     found = 0
@@ -102,6 +104,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     writes = writing is not None and writing >= MAJORITY
     # A writer has no round trips: each of its waits is for a reader that has not kept up, however short.
     slow = (writes or typical_ns(whole) >= SLOW_ANSWER_NS) and not in_turn
+    own = peer_pid(rows[0].key) in {row.pid for row in rows}  # it made both ends, and may hold both
+    if not writes and (nothing_came(model, rows) or (own and not waker and slow)):
+        return _silent(model, rows, own=own, written=writing is None)
     if in_turn:
         claim = (
             f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
@@ -124,7 +129,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         Confidence.HIGH,
         [
             "who ends the waits is not known: no thread ends half of them" if in_turn else "",
-            "" if writes or not slow else "waiting for work looks the same as waiting for an answer",
+            "" if writes or not slow else LOOKS_THE_SAME,
             "that it writes is told by sampled stacks" if writes and slow and sampled is not None else "",
         ],
     )
@@ -143,6 +148,20 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         limits=limits,
         verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
     )
+
+
+def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Finding:
+    """Return the finding on ends of which nothing is known but that they were waited for."""
+    who, _ = _other_end(model, rows, 0)
+    several = len({row.key for row in rows}) > 1
+    whom = who if several or rows[0].account == UNIX else who.removesuffix(OTHER_END)
+    if own and not several:
+        whom = f"a unix socket made by {who} itself"
+    pids = sorted({row.pid for row in rows} - {0})
+    holds = f"see who holds the other end: lsof -E +c0 -p {','.join(map(str, pids[:3])) or 'PID'}"
+    may = "work, for an answer or for room to write" if written else "work or for an answer"
+    limit = "the process itself may hold the other end too" if own else ""
+    return silent(model, "IPC-PEER-SLOW", rows, whom, holds, may=may, limit=limit)
 
 
 def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
@@ -196,14 +215,17 @@ def _writing_part(model: Model, account: str) -> float | None:
 def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
     confidence, limits = judged(model, Confidence.HIGH)
     claim, remedy = _inside(model, pipeline)
+    works, whole = pipeline.works, together(pipeline.rows)
+    # What works has findings of its own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.
+    slept = works and not _stopped(works) and _idles(works) == ASLEEP and typical_ns(whole) >= SLOW_ANSWER_NS
     return Finding(
         "IPC-PEER-SLOW",
-        Severity.INFO,
+        fault(model, pipeline.waited_for(works)) if works and slept else Severity.INFO,
         confidence,
         claim,
         claims_of(pipeline.rows),
         [
-            waits(together(pipeline.rows), f"waits inside {subject(model)}"),
+            waits(whole, f"waits inside {subject(model)}"),
             *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
         ],
         [remedy],

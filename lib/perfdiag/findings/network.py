@@ -10,6 +10,7 @@ from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remed
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
 from perfdiag.findings.peers import Connections, Peer, peer_of, round_trip_ns
+from perfdiag.findings.silent_ends import nothing_came, silent
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     about,
@@ -54,7 +55,8 @@ RETRIED_CONNECT_NS = 536_870_912
     " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
     " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
-    " acknowledgement; a name server that does not answer.",
+    " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
+    " whether for work or for an answer cannot be told.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
     verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
 )
@@ -114,6 +116,12 @@ class _Waits:
         return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
 
     @property
+    def unasked(self) -> bool:
+        """Whether nothing shows that the target asked: it receives, and had nothing under way when it began to wait."""
+        receives = all(row.account == "net.receive" for row in self.rows)
+        return receives and not any(socket.in_flight for socket in self.sockets)
+
+    @property
     def slow(self) -> bool:
         """Whether answers take longer than the way and some work of the peer's."""
         return self.typical_ns >= (self.round_trip_ns or 0) + SLOW_ANSWER_NS
@@ -132,6 +140,8 @@ def _waits_for(model: Model, connections: Connections, rows: list[Row]) -> _Wait
 
 def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
     found, keys = _waits_for(model, connections, group), {row.key for row in group}
+    if found.unasked and nothing_came(model, group):
+        return silent(model, "NET-PEER-SLOW", group, found.name, f"{_look(found.peers)}; or {_where(found.peers)}")
     severity, claim, remedies = _judgement(model, found)
     evidence = [waits(together(group), f"waits for {found.name}")]
     round_trip = found.round_trip_ns
@@ -233,12 +243,23 @@ def _retry_remedies() -> list[Remedy]:
     ]
 
 
+def _where(peers: list[Peer]) -> str:
+    if len(peers) != 1 or peers[0].unconnected:
+        return "measure the peer: run perfdiag latency there"
+    host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
+    return f"measure the peer, {host}: perfdiag latency --port {peers[0].port}"
+
+
+def _look(peers: list[Peer]) -> str:
+    """Return what shows who is at the other end, and whether it owes an answer."""
+    local = len(peers) == 1 and peers[0].local
+    if local:
+        return f"see who answers there: ss -ltnp sport = :{peers[0].port}"
+    return "see what was sent last: ss -tnpi (lastsnd)"
+
+
 def _remedies(found: _Waits) -> list[Remedy]:
-    peers = found.peers
-    where = fix("measure the peer: run perfdiag latency there")
-    if len(peers) == 1 and not peers[0].unconnected:
-        host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
-        where = fix(f"measure the peer, {host}: perfdiag latency --port {peers[0].port}")
+    where = fix(_where(found.peers))
     fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
     if not found.slow:
         return [fewer, where]

@@ -27,6 +27,7 @@ from perfdiag.units import duration, plural, share
 
 NO_FAULT = "No fault found: that departs from no norm."
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
+MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 _SHOWN = 3
 
 
@@ -65,9 +66,10 @@ def without_time(
     if waits and not sleep and model.busy_ns < rest.FELT * model.window_ns:
         hardly = f"Hardly busy, {duration(model.busy_ns)} in {duration(model.window_ns)}: it waited {waits}."
         return verdict(Kind.PROFILE, [hardly, *(unseen or [_senders(model)]), *busiest, NO_FAULT], first)
-    no_fault = "" if any("cannot tell" in finding.claim for finding in first) else NO_FAULT
+    untold = any("cannot tell" in finding.claim for finding in first)
     most_time = leftover.most_time(model, diagnosis, first) if first else ""
-    return verdict(Kind.PROFILE, [most_time, *busiest, no_fault, *unseen, *slept, otherwise], first)
+    kind = Kind.CANNOT_TELL if untold and first[0].share >= MOST else Kind.PROFILE
+    return verdict(kind, [most_time, *busiest, "" if untold else NO_FAULT, *unseen, *slept, otherwise], first)
 
 
 def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | None, acquit: bool) -> shape.Verdict:

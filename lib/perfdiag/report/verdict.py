@@ -107,7 +107,9 @@ def _named(
     looks_idle = [hidden.sentence, hidden.tells] if hidden else []
     proven, unproven = (looks_idle, []) if leads else ([], looks_idle)
     if outweighs := _outweighs(diagnosis, first):
-        profile = f"{told(outweighs).rstrip('.')}, no fault in itself."
+        profile = told(outweighs)
+        if "cannot tell" not in profile:
+            profile = f"{profile.rstrip('.')}, no fault in itself."
         return verdict(kind, [*proven, critical, profile, f"The fault found: {told(first)}", *unproven, *slept], named)
     hardly = _hardly_busy(model, first)
     return verdict(kind, [*proven, *causes, critical, hardly, *unproven, most_time, *slept, returns], named)

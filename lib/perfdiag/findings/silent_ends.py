@@ -1,0 +1,46 @@
+"""Pipes and connections at which nothing came through the whole window: waited for as work, or as an answer?
+
+A worker without a job and a client of a server that hangs stand in the same call.  Where no wait ended, nothing tells
+them apart, so nobody is accused, and nobody acquitted.
+"""
+
+from __future__ import annotations
+
+from perfdiag.findings.base import Confidence, Finding, Severity
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import claims_of, duration, fix, judged, together, total_ns, waits
+from perfdiag.model import Model, Row
+
+LOOKS_THE_SAME = "waiting for work looks the same as waiting for an answer"
+
+
+def nothing_came(model: Model, rows: list[Row]) -> bool:
+    """Return whether none of the waits of `rows` ended: all that there were still lasted when the recording ended."""
+    objects = {(row.account, row.key) for row in rows}
+    last = [thread.still_waiting for thread in model.threads if thread.still_waiting]
+    lasting = sum((wait.account, wait.object) in objects for wait in last)
+    return 0 < together(rows).count <= lasting
+
+
+def silent(
+    model: Model, id: str, rows: list[Row], whom: str, look: str, *, may: str = "work or for an answer", limit: str = ""
+) -> Finding:
+    """Return the finding `id` on waits at `whom` that did not end, or whose end says nothing: profile, as long as
+    nothing tells more; `look`: what would, `may`: for what they may wait."""
+    confidence, limits = judged(model, Confidence.HIGH, [limit or LOOKS_THE_SAME])
+    came = "and nothing came" if nothing_came(model, rows) else "and who ended that is not known"
+    return Finding(
+        id,
+        Severity.INFO,
+        confidence,
+        f"The target waits {duration(total_ns(rows))} at {whom}, {came}: for {may}, cannot tell.",
+        claims_of(rows),
+        [waits(together(rows), f"waits at {whom}")],
+        [fix(look)],
+        alternatives=["a reader that waits for its next job", "somebody at the other end who hangs"],
+        limits=limits,
+        verify=f"{again(model)}, while work is being done: waits at {whom}",
+    )
+
+
+__all__ = ["LOOKS_THE_SAME", "nothing_came", "silent"]
