@@ -36,7 +36,8 @@ def test_a_peer_inside_the_target_is_not_somebody_else() -> None:
     assert not findings(model, PEER) or all("18102" not in each.claim for each in findings(model, PEER))
     found = finding(model, SELF)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", BACKEND): 9_000_000_000}
-    assert "its own threads answer at 127.0.0.1:18102" in found.claim and "sleep by their own choice" in found.claim
+    assert "its own thread answers (102) answers at 127.0.0.1:18102" in found.claim
+    assert "sleeps by its own choice" in found.claim and "answers (102) sleeps for" in found.remedies[0].text
     verdict = decide(model, diagnose(model))
     assert verdict.kind != "elsewhere" and "waits 9.00 s for itself" in verdict.text
 
@@ -52,6 +53,35 @@ def test_threads_that_do_not_sleep_have_findings_of_their_own() -> None:
 def test_both_ends_are_known_by_their_ports_alone() -> None:
     model = pool(accepts="").socket(QUESTIONS, local="127.0.0.1:18102").model()
     assert finding(model, SELF).claims
+
+
+def ends_of(*clients: int, server: int = 56713, answers: str = "5 ms", asks: str = "9 s") -> Builder:
+    """Clients of a server in the same target, all at ports of chance, as a test's own server has them."""
+    builder = Builder().thread("client", tid=101, pid=100, cpu_user="10 ms")
+    builder.row("net.receive", f"peer:127.0.0.1:{server}", asks, count=90)
+    builder.socket(f"peer:127.0.0.1:{server}", local=f"127.0.0.1:{clients[-1]}")
+    builder.thread("server", tid=102, pid=100, wait_timer="5 s")
+    for client in clients:
+        question = f"peer:127.0.0.1:{client}"
+        builder.row("net.receive", question, answers, count=90).stack("wait", "net.receive", object=question)
+        builder.socket(question, local=f"127.0.0.1:{server}")
+    return builder.stack("wait", "net.receive", object=f"peer:127.0.0.1:{server}", tid=101)
+
+
+def test_a_client_at_a_port_of_chance_is_none_that_answers() -> None:
+    """It read "its own threads answer at 2 ports of its own", "2 threads that answer"."""
+    for builder in (ends_of(43754), ends_of(43754, 43756), ends_of(43754, 43756, answers="2 s", asks="1 s")):
+        found = finding(builder.model(), SELF)
+        assert "its own thread server (102) answers at 127.0.0.1:56713, which mostly sleeps" in found.claim
+        assert list(found.claims) == [("net.receive", "peer:127.0.0.1:56713")]
+        assert any(limit.endswith("which end answers by who waits longer") for limit in found.limits)
+        assert any(evidence.text.startswith("1 thread that answers") for evidence in found.evidence)
+
+
+def test_of_one_end_that_was_never_waited_at_nothing_shows_that_it_is_the_targets() -> None:
+    alone = Builder().thread("client", cpu_user="10 ms").row("net.receive", "peer:127.0.0.1:56713", "9 s", count=90)
+    model = alone.socket("peer:127.0.0.1:56713", local="127.0.0.1:43754").model()
+    assert check(model, SELF).number == 0 and "answers slowly" in finding(model, PEER).claim
 
 
 @pytest.mark.parametrize("other", ["peer:10.0.0.5:18102", "peer:127.0.0.1:18103"])

@@ -27,6 +27,7 @@ from perfdiag.findings.weigh import (
 from perfdiag.model import Model, ThreadLedger
 
 ASLEEP = "wait.timer"
+_SHOWN = 2
 
 
 @rule(
@@ -59,27 +60,31 @@ def own_threads(model: Model) -> Iterable[Outcome]:
     threads = _answering(model, connections, peers)
     does = _without_questions(threads)
     slept = 2 * does.get(ASLEEP, 0) >= sum(does.values()) > 0 and typical_ns(together(rows)) >= SLOW_ANSWER_NS
-    doing = f"; those are mostly in {top(does, 1)}" if does else ""
+    many = len(threads) != 1
+    who = _names(threads)
+    doing = f"; {'those are' if many else 'it is'} mostly in {top(does, 1)}" if does else ""
     if slept:
-        doing = f", which mostly sleep by their own choice ({top(does, 1)})"
+        sleep = "sleep by their own choice" if many else "sleeps by its own choice"
+        doing = f", which mostly {sleep} ({top(does, 1)})"
     evidence = [waits(together(rows), f"waits for {name}")]
     if does:
         number = f"{len(threads)} thread{'s' * (len(threads) > 1)} that answer{'s' * (len(threads) == 1)}"
         evidence.append(Evidence(f"{number}: {top(does)}", float(sum(does.values())), "ns", "ledger"))
-    confidence, limits = judged(model, Confidence.HIGH, ["that the target is both ends is told by port numbers"])
+    by = "port numbers" if all(map(connections.told, rows)) else "port numbers, which end answers by who waits longer"
+    confidence, limits = judged(model, Confidence.HIGH, [f"that the target is both ends is told by {by}"])
     port = peers[0].port
     yield Finding(
         "NET-SELF-SLOW",
         fault(model, total_ns(rows)) if slept else Severity.INFO,
         confidence,
-        f"The target waits {duration(total_ns(rows))} for itself: its own threads answer at {name}{doing}.",
+        f"The target waits {duration(total_ns(rows))} for itself: {who} answer{'' if many else 's'} at {name}{doing}.",
         claims_of(rows),
         evidence,
         [
             fix(
-                f"look at what the threads that answer on port {port} sleep for, or let more of them answer"
+                f"look at what {who} sleep{'' if many else 's'} for, or let more threads answer on port {port}"
                 if slept
-                else f"look at the threads that answer on port {port}: what keeps them is named by their own findings"
+                else f"look at what keeps {who}, on port {port}: its own findings name that"
             )
         ],
         limits=limits,
@@ -93,6 +98,14 @@ def _answering(model: Model, connections: Connections, peers: Iterable[Peer]) ->
     asked = {key for key, socket in connections.sockets.items() if socket.local.rpartition(":")[2] in ports}
     tids = {stack.tid for stack in model.stacks if stack.kind == "wait" and stack.object in asked}
     return [thread for thread in model.threads if thread.tid in tids]
+
+
+def _names(threads: list[ThreadLedger]) -> str:
+    if not threads:
+        return "its own threads"
+    names = ", ".join(f"{plain(thread.comm)} ({thread.tid})" for thread in threads[:_SHOWN])
+    more = f" and {len(threads) - _SHOWN} more" if len(threads) > _SHOWN else ""
+    return f"its own thread{'s' * (len(threads) > 1)} {names}{more}"
 
 
 def _without_questions(threads: Iterable[ThreadLedger]) -> dict[str, int]:

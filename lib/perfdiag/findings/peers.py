@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfdiag import schema
 from perfdiag.facts.texts import words_of
-from perfdiag.model import Model
+from perfdiag.model import Model, Row
 
 # Linux hands out ports from here on to those who connect, unless net.ipv4.ip_local_port_range says otherwise.
 EPHEMERAL_PORT = 32_768
@@ -54,15 +55,32 @@ class Connections:
         self._accepts = {row.key.removeprefix("port:") for row in model.rows_of("net.accept")}
         words = words_of(model.facts.sysctl("net/ipv4/ip_local_port_range"))
         self._first = int(words[0]) if words and words[0].isascii() and words[0].isdigit() else EPHEMERAL_PORT
-        self._own_ports = self._accepts | {_port(socket) for key, socket in self.sockets.items() if self.near(key)}
+        near = {key: socket for key, socket in self.sockets.items() if self.near(key)}
+        told = {_port(socket) for key, socket in near.items() if not self._asked_by_port(key)}
+        self._own_ports = self._accepts | told
+        self._own_ports |= _answering(model, {key: s for key, s in near.items() if not self._known(key)})
 
     def asked(self, key: str) -> bool:
         """Return False where the target is the side that was asked: it listens, and waits for its own clients.
 
         Told by ports: its own is one on which the target waited for connections, or lies below the range handed out
-        to those who connect while the peer's lies inside it.  Where that says nothing (no TCP socket seen, both ports
-        alike) the target is taken to have asked.
+        to those who connect while the peer's lies inside it.  Where that says nothing and the target is both ends, the
+        end that is waited for longer was asked.  Else (no TCP socket seen, both ports alike) the target is taken to
+        have asked.
         """
+        socket = self.sockets.get(key)
+        return self._asked_by_port(key) and not (socket and self.near(key) and _port(socket) in self._own_ports)
+
+    def told(self, row: Row) -> bool:
+        """Return whether port numbers alone tell which side asked where a row waits."""
+        return row.key not in self.sockets or self._known(row.key)
+
+    def _known(self, key: str) -> bool:
+        peer, own = peer_of(key), _port(self.sockets[key])
+        below = peer and own.isascii() and own.isdigit() and (int(own) < self._first) != (peer.port < self._first)
+        return bool(below) or own in self._accepts or bool(peer and str(peer.port) in self._accepts)
+
+    def _asked_by_port(self, key: str) -> bool:
         peer, socket = peer_of(key), self.sockets.get(key)
         own = _port(socket) if socket else ""
         if peer is None or not own.isascii() or not own.isdigit():
@@ -79,6 +97,26 @@ class Connections:
         """Return whether the target is at the other end too: on this host, at a port on which it waits itself."""
         peer = peer_of(key)
         return peer is not None and self.near(key) and str(peer.port) in self._own_ports
+
+
+def _answering(model: Model, sockets: Mapping[str, schema.Socket]) -> set[str]:
+    """Return the ports of `sockets` that answer, of connections of which the target is both ends: those of several
+    connections (who connects gets a port of its own), else the end that is waited for longer."""
+    waited_ns: dict[str, int] = {}
+    for row in model.rows:
+        waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns
+    ends = Counter(map(_port, sockets.values()))
+    for_ns: Counter[str] = Counter()
+    by_ns: Counter[str] = Counter()
+    rival: dict[str, str] = {}  # at the other end
+    for key, socket in sockets.items():
+        other = key.rpartition(":")[2]
+        for_ns[other] += waited_ns.get(key, 0)
+        by_ns[_port(socket)] += waited_ns.get(key, 0)
+        rival[other] = _port(socket)
+    both = for_ns.keys() & by_ns.keys()
+    shared = {port for port in both if ends[port] > 1}
+    return shared | {port for port in both if rival[port] not in shared and for_ns[port] > by_ns[port]}
 
 
 def _port(socket: schema.Socket) -> str:
