@@ -83,3 +83,32 @@ def test_a_lock_that_is_released_is_no_deadlock() -> None:
     builder.row("wait.parked", "futex:0x10", "8 s", count=100, waker_tid=102, waker_count=90)
     model = builder.stack("wait", "wait.parked", object="futex:0x10", user=code("work"), weight="9 s").model()
     assert "nobody released" not in finding(model, ID).claim
+
+
+def met_late(wall: str = "9880 ms", waits: str = "9880 ms") -> Builder:
+    """A deadlock on a host so busy that its threads were first met when the window had begun."""
+    builder = Builder(window="10 s")
+    for tid, futex in ((101, "futex:0x10"), (102, "futex:0x20")):
+        builder.thread("dead", tid=tid, wall=wall, open=("wait.parked", futex, waits), rest="runq.busy")
+        builder.row("wait.parked", futex, waits, count=1)
+        builder.stack("wait", "wait.parked", tid=tid, object=futex, user=code(f"t{tid}"), weight=waits)
+    return builder
+
+
+def test_threads_that_were_met_late_waited_all_the_time_that_they_were_seen() -> None:
+    """It read "Threads wait 2.97 s for one lock; 2 threads in turn take it", of a deadlock."""
+    found = finding(met_late().model(), ID)
+    assert found.severity is Severity.CRITICAL and "2 threads waited all 9.88 s for 2 locks" in found.claim
+    for model in (met_late("5 s", "5 s").model(), met_late(waits="9700 ms").model()):  # half unseen; they did more
+        assert all(each.severity is not Severity.CRITICAL for each in findings(model, ID))
+    assert finding(met_late().lost(storage_failed=50).model(), ID).limits[1:]
+
+
+def test_nobody_takes_a_lock_in_turn_for_which_no_wait_ended() -> None:
+    builder = Builder(window="10 s")
+    for tid in (101, 102):
+        builder.thread("waits", tid=tid, open=("wait.parked", "futex:0x10", "5 s"), cpu_user="1 s")
+        builder.row("wait.parked", "futex:0x10", "5 s", count=1)
+    builder.stack("wait", "wait.parked", object="futex:0x10", user=code("work"), weight="5 s")
+    found = finding(builder.model(), ID)
+    assert "in turn" not in found.claim and any("who had the lock is not known" in limit for limit in found.limits)

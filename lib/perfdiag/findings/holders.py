@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.findings.competition import competition, long_ns, surely_neighbours
+from perfdiag.findings.silent_ends import nothing_came
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import plain, thread_of, total_ns
 from perfdiag.model import Model, Row, ThreadLedger
@@ -100,6 +101,8 @@ def holder_of(model: Model, rows: list[Row]) -> Holder | None:
         least_ns = max(ROOT_PART * waited_ns, thread.accounts[root].ns if root else 0)
         another = _another(model, thread, rows[0].key, least_ns)
         return Holder(f"{plain(thread.comm)} ({tid})", True, "" if another else root, part, another, tid=tid)
+    if nothing_came(model, rows):
+        return None  # nobody took it meanwhile
     # A lone waiter is not its own holder.
     turns = _root(waiters, waited_ns, model.window_ns, OF_TURNS | {"runq.busy": _starved_part(model)})
     return Holder(f"{len(waiters)} threads in turn", False, *turns) if len(waiters) > 1 else None

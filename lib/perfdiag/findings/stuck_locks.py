@@ -12,7 +12,8 @@ from perfdiag.runtimelocks import Words
 from perfdiag.units import plural
 
 FUTEX = "lock.futex"
-ALL_ALONG = 0.99  # of the window
+ALL_ALONG = 0.99  # of the time that a thread was observed ...
+OBSERVED = 0.9  # ... for so much of the window: who began to wait in it may only be in a long queue
 # Whoever gets a lock does something with it: threads that do less than this of the window together never got it.
 _NOTHING = 0.01
 _SHOWN = 3
@@ -26,21 +27,21 @@ def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
     """
     waiting: dict[tuple[int, str], list[ThreadLedger]] = {}
     for thread, wait in still_waiting(model, FUTEX, part=0.0):
-        if _waited_ns(thread) >= ALL_ALONG * model.window_ns:
+        if _waited_ns(thread) >= ALL_ALONG * _observed_ns(model, [thread]):
             waiting.setdefault((thread.pid, wait.object), []).append(thread)
     rows: list[Row] = []
     threads: list[ThreadLedger] = []
     for (pid, key), stay in waiting.items():
         runtime = lock_of_key(key)
         of_lock = [row for row in model.rows_of(FUTEX) if (row.pid, row.key) == (pid, key)]
-        never = [row for row in of_lock if _threads_of(model, row)]
+        never = [row for row in of_lock if _threads_of(row, _observed_ns(model, stay))]
         # Where others get what may be the same lock, these may only be less lucky.
         released_ns = total_ns(of_lock) - total_ns(never)
         besides_ns = sum(thread.wall_ns - _waited_ns(thread) for thread in stay)
         ended = sum(row.distribution.count for row in never) - len(stay)
         if (
             (runtime is None or runtime.words is not Words.ONE_LOCK)
-            and sum(_threads_of(model, row) for row in never) == len(stay)
+            and sum(_threads_of(row, _observed_ns(model, stay)) for row in never) == len(stay)
             and released_ns + besides_ns <= _NOTHING * model.window_ns
             and (ended <= 0 or ended > model.coverage.lost.get("wakeups_missing", 0))  # each may have been a release
         ):
@@ -53,10 +54,16 @@ def _waited_ns(thread: ThreadLedger) -> int:
     return thread.accounts[FUTEX].ns if FUTEX in thread.accounts else 0
 
 
-def _threads_of(model: Model, row: Row) -> int:
+def _observed_ns(model: Model, threads: list[ThreadLedger]) -> int:
+    """Return how long threads were observed at most: on a busy host their records begin a little after the window."""
+    longest_ns = max(thread.wall_ns for thread in threads)
+    return longest_ns if longest_ns >= OBSERVED * model.window_ns else model.window_ns
+
+
+def _threads_of(row: Row, observed_ns: int) -> int:
     """Return how many threads waited for this all along, 0 where somebody ended waits or waited for less."""
-    number = round(row.distribution.sum_ns / max(1, model.window_ns)) if not row.waker_tid else 0
-    return number if row.distribution.sum_ns >= ALL_ALONG * number * model.window_ns else 0
+    number = round(row.distribution.sum_ns / max(1, observed_ns)) if not row.waker_tid else 0
+    return number if row.distribution.sum_ns >= ALL_ALONG * number * observed_ns else 0
 
 
 def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: dict[str, str]) -> Finding | None:
@@ -74,7 +81,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
         "LOCK-CONTENTION",
         Severity.CRITICAL,
         confidence,
-        f"{plural(len(threads), 'thread')} waited all {duration(model.window_ns)} for {locks}: {why}.",
+        f"{plural(len(threads), 'thread')} waited all {duration(_observed_ns(model, threads))} for {locks}: {why}.",
         claims_of(rows),
         [
             Evidence(f"waiting from before the window to its end: {who}", float(len(threads)), "count", "ledger"),
