@@ -14,7 +14,7 @@ from perfdiag.findings.array import slow_member
 from perfdiag.findings.backing import Requests, device_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.disk_neighbours import LIMIT, Neighbours, neighbours
-from perfdiag.findings.disk_waits import FLUSH, READ, WRITE, Case, Kind, case_of
+from perfdiag.findings.disk_waits import FLUSH, READ, WRITE, Case, Kind, case_of, without_cpus
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     about,
@@ -38,6 +38,9 @@ PROFILE_SHARE = 0.1
 # Without the device's own times only waits of twice the norm are surely too long.
 SURELY = 2
 
+STARVED = "how long the kernel's own threads waited for CPUs is not known here"
+WHO_HAS_CPUS = fix("see who has the CPUs, and measure again when they are free: perfdiag host")
+
 MEASURED = (
     "Exact waits by device (ledger), over the whole window; joined by device number, through partitions, md and dm to"
     " the disks below, with queue and service time of those disks' requests (from the requests themselves, whoever"
@@ -45,7 +48,8 @@ MEASURED = (
     " where a disk turns, 2 ms (flushes 4 ms) for flash, 10 ms for virtual disks; large requests may take as long as"
     " their bytes need at 100 MB/s; the slow member of an array (DISK-MEMBER-SLOW) is left out. What the disks moved"
     " (diskstats) is compared with what the target's processes read and wrote (/proc/PID/io) at most, with all that"
-    " was dirty when the window began: the rest is others'."
+    " was dirty when the window began: the rest is others'. Time lost above the device while CPUs are idle for less"
+    " than 5 % may be the kernel's own threads' wait for one."
 )
 
 
@@ -83,7 +87,9 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     if judgement is None:
         return None
     severity, claimed, claim = judgement
-    confidence, limits = judged(model, Confidence.HIGH, [_limit(model, case), LIMIT if others else ""])
+    starved = without_cpus(model) if case.above else ""
+    best = Confidence.MEDIUM if starved else Confidence.HIGH
+    confidence, limits = judged(model, best, [_limit(model, case), LIMIT if others else "", STARVED if starved else ""])
     alternatives = ["work of other processes on the same disk (its requests are all counted together)"]
     if case.above or others:
         alternatives = [kind.above] if case.above else ["a disk that is slow without that work too"]
@@ -94,7 +100,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         claim,
         {(kind.account, case.rows[0].key): claimed},
         [*_evidence(model, kind, case), *([others.evidence] if others else [])],
-        [*([others.remedy] if others else []), *_remedies(kind, case, severity)],
+        [*([WHO_HAS_CPUS] if starved else []), *([others.remedy] if others else []), *_remedies(kind, case, severity)],
         ruled_out=[]
         if case.above or others or not case.chain.count or slow
         else ["a slow device, and anything above it"],
@@ -113,6 +119,8 @@ def _judgement(
     half = f"take {mean} on average, half of their time lies in waits of {each}"
     if case.above:
         above = "the time is lost above the device" + (f"; {others.words}" if others else "")
+        if starved := without_cpus(model):
+            above += f", as likely as not because the kernel's own threads wait for CPUs: {starved}"
         disk = f"its disk answers in {about(case.chain.typical_ns)}"
         return fault(model, ns), case.lost_ns, f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
     if others:

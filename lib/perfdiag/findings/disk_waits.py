@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perfdiag.findings.backing import Backing, Requests, backing, device_of
-from perfdiag.findings.weigh import together, typical_ns
+from perfdiag.findings.base import Severity
+from perfdiag.findings.target import idle_share
+from perfdiag.findings.weigh import duration, fault, percent, together, typical_ns
 from perfdiag.model import Distribution, Model, Row
 
 # Under a millisecond the path through file system and scheduler is part of any wait.
 ABOVE_DEVICE_NS = 1_000_000
 # A read needs at most its mapping block and then its data; a write the same.
 CHAIN = 2
+# A host whose CPUs idle for less has more work than CPUs, and its kernel's threads stand in the same queues.
+NEVER_IDLE = 0.05
 # A flush may find a journal commit under way and then need its own: two, each of at most three dependent writes (data,
 # journal blocks, commit record) and two cache flushes.
 COMMITS, COMMIT_WRITES, COMMIT_FLUSHES = 2, 3, 2
@@ -101,4 +105,13 @@ def case_of(model: Model, kind: Kind, rows: list[Row]) -> Case:
     return Case(where, rows, wait, typical_ns(wait), chain, explained, in_requests)
 
 
-__all__ = ["CHAIN", "FLUSH", "KINDS", "READ", "WRITE", "Case", "Kind", "case_of"]
+def without_cpus(model: Model) -> str:
+    """Return what shows that the kernel's own threads, which see to a wait above its device, had to wait for CPUs
+    like those of the target; "" where nothing does."""
+    idle, queued_ns = idle_share(model), model.ns("runq.busy")
+    if idle is None or idle > NEVER_IDLE or fault(model, queued_ns) is Severity.INFO:
+        return ""
+    return f"CPUs were idle {percent(idle)} of the time, and threads of the target waited {duration(queued_ns)} for one"
+
+
+__all__ = ["CHAIN", "FLUSH", "KINDS", "READ", "WRITE", "Case", "Kind", "case_of", "without_cpus"]
