@@ -51,7 +51,8 @@ SLICE_NS = 524_288
 PLACEMENT_IDLE = 0.3
 # A neighbour's competition is answered with a multiple of the target's own weight that is felt but leaves it some.
 WEIGHT_FACTOR = 4
-_SHOWN = 3  # neighbours in the claim
+_SHOWN = 3  # neighbours by name
+_CLAIMED = 2  # of them in the claim: a verdict has three lines
 LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
 
 
@@ -89,16 +90,18 @@ def contention(model: Model) -> Iterable[Outcome]:
         yield unnamed(model, id, unknown_ns, ns) or no_competition(model, id, "neighbours", ns)
         return
     whole = together(competing.neighbours + competing.unnamed if inferred_ns else competing.neighbours)
+    names = _names(competing.neighbours, inferred_ns)
     not_named = f"who had the CPU for {duration(inferred_ns)} of it is inferred" if inferred_ns > ns / 10 else ""
     confidence, limits = judged(model, Confidence.HIGH, [not_named, *what_is_missing(model, competing, ns, unknown_ns)])
     yield Finding(
         id,
         fault(model, ns) if typical_ns(whole) >= SLICE_NS else Severity.INFO,
         confidence,
-        _claim(model, competing.neighbours, ns, inferred_ns),
+        _claim(model, names, ns),
         claims(wanted),
         [
             *named_waits(competing.neighbours, "neighbours", wanted),
+            *_shown(names, ns),
             *without_names(model, inferred_ns),
             *_nice(model),
             *host(model),
@@ -136,15 +139,26 @@ def _nice(model: Model) -> list[Evidence]:
     ]
 
 
-def _claim(model: Model, rows: Iterable[Row], ns: int, inferred_ns: int) -> str:
+def _claim(model: Model, names: list[str], ns: int) -> str:
+    more = f" and {len(names) - _CLAIMED} more" if len(names) > _CLAIMED else ""
+    yields = "".join(f" It yields to them: nice {nice}." for nice in list(yielding(model).values())[:1])
+    behind = f"{', '.join(names[:_CLAIMED])}{more}"
+    return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {behind}.{yields}"
+
+
+def _shown(names: list[str], ns: int) -> list[Evidence]:
+    """Return those that the claim has no room for."""
+    return [Evidence(f"behind {', '.join(names)}", float(ns), "ns", "ledger")] if len(names) > _CLAIMED else []
+
+
+def _names(rows: Iterable[Row], inferred_ns: int) -> list[str]:
+    """Return who had the CPU, and for what part of the waiting, the largest first."""
     parts = _by_comm(rows)
     whole = sum(parts.values()) + inferred_ns
     named = [(part, f"{plain(comm)} {percent(part / whole)}") for comm, part in _felt(parts, whole)[:_SHOWN]]
     if inferred_ns:
         named.append((inferred_ns, f"others (names not kept) {percent(inferred_ns / whole)}"))
-    names = ", ".join(text for _, text in sorted(named, key=lambda each: -each[0]))
-    yields = "".join(f" It yields to them: nice {nice}." for nice in list(yielding(model).values())[:1])
-    return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {names}.{yields}"
+    return [text for _, text in sorted(named, key=lambda each: -each[0])]
 
 
 def _by_comm(rows: Iterable[Row]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.claims import counted
 from perfdiag.debuggers import shows_sleepers
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
@@ -23,12 +24,12 @@ from perfdiag.symbols import is_named, symbol_of
 from perfdiag.text import printable
 from perfdiag.units import duration, plural
 
-TIMER, STOPPED, PARKED = "wait.timer", "wait.stopped", "wait.parked"
+TIMER, STOPPED, PARKED, CHILD = "wait.timer", "wait.stopped", "wait.parked", "wait.child"
 EVENTS = "wait.events"
 # What somebody else ends, as a rule by sending work; the words fit "waited 3 s ...".  Whose events a server waits for,
 # its clients' or those of whoever it asks in turn, no wait shows.
 FOR_WORK = (EVENTS, "net.accept", "vm.halt")
-_OTHERS = {EVENTS: f"for events ({EVENTS})", "wait.signal": "for a signal", "wait.child": "for child processes"}
+_OTHERS = {EVENTS: f"for events ({EVENTS})", "wait.signal": "for a signal", CHILD: "for child processes"}
 
 _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait.events")
 
@@ -53,7 +54,8 @@ class Sleep:
     """Time chosen to be slept."""
 
     ns: int  # of all that sleep
-    longest_ns: int  # of the one that sleeps most
+    felt_ns: int  # of the one that sleeps most, or of children as far as a parent waits for them
+    busy_ns: int  # of the threads that sleep, and of that parent
     wall_ns: int  # of the threads that sleep
     who: str
     threads: int
@@ -163,11 +165,13 @@ def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
     # Those that hardly sleep would only blur how much of their time the others do.
     sleepers = [t for t in sleepers if ns_of(t, TIMER) >= FELT * ns_of(sleepers[0], TIMER)]
     first, number = sleepers[0], sum(t.threads for t in sleepers)
+    felt_ns, parent = _waited_for(model, sleepers)
     names = {t.comm for t in sleepers}
     who = _named(first) if number == 1 else f"{plural(number, 'thread')}{_of(names)}"
     return Sleep(
         ns=sum(ns_of(t, TIMER) for t in sleepers),
-        longest_ns=ns_of(first, TIMER),
+        felt_ns=felt_ns,
+        busy_ns=sum(_busy_ns(t) for t in [*sleepers, *parent]),
         wall_ns=sum(t.wall_ns for t in sleepers),
         who=who,
         threads=number,
@@ -175,6 +179,19 @@ def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
         look="" if first.exited else shows_sleepers(model, first.pid),
         besides=max((a for a in _TALKS if ns_of(first, a)), key=lambda account: ns_of(first, account), default=""),
     )
+
+
+def _waited_for(model: Model, sleepers: Sequence[ThreadLedger]) -> tuple[int, list[ThreadLedger]]:
+    """Return the longest sleep, and who waits for it: one child after the other sleeps as long as their parent waits."""
+    longest_ns = ns_of(sleepers[0], TIMER)
+    parent = max(model.threads, key=lambda t: 0 if t.exited else ns_of(t, CHILD))
+    of_children_ns = sum(ns_of(t, TIMER) for t in sleepers if t.pid != parent.pid)
+    waited_ns = min(0 if parent.exited else ns_of(parent, CHILD), of_children_ns)
+    return (waited_ns, [parent]) if waited_ns > longest_ns else (longest_ns, [])
+
+
+def _busy_ns(thread: ThreadLedger) -> int:
+    return sum(total.ns for name, total in thread.accounts.items() if counted(name))
 
 
 def stop(model: Model) -> Stop | None:

@@ -81,44 +81,57 @@ def _named(
     model: Model, diagnosis: Diagnosis, timed: Sequence[Finding], faults: Sequence[Finding], acquit: bool
 ) -> shape.Verdict:
     first = timed[0]
-    critical = _critical(faults, [first])
     unsure = "Probably: " if first.confidence is Confidence.LOW else ""
     slept = _besides(model, timed[:1])
     hidden = databases.leading(model)
     leads = hidden is not None and hidden.ns > first.claimed_ns
-    if acquit and not slept and not leads and _is_somebody_elses(model, timed):
-        return verdict(Kind.ELSEWHERE, ["This process is not the slow part.", told(first), critical], [first])
+    if acquit and not slept and not leads and not _critical(faults, [first]) and _is_somebody_elses(model, timed):
+        return verdict(Kind.ELSEWHERE, ["This process is not the slow part.", told(first)], [first])
     rivals = [each for each in timed[1:2] if each.role is first.role or each.role is not Role.BACKGROUND]
     if rivals and rivals[0].share >= SECOND_CAUSE:
         kind, named = Kind.CAUSES, list(timed[:2])
         causes, returns = [f"{unsure}{told(first)}", _second(told(first), timed[1])], ""
-        critical = _critical(faults, named)
     else:
         kind, named = Kind.CAUSE, [first]
         most = "all" if first.share >= 0.995 else f"at most {share(first.share)}"
         causes, returns = [f"{unsure}{first_sentence(first.claim)}"], f"A fix returns {most} of its busy time."
         returns = first.returns or returns
     most_time = leftover.most_time(model, diagnosis, named)
-    # A fault that takes little of the window does not make a process slow that sleeps for half of it.
+    broken = _critical(faults, named)[:2]
+    critical = [f"{first_sentence(finding.claim).rstrip('.')} ({finding.id})." for finding in broken[:1]]
+    critical += [f"Also critical: {finding.id}." for finding in broken[1:]]
+    named = [*broken, *named]
     sleep = rest.sleep(model, beside_faults=True)
-    if sleep and slept and sleep.longest_ns >= model.window_ns / 2 and first.claimed_ns < rest.FELT * model.window_ns:
+    if sleep and slept and _sleeps_longer(model, sleep, first):
         busy = f"Of {duration(model.busy_ns)} of busy time {share(first.share)} is {first.id}."
-        return verdict(kind, [sleep.sentence, critical, sleep.advice, busy, *causes], named)
+        return verdict(kind, [*critical, sleep.sentence, sleep.advice, busy, *causes], named)
     looks_idle = [hidden.sentence, hidden.tells] if hidden else []
     proven, unproven = (looks_idle, []) if leads else ([], looks_idle)
     if outweighs := _outweighs(diagnosis, first):
         profile = told(outweighs)
         if "cannot tell" not in profile:
             profile = f"{profile.rstrip('.')}, no fault in itself."
-        return verdict(kind, [*proven, critical, profile, f"The fault found: {told(first)}", *unproven, *slept], named)
+        parts = [*critical, *proven, profile, f"The fault found: {told(first)}", *unproven, *slept]
+        return verdict(kind, parts, named)
     hardly = _hardly_busy(model, first)
-    return verdict(kind, [*proven, *causes, critical, hardly, *unproven, most_time, *slept, returns], named)
+    parts = [*critical, *proven, *causes, hardly, *unproven, most_time, *slept, returns]
+    if sleep and slept and sleep.felt_ns >= max(model.window_ns / 2, first.claimed_ns):
+        parts = [*critical, *proven, causes[0], *slept, *causes[1:], hardly, *unproven, most_time]
+    return verdict(kind, parts, named)
 
 
-def _critical(faults: Sequence[Finding], named: Sequence[Finding]) -> str:
+def _sleeps_longer(model: Model, sleep: rest.Sleep, first: Finding) -> bool:
+    """Return whether a sleep is what makes the target slow: half of the window or more, and either the fault is hardly
+    felt, or it is what the same threads suffer in the little time that they are awake."""
+    if sleep.felt_ns < model.window_ns / 2:
+        return False
+    theirs = 2 * sleep.busy_ns >= model.busy_ns and sleep.ns >= 2 * first.claimed_ns
+    return theirs or first.claimed_ns < rest.FELT * model.window_ns
+
+
+def _critical(faults: Sequence[Finding], named: Sequence[Finding]) -> list[Finding]:
     """Return what has failed and is not named as a cause: little of the time may be a process that was killed."""
-    ids = [finding.id for finding in faults if finding.severity is Severity.CRITICAL and finding not in named]
-    return f"Also critical: {', '.join(ids[:2])}." if ids else ""
+    return [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in named]
 
 
 def _outweighs(diagnosis: Diagnosis, first: Finding) -> Finding | None:
@@ -156,7 +169,7 @@ def _besides(model: Model, named: Sequence[Finding]) -> list[str]:
     sleep = rest.sleep(model, beside_faults=True)
     if (
         sleep is None
-        or sleep.longest_ns < rest.FELT * model.window_ns
+        or sleep.felt_ns < rest.FELT * model.window_ns
         or any("own choice" in each.claim for each in named)
     ):
         return []
