@@ -207,6 +207,20 @@ def test_one_full_thread_beside_idle_ones_is_the_limit() -> None:
     assert any("evaluate (app)" in evidence.text for evidence in found.evidence)
 
 
+def test_a_full_thread_that_is_in_the_kernel_says_so_and_what_for() -> None:
+    """It read "this one thread is the limit" of one that was in getrandom() for 96 % of the time."""
+
+    def claim(user: str, kernel: str, samples: int = 400) -> str:
+        builder = Builder().thread("main", cpu_user=user, cpu_kernel=kernel)
+        frames = ["chacha_permute", "__x64_sys_getrandom", "do_syscall_64"]
+        builder.stack("cpu", "cpu.kernel", kernel=frames, count=samples).thread("worker", cpu_user="1 s")
+        return finding(builder.model(), "CPU-SINGLE-THREAD").claim
+
+    assert claim("300 ms", "9400 ms").endswith("the limit, 97 % of its CPU time in the kernel (mostly getrandom()).")
+    assert claim("300 ms", "9400 ms", 20).endswith("the limit, 97 % of its CPU time in the kernel.")  # too few samples
+    assert claim("9400 ms", "300 ms").endswith("this one thread is the limit.")
+
+
 def test_samples_are_those_of_its_process_whichever_thread_was_met_first() -> None:
     builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", tid=101, cpu_user="200 ms")
     builder.thread("other", pid=200, cpu_user="200 ms").stack("cpu", user=["other (app)"], count=400)

@@ -141,6 +141,7 @@ def _finding(
         evidence.append(Evidence(ended, float(waited_ns), "ns", "ledger, wakers"))
     samples = CpuSamples(model, thread.pid)
     evidence += _functions(samples)
+    claim += _in_kernel(thread, samples)
     confidence, limits = judged(
         model,
         Confidence.HIGH,
@@ -179,10 +180,23 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
     return [Evidence(text, hottest[0][1].share, "share", FUNCTIONS, error=hottest[0][1].error)]
 
 
+def _in_kernel(thread: ThreadLedger, samples: CpuSamples) -> str:
+    """Return how a claim goes on of a full thread that is mostly in the kernel: whose code that is, and what for."""
+    part = _kernel_part(thread)
+    found = work(samples) if part > 0.5 else []
+    most = "mostly" if found and found[0].part.share >= 0.5 else "the largest part"
+    what = f" ({most} {found[0].name})" if found else ""
+    return f", {percent(part)} of its CPU time in the kernel{what}" if part > 0.5 else ""
+
+
+def _kernel_part(thread: ThreadLedger) -> float:
+    kernel = thread.accounts.get("cpu.kernel")
+    return kernel.ns / cpu_ns(thread) if kernel and cpu_ns(thread) else 0.0
+
+
 def _kernel_remedies(model: Model, thread: ThreadLedger, samples: CpuSamples) -> list[Remedy]:
     """Return what makes the kernel's part of a full thread smaller, where that is most of it, and proven."""
-    kernel = thread.accounts.get("cpu.kernel")
-    return remedies(model, work(samples)) if kernel and 2 * kernel.ns > cpu_ns(thread) else []
+    return remedies(model, work(samples)) if _kernel_part(thread) > 0.5 else []
 
 
 def _load(thread: ThreadLedger) -> float:
