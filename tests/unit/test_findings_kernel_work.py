@@ -51,6 +51,17 @@ def test_each_kind_of_work_has_its_remedy(function: str, word: str) -> None:
     assert advice(working(**{function: 100, "get_random_bytes": 300})) == [GENERAL]  # nor does a quarter of them
 
 
+def test_unix_sockets_are_no_network() -> None:
+    """A ping-pong over a unix socket was told to be "mostly for the network", with sendmmsg as its remedy."""
+    local = ["finish_task_switch", "schedule_timeout", "unix_stream_read_generic", "sock_recvmsg", "__sys_recvfrom"]
+    builder = Builder().thread("pong", cpu_user="1 s", cpu_kernel="7 s")
+    found = finding(builder.stack("cpu", "cpu.kernel", kernel=local, count=300).model(), KERNEL)
+    assert "mostly for pipes and local sockets" in found.claim and "hand-over" in found.remedies[0].text
+    remote = ["finish_task_switch", "schedule_timeout", "tcp_recvmsg", "sock_recvmsg", "__sys_recvfrom"]
+    builder = Builder().thread("pong", cpu_user="1 s", cpu_kernel="7 s")
+    assert "the network" in finding(builder.stack("cpu", "cpu.kernel", kernel=remote, count=300).model(), KERNEL).claim
+
+
 def test_memory_that_is_unmapped_under_a_fault_counts_for_the_first_kind_only() -> None:
     builder = Builder().thread("worker", cpu_user="1 s", cpu_kernel="7 s")
     builder.stack("cpu", "cpu.kernel", kernel=["handle_mm_fault", "__x64_sys_mmap"], count=300)

@@ -119,15 +119,16 @@ KINDS = (
         ("net_rx_action", "__napi_poll", "napi_", "process_backlog"),
         "fewer packets for the same data: larger messages, segmentation and receive offload (ethtool -k INTERFACE)",
     ),
+    Kind(  # before the network, whose functions unix sockets share
+        "pipes and local sockets",
+        ("pipe_read", "pipe_write", "anon_pipe_", "unix_stream_", "unix_dgram_"),
+        "write and read larger pieces: a buffer before the pipe or socket, 64 KiB and more at a time, or several"
+        " messages in one write; each hand-over from one side to the other costs two switches",
+    ),
     Kind(
         "the network",
         ("tcp_", "udp_", "ip_", "__sys_sendto", "__sys_recvfrom", "____sys_sendmsg", "____sys_recvmsg", "sock_"),
         "more data in each call: collect before sending, larger receive buffers, sendmmsg and recvmmsg for datagrams",
-    ),
-    Kind(
-        "pipes and local sockets",
-        ("pipe_read", "pipe_write", "anon_pipe_", "unix_stream_", "unix_dgram_"),
-        "write and read larger pieces: a buffer before the pipe or socket, 64 KiB and more at a time",
     ),
     Kind("files", ("vfs_", "ksys_read", "ksys_write", "iterate_dir", "filemap_")),
 )

@@ -21,6 +21,7 @@ from perfdiag.findings.competition import (
     unnamed,
     what_is_missing,
 )
+from perfdiag.findings.handovers import ID, handovers
 from perfdiag.findings.nameless import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.findings.runqueue import SLICE_NS, host
 from perfdiag.findings.target import again, cpus_of, subject, usable_cpus, widened_affinity
@@ -28,7 +29,6 @@ from perfdiag.findings.weigh import duration, fault, fix, judged, plain, togethe
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.units import plural
 
-ID = "CPU-OVERSUBSCRIBED"
 # Threads that could run must outnumber the CPUs by more than the books and the text are rounded.
 MARGIN = 0.1
 # Where so many times as many could run as there are CPUs, a second one is ready all the time: that is no hand-over.
@@ -51,7 +51,8 @@ QUEUEING = 0.9
     " when one wakes the other on its own CPU. Of waits without a name (the CPU changed hands too often) as much is"
     " taken in as that many threads must queue on so many CPUs, and own CPU time can explain. Waits up to 131 us are"
     " left out, as that is what handing a CPU over takes, but not where on average twice as many could run as CPUs, nor"
-    " where they queue three times as long as they run: then many are woken at once, which is said as profile.",
+    " where they queue three times as long as they run: then many are woken at once, which is said as profile. So are"
+    " hand-overs that take a fifth of the busy time together.",
     alternatives="An affinity or cpuset that confines it to few CPUs.",
     remedies="As many worker threads as CPUs; more CPUs; a wider affinity.",
     verify="Measure again: runq.busy behind own threads must have shrunk at the same work per second.",
@@ -75,7 +76,8 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
         yield bursts
         return
     if not worth(model, ns):
-        yield unnamed(model, ID, unknown_ns, ns) or no_competition(model, ID, "own threads", ns)
+        at_handovers = handovers(model, competing.own)
+        yield at_handovers or unnamed(model, ID, unknown_ns, ns) or no_competition(model, ID, "own threads", ns)
         return
     if crowd.runnable <= crowd.cpus + MARGIN:
         why = f": at hand-overs, on average {crowd.runnable:.1f} could run on {crowd.cpus} CPU{'s' * (crowd.cpus > 1)}"
