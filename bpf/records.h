@@ -301,7 +301,10 @@ struct socket_sum {
 	__u32 send_window_bytes, receive_window_bytes;
 	__u32 retransmits, retransmits_seen;
 	__u32 waits_congestion, waits_receiver, waits_buffer;
+	__u32 waits_unasked; /* to receive, without anything written on the same connection since the wait before */
+	__u32 write_sequence;
 	__u32 padding;
+	__u64 sock; /* to tell connections to one peer apart */
 };
 
 #include "records_memory.h"

@@ -284,6 +284,7 @@ class Socket(Line, tag="socket"):
     waits_congestion: Count
     waits_receiver: Count
     waits_buffer: Count
+    waits_unasked: Count | None = None  # to receive, nothing written on the same connection since the wait before
 
 
 class Rpc(Line, tag="rpc"):

@@ -91,6 +91,7 @@ static void write_sockets(struct recorder *recorder)
 		json_u64(json, "waits_congestion", sum.waits_congestion);
 		json_u64(json, "waits_receiver", sum.waits_receiver);
 		json_u64(json, "waits_buffer", sum.waits_buffer);
+		json_u64(json, "waits_unasked", sum.waits_unasked);
 		json_write(json, &recorder->output);
 	}
 }

@@ -23,6 +23,7 @@ def test_a_peer_that_answers_after_50_ms(start: Start, record: Record) -> None:
     assert sum(count for bucket, count in row.buckets if bucket >= 18) == 23, "50 ms lies in bucket 18 or above"
     (socket,) = [line for line in recording.of(schema.Socket) if line.object == row.object]
     assert 0 < socket.rtt_us < 100_000 and socket.congestion_window > 0 and not socket.retransmits_seen, socket
+    assert socket.waits_unasked == 0, "each wait is for the answer to a question"
 
 
 def test_a_peer_awaited_in_poll(start: Start, record: Record) -> None:

@@ -89,6 +89,7 @@ def models(draw: st.DrawFn) -> Model:
                 waits_congestion=draw(st.integers(0, 9)),
                 waits_receiver=draw(st.integers(0, 9)),
                 waits_buffer=draw(st.integers(0, 9)),
+                waits_unasked=draw(st.none() | st.integers(0, 9)),
                 rtt_us=draw(st.integers(0, 2**32 - 1)),
                 minimum_rtt_us=draw(st.integers(0, 2**32 - 1)),
                 local=draw(st.sampled_from(["10.0.0.2:80", "10.0.0.2:40000", "[]:5", "", ":"])),

@@ -55,6 +55,19 @@ def test_both_ends_are_known_by_their_ports_alone() -> None:
     assert finding(model, SELF).claims
 
 
+def test_a_peer_on_this_host_may_be_a_server_of_the_targets_own_in_epoll() -> None:
+    """Client and server in one process: the server waits for events, and "this process is not the slow part"."""
+    client = Builder().thread("client", cpu_user="10 ms", rest="wait.timer")
+    client.row("net.receive", "peer:127.0.0.1:8080", durations={"100 ms": 90})
+    alone = client.socket("peer:127.0.0.1:8080", local="127.0.0.1:43606").model()
+    assert finding(alone, PEER).confidence is Confidence.HIGH
+    beside = client.thread("loop", cpu_user="10 ms").model()
+    found = finding(beside, PEER)
+    assert found.confidence is Confidence.LOW
+    assert "whether the target answers there itself is not known: ss -ltnp sport = :8080" in found.limits
+    assert decide(beside, diagnose(beside)).kind != "elsewhere"
+
+
 def ends_of(*clients: int, server: int = 56713, answers: str = "5 ms", asks: str = "9 s") -> Builder:
     """Clients of a server in the same target, all at ports of chance, as a test's own server has them."""
     builder = Builder().thread("client", tid=101, pid=100, cpu_user="10 ms")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
+from perfdiag.findings.base import Finding, Severity
 from perfdiag.model import Model
 
 from unit.support import Builder
@@ -58,6 +58,19 @@ def test_who_waits_for_an_answer_that_is_under_way_asked_for_it() -> None:
     asked = waiting(DB).socket(DB, in_flight=1).model()
     assert finding(asked, NET).severity is Severity.WARNING
     assert finding(waiting(DB).socket(DB).model(), NET).severity is Severity.INFO
+
+
+def test_who_reads_what_it_never_asked_for_waits_for_no_answer() -> None:
+    """A subscriber that sends nothing was told that its publisher answers slowly."""
+
+    def reading(unasked: int | None, count: int = 20) -> Finding:
+        builder = Builder().thread("reads").row("net.receive", DB, "9 s", count=count)
+        return finding(builder.socket(DB, waits_unasked=unasked).model(), NET)
+
+    found = reading(19)  # of the first wait nothing is known
+    assert found.severity is Severity.INFO and "asked for nothing meanwhile: for work or for one long" in found.claim
+    for asked in (reading(18), reading(0), reading(None), reading(0, count=1)):
+        assert asked.severity is Severity.WARNING and "answers slowly" in asked.claim
 
 
 def test_a_connection_or_room_in_a_pipe_is_no_work() -> None:

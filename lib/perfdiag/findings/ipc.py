@@ -160,8 +160,9 @@ def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Findi
     pids = sorted({row.pid for row in rows} - {0})
     holds = f"see who holds the other end: lsof -E +c0 -p {','.join(map(str, pids[:3])) or 'PID'}"
     may = "work, for an answer or for room to write" if written else "work or for an answer"
-    limit = "the process itself may hold the other end too" if own else ""
-    return silent(model, "IPC-PEER-SLOW", rows, whom, holds, may=may, limit=limit)
+    came = "nothing came" if nothing_came(model, rows) else "who ended that is not known"
+    limit = "the process itself may hold the other end too" if own else LOOKS_THE_SAME
+    return silent(model, "IPC-PEER-SLOW", rows, whom, holds, came=came, may=may, limit=limit)
 
 
 def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:

@@ -56,7 +56,7 @@ RETRIED_CONNECT_NS = 536_870_912
     " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
     " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
-    " whether for work or for an answer cannot be told.",
+    " or nothing was written between the waits, whether for work or for an answer cannot be told.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
     verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
 )
@@ -116,10 +116,22 @@ class _Waits:
         return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
 
     @property
+    def receives(self) -> bool:
+        """Whether all it waits for are data that may be sent to it."""
+        return all(row.account == "net.receive" for row in self.rows)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing shows that the target asked: it had nothing under way when it began to wait."""
+        return self.receives and not any(socket.in_flight for socket in self.sockets)
+
+    @property
     def unasked(self) -> bool:
-        """Whether nothing shows that the target asked: it receives, and had nothing under way when it began to wait."""
-        receives = all(row.account == "net.receive" for row in self.rows)
-        return receives and not any(socket.in_flight for socket in self.sockets)
+        """Whether it is known that the target wrote nothing between its waits."""
+        unasked = [socket.waits_unasked or 0 for socket in self.sockets]
+        count = together(self.rows).count
+        # What came before the first wait on a connection is not known.
+        return self.receives and count > 1 and sum(unasked) >= max(1, count - len({row.key for row in self.rows}))
 
     @property
     def slow(self) -> bool:
@@ -140,8 +152,11 @@ def _waits_for(model: Model, connections: Connections, rows: list[Row]) -> _Wait
 
 def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
     found, keys = _waits_for(model, connections, group), {row.key for row in group}
-    if found.unasked and nothing_came(model, group):
-        return silent(model, "NET-PEER-SLOW", group, found.name, f"{_look(found.peers)}; or {_where(found.peers)}")
+    if found.unasked or (found.silent and nothing_came(model, group)):
+        came = "nothing came" if nothing_came(model, group) else "asked for nothing meanwhile"
+        may = "work or for an answer" if nothing_came(model, group) else "work or for one long answer"
+        look = f"{_look(found.peers)}; or {_where(found.peers)}"
+        return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
     severity, claim, remedies = _judgement(model, found)
     evidence = [waits(together(group), f"waits for {found.name}")]
     round_trip = found.round_trip_ns
@@ -158,7 +173,10 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     if found.like_delayed:
         best, alike = Confidence.MEDIUM, "a peer that works for 40 ms and a delayed acknowledgement look alike"
         evidence += evidence_of(model)
-    confidence, limits = judged(model, best, [not_known, alike])
+    perhaps_own = _perhaps_own(model, connections, keys)
+    if perhaps_own:
+        best = Confidence.MEDIUM
+    confidence, limits = judged(model, best, [not_known, alike, perhaps_own])
     return Finding(
         "NET-PEER-SLOW",
         severity,
@@ -174,6 +192,15 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         ],
         verify=f"{again(model)}: waits for {found.name} within the round trip and {duration(SLOW_ANSWER_NS)}",
     )
+
+
+def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
+    """Return the limit that the target may answer there itself, "" where it cannot: a server in epoll shows no port."""
+    near = sorted(str(peer.port) for key in keys if (peer := peer_of(key)) and connections.near(key))
+    serving = any("wait.events" in t.accounts and not set(ACCOUNTS) & t.accounts.keys() for t in model.threads)
+    if not near or not serving:
+        return ""
+    return f"whether the target answers there itself is not known: ss -ltnp sport = :{near[0]}"
 
 
 def _judgement(model: Model, found: _Waits) -> tuple[Severity, str, list[Remedy]]:

@@ -23,17 +23,24 @@ def nothing_came(model: Model, rows: list[Row]) -> bool:
 
 
 def silent(
-    model: Model, id: str, rows: list[Row], whom: str, look: str, *, may: str = "work or for an answer", limit: str = ""
+    model: Model,
+    id: str,
+    rows: list[Row],
+    whom: str,
+    look: str,
+    *,
+    came: str = "nothing came",  # or what else makes it impossible to tell
+    may: str = "work or for an answer",
+    limit: str = LOOKS_THE_SAME,
 ) -> Finding:
-    """Return the finding `id` on waits at `whom` that did not end, or whose end says nothing: profile, as long as
-    nothing tells more; `look`: what would, `may`: for what they may wait."""
-    confidence, limits = judged(model, Confidence.HIGH, [limit or LOOKS_THE_SAME])
-    came = "and nothing came" if nothing_came(model, rows) else "and who ended that is not known"
+    """Return the finding `id` on waits at `whom` that show nobody to be slow: profile, as long as nothing tells more;
+    `look` is what would."""
+    confidence, limits = judged(model, Confidence.HIGH, [limit])
     return Finding(
         id,
         Severity.INFO,
         confidence,
-        f"The target waits {duration(total_ns(rows))} at {whom}, {came}: for {may}, cannot tell.",
+        f"The target waits {duration(total_ns(rows))} at {whom}, and {came}: for {may}, cannot tell.",
         claims_of(rows),
         [waits(together(rows), f"waits at {whom}")],
         [fix(look)],
