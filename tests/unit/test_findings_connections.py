@@ -57,10 +57,10 @@ def test_both_ends_are_known_by_their_ports_alone() -> None:
 
 def test_a_peer_on_this_host_may_be_a_server_of_the_targets_own_in_epoll() -> None:
     """Client and server in one process: the server waits for events, and "this process is not the slow part"."""
-    client = Builder().thread("client", cpu_user="10 ms", rest="wait.timer")
+    client = Builder().thread("client", cpu_user="10 ms")
     client.row("net.receive", "peer:127.0.0.1:8080", durations={"100 ms": 90})
     alone = client.socket("peer:127.0.0.1:8080", local="127.0.0.1:43606").model()
-    assert finding(alone, PEER).confidence is Confidence.HIGH
+    assert finding(alone, PEER).confidence is Confidence.HIGH and decide(alone, diagnose(alone)).kind == "elsewhere"
     beside = client.thread("loop", cpu_user="10 ms").model()
     found = finding(beside, PEER)
     assert found.confidence is Confidence.LOW

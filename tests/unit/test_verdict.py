@@ -10,7 +10,8 @@ from perfdiag import report
 from perfdiag.config import Config
 from perfdiag.findings.base import Finding, Role, Severity
 from perfdiag.model import Model
-from perfdiag.report.rest import sleep, stop
+from perfdiag.report.rest import sleep
+from perfdiag.report.stopped import stop
 from perfdiag.report.words import Kind, sentences
 
 from unit.support import Builder

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.accounts import BY_NAME, Kind
-from perfdiag.debuggers import with_stacks
-from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.ipc_inside import SLOW_ANSWER_NS, inside
 from perfdiag.findings.operations import system_call
-from perfdiag.findings.pipelines import PIPE, UNIX, Pipeline, Stage, peer_pid, pipelines
+from perfdiag.findings.pipelines import PIPE, UNIX, peer_pid, pipelines
 from perfdiag.findings.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.findings.target import again, cpu_ns, subject
 from perfdiag.findings.wakers import ended_by
@@ -20,11 +19,9 @@ from perfdiag.findings.weigh import (
     fine,
     fix,
     judged,
-    percent,
     plain,
     still_waiting,
     together,
-    top,
     total_ns,
     typical_ns,
     waits,
@@ -32,14 +29,11 @@ from perfdiag.findings.weigh import (
 )
 from perfdiag.model import Model, Row
 
-# A local answer takes some 50 us and the peer's own work; from 10 ms on that work is what takes the time.
-SLOW_ANSWER_NS = 10_000_000
 OTHER_END = "'s other end"
 # One thread that ended at least half of the waits is the one at the other end.
 MAJORITY = 0.5
 # Of so many waits some waker would be known, if one thread ended most of them.
 MANY_WAITS = 20
-ASLEEP = "wait.timer"
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice", "vmsplice", "tee")
 # Kernel functions in which a writer waits for room, at pipes (by two names) and unix sockets.
 WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "unix_dgram_sendmsg"})
@@ -64,17 +58,17 @@ WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "un
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:
     """One finding for each peer or pipe worth it; each pipeline inside the target is one: a fault if a stage sleeps."""
-    inside, outside = pipelines(model)
+    own, outside = pipelines(model)
     small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
     found = 0
     for rows in [*(rows for rows in outside if worth(model, total_ns(rows))), small]:
         if worth(model, total_ns(rows)):
             found += 1
             yield _finding(model, rows)
-    for pipeline in inside:
+    for pipeline in own:
         if worth(model, pipeline.ns):
             found += 1
-            yield _inside_finding(model, pipeline)
+            yield inside(model, pipeline)
     if not found:
         yield fine(model, "IPC-PEER-SLOW", "waiting for local processes", PIPE, UNIX)
 
@@ -211,102 +205,6 @@ def _writing_part(model: Model, account: str) -> float | None:
             if part.account == account:
                 sums[system_call(operation) in WRITES] += part.sum_ns
     return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
-
-
-def _inside_finding(model: Model, pipeline: Pipeline) -> Finding:
-    confidence, limits = judged(model, Confidence.HIGH)
-    claim, remedy = _inside(model, pipeline)
-    works, whole = pipeline.works, together(pipeline.rows)
-    # What works has findings of its own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.
-    slept = works and not _stopped(works) and _idles(works) == ASLEEP and typical_ns(whole) >= SLOW_ANSWER_NS
-    return Finding(
-        "IPC-PEER-SLOW",
-        fault(model, pipeline.waited_for(works)) if works and slept else Severity.INFO,
-        confidence,
-        claim,
-        claims_of(pipeline.rows),
-        [
-            waits(whole, f"waits inside {subject(model)}"),
-            *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
-        ],
-        [remedy],
-        limits=limits,
-        verify=f"{again(model)}, after its cause is gone: waits at its pipes and sockets",
-    )
-
-
-def _inside(model: Model, pipeline: Pipeline) -> tuple[str, Remedy]:
-    """Return what to say and do of processes of the target that wait for each other."""
-    works = pipeline.works
-    if works is None:
-        return (
-            f"{_members(pipeline)} of {subject(model)} wait for each other at pipes or sockets for"
-            f" {duration(pipeline.ns)},"
-            " and no one of them is the limit: the other end's time is in these books, and its findings are the cause."
-        ), fix("look at the findings of the threads that are waited for")
-    who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
-    waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
-    if _stopped(works):
-        return (f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)})."), fix(
-            f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"
-        )
-    if idle := _idles(works):
-        how, remedy = _idle_stage(model, who, idle)
-        return f"{waited} for {who}, which {how} ({idle}).", remedy
-    return (f"{waited} for {who}, the stage that works: its own time is {_does(works)}."), fix(
-        f"make {who} faster, or run several of it: the findings name what its time goes to"
-    )
-
-
-def _idle_stage(model: Model, who: str, idle: str) -> tuple[str, Remedy]:
-    """Return what a stage does that the others wait for while it sleeps or waits itself, and what to do about it."""
-    if idle != ASLEEP:
-        return "mostly waits itself", fix(f"see who {who} waits for: perfdiag explain {idle}")
-    shows = with_stacks(model, "shows where it sleeps")
-    advice = f"shorten the sleep of {who}, or let it wait for the event itself; {shows}"
-    return "sleeps by its own choice", fix(advice)
-
-
-def _members(pipeline: Pipeline) -> str:
-    return "Processes" if len({row.pid for row in pipeline.rows}) > 1 or len(pipeline.stages) > 1 else "Threads"
-
-
-def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
-    """Return what the threads do that end the waits, besides waiting themselves: a sleep has no finding of its own."""
-    tids = {row.waker_tid for row in pipeline.rows}
-    sums: dict[str, int] = {}
-    for thread in model.threads:
-        for name, total in thread.accounts.items() if thread.tid and thread.tid in tids else ():
-            if name not in (PIPE, UNIX):
-                sums[name] = sums.get(name, 0) + total.ns
-    if not sums:
-        return []
-    return [Evidence(f"those that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]
-
-
-def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
-    if not pipeline.stages:
-        return []
-    words = ", ".join(f"{plain(s.thread.comm)} {percent(s.waiting)}" for s in pipeline.stages[:4])
-    return [Evidence(f"waiting for other stages: {words} of their time", pipeline.stages[0].waiting, "share", "ledger")]
-
-
-def _stopped(stage: Stage) -> bool:
-    accounts = stage.thread.accounts
-    return "wait.stopped" in accounts and 2 * accounts["wait.stopped"].ns >= stage.thread.wall_ns
-
-
-def _idles(stage: Stage) -> str:
-    """Return the account, idle or parked, in which a stage spends most of the time that it does not wait for others."""
-    own = {name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)}
-    longest = max(own, key=lambda name: own[name], default="")
-    idle = longest in BY_NAME and BY_NAME[longest].kind is not Kind.LATENCY
-    return longest if idle and 2 * own[longest] > sum(own.values()) else ""
-
-
-def _does(stage: Stage) -> str:
-    """Return what the time of a stage goes to besides waiting for other stages."""
-    return top({name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)})
 
 
 __all__ = ["peer_slow"]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.findings.clients import clients_finding
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
 from perfdiag.findings.peers import Connections, Peer, peer_of, round_trip_ns
 from perfdiag.findings.silent_ends import nothing_came, silent
-from perfdiag.findings.target import again, subject
+from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     about,
     claims_of,
@@ -80,7 +81,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
         yield _peer_finding(model, connections, group)
     if worth(model, total_ns(clients)):
         found += 1
-        yield _clients_finding(model, connections, clients)
+        yield clients_finding(model, connections, clients)
     if not found:
         yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
 
@@ -291,33 +292,6 @@ def _remedies(found: _Waits) -> list[Remedy]:
     if not found.slow:
         return [fewer, where]
     return [where] if found.few_or_long else [where, fewer]
-
-
-def _clients_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
-    """Waiting for one's own clients departs from no norm: whether they are slow or silent cannot be seen from here."""
-    whole = together(group)
-    found = [peer for peer in map(peer_of, dict.fromkeys(row.key for row in group)) if peer]
-    peers, local = len({row.key for row in group}), bool(found) and all(peer.local for peer in found)
-    names = (
-        f"ss -tnp shows who has {plain(str(found[0]))}" if found and not found[0].unconnected else "ss -tnp shows them"
-    )
-    confidence, limits = judged(model, Confidence.MEDIUM, ["which side asked is told by port numbers"])
-    in_pieces = (
-        "clients that write in small pieces, which wait for acknowledgements delayed by 40 ms: TCP_NODELAY there"
-    )
-    return Finding(
-        "NET-PEER-SLOW",
-        Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)} waits for its own clients ({peers:,} peer{'s' * (peers != 1)}): between"
-        " requests that is idle, inside one the client or the network is slow; nothing here tells which.",
-        claims_of(group),
-        [waits(whole, "waits for clients")],
-        [fix(f"measure one of the clients: perfdiag latency {'on this host' if local else 'there'} ({names})")],
-        alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
-        limits=limits,
-        verify=f"perfdiag latency on a client, while it talks to {subject(model)}",
-    )
 
 
 __all__ = ["peer_slow"]

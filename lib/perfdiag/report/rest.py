@@ -82,15 +82,6 @@ class Sleep:
         return f"Whoever waits for {it} waits for that sleep: shorten it, or wait for the event itself."
 
 
-@dataclass(frozen=True)
-class Stop:
-    """Processes that were stopped."""
-
-    ns: int
-    lasts: bool  # still stopped when the window ended
-    sentence: str
-
-
 def ns_of(thread: ThreadLedger, *accounts: str) -> int:
     """Return the time of a thread in some accounts."""
     return sum(thread.accounts[name].ns for name in accounts if name in thread.accounts)
@@ -182,7 +173,7 @@ def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
 
 
 def _waited_for(model: Model, sleepers: Sequence[ThreadLedger]) -> tuple[int, list[ThreadLedger]]:
-    """Return the longest sleep, and who waits for it: one child after the other sleeps as long as their parent waits."""
+    """Return the longest sleep, and who waits for it: children, one after the other, sleep while their parent waits."""
     longest_ns = ns_of(sleepers[0], TIMER)
     parent = max(model.threads, key=lambda t: 0 if t.exited else ns_of(t, CHILD))
     of_children_ns = sum(ns_of(t, TIMER) for t in sleepers if t.pid != parent.pid)
@@ -192,49 +183,6 @@ def _waited_for(model: Model, sleepers: Sequence[ThreadLedger]) -> tuple[int, li
 
 def _busy_ns(thread: ThreadLedger) -> int:
     return sum(total.ns for name, total in thread.accounts.items() if counted(name))
-
-
-def stop(model: Model) -> Stop | None:
-    """Return who was stopped, traced or frozen for a part of the window that is felt."""
-    processes: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
-    for thread in model.threads:
-        if ns_of(thread, STOPPED) >= max(1, FELT * model.window_ns):
-            processes[thread.pid].append(thread)
-    if not processes:
-        return None
-    longest = {pid: max(ns_of(t, STOPPED) for t in threads) for pid, threads in processes.items()}
-    order = sorted(longest, key=lambda pid: (-longest[pid], pid))
-    lasting = [pid for pid in order if any(_is_stopped(thread) for thread in processes[pid])]
-    told = lasting or order
-    names = "Process " if len(told) == 1 else "Processes "
-    names += ", ".join(_process(model, pid, processes[pid][0]) for pid in told[:_SHOWN])
-    names += f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-    is_or_are = "is" if len(told) == 1 else "are"
-    took = f"{duration(longest[told[0]])} of {duration(model.window_ns)}"
-    if lasting:
-        sentence = f"{names} {is_or_are} stopped, {took}: {_by_whom(model, lasting)}."
-    else:
-        were = "was" if len(told) == 1 else "were"
-        sentence = f"{names} {were} stopped for {took} by a signal, a debugger or a freezer, and went on."
-    return Stop(longest[told[0]], bool(lasting), sentence)
-
-
-def _is_stopped(thread: ThreadLedger) -> bool:
-    return thread.still_waiting is not None and thread.still_waiting.account == STOPPED
-
-
-def _by_whom(model: Model, pids: Sequence[int]) -> str:
-    """Return what stopped them, as far as /proc/PID/status told, and what lets them go on."""
-    status = model.facts.processes[pids[0]].status if pids[0] in model.facts.processes else {}
-    tracer, state = status.get("TracerPid", "0"), status.get("State", "")
-    cont = f"kill -CONT {' '.join(map(str, pids[:_SHOWN]))}"
-    if tracer.isdigit() and int(tracer):
-        return f"the debugger or tracer with pid {tracer} holds it; end or detach that one"
-    if state.startswith("T"):
-        return f"a signal did it (SIGSTOP, Ctrl-Z); {cont} lets it go on"
-    if state and not state.startswith("t"):
-        return "no signal and no debugger, so its control group is frozen; docker unpause or systemctl thaw ends that"
-    return f"by a signal, a debugger or a freezer (cgroup.freeze); after a signal, {cont} lets it go on"
 
 
 def waits(model: Model, most: int | None = None) -> str:
@@ -298,11 +246,6 @@ def _of(names: set[str]) -> str:
     return f" ({printable(next(iter(names)))})" if len(names) == 1 and UNLISTED not in names else ""
 
 
-def _process(model: Model, pid: int, thread: ThreadLedger) -> str:
-    comm = next((t.comm for t in model.header.targets if t.pid == pid), thread.comm)
-    return f"{printable(comm)} ({pid})" if pid else printable(comm)
-
-
 __all__ = [
     "EVENTS",
     "FELT",
@@ -314,7 +257,6 @@ __all__ = [
     "receives",
     "scheduler",
     "sleep",
-    "stop",
     "stuck_or_idle",
     "waits",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Confidence, Finding, Role, Severity
 from perfdiag.model import Model
-from perfdiag.report import databases, leftover, rest, shape
+from perfdiag.report import databases, leftover, rest, shape, stopped
 from perfdiag.report.faultless import without_time
 from perfdiag.report.words import (
     Kind,
@@ -32,7 +32,7 @@ def decide(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
     """Weigh the findings against what is not known; that the target was stopped stands before everything else."""
     if not model.wall_ns:
         return verdict(Kind.CANNOT_TELL, ["Cannot tell: nothing of the target was measured."])
-    stop = rest.stop(model)
+    stop = stopped.stop(model)
     if stop is None:
         return _running(model, diagnosis, acquit=True)
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
