@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perfdiag.findings.backing import Backing, Requests, backing, device_of
 from perfdiag.findings.base import Severity
-from perfdiag.findings.target import idle_share
+from perfdiag.findings.target import idle_share, subject
 from perfdiag.findings.weigh import duration, fault, percent, together, typical_ns
 from perfdiag.model import Distribution, Model, Row
 
@@ -111,7 +111,8 @@ def without_cpus(model: Model) -> str:
     idle, queued_ns = idle_share(model), model.ns("runq.busy")
     if idle is None or idle > NEVER_IDLE or fault(model, queued_ns) is Severity.INFO:
         return ""
-    return f"CPUs were idle {percent(idle)} of the time, and threads of the target waited {duration(queued_ns)} for one"
+    waited = f"threads of {subject(model)} waited {duration(queued_ns)} for one"
+    return f"CPUs were idle {percent(idle)} of the time, and {waited}"
 
 
 __all__ = ["CHAIN", "FLUSH", "KINDS", "READ", "WRITE", "Case", "Kind", "case_of", "without_cpus"]

@@ -12,7 +12,7 @@ from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
 from perfdiag.findings.peers import Connections, Peer, peer_of, round_trip_ns
 from perfdiag.findings.silent_ends import nothing_came, silent
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     about,
     claims_of,
@@ -201,7 +201,7 @@ def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
     serving = any("wait.events" in t.accounts and not set(ACCOUNTS) & t.accounts.keys() for t in model.threads)
     if not near or not serving:
         return ""
-    return f"whether the target answers there itself is not known: ss -ltnp sport = :{near[0]}"
+    return f"whether {subject(model)} answers there itself is not known: ss -ltnp sport = :{near[0]}"
 
 
 def _judgement(model: Model, found: _Waits) -> tuple[Severity, str, list[Remedy]]:

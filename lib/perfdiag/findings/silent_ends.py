@@ -7,7 +7,7 @@ them apart, so nobody is accused, and nobody acquitted.
 from __future__ import annotations
 
 from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import claims_of, duration, fix, judged, together, total_ns, waits
 from perfdiag.model import Model, Row
 
@@ -40,7 +40,7 @@ def silent(
         id,
         Severity.INFO,
         confidence,
-        f"The target waits {duration(total_ns(rows))} at {whom}, and {came}: for {may}, cannot tell.",
+        f"{subject(model, begin=True)} waits {duration(total_ns(rows))} at {whom}, and {came}: for {may}, cannot tell.",
         claims_of(rows),
         [waits(together(rows), f"waits at {whom}")],
         [fix(look)],
