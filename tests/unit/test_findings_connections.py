@@ -13,6 +13,7 @@ from perfdiag.model import Model
 from perfdiag.report.verdict import decide
 
 from unit.support import Builder
+from unit.support.hosts import host
 from unit.support.judging import check, finding, findings, knowing, outcomes, silence
 
 PEER, SELF, DELAYED = "NET-PEER-SLOW", "NET-SELF-SLOW", "NET-DELAYED-ACK"
@@ -66,6 +67,7 @@ def test_a_peer_on_this_host_may_be_a_server_of_the_targets_own_in_epoll() -> No
     assert found.confidence is Confidence.LOW
     assert "whether the target answers there itself is not known: ss -ltnp sport = :8080" in found.limits
     assert decide(beside, diagnose(beside)).kind != "elsewhere"
+    assert finding(host(client), PEER).confidence is Confidence.HIGH  # who answers here is of this host in any case
 
 
 def ends_of(*clients: int, server: int = 56713, answers: str = "5 ms", asks: str = "9 s") -> Builder:

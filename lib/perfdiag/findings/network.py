@@ -196,10 +196,11 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
 
 
 def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
-    """Return the limit that the target may answer there itself, "" where it cannot: a server in epoll shows no port."""
+    """Return the limit that the target may answer there itself, "" where it cannot: a server in epoll shows no port.
+    Of a whole host it is of no account."""
     near = sorted(str(peer.port) for key in keys if (peer := peer_of(key)) and connections.near(key))
     serving = any("wait.events" in t.accounts and not set(ACCOUNTS) & t.accounts.keys() for t in model.threads)
-    if not near or not serving:
+    if not near or not serving or model.host:
         return ""
     return f"whether {subject(model)} answers there itself is not known: ss -ltnp sport = :{near[0]}"
 
