@@ -125,7 +125,8 @@ static long book_runner(__u32 back, struct busy *busy)
 	if (!runner->since || begin >= busy->end)
 		return 0;
 	detail = book_part(busy->record, ACCOUNT_RUNQ_BUSY, runner->object, busy->end - begin);
-	if (runner->object && (!detail || detail->count == 1)) /* otherwise it has been named before */
+	/* At the 1st, 2nd, 4th, ... time: there may have been no room for its name for a moment, or it has another now. */
+	if (runner->object && (!detail || !(detail->count & (detail->count - 1))))
 		rename_object(runner->object, &cpu->runner_names[index]);
 	busy->end = begin;
 	return begin <= busy->runnable;

@@ -13,7 +13,7 @@ from perfdiag.facts import Facts
 from perfdiag.reader import Recording
 from perfdiag.runtimeidle import IDLE_BY_ID
 from perfdiag.runtimelocks import BY_ID
-from perfdiag.text import NO_NAME, printable
+from perfdiag.text import NAME_NOT_KEPT, NO_NAME, printable
 from perfdiag.units import size
 
 _FIXED = {
@@ -68,8 +68,9 @@ class Names:
             case "order":
                 return f"{size(self._page_bytes << int(rest))} in one piece" if len(rest) < 3 else None
             case "task" | "unix" | "own":
-                pid, _, comm = rest.partition(":")
-                return f"{'own thread ' if kind == 'own' else ''}{comm or NO_NAME} ({int(pid)})"
+                pid, kept, comm = rest.partition(":")
+                name = comm or (NO_NAME if kept else NAME_NOT_KEPT)
+                return f"{'own thread ' if kind == 'own' else ''}{name} ({int(pid)})"
             case "child":
                 return f"{self._processes.get(int(rest), 'child')} ({rest})"
             case "cgroup":

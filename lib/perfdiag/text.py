@@ -9,6 +9,7 @@ codecs.lookup("unicode_escape")  # Python imports codecs when they are first use
 
 
 NO_NAME = "(no name)"  # of a process or thread that gave itself an empty one
+NAME_NOT_KEPT = "(name not kept)"  # it has one, which found no room in the recording
 
 
 def printable(name: str | bytes, limit: int = 200) -> str:
@@ -25,4 +26,4 @@ def printable(name: str | bytes, limit: int = 200) -> str:
     return shown if len(shown) <= limit else shown[: limit - 3] + "..."
 
 
-__all__ = ["NO_NAME", "printable"]
+__all__ = ["NAME_NOT_KEPT", "NO_NAME", "printable"]

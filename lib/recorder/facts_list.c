@@ -31,7 +31,7 @@ struct rule {
 };
 
 static const struct rule process_rules[] = {
-	{ "", "stat status schedstat io limits cgroup oom_score_adj wchan", .phases = B | E },
+	{ "", "stat status schedstat io limits cgroup oom_score_adj wchan autogroup", .phases = B | E },
 	{ "", "fd", .phases = B | S | E },
 };
 
@@ -124,7 +124,8 @@ static const struct rule host_rules[] = {
 	  .phases = B },
 	{ "/sys/module", "kvm", .phases = B | E }, /* loaded meanwhile? */
 	{ "/sys/module/kvm/parameters", "halt_poll_ns", .phases = B },
-	{ "/proc/sys/kernel", "numa_balancing threads-max pid_max sched_rt_runtime_us", .phases = B },
+	{ "/proc/sys/kernel", "numa_balancing threads-max pid_max sched_rt_runtime_us sched_autogroup_enabled",
+	  .phases = B },
 	{ "/proc/sys/fs", "nr_open", .phases = B },
 	{ "/proc/sys/net/core", "somaxconn rmem_max wmem_max", .phases = B },
 	{ "/proc/sys/net/ipv4", "tcp_rmem tcp_wmem tcp_congestion_control tcp_slow_start_after_idle", .phases = B },

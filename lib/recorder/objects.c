@@ -100,8 +100,14 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_UNIX: read_comm(id, name.comm); return write_task(recorder, key, "unix", id, name.comm);
 	case OBJECT_TASK:
 	case OBJECT_OWN:
-		look_up(recorder, object, &name);
-		return write_task(recorder, key, OBJECT_KIND(object) == OBJECT_OWN ? "own" : "task", id, name.comm);
+		text = OBJECT_KIND(object) == OBJECT_OWN ? "own" : "task";
+		if (!look_up(recorder, object, &name)) /* there was no room for it */
+			read_comm(id, name.comm);
+		else if (!name.comm[0]) /* its own choice */
+			return json_format(json, key, "%s:%llu:", text, id);
+		if (!name.comm[0])
+			return json_format(json, key, "%s:%llu", text, id);
+		return write_task(recorder, key, text, id, name.comm);
 	case OBJECT_CGROUP: return json_format(json, key, "cgroup:%llu", id);
 	case OBJECT_IDLE_STATE: return write_idle_state(json, key, id);
 	case OBJECT_SYSCALL:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from perfdiag.facts import CpuGroup, Process
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
+from perfdiag.findings.base import Confidence, Finding, RemedyKind, Severity
 from perfdiag.model import Model
 
 from unit.support import Builder
@@ -247,6 +247,36 @@ def test_a_target_that_yields_by_its_own_nice_value_is_told_so() -> None:
     assert first.kind is RemedyKind.FIX and first.text.startswith("renice -n 0 -p $(ls /proc/100/task): ")
     model = knowing(waiting("task:7:x").model(), processes={100: replace(process("0-3"), nice=-5)})
     assert not any("yields" in item.text for item in finding(model, "CPU-CONTENTION").evidence)
+
+
+def nice_in(groups: list[CpuGroup], autogroup: str = "", nice: int = 10) -> Finding:
+    """Return what is found of a target at nice 10 in these control groups, with this sched_autogroup_enabled."""
+    known = replace(process("0-3"), nice=nice, session_nice=0 if autogroup else None)
+    settings = {"kernel/sched_autogroup_enabled": autogroup} if autogroup else {}
+    model = knowing(waiting("task:7:x").model(), processes={100: known}, cpu_groups=groups, sysctl=settings)
+    return finding(model, "CPU-CONTENTION")
+
+
+@pytest.mark.parametrize(
+    ("groups", "autogroup", "where"),
+    [([], "1", "session, of nice 0 itself (/proc/100/autogroup)"), ([group()], "1", "control group /sys/fs/cgroup/web")],
+)
+def test_a_nice_value_that_counts_only_in_a_group_of_its_own_explains_nothing(
+    groups: list[CpuGroup], autogroup: str, where: str
+) -> None:
+    found = nice_in(groups, autogroup)
+    assert any(f"which counts only within its {where}" in item.text for item in found.evidence)
+    assert "yields" not in found.claim and not any("renice" in remedy.text for remedy in found.remedies)
+
+
+@pytest.mark.parametrize(
+    ("groups", "autogroup"),
+    [([], "0"), ([], ""), ([group(depth=0)], ""), ([group(weight=None)], "0"), ([group(pids=(101,))], "0")],
+)
+def test_a_nice_value_counts_against_all_where_no_group_is_between(groups: list[CpuGroup], autogroup: str) -> None:
+    found = nice_in(groups, autogroup)
+    assert "It yields to them: nice 10." in found.claim
+    assert any("renice -n 0" in remedy.text for remedy in found.remedies)
 
 
 def test_the_weight_of_its_own_group_is_raised_from_what_it_is_and_quoted() -> None:

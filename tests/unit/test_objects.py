@@ -33,6 +33,8 @@ def names() -> Names:
         ("peer:[::1]:80", "[::1]:80"),
         ("task:7:cc1", "cc1 (7)"),
         ("task:7:", "(no name) (7)"),
+        ("task:7", "(name not kept) (7)"),
+        ("own:7", "own thread (name not kept) (7)"),
         ("own:7:app", "own thread app (7)"),
         ("unix:7:bus", "bus (7)"),
         ("child:200", "helper (200)"),

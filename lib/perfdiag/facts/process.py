@@ -39,6 +39,7 @@ class Process:
     cpus_allowed: str | None  # of the first thread
     thread_cpus: Mapping[int, str] | None  # by tid, of threads that may use others than the first; at most 16 are known
     limits: Mapping[str, tuple[float, float]]  # "Max open files" -> (soft, hard), inf: unlimited
+    session_nice: int | None = None  # /proc/PID/autogroup: what its session has against others, where sessions count
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,14 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         cpus_allowed=status.get("Cpus_allowed_list"),
         thread_cpus=_thread_cpus(texts, pid, tids),
         limits=parse_limits(texts.text(f"/proc/{pid}/limits")),
+        session_nice=_session_nice(texts.text(f"/proc/{pid}/autogroup")),
     )
+
+
+def _session_nice(text: str | None) -> int | None:
+    """Parse "/autogroup-82 nice 0"."""
+    words = words_of(text)
+    return number(words[2]) if len(words) == 3 and words[1] == "nice" else None
 
 
 def _thread_cpus(texts: Texts, pid: int, tids: Sequence[int]) -> dict[int, str]:

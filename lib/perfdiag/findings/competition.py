@@ -10,7 +10,7 @@ from perfdiag.findings.nameless import of_neighbours
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, percent, share_above, together, total_ns, waits, without_rows, worth
 from perfdiag.model import Model, Row
-from perfdiag.text import NO_NAME
+from perfdiag.text import NAME_NOT_KEPT, NO_NAME
 
 # A woken thread often waits until its waker leaves the CPU: waits up to 131 us (a bucket's edge) are the price of
 # handing over and nobody's fault.
@@ -155,8 +155,9 @@ def felt(model: Model, ns: int) -> bool:
 
 
 def comm_of(key: str) -> str:
-    """Return the name in "task:PID:COMM"; it may hold colons itself."""
-    return key.split(":", 2)[2] or NO_NAME if key.count(":") >= 2 else key
+    """Return the name in "task:PID:COMM"; it may hold colons itself.  Of "task:PID" there is only the number."""
+    parts = key.split(":", 2)
+    return f"process {parts[1]} {NAME_NOT_KEPT}" if len(parts) == 2 else parts[2] or NO_NAME
 
 
 __all__ = [

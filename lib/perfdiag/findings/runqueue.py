@@ -21,7 +21,9 @@ from perfdiag.findings.competition import (
 from perfdiag.findings.nameless import without_names
 from perfdiag.findings.target import (
     again,
+    counts_only_in,
     idle_share,
+    niced,
     own_group,
     setting,
     subject,
@@ -131,12 +133,15 @@ def host(model: Model) -> list[Evidence]:
 
 
 def _nice(model: Model) -> list[Evidence]:
-    return [
-        Evidence(
-            f"{subject(model)} itself yields: process {pid} runs at nice {nice}", float(nice), "nice", "/proc/PID/stat"
-        )
-        for pid, nice in list(yielding(model).items())[:1]
-    ]
+    """Return the nice value of the target's first process that has one, and against whom it does not count."""
+    found = []
+    for pid, nice in [*yielding(model).items(), *niced(model).items()][:1]:
+        group = counts_only_in(model, pid)
+        text = f"{subject(model)} itself yields: process {pid} runs at nice {nice}"
+        if group:
+            text = f"process {pid} runs at nice {nice}, which counts only within its {group}"
+        found.append(Evidence(text, float(nice), "nice", "/proc/PID/stat"))
+    return found
 
 
 def _claim(model: Model, names: list[str], ns: int) -> str:

@@ -9,6 +9,7 @@ from perfdiag.facts import CpuGroup
 from perfdiag.findings.base import Remedy
 from perfdiag.findings.weigh import attempt
 from perfdiag.model import Model, ThreadLedger
+from perfdiag.text import printable
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
@@ -95,10 +96,30 @@ def setting(path: str, value: str, present: str) -> Remedy:
     return attempt(write(value, path), write(present, path), f"{PurePosixPath(path).name} {present}")
 
 
-def yielding(model: Model) -> dict[int, int]:
-    """Return the processes of the target that yield to others by their own nice value, and that value."""
+def niced(model: Model) -> dict[int, int]:
+    """Return the processes of the target with a nice value that lets others go first, and that value."""
     found = {pid: process.nice for pid, process in sorted(model.facts.processes.items())}
     return {pid: nice for pid, nice in found.items() if nice and nice > 0}
+
+
+def yielding(model: Model) -> dict[int, int]:
+    """Return those of them that yield to all others: whose value does not count in a group of theirs alone."""
+    return {pid: nice for pid, nice in niced(model).items() if not counts_only_in(model, pid)}
+
+
+def counts_only_in(model: Model, pid: int) -> str:
+    """Return the group within which the scheduler compares nice values of a process, "" where that is the whole host.
+
+    Groups share CPUs by their weights, whatever the nice values in them are: control groups, and sessions (setsid)
+    where sched_autogroup_enabled makes a group of each.
+    """
+    weighed = [group for group in model.facts.cpu_groups if group.depth > 0 and group.weight and pid in group.pids]
+    if weighed:
+        return f"control group {printable(max(weighed, key=lambda group: group.depth).path)}"
+    process = model.facts.processes.get(pid)
+    if model.facts.sysctl("kernel/sched_autogroup_enabled") != "1" or process is None or process.session_nice is None:
+        return ""
+    return f"session, of nice {process.session_nice} itself (/proc/{pid}/autogroup)"
 
 
 def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy | None:
@@ -133,8 +154,10 @@ __all__ = [
     "allowed_cpus",
     "cpu_list",
     "cpu_ns",
+    "counts_only_in",
     "cpus_of",
     "idle_share",
+    "niced",
     "own_group",
     "setting",
     "subject",

@@ -8,7 +8,7 @@ from perfdiag.claims import counted
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Host, Model, ThreadLedger
 from perfdiag.report import shape
-from perfdiag.text import NO_NAME, printable
+from perfdiag.text import NAME_NOT_KEPT, NO_NAME, printable
 
 MOST_CONSUMERS = 20  # of an account
 QUEUE = "runq.busy"
@@ -85,7 +85,7 @@ def _behind(model: Model, host: Host) -> dict[Who, int]:
     found: defaultdict[Who, int] = defaultdict(int)
     for row in model.rows_of(QUEUE):
         kind, _, rest = row.key.partition(":")
-        pid, _, name = rest.partition(":")
+        pid, kept, name = rest.partition(":")
         if kind not in ("own", "task") or not pid.isdecimal():
             continue
         number, base = int(pid), name.partition("/")[0]
@@ -93,7 +93,9 @@ def _behind(model: Model, host: Host) -> dict[Who, int]:
             number, name = kernel[base], base
         elif number in host.kernel:
             name = host.names[number]
-        found[number, name or NO_NAME] += row.distribution.sum_ns
+        elif not name:
+            name = NO_NAME if kept else host.names.get(number, NAME_NOT_KEPT)
+        found[number, name] += row.distribution.sum_ns
     return found
 
 
