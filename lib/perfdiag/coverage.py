@@ -9,6 +9,7 @@ from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.facts import Facts
 from perfdiag.model import AccountTotal, Coverage, NotMeasured, ThreadLedger
 from perfdiag.reader import Recording
+from perfdiag.units import plural
 
 OBSERVED_LONG_NS = 1_000_000_000  # shorter threads cannot be held to 1 %
 
@@ -28,7 +29,10 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
     "fault_file": ("the files that page faults read", "Linux 6.11 or later; by hand: perf trace -F maj -p PID"),
     "page_cache": ("which files had to be read", "a kernel with its tracepoints; by hand: read_bytes in /proc/PID/io"),
     "stacks": ("functions behind CPU time and waits", "needs CAP_PERFMON: see perfdiag check"),
-    "operations": ("time per operation", "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID"),
+    "operations": (
+        "time per operation, refused descriptors",
+        "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID",
+    ),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
     "host": ("threads from their first moment on a CPU", "Linux 6.4 or later"),
     "tcp": ("retransmissions and windows per connection", "see perfdiag check; by hand: ss -ti"),
@@ -132,7 +136,9 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     if recording.problems:
         found.append(
             NotMeasured(
-                "the whole recording" if recording.footer is None else f"{recording.bad_lines} lines of the recording",
+                "the whole recording"
+                if recording.footer is None
+                else f"{plural(recording.bad_lines, 'line')} of the recording",
                 "; ".join(recording.problems[:3]),
                 "record again, or copy the recording again",
             )

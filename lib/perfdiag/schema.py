@@ -43,8 +43,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     nodename: str
     release: str
     machine: str
-    cpus_online: int
-    page_size_bytes: int
+    cpus_online: Count
+    page_size_bytes: Count
     tick_ns: Nanoseconds
 
 
@@ -62,8 +62,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """One process the recording was started on."""
 
-    pid: int
-    namespace_pid: int  # the pid inside the innermost pid namespace
+    pid: Count
+    namespace_pid: Count  # the pid inside the innermost pid namespace
     comm: str
     descendant: bool = False  # True: found as a child of a named target
 
@@ -81,7 +81,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
 class Header(Line, tag="header"):
     """First line of every recording."""
 
-    schema: int
+    schema: Count
     perfdiag: str
     engine: str  # "libbpf"
     realtime_ns: Nanoseconds  # wall-clock time of start_ns
@@ -121,17 +121,17 @@ class FutexSum(msgspec.Struct, frozen=True, array_like=True):
     object: str
     sum_ns: Nanoseconds
     count: Count
-    waker_tid: int
+    waker_tid: Count
 
 
 class Thread(Line, tag="thread"):
     """One thread's ledger so far.  The last row of a serial counts."""
 
     at_ns: Nanoseconds
-    serial: int  # unique in the recording; tids can be reused
-    pid: int
-    tid: int
-    namespace_tid: int
+    serial: Count  # unique in the recording; tids can be reused
+    pid: Count
+    tid: Count
+    namespace_tid: Count
     comm: str
     state: str  # "alive" or "exited"
     start_ns: Nanoseconds
@@ -164,7 +164,7 @@ class Process(Line, tag="process"):
     """
 
     at_ns: Nanoseconds
-    pid: int
+    pid: Count
     comm: str
     kernel: bool  # kernel threads
     threads: Count
@@ -190,16 +190,16 @@ class Detail(Line, tag="detail"):
     Bucket 0 counts waits below 256 ns, bucket i those in [2**(i+7), 2**(i+8)) ns, bucket 31 all longer ones.
     """
 
-    pid: int
+    pid: Count
     account: str
     object: str  # "", "device:254:0", "peer:10.0.0.1:5432", "task:123:comm", "cgroup:42", ... see objects.py
     sum_ns: Nanoseconds
     count: Count
     max_ns: Nanoseconds
     buckets: Buckets
-    waker_tid: int = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
+    waker_tid: Count = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
     waker_count: Count = 0  # how many of `count` are known to be due to it, at least
-    waker_pid: int = 0  # its process, in a recording of the host; 0: not known
+    waker_pid: Count = 0  # its process, in a recording of the host; 0: not known
     waker_comm: str = ""  # its name when the window ended, where it can be another process's
 
 
@@ -210,8 +210,8 @@ class Stack(Line, tag="stack"):
     """
 
     kind: str
-    pid: int
-    tid: int
+    pid: Count
+    tid: Count
     account: str
     object: str
     count: Count
@@ -261,8 +261,8 @@ class Dirtier(Line, tag="dirtier"):
     """A thread, of the target or not, that was held to the limit of dirty pages while writing to a device."""
 
     device: str
-    pid: int
-    tid: int
+    pid: Count
+    tid: Count
     comm: str  # of its process
     rounds: Count
     bytes: Count  # dirtied by it, since it was last held to the limit before
@@ -292,7 +292,7 @@ class Rpc(Line, tag="rpc"):
 
     object: str  # "mount:0:45"; "server:10.0.0.5" where the mount is not known
     program: str  # "nfs", "nlm" (locks of NFS 3), "nfsacl"
-    version: int  # of the program
+    version: Count  # of the program
     procedure: str  # "WRITE", "COMMIT", ...
     count: Count
     errors: Count  # calls that ended without an answer, or with one that the kernel calls an error
@@ -326,7 +326,7 @@ class NfsServer(Line, tag="nfs_server"):
     """Requests that this host's own NFS server served, whoever asked, by procedure; of NFS 4 also each operation."""
 
     program: str
-    version: int
+    version: Count
     procedure: str
     count: Count
     sum_ns: Nanoseconds  # from taken up by a thread of the server until answered
@@ -355,9 +355,9 @@ class VmExit(Line, tag="vm_exit"):
     idle is not part of `sum_ns`, `max_ns` and `buckets`.  It is counted when its guest goes on.
     """
 
-    pid: int
+    pid: Count
     vendor: str  # whose exit codes these are: svm, vmx or arm64
-    code: int
+    code: Count
     user: bool  # the emulator in user space was asked to handle it
     device: str  # the port or page that was touched: "port:0x3f8", "mmio:0xfee00000", or ""
     count: Count
@@ -402,10 +402,10 @@ class Event(Line, tag="event"):
 
     at_ns: Nanoseconds
     name: str
-    pid: int
-    tid: int
+    pid: Count
+    tid: Count
     text: str
-    by_pid: int = 0  # of an OOM kill: the process that asked for memory; 0: not said
+    by_pid: Count = 0  # of an OOM kill: the process that asked for memory; 0: not said
     by_comm: str = ""
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Iterator
+from itertools import chain
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import inspect
 from perfdiag import reader, schema
 from perfdiag.errors import RecordingError
 
@@ -211,3 +215,36 @@ def test_a_damaged_recording_is_read_or_refused(data: st.DataObject) -> None:
     except RecordingError:
         return
     assert recording.header.schema == schema.SCHEMA_VERSION
+
+
+def _numbers(kind: inspect.Type) -> Iterator[inspect.IntType]:
+    match kind:
+        case inspect.IntType():
+            yield kind
+        case inspect.ListType() | inspect.VarTupleType():
+            yield from _numbers(kind.item_type)
+        case inspect.TupleType():
+            yield from chain.from_iterable(map(_numbers, kind.item_types))
+        case inspect.UnionType():
+            yield from chain.from_iterable(map(_numbers, kind.types))
+        case inspect.DictType():
+            yield from _numbers(kind.value_type)
+
+
+LINES = [each for each in vars(schema).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+
+
+@pytest.mark.parametrize("kind", LINES, ids=lambda kind: kind.__name__)
+def test_no_number_of_a_recording_is_below_zero(kind: type[msgspec.Struct]) -> None:
+    """The recorder writes no signed number: one that is negative has wrapped or was forged."""
+    for field in msgspec.structs.fields(kind):
+        for number in _numbers(inspect.type_info(field.type)):
+            assert number.ge is not None and number.ge >= 0, f"{kind.__name__}.{field.name}"
+
+
+def test_a_line_with_a_negative_sum_is_left_out_and_told() -> None:
+    data = Builder().thread("a").row("disk.read", "device:8:0", "1 s").bytes()
+    forged = re.sub(rb'("type":"detail".*?"sum_ns"):\d+', rb"\1:-5", data)
+    assert forged != data
+    recording = read(forged)
+    assert recording.bad_lines and "sum_ns" in recording.problems[0] and not recording.details
