@@ -24,6 +24,7 @@ _FIXED = {
     "swap": "swap",
     "user": "user",
 }
+HALTPOLL = "haltpoll idle"  # of the driver haltpoll: a guest that gives its CPU back to its host
 
 
 class Names:
@@ -99,6 +100,8 @@ class Names:
         index, _, left = rest.partition(":")
         states = {state.index: state.name for state in self._facts.idle_states}
         name = states.get(int(index), f"idle state {int(index)}")
+        if name == HALTPOLL:
+            name = "halt of this guest"
         return f"{name}, left before" if left == "left" else name
 
     def _runtime_lock(self, rest: str) -> str | None:

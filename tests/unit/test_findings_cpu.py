@@ -151,6 +151,12 @@ def test_own_code_dominates_below_two_fifths() -> None:
     assert check(in_kernel("3 s", "5 s").model(), "CPU-KERNEL-HEAVY").number == pytest.approx(3 / 8)
 
 
+@pytest.mark.parametrize(("waits", "large"), [("1 s", True), ("9 s", False)])
+def test_most_of_next_to_no_cpu_time_is_not_large(waits: str, large: bool) -> None:
+    """60 ms of 1.06 s are worth a line, of 9.06 s they are not."""
+    assert check(in_kernel("60 ms", "0 ns").thread("b", disk_read=waits).model(), "CPU-KERNEL-HEAVY").large is large
+
+
 def test_waiting_for_each_other_in_kernel_locks_is_a_fault() -> None:
     model = (
         in_kernel("4 s", "5 s", ("native_queued_spin_lock_slowpath", "_raw_spin_lock", "futex_wake"), 120)

@@ -17,6 +17,7 @@ def names() -> Names:
         .thread("app")
         .thread("helper", pid=200)
         .fact("/proc/diskstats", " 254       0 vda 1 0 8 1 1 0 8 1 0 2 2\n")
+        .fact("/sys/devices/system/cpu/cpu0/cpuidle/state1/name", "haltpoll idle\n")
         .fact("/proc/self/mountinfo", "30 1 0:51 / /srv rw - nfs4 nas1:/jobs rw\n")
         .fact("/proc/100/mountinfo", "30 1 0:51 / /srv rw - nfs4 nas1:/jobs rw\n")
         .recording()
@@ -46,6 +47,8 @@ def names() -> Names:
         ("futex:0x10", "futex 0x10"),
         ("inflight", "requests in flight"),
         ("idle:2", "idle state 2"),
+        ("idle:1", "halt of this guest"),
+        ("idle:1:left", "halt of this guest, left before"),
         ("file:254:0:77", "inode 77 on vda (254:0)"),
         ("file:254:0:77:orders: [1].ibd", "orders: [1].ibd (inode 77) on vda (254:0)"),
         ("cgroup:42", "cgroup 42"),

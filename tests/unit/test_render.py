@@ -260,3 +260,61 @@ def test_real_rules_fit_too() -> None:
     )
     model = builder.model()
     assert len(terminal.lines(report.make(model, diagnose(model), RUNBOOKS))) <= LINES
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 66])
+@pytest.mark.parametrize("name", ["causes", "flush", "profile", "crowded"])
+def test_headings_and_severities_survive_a_narrow_terminal(name: str, columns: int) -> None:
+    made = CASES[name]()
+    lines = [line.plain for line in terminal.lines(made, columns, full=True)]
+    assert max(map(cell_len, lines)) <= columns
+    text = re.sub(r"\s+", " ", " ".join(lines))
+    assert any(line.startswith("FINDINGS") for line in lines)
+    assert "memory 11.0 MiB" in text and f"(pid {made.target.pid}" in text
+    assert any(line.startswith("WHERE ") for line in lines)
+    for number, each in enumerate(made.findings, 1):
+        severity = "no fault" if each.severity == "info" else each.severity
+        assert re.search(rf"{number} {re.escape(each.id)} .{{,30}}{severity},? confidence {each.confidence}", text), (
+            each.id
+        )
+
+
+def test_facts_above_faults_in_time_are_explained_by_the_heading() -> None:
+    model = Builder().thread("a", disk_read="4 s", net_send="3 s").model()
+    small = finding("F-SMALL", {"net.send": 1_000_000_000}, "Small.")
+    fact = replace(finding("F-FACT", {"disk.read": 4_000_000_000}, "A fact."), severity=Severity.INFO)
+    assert "FINDINGS " in plain(report.make(model, diagnosis(model, small, fact), RUNBOOKS))
+    assert "  faults first; share = " in plain(report.make(model, diagnosis(model, small, fact), RUNBOOKS))
+    larger = finding("F-LARGER", {"disk.read": 4_000_000_000}, "Large.")
+    assert "faults first" not in plain(report.make(model, diagnosis(model, small, larger), RUNBOOKS))
+
+
+def test_neighbours_of_one_name_are_one_and_no_pid_is_cut() -> None:
+    def where(builder: Builder) -> str:
+        made = report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)
+        return next(line for line in plain(made).splitlines() if line.startswith("  runq.busy"))
+
+    one = Builder().thread("a").row("runq.busy", "task:1755555:qemu-system-x86_64", "1 s").row("runq.busy", "", "3 s")
+    assert where(one).rstrip().endswith("(1755555) 1.00 s") and "qemu-" in where(one)
+    two = one.row("runq.busy", "task:7:qemu-system-x86_64", "1 s")
+    assert "2 x qemu-system-x86_64 2.00 s" in where(two)
+
+
+def test_the_cost_of_a_short_window_is_a_time() -> None:
+    def cost(window: str) -> str:
+        model = Builder(window=window).thread("a", cpu_user="50 ms").cost("400 ms").model()
+        return plain(report.make(model, diagnosis(model), RUNBOOKS)).partition("COST ")[2]
+
+    assert "recorder 400 ms of CPU time, to start and end" in cost("100 ms") and "of one CPU" not in cost("100 ms")
+    assert "recorder 40.0 % of one CPU" in cost("1 s")
+
+
+def test_an_error_as_large_as_its_number_is_said_to_be() -> None:
+    made = CASES["flush"]()
+    first = made.findings[0]
+    shown = []
+    for error in (5.0, 10.0):
+        each = msgspec.structs.replace(first.evidence[0], text="measured", value=10.0, unit="ns", error=error)
+        found = msgspec.structs.replace(first, evidence=[each])
+        shown.append(plain(msgspec.structs.replace(made, findings=[found]), full=True))
+    assert "measured (+-5 ns)" in shown[0] and "measured (+-10 ns: too coarse to count on)" in shown[1]

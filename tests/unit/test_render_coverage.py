@@ -7,9 +7,10 @@ import re
 import msgspec
 import pytest
 from perfdiag import report
-from perfdiag.render import document
+from perfdiag.render import document, losses
 
 from unit.support import Builder
+from unit.support.recording import COUNTERS
 from unit.support.reports import RUNBOOKS, diagnosis
 from unit.support.shown import plain
 
@@ -20,7 +21,11 @@ def test_coverage_gives_up_whole_statements() -> None:
     model = builder.lost(ring_buffer=123456, storage_failed=1234, output_lines=12, wakeups_missing=3).model()
     shown = plain(report.make(model, diagnosis(model), RUNBOOKS)).partition("COVERAGE")[2].partition("\nCOST")[0]
     shown = " ".join(shown.split())
-    assert "..." not in shown and "lost (ring_buffer 123,456" in shown and "stack says net.receive" in shown
+    assert (
+        "..." not in shown
+        and "lost (123,456 events that found the ring full" in shown
+        and "stack says net.receive" in shown
+    )
 
 
 def test_what_is_wrong_with_the_books_is_said() -> None:
@@ -59,3 +64,9 @@ def test_memory_that_was_not_measured_is_not_none() -> None:
     made = report.make(model, diagnosis(model), RUNBOOKS)
     assert "memory not measured" in " ".join(plain(made).split())
     assert msgspec.json.decode(document.render(made))["cost"]["rss_bytes"] is None
+
+
+@pytest.mark.parametrize("counter", [*COUNTERS, "bad_lines"])
+def test_every_loss_is_told_in_words(counter: str) -> None:
+    assert losses.told(counter, 5).startswith("5 ") and "_" not in losses.told(counter, 5)
+    assert losses.told("novel", 5) == "novel 5", "of a newer recorder"

@@ -72,10 +72,7 @@ def bound(model: Model) -> Iterable[Outcome]:
         if garbage:
             top = f", and {garbage.part} of its CPU samples are garbage collection"
         claim = f"{subject(model, begin=True)} computes: {percent(share)} of its busy time is its own code{top}."
-        remedy = fix(
-            "make the named functions cheaper or call them less; if the code is as it must be, more or faster"
-            " CPUs are what helps"
-        )
+        remedy = fix(f"{cheaper(samples)}; if the code is as it must be, more or faster CPUs are what helps")
     yield Finding(
         "CPU-BOUND",
         Severity.INFO,
@@ -122,6 +119,13 @@ def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) ->
     )
 
 
+def cheaper(samples: CpuSamples) -> str:
+    """Return what to do about functions that take long; where none can be named, what would name them."""
+    if samples.count >= ENOUGH:
+        return "make the named functions cheaper or call them less"
+    return "find the functions it runs in: perf top -p PID, or record longer (--duration 60)"
+
+
 def _threads(model: Model) -> list[Evidence]:
     busiest = sorted(model.threads, key=cpu_ns, reverse=True)[:3]
     text = ", ".join(f"{plain(t.comm)} {duration(cpu_ns(t))}" for t in busiest if cpu_ns(t))
@@ -147,4 +151,4 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
     )
 
 
-__all__ = ["SPLIT_ERROR", "bound", "sample_limits", "split_error", "split_limit"]
+__all__ = ["SPLIT_ERROR", "bound", "cheaper", "sample_limits", "split_error", "split_limit"]

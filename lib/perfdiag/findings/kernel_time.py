@@ -9,7 +9,7 @@ from perfdiag.findings.cpu import SPLIT_ERROR, sample_limits, split_error, split
 from perfdiag.findings.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
 from perfdiag.findings.target import CPU, again, subject
-from perfdiag.findings.weigh import duration, fault, fix, judged, percent, worth
+from perfdiag.findings.weigh import FAULT_SHARE, duration, fault, fix, judged, percent, worth
 from perfdiag.model import Model
 
 # Kernel time is worth a name of its own from a fifth of the busy time, if it is also two fifths of the CPU time:
@@ -94,7 +94,9 @@ def _little(model: Model) -> Outcome:
             " kernel",
             f"record longer: {again(model)} --duration 60",
         )
-    return Check("CPU-KERNEL-HEAVY", f"kernel {duration(kernel)}, {percent(of_cpu)} of CPU time", of_cpu, "share")
+    large = of_cpu >= FAULT_SHARE and worth(model, kernel)  # all of next to nothing is next to nothing
+    text = f"kernel {duration(kernel)}, {percent(of_cpu)} of CPU time"
+    return Check("CPU-KERNEL-HEAVY", text, of_cpu, "share", large=large)
 
 
 def _profile(model: Model, samples: CpuSamples) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.findings.cpu import cheaper
 from perfdiag.findings.kernel_work import remedies, work
 from perfdiag.findings.pipelines import Pipeline, Stage, pipelines
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, words
@@ -161,8 +162,8 @@ def _finding(
         [
             *_kernel_remedies(model, thread, samples),
             fix(
-                "take work off this thread: make the named functions cheaper, hand work to the others in batches, or "
-                "run several of it (more CPUs alone change nothing)"
+                f"take work off this thread: {cheaper(samples)}, hand work to the others in batches, or run several of"
+                " it (more CPUs alone change nothing)"
             ),
         ],
         alternatives=["single-threaded on purpose", "a busy-poller, whose thread is full by design"],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip
+from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip, heading
 from perfdiag.report.shape import Evidence, Finding, Remedy, Report
 from perfdiag.units import duration, fine_share, share
 
@@ -18,14 +19,17 @@ def causes(report: Report, page: Page) -> Section:
     """Findings by share; those that do not fit are folded with their sum."""
     faults = any(finding.severity != "info" for finding in report.findings)
     blocks = [_finding(page, index, finding, faults) for index, finding in enumerate(report.findings)]
-    title = apart("FINDINGS", "share = the most a fix can return; nothing is counted twice", page.width)
+    shares = [finding.share for finding in report.findings]
+    remark = "share = the most a fix can return; nothing is counted twice"
+    if faults and shares != sorted(shares, reverse=True):
+        remark = "faults first; share = the most a fix can return"
 
     def fold(hidden: Sequence[int]) -> list[Text]:
         part = sum(report.findings[index].share for index in hidden)
         return [Text(f"and {len(hidden)} more: {share(part)}  (--full)")]
 
-    heading = [Text(title if blocks else "FINDINGS  none", HEADING)]
-    return Section(heading, blocks, fold, [Text(_unclaimed(report, page))])
+    title = heading("FINDINGS", remark, page.width) if blocks else [Text("FINDINGS  none", HEADING)]
+    return Section(title, blocks, fold, [Text(_unclaimed(report, page))])
 
 
 def _unclaimed(report: Report, page: Page) -> str:
@@ -61,19 +65,23 @@ def _finding(page: Page, index: int, finding: Finding, faults: bool) -> Block:
     rest += [page.chunk(f"could also be: {text}", last, limit=2) for text in finding.alternatives]
     rest += [page.chunk(f"verify: {finding.verify}", last)] if finding.verify else []
     rest += [page.chunk(f"read on: {finding.runbook}", last)] if finding.runbook else []
-    title = Chunk([_title(page, index, finding)], 1 + 3 * index)
+    title = Chunk(_title(page, index, finding), 1 + 3 * index)
     claim = page.chunk(finding.claim, 2 + 3 * index + later, limit=3)
     return [title, claim, *functions, *remedies[:1], *evidence, *remedies[1:], *rest]
 
 
-def _title(page: Page, index: int, finding: Finding) -> Text:
+def _title(page: Page, index: int, finding: Finding) -> list[Text]:
     severity = "no fault" if finding.severity == "info" else finding.severity
     took = f"{share(finding.share):>5} {duration(finding.ns):>7}" if finding.ns else f"{'-':>5} {'no time':>7}"
     number = f"{index + 1} "
-    left = f"{number}{finding.id:<24} {took}  {severity}"
-    title = Text(apart(left, f"confidence {finding.confidence}", page.width), _STYLES.get(finding.severity, ""))
+    left, right = f"{number}{finding.id:<24} {took}  {severity}", f"confidence {finding.confidence}"
+    style = _STYLES.get(finding.severity, "")
+    if cell_len(left) + 2 + cell_len(right) <= page.width:
+        title = [Text(apart(left, right, page.width), style)]
+    else:
+        title = page.wrapped(f"{finding.id} {took} {severity}, {right}", first=number, style=style)
     if finding.runbook:
-        title.stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.id))
+        title[0].stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.id))
     return title
 
 
@@ -91,7 +99,8 @@ def _with_error(evidence: Evidence) -> str:
         return evidence.text
     shown = {"ns": duration, "share": fine_share}.get(evidence.unit)
     error = shown(evidence.error) if shown else f"{evidence.error:.3g} {evidence.unit}"
-    return f"{evidence.text} (+-{error})"
+    coarse = ": too coarse to count on" if evidence.error >= evidence.value else ""
+    return f"{evidence.text} (+-{error}{coarse})"
 
 
 __all__ = ["causes"]

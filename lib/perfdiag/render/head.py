@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip
@@ -24,12 +25,20 @@ def head(report: Report, page: Page) -> Section:
     measured = f"{when}, {duration(window.duration_ns)}, {plural(target.threads, 'thread')}"
     guest = f"{host.hypervisor} guest, " if host.hypervisor not in (None, "none") else ""
     notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{plural(host.cpus, 'CPU')}"]
+    who = f"{target.comm} (pid {target.pid}{inside})" if target.pid else target.comm
     lines = [
-        Text(apart(target.command, f"host {host.name}, Linux {host.kernel}", page.width), HEADING),
-        Text(apart(f"{target.comm} (pid {target.pid}{inside})" if target.pid else target.comm, measured, page.width)),
+        *_titled(target.command, f"host {host.name}, Linux {host.kernel}", page, HEADING),
+        *_titled(who, measured, page),
         *page.wrapped("; ".join(notes), first="", rest="  "),
     ]
     return Section(lines, [], gap=False)
+
+
+def _titled(left: str, right: str, page: Page, style: str = "") -> list[Text]:
+    """On one line, of which the left gives way, or on two where a page is so narrow that little would be left of it."""
+    if page.width >= COLUMNS or cell_len(left) + 2 + cell_len(right) <= page.width:
+        return [Text(apart(left, right, page.width), style)]
+    return [page.line(left, style), page.line(f"  {right}")]
 
 
 def verdict(report: Report, page: Page) -> Section:

@@ -162,6 +162,13 @@ def apart(left: str, right: str, width: int) -> str:
     return right if room < 1 else pad(left, room) + "  " + right
 
 
+def heading(left: str, right: str, width: int) -> list[Text]:
+    """Return a heading with a remark at its right end; below it, indented, where one line has no room for both."""
+    if not right or cell_len(left) + 2 + cell_len(right) <= width:
+        return [Text(apart(left, right, width), HEADING)]
+    return [Text(clip(left, width), HEADING), *(Text(line) for line in wrap(right, width, first="  "))]
+
+
 __all__ = [
     "COLUMNS",
     "HEADING",
@@ -173,6 +180,7 @@ __all__ = [
     "apart",
     "arrange",
     "clip",
+    "heading",
     "pad",
     "wrap",
 ]

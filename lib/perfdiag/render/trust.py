@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.findings.weigh import ENOUGH_AGREEMENT
-from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, pad
+from perfdiag.render import losses
+from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, heading, pad
 from perfdiag.report.shape import Checked, Program, Report
 from perfdiag.schema import NO_TIME_LOST
 from perfdiag.units import count, duration, fine_share, plural, size
+
+_LEAST_NS = 1_000_000_000  # of a window shorter than that the recorder's start and end would be a share of
 
 
 def checked(report: Report, page: Page) -> list[Section]:
@@ -21,12 +25,12 @@ def checked(report: Report, page: Page) -> list[Section]:
     fine = [check for check in report.checked if check.fine]
     whole = "" if page.full else "shares of busy time unless named otherwise"
     return [
-        _checks(large, page, apart("NOT SMALL, BUT NO FAULT SHOWN", whole, page.width), 5),
-        _checks(fine, page, apart("CHECKED AND FINE", "" if large else whole, page.width), 7, gap=not large),
+        _checks(large, page, heading("NOT SMALL, BUT NO FAULT SHOWN", whole, page.width), 5),
+        _checks(fine, page, heading("CHECKED AND FINE", "" if large else whole, page.width), 7, gap=not large),
     ]
 
 
-def _checks(checks: Sequence[Checked], page: Page, heading: str, rank: int, gap: bool = True) -> Section:
+def _checks(checks: Sequence[Checked], page: Page, title: Sequence[Text], rank: int, gap: bool = True) -> Section:
     lines: list[list[str]] = []
     for check in checks:
         text = f"{check.id}: {check.text}" if page.full else check.text.replace(" of busy time", "")
@@ -43,7 +47,7 @@ def _checks(checks: Sequence[Checked], page: Page, heading: str, rank: int, gap:
     def fold(hidden: Sequence[int]) -> list[Text]:
         return [Text(f"  and {sum(len(lines[index]) for index in hidden)} more: --full")]
 
-    return Section([Text(heading, HEADING)] if blocks else [], blocks, fold, gap=gap or page.full)
+    return Section(title if blocks else [], blocks, fold, gap=gap or page.full)
 
 
 def not_measured(report: Report, page: Page) -> Section:
@@ -70,7 +74,7 @@ def coverage(report: Report, page: Page) -> Section:
             break
         believe.remove(good[-1])  # half a statement is none, and what must be told is never left out
     lines = page.wrapped(_statements(believe), first="COVERAGE  ", limit=4)
-    lines += page.wrapped(_cost(report), first="COST      ", limit=2)
+    lines += page.wrapped(_cost(report), first="COST      ", limit=ceil(2 * COLUMNS / page.width))
     if not page.full:
         hint = "perfdiag explain FINDING-ID; the whole report: --full or --json"
         lines += page.wrapped(hint, first="HELP      ", limit=2)
@@ -127,7 +131,7 @@ def _lost(report: Report, page: Page) -> _Statement:
 
 def _largest(counters: Mapping[str, int], page: Page) -> str:
     kinds = sorted(((name, number) for name, number in counters.items() if number), key=lambda item: -item[1])
-    return ", ".join(f"{name} {count(number)}" for name, number in kinds[: page.limit(3)])
+    return ", ".join(losses.told(name, number) for name, number in kinds[: page.limit(3)])
 
 
 def _cost(report: Report) -> str:
@@ -139,7 +143,10 @@ def _cost(report: Report) -> str:
     inside = fine_share(sum(measured) / window_ns) if measured else "not measured"
     inside += f" ({missing} of {len(cost.probes)} not measured)" if measured and missing else ""
     memory = "not measured" if cost.rss_bytes is None else size(cost.rss_bytes)
-    return f"recorder {fine_share(cost.cpu_ns / window_ns)} of one CPU, BPF programs {inside}; memory {memory}"
+    took = f"{fine_share(cost.cpu_ns / window_ns)} of one CPU"
+    if window_ns < _LEAST_NS:
+        took = f"{duration(cost.cpu_ns)} of CPU time, to start and end"
+    return f"recorder {took}, BPF programs {inside}; memory {memory}"
 
 
 def _ran(program: Program) -> str:
@@ -159,8 +166,8 @@ def details(report: Report, page: Page) -> list[Section]:
         for account, seen, ns in report.coverage.disagreements
     ]
     return [
-        Section([Text(heading, HEADING), *lines], [])
-        for heading, lines in (("COST BY PROGRAM", programs), ("DISAGREEMENTS", disagree))
+        Section([Text(title, HEADING), *lines], [])
+        for title, lines in (("COST BY PROGRAM", programs), ("DISAGREEMENTS", disagree))
         if lines
     ]
 

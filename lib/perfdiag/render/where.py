@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.accounts import BY_NAME
-from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip, pad
+from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, clip, heading, pad
 from perfdiag.report.shape import Account, Report, Thread, Waiting
 from perfdiag.units import about, count, duration, plural, share
 
@@ -16,6 +17,8 @@ _LONGEST_BAR = 20
 OWN_THREAD = "own thread "  # how objects.py begins the name of a thread of the target
 _SHOWN_TIDS = 3
 _LEAST_OBJECT = 0.005  # of its account
+_PROCESS = re.compile(r"(.*\S) \((\d+)\)")
+_LEAST_COMM = 6  # letters of a name, if it has to be cut
 _MOST_PARKED = 40  # objects, in the full report
 _MOST_OBJECTS = 40  # of an account in the full report
 _MOST_THREADS = 200  # in the full report, the busiest first
@@ -37,16 +40,14 @@ def where(report: Report, page: Page) -> Section:
         which = ", ".join(names[index] for index in hidden)
         return [page.line(f"  and {len(hidden)} more: {share(_part(report, ns))}, {duration(ns)} ({which})")]
 
-    return Section(
-        [Text(_heading(report, page), HEADING)], blocks, fold, [*_idle(report, page), *_parked(report, page)]
-    )
+    return Section(_heading(report, page), blocks, fold, [*_idle(report, page), *_parked(report, page)])
 
 
-def _heading(report: Report, page: Page) -> str:
+def _heading(report: Report, page: Page) -> list[Text]:
     idle = [name for name, _ in _idle_accounts(report)]
     named = f", {idle[0]}" if len(idle) == 1 else ""
     beside = f"(idle apart: {duration(report.idle_ns)}{named})"
-    return apart(f"WHERE {duration(report.busy_ns)} OF NON-IDLE THREAD TIME WENT", beside, page.width)
+    return heading(f"WHERE {duration(report.busy_ns)} OF NON-IDLE THREAD TIME WENT", beside, page.width)
 
 
 def _idle_accounts(report: Report) -> list[tuple[str, int]]:
@@ -92,25 +93,41 @@ def _objects(entries: Sequence[Account], width: int) -> str:
     if 2 * sum(named.values()) < _ns(entries):  # of most is not known at what: what is left may be next to nothing
         named = {object: ns for object, ns in named.items() if ns >= _LEAST_OBJECT * _ns(entries)}
     if len(named) == 1 and all(entry.object for entry in entries):
-        return clip(next(iter(named)), width)
+        return _clipped(next(iter(named)), width)
     line = ""
     for object, object_ns in list(named.items())[:3]:
         part = f" {duration(object_ns)}"
         if not line:
-            line = clip(object, max(3, width - len(part))) + part
+            line = _clipped(object, max(3, width - len(part))) + part
         elif cell_len(line) + 2 + cell_len(object) + len(part) <= width:
             line += f", {object}{part}"
     return line
 
 
+def _clipped(object: str, width: int) -> str:
+    """Return an object that fits; of "COMM (PID)" the name is cut: half a pid is none."""
+    who = _PROCESS.fullmatch(object)
+    behind = f" ({who[2]})" if who else ""
+    if who is None or cell_len(object) <= width or width < len(behind) + _LEAST_COMM:
+        return clip(object, width)
+    return clip(who[1], width - len(behind)) + behind
+
+
 def _named(entries: Sequence[Account]) -> dict[str, int]:
-    """Return the time of each object, the largest first; the target's own threads, one by one small, are one."""
+    """Return the time of each object, the largest first.
+
+    The target's own threads, one by one small, are one; so are neighbours of one name, as in findings.
+    """
     found: dict[str, int] = {}
-    own = [entry for entry in entries if entry.object.startswith(OWN_THREAD)]
+    alike: dict[str, list[Account]] = {}
     for entry in entries:
-        if entry.object:
-            name = "own threads" if len(own) > 1 and entry.object.startswith(OWN_THREAD) else entry.object
-            found[name] = found.get(name, 0) + entry.ns
+        who = _PROCESS.fullmatch(entry.object) if entry.account == "runq.busy" else None
+        own = entry.object.startswith(OWN_THREAD)
+        alike.setdefault(OWN_THREAD if own else who[1] if who else entry.object, []).append(entry)
+    for name, same in alike.items():
+        if name:
+            several = "own threads" if name == OWN_THREAD else f"{len(same)} x {name}"
+            found[several if len(same) > 1 else same[0].object] = _ns(same)
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
