@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag import report
+from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Finding, Severity
 from perfdiag.model import Model
 from perfdiag.report.verdict import decide
-from perfdiag.report.words import Kind, lost_share, uncertain_ns
+from perfdiag.report.words import Kind, lost_share, told, uncertain_ns
 
 from unit.support import Builder
 from unit.support.reports import CASES, diagnosis, finding, made
@@ -169,3 +172,41 @@ def test_a_profile_of_little_stands_behind_what_nobody_claims() -> None:
     model = Builder().thread("a", runq_busy="100 ms", net_receive="6 s").model()
     much = finding("NET-PEER-SLOW", {"net.receive": 6 * S}, "It waits for clients.", severity=Severity.INFO)
     assert made(model, much).verdict.text.startswith("It waits for clients")
+
+
+def breaching(over: int, *faults: Finding) -> str:
+    """Return the verdict of a target of which so many of 300 reads took longer than 1 ms."""
+    builder = Builder(slo="1 ms").thread("a", disk_read="900 ms")
+    builder.operation("read", durations={"3 ms": 300}, over_slo=over, disk_read="900 ms")
+    model = builder.model()
+    missed = [each for each in diagnose(model).findings if each.id == "SLO-BREACH"]
+    assert bool(missed) == bool(over)
+    return decide(model, diagnosis(model, *faults, *missed)).text
+
+
+def test_an_objective_that_was_missed_is_told_behind_the_cause() -> None:
+    slow = finding("DISK-READ-SLOW", {"disk.read": 900_000_000}, "Reads are slow.")
+    missed = "12 of 300 read took longer than 1.00 ms."
+    assert breaching(12, slow).startswith(f"Reads are slow. {missed} A fix returns all")
+    assert "took longer" not in breaching(0, slow)
+    assert breaching(12).count("12 of 300 read took longer than 1.00 ms") == 1  # the only fault: told once
+
+
+@pytest.mark.parametrize(("claim", "told_so"), [
+    ("Waited for others: x 1 %.", "Waited for others: x 1 %: 63 % of its busy time."),
+    ("Waited for others (x).", "Waited for others (x): 63 % of its busy time."),
+    ("Waited for others.", "Waited for others (63 %)."),
+    ("Waited 63 % for others: x 1 %.", "Waited 63 % for others: x 1 %."),
+])  # fmt: skip
+def test_a_share_says_what_it_is_a_part_of(claim: str, told_so: str) -> None:
+    assert told(replace(finding("DISK-READ-SLOW", {}, claim), share=0.63)) == told_so
+
+
+def test_a_second_cause_has_words() -> None:
+    def text(second: str) -> str:
+        model = Builder().thread("a", disk_flush="3 s", cpu_kernel="2 s").model()
+        first = finding("DISK-FLUSH-SLOW", {"disk.flush": 3_000_000_000}, "Flushes are slow " + "x " * 50 + ".")
+        return made(model, first, finding("DIR-HUGE", {"cpu.kernel": 2_000_000_000}, second)).verdict.text
+
+    assert "Directories are large (40 %)." in text("Directories are large.")
+    assert "Second: Directories have grown too large (DIR-HUGE, 40 %)." in text("Directories are large " + "y " * 50)

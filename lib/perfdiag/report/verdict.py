@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.findings import Diagnosis
-from perfdiag.findings.base import Confidence, Finding, Role, Severity
+from perfdiag.findings.base import RULES, Confidence, Finding, Role, Severity
 from perfdiag.model import Model
 from perfdiag.report import databases, leftover, rest, shape, stopped
 from perfdiag.report.faultless import without_time
@@ -16,6 +16,7 @@ from perfdiag.report.words import (
     largest_found,
     next_step,
     reasons,
+    sentences,
     told,
     uncertain_ns,
     verdict,
@@ -25,11 +26,17 @@ from perfdiag.units import duration, share
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
 LONGEST_PAIR = 205  # three lines of 80 columns, less what breaking them between words costs
+SLO_BREACH = "SLO-BREACH"
 _SOMEBODY_ELSE = frozenset({"NET-PEER-SLOW", "IPC-PEER-SLOW"})
 
 
 def decide(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
-    """Weigh the findings against what is not known; that the target was stopped stands before everything else."""
+    """Weigh the findings against what is not known, and add which objective was missed."""
+    return _with_objective(_decided(model, diagnosis), diagnosis)
+
+
+def _decided(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
+    """Return the verdict on where the time went; that the target was stopped stands before everything else."""
     if not model.wall_ns:
         return verdict(Kind.CANNOT_TELL, ["Cannot tell: nothing of the target was measured."])
     stop = stopped.stop(model)
@@ -42,6 +49,18 @@ def decide(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
         return verdict(Kind.CAUSE, [stop.sentence, follows], faults)
     other = _running(model, diagnosis, acquit=False)
     return shape.Verdict(kind=other.kind, text=f"{stop.sentence} {other.text}", ids=other.ids)
+
+
+def _with_objective(found: shape.Verdict, diagnosis: Diagnosis) -> shape.Verdict:
+    """Return the verdict with the operations that missed their objective, which was asked for, behind its causes."""
+    breach = next((finding for finding in diagnosis.findings if finding.id == SLO_BREACH), None)
+    if breach is None or breach.id in found.ids:
+        return found
+    parts = sentences(found.text)
+    causes = 2 if found.kind == Kind.CAUSES.value else 1
+    said = first_sentence(breach.claim).partition(";")[0].rstrip(".")  # where their time went, the causes say
+    text = " ".join([*parts[:causes], f"{said}.", *parts[causes:]])
+    return shape.Verdict(kind=found.kind, text=text, ids=found.ids)
 
 
 def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdict:
@@ -150,9 +169,12 @@ def _hardly_busy(model: Model, first: Finding) -> str:
 
 
 def _second(first: str, finding: Finding) -> str:
-    """Return what the second cause says, only its name where both do not fit a verdict of three lines."""
-    second = told(finding)
-    return second if len(first) + len(second) <= LONGEST_PAIR else f"Second: {finding.id} ({share(finding.share)})."
+    """Return what the second cause says, in words that fit a verdict of three lines beside the first."""
+    part, rule = share(finding.share), RULES.get(finding.id)
+    said = [told(finding), f"Second: {rule.title} ({finding.id}, {part})." if rule else ""]
+    return next(
+        (each for each in said if each and len(first) + len(each) <= LONGEST_PAIR), f"Second: {finding.id} ({part})."
+    )
 
 
 def _is_somebody_elses(model: Model, timed: Sequence[Finding]) -> bool:

@@ -102,6 +102,8 @@ def told(finding: Finding) -> str:
     if re.search(rf"(?<!\d){re.escape(part)}", claim):
         return f"{claim}."
     without = " without the other findings" if "of its busy time" in claim else ""  # which took their part of it
+    if claim.endswith(("%", ")")):  # two numbers in a row say nothing of what the second is a part of
+        return f"{claim}: {part} of its busy time{without}."
     return f"{claim} ({part}{without})."
 
 
