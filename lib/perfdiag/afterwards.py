@@ -15,17 +15,19 @@ from perfdiag import __version__
 from perfdiag.errors import PerfdiagError, PermissionDenied
 from perfdiag.findings.oom_explained import explain
 from perfdiag.logclock import Clocks, Moment, is_suspend
+from perfdiag.oom.causes import Cause
 from perfdiag.oom.entries import Entry, entries
 from perfdiag.oom.parse import parse
 from perfdiag.oom.shape import Report
 from perfdiag.oomcounts import Counts
-from perfdiag.report.afterwards import SCHEMA, Afterwards, Group, Missing, kill_of
-from perfdiag.text import printable
+from perfdiag.report.afterwards import SCHEMA, Afterwards, Group, Kill, Missing, kill_of
+from perfdiag.text import NO_NAME, printable
 from perfdiag.units import plural
 
 KMSG = "/dev/kmsg"
 RECORD_BYTES = 16384  # the kernel refuses a smaller buffer than its longest record, escaped
 MOST_RECORDS = 1_000_000
+_NAMED = 3  # victims in the verdict
 JOURNAL = "journalctl -k -o short-precise --since TIME > FILE, then --log FILE"
 
 
@@ -147,7 +149,7 @@ def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, un
         if counts is None or counts.groups is None
         else [Group(path=printable(each.path), kills=each.kills) for each in counts.groups],
         not_measured=missing,
-        verdict=_verdict([kill.cause for kill in kills], log, missing),
+        verdict=_verdict(kills, log, missing),
     )
 
 
@@ -161,16 +163,28 @@ def _moment(
     return clocks.moment(clock_ns, suspended)
 
 
-def _verdict(causes: Sequence[str], log: Log, missing: Sequence[Missing]) -> str:
+def _verdict(kills: Sequence[Kill], log: Log, missing: Sequence[Missing]) -> str:
+    causes = [kill.cause for kill in kills]
     if log.first is None:
         return f"Cannot tell: no line of {log.source} is one of a kernel log."
     if not causes:
         known = "" if not missing else ", as far as the log tells"
         return f"Nobody was killed for want of memory{known}."
     numbers = {cause: causes.count(cause) for cause in dict.fromkeys(causes)}
-    if len(numbers) == 1:
-        return f"{plural(len(causes), 'OOM kill')}. Cause: {causes[0]}."
-    return f"{plural(len(causes), 'OOM kill')}: {', '.join(f'{number} {cause}' for cause, number in numbers.items())}."
+    if len(numbers) > 1:
+        parts = ", ".join(f"{number} {cause}" for cause, number in numbers.items())
+        return f"{plural(len(causes), 'OOM kill')}: {parts}. {_victims(kills)}"
+    groups = {kill.group for kill in kills}
+    where = f" of {groups.pop()}" if len(groups) == 1 and causes[0] == Cause.CGROUP.value and kills[0].group else ""
+    return f"{plural(len(causes), 'OOM kill')}. Cause: {causes[0]}{where}. {_victims(kills)}"
+
+
+def _victims(kills: Sequence[Kill]) -> str:
+    """Return "Ended: devour (pid 7), web (pid 8) and 3 more."."""
+    victims = [victim for kill in kills for victim in kill.victims]
+    names = ", ".join(f"{victim.comm or NO_NAME} (pid {victim.pid})" for victim in victims[:_NAMED])
+    more = f" and {len(victims) - _NAMED} more" if len(victims) > _NAMED else ""
+    return f"Ended: {names or 'not told'}{more}."
 
 
 def _of_begin(log: Log, begins: Moment | None, since_ns: int, clocks: Clocks) -> list[Missing]:

@@ -64,7 +64,7 @@ def test_the_time_of_day_is_told_from_the_clock_since_boot() -> None:
     found = looked(buffer("6.1/cgroup", at_s=9_000))
     assert [kill.realtime_ns for kill in found.kills] == [NOW_NS - 1000 * SECOND]
     assert found.kills[0].early_ns == 0 and not found.not_measured and found.outside == 0
-    assert found.verdict == "1 OOM kill. Cause: cgroup limit."
+    assert found.verdict == "1 OOM kill. Cause: cgroup limit of /tight. Ended: devour (pid 156)."
 
 
 def test_kills_before_since_are_counted_not_told() -> None:
@@ -235,6 +235,7 @@ def test_standard_input_is_a_log() -> None:
         (["--since", "25:00"], 2, "is no time"),
         (["--since", "2026-02-30"], 2, "is no time"),
         (["--since", "1h", "--until", "2h"], 2, "--until is before --since"),
+        (["--since", "2099-01-01"], 2, "--since is in the future"),
         (["--since", "1h", "--log", "/nowhere"], 1, "cannot read /nowhere: No such file"),
         (["--since", "1h", "--log", "/"], 1, "cannot read /: Is a directory"),
     ],
@@ -257,7 +258,7 @@ def readable(folder: Path, content: bytes) -> Path:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
 def test_root_opens_no_file_that_a_user_names(tmp_path: Path) -> None:
     """It is opened as who asked, whom perfdiag becomes first: with sudo that user, else nobody."""
-    path = readable(tmp_path, b"secret\n")
+    path = readable(tmp_path, b"[    1.000000] secret\n")
     path.chmod(0o600)
     words = ("host", "--since", "1d", "--log", str(path))
     told = run(*words)
@@ -269,8 +270,16 @@ def test_root_opens_no_file_that_a_user_names(tmp_path: Path) -> None:
 
 
 def test_any_bytes_are_a_log_without_kills(tmp_path: Path) -> None:
-    told = run("host", "--since", "1d", "--log", str(readable(tmp_path, bytes(range(256)) * 40)))
-    assert told.returncode == 0 and "Cannot tell: no line of" in " ".join(told.stdout.split())
+    path = readable(tmp_path, bytes(range(256)) * 40)
+    told = run("host", "--since", "1d", "--log", str(path))
+    assert told.returncode == 1 and f"no line of {path} is one of a kernel log" in told.stderr
+    assert not told.stdout
+
+
+def test_lines_that_are_no_log_are_none_of_standard_input() -> None:
+    words = [sys.executable, "-IB", MAIN, "host", "--since", "2d", "--log", "-"]
+    told = subprocess.run(words, input="hello\n", capture_output=True, text=True, timeout=30, check=False)
+    assert told.returncode == 1 and "no line of standard input is one of a kernel log" in told.stderr
 
 
 def test_many_kills_are_folded() -> None:

@@ -129,6 +129,7 @@ def test_processes() -> None:
         {
             "/proc/77/stat": stat.format(200, 33),
             "/proc/77/schedstat": "4000 80 9\n",
+            "/proc/77/autogroup": "/autogroup-82 nice -3\n",
             "/proc/77/io": "rchar: 120\nread_bytes: 8192\n",
             "/proc/77/status": "Name:\ta) b) (c\nThreads:\t7\nVmRSS:\t    5576 kB\nCpus_allowed_list:\t0-1\n",
         },
@@ -141,6 +142,9 @@ def test_processes() -> None:
     assert found.limits["Max nice priority"] == (0, 0)
     empty = facts({"/proc/77/status": "Name:\t\nThreads:\t7\n"}).processes[77]
     assert empty.comm == "(no name)"
+    assert found.session_nice == -3 and empty.session_nice is None
+    cut = facts({"/proc/77/status": "Name:\tx\n", "/proc/77/autogroup": "/autogroup-8"}).processes[77]
+    assert cut.session_nice is None
 
 
 def test_threads_with_cpus_of_their_own() -> None:

@@ -28,7 +28,9 @@ def using(
 def test_a_refusal_is_critical_and_the_limit_can_be_raised() -> None:
     builder = Builder().thread(cpu_user="1 s").event("descriptors refused", "EMFILE")
     found = finding(using(1020, 1024, 1024, builder=builder), ID)
-    assert found.severity is Severity.CRITICAL and "refused" in found.claim and not found.claims
+    assert found.severity is Severity.CRITICAL and not found.claims
+    assert "descriptors open, and was refused more (at least 1 time): it is at its limit." in found.claim
+    assert "at most one a second" in found.evidence[-1].text
     trial = found.remedies[0]
     assert trial.kind is RemedyKind.TRY
     assert trial.text == "prlimit --pid 100 --nofile=2048:4096"
@@ -56,7 +58,7 @@ def test_who_ended_right_after_the_refusal_is_told_though_another_is_judged() ->
 def test_a_refusal_between_two_counts_is_not_hidden_by_them() -> None:
     builder = Builder().thread(cpu_user="1 s").event("EMFILE", "EMFILE")
     found = finding(using(5, 5, builder=builder), ID)
-    assert found.severity is Severity.CRITICAL and "was refused a descriptor 1 time, though of 1,024" in found.claim
+    assert found.severity is Severity.CRITICAL and "was refused a descriptor at least 1 time, though of 1,024" in found.claim
     assert any("inotify" in other for other in found.alternatives)
 
 
@@ -79,6 +81,11 @@ def test_counts_alone_do_not_say_that_nobody_was_refused_one() -> None:
 def test_near_the_limit_and_growing_is_a_fault_with_its_time_left() -> None:
     found = finding(using(800, 850, 900), ID)  # 10 a second, 124 left
     assert found.severity is Severity.WARNING and "12.4 s" in found.claim
+
+
+def test_who_is_at_its_limit_does_not_reach_it_in_no_time() -> None:
+    assert finding(using(1000, 1024), ID).claim.endswith("has 1,024 of 1,024 descriptors open: it is at its limit.")
+    assert "reaches the limit in 210 ms" in finding(using(900, 1019), ID).claim
 
 
 def test_near_the_limit_and_steady_is_profile() -> None:

@@ -259,7 +259,10 @@ def nice_in(groups: list[CpuGroup], autogroup: str = "", nice: int = 10) -> Find
 
 @pytest.mark.parametrize(
     ("groups", "autogroup", "where"),
-    [([], "1", "session, of nice 0 itself (/proc/100/autogroup)"), ([group()], "1", "control group /sys/fs/cgroup/web")],
+    [
+        ([], "1", "session, of nice 0 itself (/proc/100/autogroup)"),
+        ([group()], "1", "control group /sys/fs/cgroup/web"),
+    ],
 )
 def test_a_nice_value_that_counts_only_in_a_group_of_its_own_explains_nothing(
     groups: list[CpuGroup], autogroup: str, where: str

@@ -158,3 +158,17 @@ def test_tables_of_other_groups_tell_nothing() -> None:
     one = only("6.1/cgroup")
     assert growth_of(one, [replace(one, group=GroupMemory("/other"))]) is None
     assert growth_of(one, reports(log("6.1/host"))) is None
+
+
+@pytest.mark.parametrize(
+    ("pages", "offered"),
+    [
+        ({"inactive_file": 8_000, "dirty": 7_000}, True),
+        ({"shmem": 8_000, "inactive_file": 900, "dirty": 500}, False),
+        ({"shmem": 8_000}, False),
+    ],
+)
+def test_a_slow_disk_is_offered_only_where_pages_wait_for_one(pages: dict[str, int], offered: bool) -> None:
+    found = explain(report(host(**pages)))
+    assert found.cause is Cause.CACHE
+    assert any("disk that writes back too slowly" in each for each in found.alternatives) is offered

@@ -10,7 +10,7 @@ import msgspec
 
 from perfdiag import afterwards, oomcounts, privileges
 from perfdiag.commands import livehost, reporting
-from perfdiag.commands.moments import TimeOfDay
+from perfdiag.commands.moments import FORMS, TimeOfDay
 from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options
 from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.logclock import Clocks
@@ -59,6 +59,8 @@ def command(
         raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
     clocks = Clocks.now()
     until = clocks.realtime_ns if until is None else until
+    if since > clocks.realtime_ns:
+        raise UsageError("--since is in the future", f"give a time that is over {FORMS}")
     if until < since:
         raise UsageError("--until is before --since", "exchange them")
     found = _look_back(since, until, log, clocks)
@@ -79,16 +81,19 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
         log = afterwards.own_log(records, overwritten, clocks)
         return afterwards.look_back(log, counts, clocks, since_ns, until_ns)
     privileges.drop()  # first: what a user may read decides, and to open a file can be an act (a device, a pipe)
+    name = "standard input" if path == "-" else path
     try:
         with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as stream:
-            log = afterwards.saved_log(stream, path, clocks)
+            log = afterwards.saved_log(stream, name, clocks)
     except OSError as error:
         hint = (
             "as a user who may read it, without sudo; or as root: perfdiag host --since TIME --log - < FILE"
             if isinstance(error, PermissionError)
             else "journalctl -k > FILE saves a log; give a file of lines"
         )
-        raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", hint) from error
+        raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", hint) from error
+    if log.first is None:
+        raise PerfdiagError(f"no line of {log.source} is one of a kernel log", "journalctl -k > FILE saves one")
     return afterwards.look_back(log, None, clocks, since_ns, until_ns)
 
 

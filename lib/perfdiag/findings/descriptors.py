@@ -100,13 +100,16 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         return None
     severity = Severity.CRITICAL if refused or part >= FULL_PART else Severity.WARNING if growing else Severity.INFO
     who = _name(model, descriptors.pid)
-    use = f"{who} has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
-    claim = f"{use}, and was refused more {_times(refused)}." if refused else f"{use}."
+    claim = f"{who} has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
     if refused and part < NEAR_PART:
         claim = f"{who} was refused a descriptor {_times(refused)}, though of {_limit(descriptors)} it had"
-        claim += f" {descriptors.latest:,} open when they were last counted."
-    if growing and left is not None:
-        claim = f"{claim[:-1]} and reaches the limit in {duration(left * 1e9)} at the present growth."
+        claim += f" {descriptors.latest:,} open when they were last counted"
+    elif refused:
+        claim += f", and was refused more ({_times(refused)})"
+    if part >= 1:
+        claim += ": it is at its limit"
+    elif growing and left is not None:
+        claim += f"{',' if refused else ' and'} reaches the limit in {duration(left * 1e9)} at the present growth"
     growth = descriptors.growth_per_second
     evidence = [
         Evidence(
@@ -127,7 +130,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         "FD-EXHAUSTION",
         severity,
         confidence,
-        claim,
+        f"{claim}.",
         {},
         evidence,
         _remedies(model, descriptors),
@@ -142,7 +145,8 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
 
 
 def _times(number: int) -> str:
-    return plural(number, "time")
+    """Return how often, at least: of each thread one refusal a second is told."""
+    return f"at least {plural(number, 'time')}"
 
 
 def _refusals(number: int) -> Evidence:

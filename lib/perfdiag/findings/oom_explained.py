@@ -285,9 +285,16 @@ def _alternatives(cause: Cause, held: Sequence[Holding]) -> list[str]:
                 return ["a leak in the kernel or a driver", "many open pipes or sockets with full buffers"]
             return ["a leak of the largest process", "more processes than the memory is for"]
         case Cause.CACHE:
-            return ["a disk that writes back too slowly, where most is not yet written"]
+            return _of_cache(held)
         case _:
             return []
+
+
+def _of_cache(held: Sequence[Holding]) -> list[str]:
+    of = {each.holder: each.bytes for each in held}
+    unwritten, whole = of.get(Holder.DIRTY, 0), sum(of.get(holder, 0) for holder in CACHE)
+    slow = "a disk that writes back too slowly, where most is not yet written"
+    return [slow] if unwritten and unwritten >= MENTIONED * whole else []
 
 
 __all__ = ["PROBE", "Explained", "explain", "named"]
