@@ -70,7 +70,8 @@ def identify(group: Path) -> Group | None:
 def by_path(text: str) -> Path:
     """Return the directory of a control group given in full or as /proc/PID/cgroup writes it.
 
-    Raises UsageError for a path outside the cgroup file systems (which is never touched: it could be a dead mount).
+    Raises TargetGone where there is none, also for a path outside the cgroup file systems (which is never touched: it
+    could be a dead mount).
     """
     path = PurePosixPath(os.path.normpath("/" + text.lstrip("/")))
     trees = mounts()
@@ -81,7 +82,7 @@ def by_path(text: str) -> Path:
         if (candidate / "cgroup.procs").exists():
             return candidate
     below = printable(str(trees[0])) if trees else "/sys/fs/cgroup"
-    raise UsageError(
+    raise TargetGone(
         f"--cgroup {printable(text)}: no such control group",
         f"give a directory below {below}, or what /proc/PID/cgroup says after the second colon",
     )

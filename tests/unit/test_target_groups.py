@@ -82,9 +82,9 @@ def test_a_control_group_in_full(tree: Path) -> None:
         (Wanted(container="acac"), TargetGone, "nothing of that name runs here"),
         (Wanted(container="no\x1b"), TargetGone, "no\\\\x1b: nothing of that name"),
         (Wanted(cgroup="/system.slice/stopped.service"), TargetGone, "has no processes"),
-        (Wanted(cgroup="/nowhere"), UsageError, "no such control group"),
+        (Wanted(cgroup="/nowhere"), TargetGone, "no such control group"),
         (Wanted(cgroup="/system.slice/../../.."), UsageError, "no processes|whole host|no such"),
-        (Wanted(cgroup="/tmp"), UsageError, "no such control group"),
+        (Wanted(cgroup="/tmp"), TargetGone, "no such control group"),
     ],
 )
 def test_control_groups_that_cannot_be_meant(tree: Path, wanted: Wanted, error: type[Exception], said: str) -> None:
