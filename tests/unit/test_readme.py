@@ -92,3 +92,4 @@ def test_names() -> None:
     probes = {path.name.removesuffix(".bpf.c") for path in (ROOT / "bpf").glob("*.bpf.c")}
     assert names - accounts - classes - probes - set(RULES) == set()
     assert {probe for probe in probes if probe not in names} == set(), "a probe that answers no question"
+    assert set(RULES) - names == set(), "findings that answer no question"
