@@ -58,7 +58,10 @@ def test_who_ended_right_after_the_refusal_is_told_though_another_is_judged() ->
 def test_a_refusal_between_two_counts_is_not_hidden_by_them() -> None:
     builder = Builder().thread(cpu_user="1 s").event("EMFILE", "EMFILE")
     found = finding(using(5, 5, builder=builder), ID)
-    assert found.severity is Severity.CRITICAL and "was refused a descriptor at least 1 time, though of 1,024" in found.claim
+    assert (
+        found.severity is Severity.CRITICAL
+        and "was refused a descriptor at least 1 time, though of 1,024" in found.claim
+    )
     assert any("inotify" in other for other in found.alternatives)
 
 
