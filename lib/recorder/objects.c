@@ -18,7 +18,7 @@ static bool look_up(struct recorder *recorder, __u64 object, struct object_name 
 }
 
 /* A peer process was met as a pid only; its name is asked for now, and /proc/PID/comm never blocks. */
-static void read_comm(__u64 pid, char comm[COMM_BYTES])
+static bool read_comm(__u64 pid, char comm[COMM_BYTES])
 {
 	_cleanup_close_ int fd = -1;
 	char path[64];
@@ -28,9 +28,10 @@ static void read_comm(__u64 pid, char comm[COMM_BYTES])
 	snprintf(path, sizeof(path), "/proc/%llu/comm", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
+		return false;
 	length = read(fd, comm, COMM_BYTES - 1);
 	comm[length > 0 ? length - (comm[length - 1] == '\n') : 0] = 0;
+	return length > 0;
 }
 
 void comm_write(struct recorder *recorder, const char *key, pid_t tid)
@@ -41,13 +42,18 @@ void comm_write(struct recorder *recorder, const char *key, pid_t tid)
 	json_bytes(&recorder->json, key, comm, strlen(comm));
 }
 
-static void write_task(struct recorder *recorder, const char *key, const char *kind, __u64 id, const char *comm)
+/* Without the colon behind the number where its name is not known: an empty one can be its own choice. */
+static void write_process(struct recorder *recorder, const char *key, const char *kind, __u64 object)
 {
+	struct object_name name;
 	char text[64];
-	int length = snprintf(text, sizeof(text), "%s:%llu:", kind, id);
+	int length;
 
-	memcpy(text + length, comm, strnlen(comm, COMM_BYTES));
-	json_bytes(&recorder->json, key, text, length + strnlen(comm, COMM_BYTES));
+	if (!look_up(recorder, object, &name) && !read_comm(OBJECT_ID(object), name.comm))
+		return json_format(&recorder->json, key, "%s:%llu", kind, OBJECT_ID(object));
+	length = snprintf(text, sizeof(text), "%s:%llu:", kind, OBJECT_ID(object));
+	memcpy(text + length, name.comm, strnlen(name.comm, COMM_BYTES));
+	json_bytes(&recorder->json, key, text, length + strnlen(name.comm, COMM_BYTES));
 }
 
 static void write_file(struct recorder *recorder, const char *key, const struct object_name *name)
@@ -97,17 +103,9 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 		if (!look_up(recorder, object, &name))
 			return json_text(json, key, "peer:unknown");
 		return write_peer(recorder, key, AF_INET6, name.peer.address, name.peer.port);
-	case OBJECT_UNIX: read_comm(id, name.comm); return write_task(recorder, key, "unix", id, name.comm);
-	case OBJECT_TASK:
-	case OBJECT_OWN:
-		text = OBJECT_KIND(object) == OBJECT_OWN ? "own" : "task";
-		if (!look_up(recorder, object, &name)) /* there was no room for it */
-			read_comm(id, name.comm);
-		else if (!name.comm[0]) /* its own choice */
-			return json_format(json, key, "%s:%llu:", text, id);
-		if (!name.comm[0])
-			return json_format(json, key, "%s:%llu", text, id);
-		return write_task(recorder, key, text, id, name.comm);
+	case OBJECT_UNIX: return write_process(recorder, key, "unix", object);
+	case OBJECT_TASK: return write_process(recorder, key, "task", object);
+	case OBJECT_OWN: return write_process(recorder, key, "own", object);
 	case OBJECT_CGROUP: return json_format(json, key, "cgroup:%llu", id);
 	case OBJECT_IDLE_STATE: return write_idle_state(json, key, id);
 	case OBJECT_SYSCALL:

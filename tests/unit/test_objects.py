@@ -35,6 +35,7 @@ def names() -> Names:
         ("task:7:cc1", "cc1 (7)"),
         ("task:7:", "(no name) (7)"),
         ("task:7", "(name not kept) (7)"),
+        ("unix:7", "(name not kept) (7)"),
         ("own:7", "own thread (name not kept) (7)"),
         ("own:7:app", "own thread app (7)"),
         ("unix:7:bus", "bus (7)"),

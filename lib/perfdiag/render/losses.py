@@ -16,7 +16,7 @@ _WORDS = {
     "output_lines": ("line", " not written"),
     "programs_skipped": ("program run", " left out"),
     "ring_buffer": ("event", " that found the ring full"),
-    "rpc_full": ("NFS object", " not counted"),
+    "rpc_full": ("call", " of NFS not counted"),
     "snapshots_torn": ("record", " read while being written"),
     "stacks": ("stack", " dropped at the end"),
     "stacks_dropped": ("stack", " that found the ring full"),
