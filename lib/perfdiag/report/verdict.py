@@ -59,6 +59,7 @@ def _with_objective(found: shape.Verdict, diagnosis: Diagnosis) -> shape.Verdict
     parts = sentences(found.text)
     causes = 2 if found.kind == Kind.CAUSES.value else 1
     said = first_sentence(breach.claim).partition(";")[0].rstrip(".")  # where their time went, the causes say
+    said = said.replace("syscall:", "").replace(" took longer than ", " took over ")  # three lines are soon full
     text = " ".join([*parts[:causes], f"{said}.", *parts[causes:]])
     return shape.Verdict(kind=found.kind, text=text, ids=found.ids)
 
