@@ -43,9 +43,13 @@ static int set_targets(struct recorder *recorder)
 	return 0;
 }
 
+/* At once, if that time has passed. */
 static int arm(int timer, uint64_t at_ns)
 {
 	struct itimerspec spec = { .it_value = { .tv_sec = at_ns / NS_PER_SECOND, .tv_nsec = at_ns % NS_PER_SECOND } };
+
+	if (!at_ns)
+		spec.it_value.tv_nsec = 1; /* 0 would be never */
 
 	return timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, NULL) ? -errno : 0;
 }
@@ -98,14 +102,14 @@ static int loop(struct recorder *recorder, int signals)
 	int err = 0;
 
 	while (!err && !recorder->reason) {
+		if (recorder->awake) /* that came now, or while the host's facts were read */
+			next = interval_awake(recorder, next);
 		err = arm(timer, sooner(sooner(next, end), interval_sweep_due(recorder)));
 		if (err || (poll(fds, sizeof(fds) / sizeof(*fds), -1) < 0 && errno != EINTR))
 			return err ? err : -errno;
 		err = events_consume();
 		if (!err && now_ns() >= interval_sweep_due(recorder))
 			err = interval_sweep(recorder);
-		if (recorder->awake)
-			next = interval_awake(recorder, next);
 		if (fds[1].revents && read(timer, &expirations, sizeof(expirations)) > 0 && !err) {
 			if (now_ns() >= end)
 				recorder->reason = "duration";
