@@ -45,12 +45,23 @@ done
 """
 
 
+def pattern(text: str) -> str:
+    """Return a regular expression, if it is one."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+    return text
+
+
 def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="make incidents, and see whether perfdiag names them")
     parser.add_argument("--kernel", default="6.1", choices=kernels(), help="of the lab")
     parser.add_argument("--output", type=Path, required=True, help="directory for results.json and the recordings")
-    parser.add_argument("--only", default="", help="only cases INCIDENT/NAME that this regular expression finds")
+    parser.add_argument(
+        "--only", type=pattern, default="", help="only cases INCIDENT/NAME that this regular expression finds"
+    )
     parser.add_argument("--keep", type=Path, help="directory for the recordings of right diagnoses, shrunk")
     parser.add_argument("directory", type=Path, nargs="?", default=OWN, help="of incidents; default: the project's own")
     return parser.parse_args()
@@ -86,7 +97,10 @@ class Theatre:
     def cpu_times(self) -> tuple[int, int]:
         """Return how long the machine has run on CPUs of this host, and waited for one, in ns; nothing without one."""
         tasks = f"/proc/{self._guest.process.pid}/task" if self._guest else "/nowhere"
-        times = [path.read_text().split() for path in Path(tasks).glob("*/schedstat")]
+        times = []
+        for path in Path(tasks).glob("*/schedstat"):
+            with contextlib.suppress(OSError):  # a thread that has just ended
+                times.append(path.read_text().split())
         return sum(int(ran) for ran, _, _ in times), sum(int(waited) for _, waited, _ in times)
 
     def close(self) -> None:
@@ -131,8 +145,10 @@ def play(theatre: Theatre, case: Case, incident: Incident, output: Path, twins: 
         if case.kind == "twin":
             twins[case.incident] = made.truth
         return judge(case, report(made.recording), made.truth, twins.get(case.incident, {}))
-    except (AssertionError, RuntimeError, OSError, Busy, ExpressionError, subprocess.TimeoutExpired) as error:
-        return failed(case, " ".join(str(error).split())[-600:] or type(error).__name__)
+    except Exception as error:  # whatever a folder, a guest or a report does: the other cases are made, and told
+        known = isinstance(error, AssertionError | RuntimeError | OSError | Busy | ExpressionError)
+        said = " ".join(str(error).split())[-600:]
+        return failed(case, said if said and known else f"{type(error).__name__}: {said}")
 
 
 def run(theatre: Theatre, wanted: list[tuple[Case, Incident]], output: Path) -> Iterator[Result]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,43 @@ def test_own_incidents(folder: Path) -> None:
         (MINIMAL.replace('"f"', '"twin"'), "stand once"),
         (MINIMAL.replace('"f"', '"../f"'), "a-z"),
         ("story = ", "incident.toml"),
+        ("story = '\udcff'", "incident.toml"),  # not UTF-8
+        (f"a = {'[' * 20_000}", "recursion"),
+        (f"a = {'9' * 5000}\n" + MINIMAL, "incident.toml"),
+        ("seconds = nan\n" + MINIMAL, "seconds = nan"),
+        ("seconds = inf\n" + MINIMAL, "seconds = inf"),
+        ("seconds = -5\n" + MINIMAL, "seconds = -5"),
+        (MINIMAL.replace("DISK-FLUSH-SLOW", "X"), "no such finding: X"),
+        (MINIMAL + 'then = ["DISK-SLO"]\n', "no such finding: DISK-SLO"),
+        ('settings = { NFS_FLUSH_MS = "abc" }\n' + MINIMAL, "NFS_FLUSH_MS = 'abc'"),
+        ("settings = { NFS_WRITE_MS = -1 }\n" + MINIMAL, "NFS_WRITE_MS = -1"),
+        ('settings = { "a;reboot" = 1 }\n' + MINIMAL, "a;reboot"),
+        ('settings = { folder = "/" }\n' + MINIMAL, "'folder'"),
+        (f"settings = {{ A = {10**30} }}\n" + MINIMAL, "A is too large"),
     ],
 )
 def test_no_incident(text: str, why: str, tmp_path: Path) -> None:
-    (tmp_path / "incident.toml").write_text(text)
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    (folder / "incident.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(IncidentError, match=why):
-        read(tmp_path)
+        read(folder)
+
+
+def test_a_folder_with_a_link_is_no_incident(tmp_path: Path) -> None:
+    """All of it is copied into the machine: a link to /dev/zero would have no end."""
+    folder = tmp_path / "slow"
+    (folder / "data").mkdir(parents=True)
+    (folder / "incident.toml").write_text(MINIMAL)
+    (folder / "data/file").write_text("")
+    read(folder)
+    (folder / "data/zero").symlink_to("/dev/zero")
+    with pytest.raises(IncidentError, match="data/zero is neither a file nor a directory"):
+        read(folder)
+    (folder / "data/zero").unlink()
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(IncidentError, match="pipe"):
+        read(folder)
 
 
 def test_settings_of_a_case(tmp_path: Path) -> None:
@@ -103,11 +135,17 @@ def test_expressions(text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["c", "a / 0", "a.b", "__import__('os')", "a if b else a", "'a'", "1 +", "min()", "a ** b"]
+    "text",
+    [
+        *("c", "a / 0", "a.b", "__import__('os')", "a if b else a", "'a'", "1 +", "min()", "a ** b", "", "1\0"),
+        *("inf", "inf - inf", "1e999 - 1e999", "large", "1" + "0" * 400, "-" * 5000 + "1", "9" * 5000),
+        *("(" * 300 + "1" + ")" * 300, "+".join(["1"] * 100_000)),
+    ],
 )
 def test_no_expressions(text: str) -> None:
+    """What is no finite number is said to be none: a share of NaN would be as near as any to what was injected."""
     with pytest.raises(ExpressionError):
-        evaluate(text, {"a": 1, "b": 4})
+        evaluate(text, {"a": 1, "b": 4, "inf": float("inf"), "large": 10**400})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping
 
@@ -12,6 +13,7 @@ OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+LONGEST = 1000  # characters; the parser of Python does not survive any depth
 FUNCTIONS: dict[str, Callable[..., float]] = {"min": min, "max": max}
 
 
@@ -20,11 +22,18 @@ class ExpressionError(ValueError):
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """Return the value of an expression.  Raises ExpressionError where it is none, or a name is not known."""
+    """Return the value of an expression.  Raises ExpressionError where it is no number, or a name is not known."""
+    if len(text) > LONGEST:
+        raise ExpressionError(f"{text[:20]!r}... has {len(text):,} characters: at most {LONGEST} can be asked for")
     try:
-        return _value(ast.parse(text, mode="eval").body, names)
-    except (SyntaxError, ZeroDivisionError) as error:
+        value = _value(ast.parse(text, mode="eval").body, names)
+    except ExpressionError:
+        raise
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"{text!r}: {error}") from error
+    if not math.isfinite(value):  # a share of NaN is not far off from anything
+        raise ExpressionError(f"{text!r} comes to {value}")
+    return value
 
 
 def _value(node: ast.expr, names: Mapping[str, float]) -> float:

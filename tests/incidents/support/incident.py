@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+from perfdiag.findings import RULES
 
 Setting = int | str
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OWN_NAMES = ("folder", "here", "mount", "pid")  # set for the scripts
+DELAYS = ("NFS_FLUSH_MS", "NFS_WRITE_MS")  # of the server's disk
+MOST_SECONDS = 100  # the machine ends every script after 120
 
 
 class IncidentError(Exception):
@@ -89,15 +97,44 @@ def read(folder: Path) -> Incident:
     path = folder / "incident.toml"
     try:
         incident = msgspec.toml.decode(path.read_bytes(), type=Incident)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # a ValueError is whatever is no TOML, or no incident
         raise IncidentError(f"{path}: {error}") from error
-    names = [case.name for case in cases(folder, incident)]
+    made = cases(folder, incident)
+    names = [case.name for case in made]
     wrong = [name for name in [folder.name, *names] if not NAME.fullmatch(name)]
     if wrong or len(names) != len(set(names)) or not incident.fault:
         raise IncidentError(
             f"{path}: at least one [[fault]], and names made of a-z, 0-9 and - that each stand once: {names}"
         )
+    if reason := _unfit(incident, made) or _foreign(folder):
+        raise IncidentError(f"{path}: {reason}")
     return incident
+
+
+def _unfit(incident: Incident, made: Sequence[Case]) -> str:
+    """Return which value cannot be meant, "" where all can."""
+    if not 0 <= incident.seconds <= MOST_SECONDS:
+        return f"seconds = {incident.seconds}: from 0 to {MOST_SECONDS}"
+    unknown = {id for case in made for id in (case.first, *case.then) if id} - set(RULES)
+    if unknown:
+        return f"no such finding: {', '.join(sorted(unknown))}"
+    for name, value in ((name, value) for case in made for name, value in case.settings.items()):
+        if not SETTING.fullmatch(name) or name in OWN_NAMES:
+            return f"setting {name!r}: a name of a shell variable, but none of {', '.join(OWN_NAMES)}"
+        if isinstance(value, int) and abs(value) >= 1 << 63:
+            return f"setting {name} is too large"
+        if name in DELAYS and not (isinstance(value, int) and value >= 0):
+            return f"setting {name} = {value!r}: a number of milliseconds"
+    return ""
+
+
+def _foreign(folder: Path) -> str:
+    """Return what in a folder is neither a file nor a directory of its own, "" where nothing is: all of it is copied
+    into the machine, and what a link names may have no end."""
+    for path in (Path(where) / name for where, *entries in os.walk(folder) for name in chain(*entries)):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            return f"{path.relative_to(folder)} is neither a file nor a directory"
+    return ""
 
 
 def cases(folder: Path, incident: Incident) -> list[Case]:
@@ -133,4 +170,16 @@ def find(directory: Path) -> list[Path]:
     return sorted(path.parent for path in directory.glob("*/incident.toml"))
 
 
-__all__ = ["Case", "Fault", "Incident", "IncidentError", "NearMiss", "Setting", "Twin", "cases", "find", "read"]
+__all__ = [
+    "DELAYS",
+    "Case",
+    "Fault",
+    "Incident",
+    "IncidentError",
+    "NearMiss",
+    "Setting",
+    "Twin",
+    "cases",
+    "find",
+    "read",
+]

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from perfdiag import schema
 
-from incidents.support.incident import Case, Incident
+from incidents.support.incident import DELAYS, Case, Incident
 from lab.support.guest import Guest
 from lab.support.nfs import nfs
 from lab.support.processes import GuestRecorder, Process
@@ -47,15 +47,15 @@ def make(guest: Guest, incident: Incident, case: Case, output: Path) -> Made:
     with contextlib.ExitStack() as cleanup:
         settings = {"folder": folder, "here": f"/lab/{case.incident}"}
         if incident.nfs:
-            delays = {name: int(case.settings.get(f"NFS_{name.upper()}", 0)) for name in ("flush_ms", "write_ms")}
+            delays = {name.removeprefix("NFS_").lower(): int(case.settings.get(name, 0)) for name in DELAYS}
             options = str(case.settings.get("NFS_OPTIONS", ""))
             settings["mount"] = str(cleanup.enter_context(nfs(guest, options=options, **delays)).mountpoint)
         # One after the other, as a setting may stand in another.
         known = "".join(f'export {name}="{value}"\n' for name, value in {**settings, **case.settings}.items())
         known += f". /lab/{FUNCTIONS.name}\n"
-        cleanup.callback(guest.try_run, f"rm -rf {folder}")
+        cleanup.callback(guest.tidy, f"rm -rf {folder}")
         if incident.down:
-            cleanup.callback(guest.try_run, f"{known}cd {folder}\n{incident.down}")
+            cleanup.callback(guest.tidy, f"{known}cd {folder}\n{incident.down}")
         guest.run(f"{known}mkdir {folder}; cd {folder}\n{incident.up}")
         target = _start(cleanup, guest, incident.target, f"{known}cd {folder}", "[ -s out ]")
         if incident.enter:
@@ -93,7 +93,7 @@ def _truth(target: Process, status: int) -> dict[str, float]:
     """Return the numbers of the last line of the target, none where that is no JSON."""
     assert target.end() == status, target.here("tail -n 20 out err")
     said = target.here("tail -n 1 out")
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OverflowError, RecursionError):
         found = json.loads(said)
         if isinstance(found, dict):
             return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import select
@@ -153,11 +154,11 @@ class Guest:
         job = f"job-{next(self._numbers)}"
         (self.folder / f"{job}.sh").write_text(script)
         assert self.process.stdin
-        self.process.stdin.write(f"{job}\n".encode())
-        self.process.stdin.flush()
         try:
+            self.process.stdin.write(f"{job}\n".encode())
+            self.process.stdin.flush()
             status = int(self._await(f"done {job}", JOB_SECONDS))
-        except RuntimeError:
+        except BaseException:  # Ctrl-C too
             self.close()  # it may still be busy with this one
             raise
         return status, (self.folder / f"{job}.out").read_text(errors="replace")
@@ -168,6 +169,15 @@ class Guest:
         assert status == 0, f"status {status} in guest {self.name}:\n{script}\n{said[-2000:]}"
         return said.strip()
 
+    def tidy(self, script: str) -> None:
+        """Run a script that removes what others made, whatever its status; in a machine that has ended nothing is left.
+
+        Never raises for the machine's sake: that would hide why things are removed, such as Ctrl-C.
+        """
+        if self.process.poll() is None:
+            with contextlib.suppress(RuntimeError):
+                self.try_run(script)
+
     def close(self) -> None:
         """End the machine, whatever it is doing: nothing of it is kept."""
         if self.process.poll() is None:
@@ -175,7 +185,8 @@ class Guest:
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             if stream:
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):  # the name of a job that it did not read any more
+                    stream.close()
 
     def __enter__(self) -> Guest:
         return self

@@ -102,12 +102,12 @@ def slow_disk(
     speed = ["--read-us", read_us, "--write-us", write_us, "--flush-us", flush_us]
     command = ["/run/bin/slow_disk", "--wait", "--file", image, "--mount", f"{directory}/slow", *speed]
     with contextlib.ExitStack() as cleanup:
-        cleanup.callback(guest.try_run, f"umount {directory}/slow; rm -f {image}")
+        cleanup.callback(guest.tidy, f"umount {directory}/slow; rm -f {image}")
         cleanup.enter_context(Process(guest, command, "", "[ -s out ]"))
-        cleanup.callback(guest.try_run, f"umount {directory}/slow")
+        cleanup.callback(guest.tidy, f"umount {directory}/slow")
         number, loop = guest.run(MOUNT.format(**names)).split()
-        cleanup.callback(guest.try_run, f"losetup --detach {loop}")
-        cleanup.callback(guest.try_run, f"umount {directory}/{kind}")
+        cleanup.callback(guest.tidy, f"losetup --detach {loop}")
+        cleanup.callback(guest.tidy, f"umount {directory}/{kind}")
         yield GuestDisk(f"device:{number}", directory / kind)
 
 
@@ -136,7 +136,7 @@ def guest_cgroup(guest: Guest, controller: str, name: str, **settings: int) -> I
     try:
         yield GuestGroup(guest, path)
     finally:
-        guest.try_run(
+        guest.tidy(
             f"while read pid; do echo $pid >/sys/fs/cgroup/cgroup.procs; done <{path}/cgroup.procs; rmdir {path}"
         )
 

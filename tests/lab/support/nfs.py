@@ -156,8 +156,7 @@ def nfs(
             found.delay(read_ms=read_ms, write_ms=write_ms, flush_ms=flush_ms)
         yield found
     finally:
-        if guest.process.poll() is None:
-            guest.try_run(REMOVE.format(**words))
+        guest.tidy(REMOVE.format(**words))
 
 
 __all__ = ["NfsMount", "nfs"]

@@ -65,8 +65,7 @@ class Process:
 
     def close(self) -> None:
         """Kill what is left of it."""
-        if self.guest.process.poll() is None:
-            self.guest.try_run(f"kill -s KILL -- -$(cat {self.folder}/session)")
+        self.guest.tidy(f"kill -s KILL -- -$(cat {self.folder}/session)")
 
     def __enter__(self) -> Self:
         return self
