@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 from perfdiag import __version__
 from perfdiag.errors import PerfdiagError, PermissionDenied
 from perfdiag.findings.oom_explained import explain
+from perfdiag.lines import beginnings
 from perfdiag.logclock import Clocks, Moment, is_suspend
 from perfdiag.oom.causes import Cause
-from perfdiag.oom.entries import Entry, entries
-from perfdiag.oom.parse import parse
+from perfdiag.oom.choice import table_of
+from perfdiag.oom.entries import LONGEST_LINE, Entry, entries
+from perfdiag.oom.parse import MOST_REPORTS, MOST_TASKS, MOST_VICTIMS, Told, read
 from perfdiag.oom.shape import Report
 from perfdiag.oomcounts import Counts
 from perfdiag.report.afterwards import SCHEMA, Afterwards, Group, Kill, Missing, kill_of
@@ -28,6 +32,7 @@ KMSG = "/dev/kmsg"
 RECORD_BYTES = 16384  # the kernel refuses a smaller buffer than its longest record, escaped
 MOST_RECORDS = 1_000_000
 _NAMED = 3  # victims in the verdict
+UTF8_BYTES = 4  # of a character, at most
 JOURNAL = "journalctl -k -o short-precise --since TIME > FILE, then --log FILE"
 
 
@@ -38,7 +43,7 @@ class Log:
     source: str  # as shown
     own: bool  # this host's, of this boot
     overwritten: bool  # records were lost while it was read
-    reports: Sequence[Report]
+    told: Told
     first: Entry | None  # None: no line of it is one of a kernel log
     last_suspend_ns: int | None  # by the log's clock
 
@@ -61,8 +66,8 @@ def log_of(source: str, said: Iterable[Entry], *, own: bool, overwritten: bool =
                 suspends[:] = [max([entry.clock_ns, *suspends])]
             yield entry
 
-    reports = parse(noted())
-    return Log(source, own, overwritten, reports, first[0] if first else None, suspends[0] if suspends else None)
+    told = read(noted())
+    return Log(source, own, overwritten, told, first[0] if first else None, suspends[0] if suspends else None)
 
 
 def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
@@ -107,29 +112,38 @@ def own_log(records: Iterable[str], overwritten: bool, clocks: Clocks) -> Log:
     return log_of(KMSG, entries(lines, clocks.realtime_ns), own=True, overwritten=overwritten)
 
 
-def saved_log(lines: Iterable[bytes], name: str, clocks: Clocks) -> Log:
-    """Return a file as a log: of dmesg, journalctl -k, a syslog daemon or /dev/kmsg, of whatever host and boot."""
+def saved_log(stream: IO[bytes], name: str, clocks: Clocks) -> Log:
+    """Return a file as a log: of dmesg, journalctl -k, a syslog daemon or /dev/kmsg, of whatever host and boot.
+
+    Raises OSError, and PerfdiagError where the file is packed or no file of lines.
+    """
+    lines = beginnings(stream, UTF8_BYTES * LONGEST_LINE, printable(name))
     texts = (line.decode("utf-8", "backslashreplace") for line in lines)
     return log_of(printable(name), entries(texts, clocks.realtime_ns), own=False)
 
 
 def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, until_ns: int) -> Afterwards:
     """Explain the OOM kills of a log between two times of day; those whose time is not known are all taken."""
-    reports, suspended = log.reports, log.last_suspend_ns
+    reports, suspended = log.told.reports, log.last_suspend_ns
     kills, outside = [], 0
-    for index, report in enumerate(reports):
+    tables: dict[tuple[bool, str | None], Report] = {}  # the last report with a table of tasks, by whose these are
+    for report in reports:
+        earlier = [tables[table_of(report)]] if table_of(report) in tables else []
+        if report.tasks:
+            tables[table_of(report)] = report
         moment = _moment(log, clocks, suspended, report.realtime_ns, report.at_ns)
         if moment and not (since_ns <= moment.realtime_ns and moment.realtime_ns - moment.early_ns <= until_ns):
             outside += 1
             continue
-        explained = explain(report, reports[:index])
+        explained = explain(report, earlier)
         kills.append(kill_of(explained, moment.realtime_ns if moment else None, moment.early_ns if moment else 0))
     first = log.first
     begins = _moment(log, clocks, suspended, first.realtime_ns, first.clock_ns) if first else None
-    in_log = sum(report.kills for report in reports)
+    in_log = sum(report.kills for report in reports) + log.told.kills_left_out
     counted = counts.host if counts else None
     missing = [
         *_of_begin(log, begins, since_ns, clocks),
+        *_of_bounds(log.told),
         *_of_times(log, reports),
         *_of_counts(log, counts, in_log),
     ]
@@ -164,19 +178,26 @@ def _moment(
 
 
 def _verdict(kills: Sequence[Kill], log: Log, missing: Sequence[Missing]) -> str:
-    causes = [kill.cause for kill in kills]
+    """Return the sum in a sentence; the OOM killer can have run without a victim, or without one in the log."""
     if log.first is None:
         return f"Cannot tell: no line of {log.source} is one of a kernel log."
-    if not causes:
+    if not kills:
         known = "" if not missing else ", as far as the log tells"
         return f"Nobody was killed for want of memory{known}."
-    numbers = {cause: causes.count(cause) for cause in dict.fromkeys(causes)}
+    done, idle = ([kill for kill in kills if bool(kill.victims) == ended] for ended in (True, False))
+    without = f"{plural(len(idle), 'run')} of the OOM killer without a victim in the log"
+    if not done:
+        return f"No OOM kill, but {without}{_by_cause(idle)}."
+    return f"{plural(len(done), 'OOM kill')}{f', and {without}' if idle else ''}{_by_cause(done)}. {_victims(done)}"
+
+
+def _by_cause(kills: Sequence[Kill]) -> str:
+    numbers = Counter(kill.cause for kill in kills)  # in the order in which they come
     if len(numbers) > 1:
-        parts = ", ".join(f"{number} {cause}" for cause, number in numbers.items())
-        return f"{plural(len(causes), 'OOM kill')}: {parts}. {_victims(kills)}"
-    groups = {kill.group for kill in kills}
-    where = f" of {groups.pop()}" if len(groups) == 1 and causes[0] == Cause.CGROUP.value and kills[0].group else ""
-    return f"{plural(len(causes), 'OOM kill')}. Cause: {causes[0]}{where}. {_victims(kills)}"
+        return f": {', '.join(f'{number} {cause}' for cause, number in numbers.items())}"
+    groups, cause = {kill.group for kill in kills}, kills[0].cause
+    where = f" of {kills[0].group}" if len(groups) == 1 and cause == Cause.CGROUP.value and kills[0].group else ""
+    return f". Cause: {cause}{where}"
 
 
 def _victims(kills: Sequence[Kill]) -> str:
@@ -184,7 +205,22 @@ def _victims(kills: Sequence[Kill]) -> str:
     victims = [victim for kill in kills for victim in kill.victims]
     names = ", ".join(f"{victim.comm or NO_NAME} (pid {victim.pid})" for victim in victims[:_NAMED])
     more = f" and {len(victims) - _NAMED} more" if len(victims) > _NAMED else ""
-    return f"Ended: {names or 'not told'}{more}."
+    return f"Ended: {names}{more}."
+
+
+def _of_bounds(told: Told) -> list[Missing]:
+    """What was more than anybody could read, and was not kept."""
+    fix = "give a part of the log: journalctl -k --since TIME --until TIME > FILE, then --log FILE"
+    left_out = {
+        "the oldest {} of the OOM killer": (told.reports_left_out, "report", MOST_REPORTS, "reports"),
+        "{} of tables of tasks": (told.tasks_left_out, "row", MOST_TASKS, "such rows"),
+        "{} that the log names": (told.victims_left_out, "victim", MOST_VICTIMS, "victims"),
+    }
+    return [
+        _missing(what.format(plural(number, one)), f"the log has more than {most:,} {many}", fix)
+        for what, (number, one, most, many) in left_out.items()
+        if number
+    ]
 
 
 def _of_begin(log: Log, begins: Moment | None, since_ns: int, clocks: Clocks) -> list[Missing]:

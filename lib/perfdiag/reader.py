@@ -9,16 +9,15 @@ import msgspec
 
 from perfdiag import schema
 from perfdiag.errors import RecordingError
+from perfdiag.lines import LONGEST_BYTES, unpacker
 from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
 Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Process)
 
-LONGEST_LINE_BYTES = 64 << 20
 MOST_PROBLEMS_TOLD = 20
 
 _RECORD_AGAIN = "make a new one: perfdiag record -o FILE --pid PID"
-_COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip", b"\xfd7zXZ": "unxz", b"BZh": "bunzip2"}
 
 
 @dataclass
@@ -137,10 +136,10 @@ def _keep_threads(recording: Recording, newest: dict[int, list[tuple[int, bytes]
 
 
 def _readline(stream: IO[bytes], number: int) -> bytes:
-    line = stream.readline(LONGEST_LINE_BYTES + 1)
-    if len(line) > LONGEST_LINE_BYTES:
+    line = stream.readline(LONGEST_BYTES + 1)
+    if len(line) > LONGEST_BYTES:
         raise RecordingError(
-            f"line {number} is longer than {LONGEST_LINE_BYTES >> 20} MiB: no recorder writes that", _RECORD_AGAIN
+            f"line {number} is longer than {LONGEST_BYTES >> 20} MiB: no recorder writes that", _RECORD_AGAIN
         )
     return line
 
@@ -148,9 +147,8 @@ def _readline(stream: IO[bytes], number: int) -> bytes:
 def _read_header(line: bytes) -> schema.Header:
     if not line.strip():
         raise RecordingError("the recording is empty", _RECORD_AGAIN)
-    for magic, command in _COMPRESSED.items():
-        if line.startswith(magic):
-            raise RecordingError("the recording is compressed", f"decompress it first: {command} FILE")
+    if command := unpacker(line):
+        raise RecordingError("the recording is compressed", f"decompress it first: {command} FILE")
     try:
         greeting, _ = _decode(_greeting, line)
     except (msgspec.DecodeError, RecursionError) as error:

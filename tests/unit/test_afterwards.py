@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -116,7 +117,7 @@ def test_nobody_killed_is_no_claim_where_the_log_wrapped() -> None:
 
 
 def test_a_log_without_dates_is_not_cut() -> None:
-    found = looked(afterwards.saved_log(log("6.1/cgroup").encode().split(b"\n"), "x", clocks()))
+    found = looked(afterwards.saved_log(io.BytesIO(log("6.1/cgroup").encode()), "x", clocks()))
     assert found.kills[0].realtime_ns is None and found.kills[0].clock_ns == 9_607_141_000
     assert "leave none of them out" in found.not_measured[0].reason
     assert any("9.607 s after its boot" in line.plain for line in lines(found))
@@ -284,7 +285,7 @@ def test_lines_that_are_no_log_are_none_of_standard_input() -> None:
 
 def test_many_kills_are_folded() -> None:
     text = "\n".join(log("6.1/cgroup").replace("[    9.", f"[{100 * index}.") for index in range(1, 31))
-    found = looked(afterwards.saved_log(text.encode().split(b"\n"), "x", clocks()))
+    found = looked(afterwards.saved_log(io.BytesIO(text.encode()), "x", clocks()))
     short, full = ("\n".join(line.plain for line in lines(found, full=full)) for full in (False, True))
     assert len(found.kills) == 30 and "EARLIER, 25 kills (--full tells all)" in short and "and 20 before them" in short
     assert full.count("OOM-KILL") == 30 and short.count("OOM-KILL") == 5
@@ -300,6 +301,7 @@ def converted(text: str) -> float:
 def test_times_of_day() -> None:
     now = time.time()
     assert abs(now - converted("3h") - 3 * 3600) < 5 and abs(now - converted("2d") - 2 * 86_400) < 5
+    assert converted("90000d") == converted("999999999d") == 0  # longer ago than times are counted
     assert 0 <= now - converted("02:00") < 86_400 + 3601
     assert datetime.fromtimestamp(converted("02:00")).strftime("%H:%M:%S") == "02:00:00"
     assert converted("2026-11-22T02:00:00Z") == NOW_NS / SECOND == converted("2026-11-22T03:00+01:00")

@@ -189,7 +189,7 @@ class Endless(io.RawIOBase):
 
 @pytest.mark.parametrize("head", [b"", sample().bytes()])
 def test_an_endless_line_is_refused_without_reading_all_of_it(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "LONGEST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(reader, "LONGEST_BYTES", 1 << 20)
     stream = Endless(head)
     with pytest.raises(RecordingError, match="longer than 1 MiB"):
         reader.read(io.BufferedReader(stream))

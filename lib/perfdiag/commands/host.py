@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import select
+import stat
 import sys
 from contextlib import nullcontext
+from typing import IO
 
 import click
 import msgspec
@@ -19,6 +23,8 @@ from perfdiag.render import afterwards as rendered
 from perfdiag.render import terminal
 from perfdiag.report.afterwards import Afterwards
 from perfdiag.text import printable
+
+PATIENCE_S = 30.0  # with a pipe; a journal that is searched from disk may need some
 
 
 @click.command("host")
@@ -83,7 +89,7 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
     privileges.drop()  # first: what a user may read decides, and to open a file can be an act (a device, a pipe)
     name = "standard input" if path == "-" else path
     try:
-        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as stream:
+        with nullcontext(sys.stdin.buffer) if path == "-" else _opened(path) as stream:
             log = afterwards.saved_log(stream, name, clocks)
     except OSError as error:
         hint = (
@@ -95,6 +101,21 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
     if log.first is None:
         raise PerfdiagError(f"no line of {log.source} is one of a kernel log", "journalctl -k > FILE saves one")
     return afterwards.look_back(log, None, clocks, since_ns, until_ns)
+
+
+def _opened(path: str) -> IO[bytes]:
+    """Open a file; a pipe that nobody writes into, which opening would wait for without end, is told.  Raises OSError,
+    PerfdiagError."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        if stat.S_ISFIFO(os.fstat(fd).st_mode) and not select.select([fd], [], [], PATIENCE_S)[0]:
+            reason = f"nothing was written into this pipe for {PATIENCE_S:g} s"
+            raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "journalctl -k > FILE saves a log")
+        os.set_blocking(fd, True)
+        return os.fdopen(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
 
 
 __all__ = ["command"]

@@ -29,7 +29,8 @@ class TimeOfDay(click.ParamType):  # type: ignore[type-arg]  # generic only from
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        found_ns = _ago(value) or _clock(value) or _date(value)
+        readings = (form(value) for form in (_ago, _clock, _date))
+        found_ns = next((ns for ns in readings if ns is not None), None)
         if found_ns is None or not 0 <= found_ns < 2**63:
             self.fail(f"{printable(value)!r} is no time {FORMS}", param, ctx)
         return found_ns

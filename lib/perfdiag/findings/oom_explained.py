@@ -143,6 +143,9 @@ def _swap(host: HostMemory | None) -> str:
 def _limits(report: Report, cause: Cause) -> list[str]:
     found = [
         "" if report.begin else "the beginning of the kernel's report is not in the log",
+        "names that users choose can be read as parts of the line that names the limit: group and nodes may be others"
+        if report.ambiguous
+        else "",
         "lines of two reports are mixed: who asked and all sizes may be of either" if report.mixed else "",
         ""
         if report.constraint or cause is Cause.UNKNOWN

@@ -79,7 +79,9 @@ def _unit_bytes(report: Report) -> float:
 
 def growth_of(report: Report, earlier: Sequence[Report]) -> Growth | None:
     """Return the task that grew most since the last report before with a table of the same tasks; None: not told."""
-    before = next((each for each in reversed(earlier) if each.tasks and _alike(each, report)), None)
+    if not report.tasks:
+        return None
+    before = next((each for each in reversed(earlier) if each.tasks and table_of(each) == table_of(report)), None)
     if before is None:
         return None
     held = {(task.pid, task.name): task.held_bytes for task in before.tasks}
@@ -93,10 +95,9 @@ def growth_of(report: Report, earlier: Sequence[Report]) -> Growth | None:
     return Growth(task, most, report.at_ns - before.at_ns if known else None)  # type: ignore[operator]  # both known
 
 
-def _alike(one: Report, other: Report) -> bool:
-    """Whether two tables list the same kind of tasks: of the host, or of one control group."""
-    paths = [each.group.path if each.of_group and each.group else None for each in (one, other)]
-    return one.of_group == other.of_group and paths[0] == paths[1]
+def table_of(report: Report) -> tuple[bool, str | None]:
+    """Return whose tasks the table of a report lists: the host's, or those of one control group."""
+    return report.of_group, report.group.path if report.of_group and report.group else None
 
 
 def largest(report: Report, count: int = 3) -> list[Task]:
@@ -104,4 +105,4 @@ def largest(report: Report, count: int = 3) -> list[Task]:
     return sorted(report.tasks, key=lambda task: -task.held_bytes)[:count]
 
 
-__all__ = ["UNKILLABLE", "Choice", "Growth", "Why", "choice_of", "growth_of", "largest"]
+__all__ = ["UNKILLABLE", "Choice", "Growth", "Why", "choice_of", "growth_of", "largest", "table_of"]

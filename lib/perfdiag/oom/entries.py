@@ -29,11 +29,12 @@ _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if na
 _MONTH = "|".join(_MONTHS)
 _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,9}))?"
 _CTIME = re.compile(rf"{_LEVEL}\[[A-Z][a-z]{{2}} ({_MONTH}) +([0-9]{{1,2}}) {_CLOCK} ([0-9]{{4}})\] ?(.*)", re.DOTALL)
-_SHORT = re.compile(rf"({_MONTH}) +([0-9]{{1,2}}) {_CLOCK} [^ ]{{1,255}} kernel: ?(.*)", re.DOTALL)
-_ISO = re.compile(
-    rf"([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})[T ]{_CLOCK} ?(Z|[+-][0-9]{{2}}:?[0-9]{{2}})? ?(.*)", re.DOTALL
-)
-_HOST = re.compile(r"[^ :]{1,255} kernel: ?(.*)", re.DOTALL)
+_SHORT = re.compile(rf"({_MONTH}) +([0-9]{{1,2}}) {_CLOCK} [^ ]{{1,255}} ([^ ].*)", re.DOTALL)
+_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})?"
+_ISO = re.compile(rf"{_DATE}[T ]{_CLOCK} ?{_ZONE} [^ ]{{1,255}} ([^ ].*)", re.DOTALL)
+_DMESG_ISO = re.compile(rf"{_DATE}T([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}}),([0-9]{{6}}){_ZONE} (.*)", re.DOTALL)
+_SAYS = re.compile(r"kernel: ?(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,15 @@ def entries(lines: Iterable[str], now_ns: int) -> Iterator[Entry]:
     for line in lines:
         line = line.rstrip("\r\n")[:LONGEST_LINE]
         found = _kmsg(line)
-        if found is _NOT_OURS:
-            continue
         if found is None and not (pending is not None and pending.sequence is not None):
             found = _dated(line, now_ns) or _monotonic(line)
+            if found is _NOT_OURS and pending is not None:
+                yield pending  # what follows below is not its text
+                pending = None
+        if found is _NOT_OURS:
+            continue
         if found is None:
-            if line and pending is not None and pending.sequence is None:
+            if line and pending is not None and pending.sequence is None and len(pending.text) < LONGEST_LINE:
                 pending = replace(pending, text=f"{pending.text}\n{line.lstrip(' ')}"[:LONGEST_LINE])
             continue  # of a record of /dev/kmsg, lines below it name its device
         if pending is not None:
@@ -103,19 +107,26 @@ def _stamp(seconds: str, microseconds: str) -> int:
 
 
 def _dated(line: str, now_ns: int) -> Entry | None:
-    """Return a line with a date; behind that a syslog daemon may have kept the kernel's own clock."""
+    """Return a line with a date; behind that a syslog daemon may have kept the kernel's own clock.
+
+    Only dmesg gives a date and no host: the lines of others name who speaks, and are the kernel's or not.
+    """
     if match := _CTIME.fullmatch(line):
         at_ns = _local([int(match[7]), _MONTHS[match[1]], *(int(match[n]) for n in (2, 3, 4, 5))], match[6])
         rest = match[8]
     elif match := _SHORT.fullmatch(line):
         at_ns = _without_year(_MONTHS[match[1]], [int(match[n]) for n in (2, 3, 4, 5)], match[6], now_ns)
         rest = match[7]
-    elif match := _ISO.fullmatch(line):
+    elif match := _DMESG_ISO.fullmatch(line) or _ISO.fullmatch(line):
         at_ns = _local([int(match[n]) for n in range(1, 7)], match[7], match[8])
-        named = _HOST.fullmatch(match[9])
-        rest = named[1] if named else match[9]
+        rest = match[9]
     else:
         return None
+    if match.re in (_SHORT, _ISO):
+        says = _SAYS.fullmatch(rest)
+        if says is None:
+            return _NOT_OURS
+        rest = says[1]
     if at_ns is None:
         return None
     own = _MONOTONIC.fullmatch(rest)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from perfdiag.oom.shape import PAGE_BYTES, HostMemory, Zone
 
 KIB = 1024
+MOST_NAMES = 10_000  # of slab caches, zones or counts: no kernel has as many
 
 _COUNTS = re.compile(r" ?[a-z_]+:[0-9]{1,15}(?: +[a-z_]+:[0-9]{1,15})* *")
 _COUNT = re.compile(r"([a-z_]+):([0-9]{1,15})")
 _ZONE = re.compile(r"Node ([0-9]{1,4}) ([A-Z][A-Za-z0-9]{0,15}) free:([0-9]{1,15})kB (.*)", re.DOTALL)
 _ZONE_FIELD = re.compile(r"\b(min|managed):([0-9]{1,15})kB")
 _RESERVE = re.compile(r"lowmem_reserve\[\]:((?: [0-9]{1,15})+) *")
-_BLOCKS = re.compile(
-    r"Node ([0-9]{1,4}) ([A-Z][A-Za-z0-9]{0,15}): ((?:[0-9]{1,15}\*[0-9]{1,9}kB.{0,20}? ?)+= [0-9]{1,15}kB)"
-)
+_OF_ONE_SIZE = r"[0-9]{1,15}\*[0-9]{1,9}kB ?(?:\([A-Z]{0,8}\) ?)?"
+_BLOCKS = re.compile(rf"Node ([0-9]{{1,4}}) ([A-Z][A-Za-z0-9]{{0,15}}): ((?:{_OF_ONE_SIZE})+= [0-9]{{1,15}}kB)")
 _BLOCK = re.compile(r"([0-9]{1,15})\*([0-9]{1,9})kB(?: \(([A-Z]*)\))?")
 _TOTALS = re.compile(r"([0-9]{1,15}) (total pagecache pages|pages RAM|pages reserved)")
 _SWAP = re.compile(r"(Free|Total) swap {1,2}= ([0-9]{1,15})kB")
@@ -46,19 +46,20 @@ class HostReader:
             return True
         if self._in_slab:
             if match := _SLAB.fullmatch(line):
-                self._slab[match[1]] = int(match[3]) * KIB
+                if len(self._slab) < MOST_NAMES:
+                    self._slab[match[1]] = int(match[3]) * KIB
                 return True
             self._in_slab = line.startswith("Name ")
             if self._in_slab:
                 return True
         if _COUNTS.fullmatch(line):
-            for name, number in _COUNT.findall(line):
+            for name, number in _COUNT.findall(line) if len(self._pages) < MOST_NAMES else ():
                 self._pages.setdefault(name, int(number))
             return True
         return self._take_zone(line) or self._take_total(line)
 
     def _take_zone(self, line: str) -> bool:
-        if match := _ZONE.fullmatch(line):
+        if match := _ZONE.fullmatch(line) if len(self._zones) < MOST_NAMES else None:
             fields = dict(_ZONE_FIELD.findall(match[4]))
             self._last = int(match[1]), match[2]
             minimum, managed = (int(fields[name]) * KIB if name in fields else None for name in ("min", "managed"))

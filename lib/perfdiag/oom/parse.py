@@ -8,36 +8,27 @@ no table of tasks): whatever is there is taken, what is not stays None.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from perfdiag.oom import constraint
 from perfdiag.oom.entries import Entry
-from perfdiag.oom.hostmemory import KIB, HostReader
+from perfdiag.oom.hostmemory import KIB
+from perfdiag.oom.opened import Open, row_of, take_detail
 from perfdiag.oom.shape import GroupMemory, Report, Task, Victim
 
-MOST_TASKS = 100_000
+MOST_REPORTS = 10_000  # of a log; of more the newest count
+MOST_OPEN = 16  # reports at one time: the kernel makes one, callers may be told late
+MOST_TASKS = 500_000  # rows of all tables together, some 150 MB
+MOST_VICTIMS = 100_000  # of all reports together: so many processes few hosts can have
 LONGEST_NS = 120 * 1_000_000_000  # a report of 10,000 tasks on a serial console takes a minute
 MIXED_NS = 2 * 1_000_000_000  # a report that has named no victim for longer lacks its end in this log
-UNLIMITED_BYTES = 1 << 60  # the kernel prints "no limit" as a number of pages no host has
 
 _N = r"([0-9]{1,15})"
 _INVOKED = re.compile(
     r"(.{0,64}) invoked oom-killer: gfp_mask=0x[0-9a-f]{1,16}(?:\(([^)]*)\))?,(?: nodemask=[^ ]{0,200},)?"
     r" {1,2}order=(-?[0-9]{1,3}), oom_score_adj=(-?[0-9]{1,5})",
-    re.DOTALL,
-)
-_ASKER = re.compile(
-    r"CPU: [0-9]{1,5} (?:UID: [0-9]{1,10} )?PID: ([0-9]{1,10}) Comm: (.{0,64}?) (?:Not tainted|Tainted)", re.DOTALL
-)
-_USAGE = re.compile(rf"(memory|swap|memory\+swap): usage {_N}kB, limit {_N}kB, failcnt [0-9]+")
-_STATS = re.compile(r"Memory cgroup stats for (.{1,4096}?):(?: (.*))?", re.DOTALL)
-_STAT = re.compile(rf"([a-z_0-9]+) {_N}")
-_OLD_STAT = re.compile(rf"([a-z_]+):{_N}KB")
-_HEAD = re.compile(r"\[ *pid *\] +uid +tgid +total_vm +rss (.*)oom_score_adj name *")
-_ROW = re.compile(r"\[ *([0-9]{1,10})\] +(.*)", re.DOTALL)
-_CONSTRAINT = re.compile(
-    r"oom-kill:constraint=(CONSTRAINT_[A-Z_]{1,20}),nodemask=(.{0,200}?),cpuset=(.{0,4096}?),mems_allowed=(.{0,200}?)"
-    r",(global_oom|oom_memcg=.{1,4096}?),task_memcg=.{0,4096},task=.{0,64},pid=([0-9]{1,10}),uid=[0-9]{1,10}",
     re.DOTALL,
 )
 _KILLED = re.compile(
@@ -50,38 +41,28 @@ _KILLED = re.compile(
 _WHOLE = re.compile(r"Tasks in (.{1,4096}) are going to be killed due to memory\.oom\.group set", re.DOTALL)
 _REAPED = re.compile(r"oom_reaper: reaped process ([0-9]{1,10}) \(.{0,64}\), now anon-rss:.*", re.DOTALL)
 _UNREAPED = re.compile(r"oom_reaper: unable to reap pid:([0-9]{1,10}) \(.{0,64}\)", re.DOTALL)
+_CONSTRAINT = "oom-kill:constraint="
 _GROUP_WORDS = "Memory cgroup out of memory"
 
 
-@dataclass
-class _Open:
-    """A report that is being read."""
+@dataclass(frozen=True)
+class Told:
+    """What a log says of the OOM killer, and what of that was too much to be kept."""
 
-    report: Report
-    caller: str
-    host: HostReader = field(default_factory=HostReader)
-    rows: list[Task] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)  # of the table of tasks, between rss and the name
-    table: bool = False
-    stats: bool = False
-    group: GroupMemory | None = None
-
-    def finished(self) -> Report:
-        """Return all that was read; sizes in pages are known now."""
-        page = self.host.page_bytes
-        tasks = [
-            replace(
-                task,
-                resident_bytes=task.resident_bytes * page,
-                swap_bytes=task.swap_bytes * page,
-            )
-            for task in self.rows
-        ]
-        return replace(self.report, host=self.host.host(), tasks=tasks, group=self.group)
+    reports: Sequence[Report]  # in the order in which they began
+    reports_left_out: int = 0  # older ones
+    kills_left_out: int = 0  # theirs, as the kernel counts them
+    tasks_left_out: int = 0  # rows of tables
+    victims_left_out: int = 0
 
 
 def parse(log: Iterable[Entry]) -> list[Report]:
     """Return all reports of a log, in the order in which they began."""
+    return list(read(log).reports)
+
+
+def read(log: Iterable[Entry]) -> Told:
+    """Return the reports of a log, in memory and time that do not depend on what it says."""
     reader = _Reader()
     for entry in log:
         reader.take(entry)
@@ -89,14 +70,23 @@ def parse(log: Iterable[Entry]) -> list[Report]:
 
 
 class _Reader:
-    """Reports that are open, the newest last, and those that are complete."""
+    """Reports that are open, the newest last, and all that are kept."""
 
     def __init__(self) -> None:
-        self._open: list[_Open] = []
-        self._all: list[_Open] = []
+        self._open: list[Open] = []
+        self._all: deque[Open] = deque()
+        self._by_victim: dict[int, Open] = {}  # the newest report that names a pid
+        self._tasks = self._victims = 0
+        self._reports_left_out = self._kills_left_out = self._tasks_left_out = self._victims_left_out = 0
 
-    def finished(self) -> list[Report]:
-        return [each.finished() for each in self._all]
+    def finished(self) -> Told:
+        return Told(
+            [each.finished() for each in self._all],
+            self._reports_left_out,
+            self._kills_left_out,
+            self._tasks_left_out,
+            self._victims_left_out,
+        )
 
     def take(self, entry: Entry) -> None:
         self._open = [each for each in self._open if not _is_over(each, entry)]
@@ -104,8 +94,8 @@ class _Reader:
             self._begin(entry, asker=match[1], gfp=match[2] or "", order=int(match[3]))
         elif match := _KILLED.fullmatch(entry.text):
             self._killed(entry, match)
-        elif match := _CONSTRAINT.fullmatch(entry.text):
-            self._constrained(entry, match)
+        elif entry.text.startswith(_CONSTRAINT):
+            self._constrained(entry)
         elif entry.text.startswith(("Out of memory and no killable", "System is deadlocked on memory")):
             self._update(entry, killable=False)
         elif entry.text.startswith("Kernel panic - not syncing: "):
@@ -115,26 +105,49 @@ class _Reader:
         elif match := _WHOLE.fullmatch(entry.text):
             self._update(entry, whole_group=match[1])
         elif match := _REAPED.fullmatch(entry.text):
-            self._reaped(int(match[1]), "reaped")
+            if found := self._by_victim.get(int(match[1])):
+                found.reaped.add(int(match[1]))
         elif match := _UNREAPED.fullmatch(entry.text):
-            self._reaped(int(match[1]), "unreaped")
+            if found := self._by_victim.get(int(match[1])):
+                found.unreaped.add(int(match[1]))
         elif found := self._of(entry):
-            _take_detail(found, entry)
+            if found.table and (task := row_of(found.columns, entry.text)):
+                self._keep_task(found, task)
+            else:
+                take_detail(found, entry)
+
+    def _keep_task(self, found: Open, task: Task) -> None:
+        if self._tasks < MOST_TASKS:
+            self._tasks += 1
+            found.rows.append(task)
+        else:
+            self._tasks_left_out += 1
 
     def _begin(
         self, entry: Entry, *, begin: bool = True, asker: str = "", gfp: str = "", order: int | None = None
-    ) -> _Open:
-        mixed = [each for each in self._open if begin and not each.report.victims and _may_mix(each, entry)]
+    ) -> Open:
+        mixed = [each for each in self._open if begin and not each.victims and _may_mix(each, entry)]
         for each in mixed:
             each.report = replace(each.report, mixed=True)
         report = Report(entry.clock_ns, entry.realtime_ns, begin, asker, None, order, gfp, mixed=bool(mixed))
         report = replace(report, sequence=entry.sequence)
-        opened = _Open(report, entry.caller)
-        self._open.append(opened)
+        opened = Open(report, entry.caller)
+        self._open = [*self._open[1 - MOST_OPEN :], opened]
         self._all.append(opened)
+        if len(self._all) > MOST_REPORTS:
+            self._forget(self._all.popleft())
         return opened
 
-    def _of(self, entry: Entry) -> _Open | None:
+    def _forget(self, oldest: Open) -> None:
+        self._reports_left_out += 1
+        self._kills_left_out += oldest.report.kills
+        self._tasks -= len(oldest.rows)
+        self._victims -= len(oldest.victims)
+        for pid in oldest.victims:
+            if self._by_victim.get(pid) is oldest:
+                del self._by_victim[pid]
+
+    def _of(self, entry: Entry) -> Open | None:
         """Return the report a line belongs to: that of its caller, where the log names callers, else the newest."""
         named = [each for each in self._open if entry.caller and each.caller == entry.caller]
         unnamed = [each for each in self._open if not (entry.caller and each.caller)]
@@ -145,21 +158,24 @@ class _Reader:
         found = self._of(entry) or self._begin(entry, begin=False)
         found.report = replace(found.report, **changes)  # type: ignore[arg-type]  # fields by name
 
-    def _constrained(self, entry: Entry, match: re.Match[str]) -> None:
+    def _constrained(self, entry: Entry) -> None:
         found = self._of(entry)
+        said = constraint.read(entry.text, found.group.path if found and found.group else "")
+        if said is None:
+            return
         if found is None or found.report.constraint:
             found = self._begin(entry, begin=False)
-        limited = match[5].startswith("oom_memcg=")
         found.report = replace(
             found.report,
-            constraint=match[1],
-            nodes=match[4] if match[2] == "(null)" else match[2],
-            cpuset=match[3],
-            of_group=found.report.of_group or limited,
-            chosen_pid=int(match[6]),
+            constraint=said.kind,
+            nodes=said.nodes,
+            cpuset=said.cpuset,
+            of_group=found.report.of_group or said.group is not None,
+            chosen_pid=said.chosen_pid,
+            ambiguous=said.ambiguous,
         )
-        if limited:
-            found.group = replace(found.group or GroupMemory(""), path=match[5].removeprefix("oom_memcg="))
+        if said.group is not None:
+            found.group = replace(found.group or GroupMemory(""), path=said.group)
         found.table = False
 
     def _killed(self, entry: Entry, match: re.Match[str]) -> None:
@@ -167,34 +183,31 @@ class _Reader:
         chosen = [each for each in self._open if each.report.chosen_pid == pid]
         found = chosen[-1] if chosen else self._of(entry)
         if found is None or (
-            not chosen and found.report.victims and found.report.whole_group is None
+            not chosen and found.victims and found.report.whole_group is None
         ):  # its beginning is not in the log
             found = self._begin(entry, begin=False)
         found.report = replace(found.report, kills=found.report.kills + 1)
-        if any(victim.pid == pid for victim in found.report.victims):
+        if pid in found.victims:
             return  # with memory.oom.group the first one is told twice
+        if self._victims >= MOST_VICTIMS:
+            self._victims_left_out += 1
+            return
         anonymous, file, shared = (None if match[n] is None else int(match[n]) * KIB for n in (5, 6, 7))
         adjustment = None if match[8] is None else int(match[8])
-        victim = Victim(pid, match[3], anonymous, file, shared, adjustment, entry.clock_ns)
+        self._victims += 1
+        self._by_victim[pid] = found
+        found.victims[pid] = Victim(pid, match[3], anonymous, file, shared, adjustment, entry.clock_ns)
         words = match[1]
         found.report = replace(
             found.report,
-            victims=(*found.report.victims, victim),
             sequence=entry.sequence,
             of_group=found.report.of_group or words.startswith(_GROUP_WORDS),
             allocating=found.report.allocating or "(oom_kill_allocating_task)" in words,
         )
         found.table = found.stats = False
 
-    def _reaped(self, pid: int, which: str) -> None:
-        for each in reversed(self._all):
-            if any(victim.pid == pid for victim in each.report.victims):
-                pids = {pid, *getattr(each.report, which)}
-                each.report = replace(each.report, **{which: sorted(pids)})  # type: ignore[arg-type]
-                return
 
-
-def _age_ns(opened: _Open, entry: Entry) -> int | None:
+def _age_ns(opened: Open, entry: Entry) -> int | None:
     """Return how long before this line a report began; None where the log has no times."""
     begin, now = opened.report.at_ns, entry.clock_ns
     if begin is None or now is None:
@@ -202,75 +215,17 @@ def _age_ns(opened: _Open, entry: Entry) -> int | None:
     return None if begin is None or now is None else now - begin
 
 
-def _is_over(opened: _Open, entry: Entry) -> bool:
+def _is_over(opened: Open, entry: Entry) -> bool:
     """Whether a report must have ended before this line, because its time has gone by."""
     age_ns = _age_ns(opened, entry)
     return age_ns is not None and not -MIXED_NS <= age_ns <= LONGEST_NS
 
 
-def _may_mix(opened: _Open, entry: Entry) -> bool:
+def _may_mix(opened: Open, entry: Entry) -> bool:
     """Whether the lines of a report that begins here cannot be told from those of one that has not ended."""
     age_ns = _age_ns(opened, entry)
     apart = bool(opened.caller and entry.caller and opened.caller != entry.caller)
     return not apart and (age_ns is None or age_ns <= MIXED_NS)
 
 
-def _take_detail(found: _Open, entry: Entry) -> None:
-    """Take a line of a report that nothing else is known by."""
-    text = entry.text
-    if found.table and (task := _row(found.columns, text)):
-        if len(found.rows) < MOST_TASKS:
-            found.rows.append(task)
-    elif match := _HEAD.fullmatch(text):
-        found.table, found.stats = True, False
-        found.columns = [word for word in match[1].split(" ") if word]
-    elif match := _ASKER.match(text):
-        if found.report.asker_pid is None and match[2] == found.report.asker:
-            found.report = replace(found.report, asker_pid=int(match[1]))
-    elif match := _USAGE.fullmatch(text):
-        _take_usage(found, match)
-    elif match := _STATS.fullmatch(text):
-        group = found.group or GroupMemory("")
-        stat = {name: int(number) * KIB for name, number in _OLD_STAT.findall(match[2] or "")}
-        found.group = replace(group, path=group.path or match[1], stat=stat)
-        found.stats = True
-    else:
-        for line in text.split("\n"):
-            match = _STAT.fullmatch(line.strip(" ")) if found.stats else None
-            if match and found.group:
-                found.group = replace(found.group, stat={**found.group.stat, match[1]: int(match[2])})
-            elif found.report.begin:
-                found.host.take(line)
-
-
-def _take_usage(found: _Open, match: re.Match[str]) -> None:
-    group = found.group or GroupMemory("")
-    usage, limit = int(match[2]) * KIB, int(match[3]) * KIB
-    known_limit = None if limit >= UNLIMITED_BYTES else limit
-    if match[1] == "memory":
-        found.group = replace(group, usage_bytes=usage, limit_bytes=known_limit)
-    elif match[1] == "swap":
-        found.group = replace(group, swap_usage_bytes=usage, swap_limit_bytes=known_limit)
-
-
-def _row(columns: list[str], text: str) -> Task | None:
-    """Return a row of the table of tasks: sizes of memory and swap in pages still, as the kernel prints them."""
-    match = _ROW.fullmatch(text)
-    if match is None:
-        return None
-    # uid tgid total_vm rss, what else this kernel has, oom_score_adj; the rest is the name, which may hold blanks.
-    words = re.split(" +", match[2], maxsplit=5 + len(columns))
-    if len(words) < 6 + len(columns) or not all(re.fullmatch(r"-?[0-9]{1,19}", word) for word in words[:-1]):
-        return None
-    numbers = dict(zip(["uid", "tgid", "total_vm", "rss", *columns, "adj"], map(int, words[:-1]), strict=True))
-    return Task(
-        pid=int(match[1]),
-        name=words[-1],
-        resident_bytes=max(0, numbers["rss"]),
-        page_table_bytes=max(0, numbers.get("pgtables_bytes", 0)),
-        swap_bytes=max(0, numbers.get("swapents", 0)),
-        oom_score_adj=numbers["adj"],
-    )
-
-
-__all__ = ["parse"]
+__all__ = ["MOST_REPORTS", "MOST_TASKS", "MOST_VICTIMS", "Told", "parse", "read"]

@@ -127,6 +127,7 @@ class Report:
     killable: bool = True  # False: nobody was left who could be killed
     panic: bool = False
     sequence: int | None = None  # of the last record of /dev/kmsg that told a victim, else of the first
+    ambiguous: bool = False  # names that users choose look like parts of the line that names group, cpuset and nodes
     mixed: bool = False  # lines of another report stand between its own: sizes may be of either
 
     @property
