@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from perfdiag import schema, stacks
+from perfdiag import contradictions, schema, stacks
 from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.facts import Facts
 from perfdiag.model import AccountTotal, Coverage, NotMeasured, ThreadLedger
@@ -94,8 +94,9 @@ def measure(
     lost = dict(recording.footer.lost) if recording.footer else {}
     if recording.bad_lines:
         lost["bad_lines"] = recording.bad_lines
+    apart_ns = sum(abs(thread.booked_ns - thread.wall_ns) for thread in threads)
     return Coverage(
-        closed_error=sum(abs(thread.booked_ns - thread.wall_ns) for thread in threads) / wall_ns if wall_ns else 0.0,
+        closed_error=apart_ns / wall_ns if wall_ns else float(apart_ns > 0),
         worst_thread_error=max((abs(t.booked_ns - t.wall_ns) / t.wall_ns for t in long), default=0.0),
         unexplained_share=unexplained_ns / busy_ns if busy_ns else 0.0,
         parked_share=parked_ns / wall_ns if wall_ns else 0.0,
@@ -105,6 +106,7 @@ def measure(
         disagreements=agreement.disagreements,
         complete=recording.footer is not None,
         reason=recording.footer.reason if recording.footer else "cut off",
+        contradictions=contradictions.find(recording),
     )
 
 

@@ -155,8 +155,15 @@ def _take_proven_of_processes(books: Sequence[Books], recording: Recording, fute
 
 
 def totals(sums: Iterable[schema.AccountSum]) -> dict[str, AccountTotal]:
-    """Return the sums by account, empty ones left out."""
-    return {s.account: AccountTotal(s.account, s.sum_ns, s.count, s.max_ns) for s in sums if s.sum_ns or s.count}
+    """Return the sums by account, empty ones left out; those of an account that stands there twice together."""
+    found: dict[str, AccountTotal] = {}
+    for each in sums:
+        if each.sum_ns or each.count:
+            had = found.get(each.account, AccountTotal(each.account, 0, 0, 0))
+            found[each.account] = AccountTotal(
+                each.account, had.ns + each.sum_ns, had.count + each.count, max(had.max_ns, each.max_ns)
+            )
+    return found
 
 
 def busy_ns(accounts: Mapping[str, AccountTotal]) -> int:

@@ -6,8 +6,10 @@ All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import TypeVar, cast
 
 from perfdiag import schema
 from perfdiag.facts import Facts
@@ -127,6 +129,7 @@ class Coverage:
     disagreements: Mapping[tuple[str, str], int]  # (account, class of the stack) -> ns
     complete: bool  # the recording has its footer
     reason: str  # why it ended
+    contradictions: Sequence[str] = ()  # what it says twice, and not the same; names in it are untrusted
 
     @property
     def time_lost(self) -> Mapping[str, int]:
@@ -213,6 +216,8 @@ class Model:
     calibrations: Sequence[schema.Calibration] = ()
     host: Host | None = None  # None: of chosen processes
     host_side: HostSide | None = None  # None: the report of one recording
+    # What was computed of it `once`; not what it says, so that a changed copy begins without.
+    derived: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
@@ -243,6 +248,21 @@ class Model:
         return all(item.feature != feature for item in self.not_measured)
 
 
+Answer = TypeVar("Answer")
+
+
+def once(function: Callable[[Model], Answer]) -> Callable[[Model], Answer]:
+    """Make a function compute its answer of a model only once, however many rules ask; nobody may change it."""
+
+    @wraps(function)
+    def answer(model: Model) -> Answer:
+        if function not in model.derived:
+            model.derived[function] = function(model)
+        return cast(Answer, model.derived[function])
+
+    return answer
+
+
 __all__ = [
     "SMALLEST_BUCKET_NS",
     "AccountTotal",
@@ -255,4 +275,5 @@ __all__ = [
     "NotMeasured",
     "Row",
     "ThreadLedger",
+    "once",
 ]

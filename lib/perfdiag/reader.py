@@ -48,6 +48,7 @@ class Recording:
     footer: schema.Footer | None = None
     problems: list[str] = field(default_factory=list)  # one a bad line, for people
     bad_lines: int = 0  # may be more than `problems` tells
+    after_footer: int = 0  # the first line behind the end; 0: there is none
     last_at_ns: int = 0  # the latest time any row carries
 
     def books(self) -> list[schema.Thread | schema.Exited | schema.Process]:
@@ -97,8 +98,10 @@ def read(stream: IO[bytes]) -> Recording:
         number += 1
         if line.isspace():
             continue
+        ended = recording.footer is not None
         try:
             if line.startswith(_THREAD_ROW):
+                recording.after_footer = recording.after_footer or number * ended
                 rows = newest.setdefault(_decode(_thread_row, line)[0].serial, [])
                 rows[:] = [(number, line), *rows[:1]]
                 continue
@@ -112,6 +115,7 @@ def read(stream: IO[bytes]) -> Recording:
         if isinstance(parsed, schema.Header):
             recording.problem(f"line {number}: a second recording begins here; only the first one was read")
             break
+        recording.after_footer = recording.after_footer or number * ended
         if replaced:
             recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
         _keep(recording, parsed)

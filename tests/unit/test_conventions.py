@@ -53,10 +53,12 @@ MAY_IMPORT = {
 }
 LAYER_OF = {
     **dict.fromkeys(
-        ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
+        "accounts config deadline errors lines runtimeidle runtimelocks symbols text units".split(), "base"
     ),
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
-    **dict.fromkeys(["coverage", "cpusplit", "futexes", "futexwaiters", "join", "objects", "stacks"], "ledger"),
+    **dict.fromkeys(
+        ["contradictions", "coverage", "cpusplit", "futexes", "futexwaiters", "join", "objects", "stacks"], "ledger"
+    ),
     "claims": "findings",
     "kvm": "base",
     **dict.fromkeys(["debuggers", "hiddenlocks", "hostside", "receiving"], "model"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, RemedyKind, Severity
 
@@ -156,7 +158,7 @@ def test_without_any_calls_the_waits_alone_speak() -> None:
 
 def test_a_recording_that_was_cut_says_that_it_knows_no_mount() -> None:
     model = Builder().thread(cpu_user="1 s", nfs_commit=("5 s", 100)).cut().model()
-    rowless = model.__class__(**{**model.__dict__, "rows": []})
+    rowless = replace(model, rows=[])
     assert "but not at what" in silence(rowless, ID).reason
 
 

@@ -242,7 +242,9 @@ def test_what_was_recorded_of_an_incident_is_still_diagnosed(title: str, path: P
     """The recordings come from runs of the benchmark whose diagnosis was right; `--keep` writes them anew."""
     wanted = msgspec.structs.replace(EVERY[title], share="", accounts={})
     assert path.stat().st_size <= LARGEST_BYTES
-    made = judge(wanted, report_of(gzip.decompress(path.read_bytes())), {}, {})
+    told = report_of(gzip.decompress(path.read_bytes()))
+    assert told.coverage.contradictions == []
+    made = judge(wanted, told, {}, {})
     assert made.right, f"expected {[made.first, *made.then]}, found {made.found}"
 
 

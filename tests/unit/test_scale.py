@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from perfdiag import report
 from perfdiag.config import Config
 from perfdiag.findings import diagnose
+from perfdiag.findings.nfs_use import uses
 from perfdiag.model import Model
 
 from unit.support import Builder
+from unit.support.nfs import rpc
 
 
 def lasting(size: int) -> Model:
@@ -43,6 +47,34 @@ def crowding(size: int) -> Model:
     return builder.model()
 
 
+def mounting(size: int) -> Model:
+    """A thread that flushes to many NFS mounts."""
+    builder = Builder().thread(nfs_commit="7 s")
+    for number in range(size):
+        builder.row("nfs.commit", f"mount:1:{number}", "5 ms", count=1)
+        rpc(builder, "COMMIT", {"5 ms": 1}, object=f"mount:1:{number}")
+    return builder.model()
+
+
+class Counted(list[Any]):
+    """A list that knows how often it was gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_calls_of_nfs_are_gone_through_once_however_many_mounts_and_rules_there_are() -> None:
+    model = mounting(100)
+    lines, rows = Counted(model.rpcs), Counted(model.rows)
+    diagnose(replace(model, rpcs=lines))
+    assert lines.times == 1
+    changed = replace(model, rows=rows)
+    assert uses(changed) is uses(changed) and rows.times == 1  # computed for it once, and not taken from the other
+
+
 def calls(model: Model) -> int:
     """Return how many functions a report of this model calls."""
     number = 0
@@ -60,7 +92,7 @@ def calls(model: Model) -> int:
     return number
 
 
-@pytest.mark.parametrize("build", [lasting, ending, crowding])
+@pytest.mark.parametrize("build", [lasting, ending, crowding, mounting])
 def test_twice_the_target_takes_twice_the_work(build: Any) -> None:
     """What compares all with all would take four times; n log n takes a little more than two."""
     calls(build(2))  # what is done once only

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pkgutil import iter_modules
 
 # The module, not its names: claims imports this package too, and may be only half loaded when it is asked for first.
 from perfdiag import claims
-from perfdiag.findings.base import RULES, Check, Finding, Rule, Silence
+from perfdiag.findings.base import RULES, Check, Confidence, Finding, Rule, Silence
 from perfdiag.model import Model
 
 for _module in iter_modules(__path__):
@@ -56,6 +56,8 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
                 checks.append(outcome)
             else:
                 silences.append(outcome)
+    if model.coverage.contradictions:  # nothing that is said of it can be sure, whatever a rule looked at
+        findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
     settled = claims.settle(model, findings, rules)
     return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
 

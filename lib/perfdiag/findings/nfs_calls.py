@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag import schema
 from perfdiag.facts import NfsMount
 from perfdiag.facts.mountstats import Calls
 from perfdiag.findings.weigh import typical_ns
-from perfdiag.model import Distribution, Model
+from perfdiag.model import Distribution, Model, once
 
 # Calls that a server answers from memory: a round trip, and next to nothing else.
 CHEAP = (
@@ -81,23 +81,32 @@ class RoundTrip:
     measured: bool = False  # by enough cheap calls in the window; else it is an estimate
 
 
+@once
+def _by_object(model: Model) -> Mapping[str, Sequence[schema.Rpc]]:
+    found: dict[str, list[schema.Rpc]] = {}
+    for line in model.rpcs:
+        if line.count:
+            found.setdefault(line.object, []).append(line)
+    return found
+
+
 def procedures(model: Model, key: str, address: str) -> dict[str, Procedure]:
     """Sum the calls of a mount by procedure, and those to its server of which the mount is not known."""
     found: dict[str, Procedure] = {}
-    for line in model.rpcs:
-        if line.object in (key, f"server:{address}") and line.count:
-            name = line.procedure if line.program == "nfs" else f"{line.program}.{line.procedure}"
-            each = Procedure(
-                line.count,
-                line.errors,
-                line.retransmits,
-                line.bytes_sent,
-                line.bytes_received,
-                Distribution(line.count, line.queue_ns, line.max_ns, dict(line.queue_buckets)),
-                Distribution(line.count, line.wire_ns, line.max_ns, dict(line.wire_buckets)),
-                line.reply_ns,
-            )
-            found[name] = found[name].merged(each) if name in found else each
+    lines = _by_object(model)
+    for line in (line for object in dict.fromkeys((key, f"server:{address}")) for line in lines.get(object, ())):
+        name = line.procedure if line.program == "nfs" else f"{line.program}.{line.procedure}"
+        each = Procedure(
+            line.count,
+            line.errors,
+            line.retransmits,
+            line.bytes_sent,
+            line.bytes_received,
+            Distribution(line.count, line.queue_ns, line.max_ns, dict(line.queue_buckets)),
+            Distribution(line.count, line.wire_ns, line.max_ns, dict(line.wire_buckets)),
+            line.reply_ns,
+        )
+        found[name] = found[name].merged(each) if name in found else each
     return found
 
 

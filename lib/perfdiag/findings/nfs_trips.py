@@ -89,6 +89,8 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
 
 def _often(model: Model, use: Use, trips: int, asking: int, count: int) -> list[Evidence]:
     seconds = model.window_ns / 1e9
+    if not seconds:
+        return []
     text = f"{trips / seconds:,.0f} round trips a second waited for"
     if count:
         text += f"; of {count:,} calls of this mount {percent(asking / count)} ask whether something changed"

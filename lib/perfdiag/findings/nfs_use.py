@@ -24,7 +24,7 @@ from perfdiag.findings.nfs_calls import (
     served,
 )
 from perfdiag.findings.weigh import plain, total_ns
-from perfdiag.model import Model, Row
+from perfdiag.model import Model, Row, once
 
 READ, WRITE, COMMIT, METADATA, LOCK = NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
 
@@ -169,16 +169,20 @@ class Use:
         return Parts(queued, trip, max(0.0, ns - trip - queued - unstable), unstable)
 
 
-def uses(model: Model) -> list[Use]:
+@once
+def uses(model: Model) -> Sequence[Use]:
     """Return what the target waited for on NFS, by mount, the longest waited for first."""
     rows: dict[str, dict[str, list[Row]]] = {}
     for row in model.rows_of(*NFS):
         rows.setdefault(row.key, {}).setdefault(row.account, []).append(row)
-    found = [_use(model, key, accounts) for key, accounts in rows.items()]
+    flushes: dict[str, list[schema.NfsFlush]] = {}
+    for flush in model.nfs_flushes:
+        flushes.setdefault(flush.object, []).append(flush)
+    found = [_use(model, key, accounts, flushes.get(key, [])) for key, accounts in rows.items()]
     return sorted(found, key=lambda use: (-use.ns(*NFS), use.key))
 
 
-def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]]) -> Use:
+def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Sequence[schema.NfsFlush]) -> Use:
     device = key.removeprefix("mount:") if key.startswith("mount:") else ""
     mount = model.facts.nfs_mount_of(device) if device else None
     place = model.facts.mount_of(device) if device else None
@@ -199,7 +203,7 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]]) -> Use:
         rows,
         nfsd,
         known,
-        [flush for flush in model.nfs_flushes if flush.object == key],
+        flushes,
         mount,
         place.source if place else "",
         options,

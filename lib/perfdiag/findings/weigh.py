@@ -69,6 +69,8 @@ def recording_limits(model: Model) -> list[str]:
         found.append(f"{coverage.lost_total:,} records lost of {waits:,} waits (most: {worst})")
     if not coverage.complete:
         found.append("the recording was cut off before its footer: losses are not known")
+    if coverage.contradictions:
+        found.append(f"the recording contradicts itself: {plain(coverage.contradictions[0])}")
     if coverage.closed_error > 0.01:
         found.append(f"the books close to {percent(coverage.closed_error)} only")
     if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:

@@ -102,6 +102,11 @@ def _believe(report: Report, page: Page) -> list[_Statement]:
         _Statement(f"unexplained {fine_share(coverage.unexplained_share)}", True),
         _lost(report, page),
     ]
+    if coverage.contradictions:
+        more = len(coverage.contradictions) - 1
+        rest = f" and {more} more: --full" if more and not page.full else ""
+        texts = coverage.contradictions if page.full else coverage.contradictions[:1]
+        found.insert(0, _Statement(f"the recording contradicts itself: {'; '.join(texts)}{rest}", True))
     if coverage.stack_agreement is None:
         found.append(_Statement("no wait stacks to check accounts against", False))
     else:

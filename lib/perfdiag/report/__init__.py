@@ -30,7 +30,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
     """
     return Report(
         schema=shape.SCHEMA_VERSION,
-        verdict=decide(model, diagnosis) if model.host is None else hostverdict.decide(model, diagnosis),
+        verdict=_verdict(model, diagnosis),
         target=header.target(model, command),
         window=header.window(model),
         notes=header.notes(model),
@@ -63,6 +63,15 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
             "engine": model.header.engine,
             "recording_schema": str(model.header.schema),
         },
+    )
+
+
+def _verdict(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
+    made = decide(model, diagnosis) if model.host is None else hostverdict.decide(model, diagnosis)
+    if not model.coverage.contradictions:
+        return made
+    return shape.Verdict(
+        kind=made.kind, text=f"{made.text} But the recording contradicts itself: see COVERAGE.", ids=made.ids
     )
 
 
@@ -159,6 +168,7 @@ def _coverage(model: Model) -> shape.Coverage:
             (_text(a), b, ns) for (a, b), ns in sorted(coverage.disagreements.items(), key=lambda item: -item[1])
         ],
         complete=coverage.complete,
+        contradictions=[_text(text) for text in coverage.contradictions],
     )
 
 

@@ -211,6 +211,7 @@ class Coverage(Part, frozen=True, kw_only=True):
     stack_samples: int
     disagreements: list[tuple[str, str, int]]  # account, class of its kernel stack, ns
     complete: bool
+    contradictions: list[str] = []  # what the recording says twice, and not the same
 
 
 class Program(Part, frozen=True, kw_only=True):

@@ -1,0 +1,72 @@
+"""What a recording says twice, and not the same: rows against their accounts, its end against its begin.
+
+A sound recording has none of these.  One that was made by hand, mixed or damaged may, and its books may close all the
+same: what is found in it is worth little.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from perfdiag import schema
+from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.reader import Recording
+from perfdiag.units import duration
+
+# Rows and accounts are read one after the other, while the last programs still run.
+TOLERATED_SHARE = 0.02
+TOLERATED_NS = 5_000_000
+
+
+def find(recording: Recording) -> list[str]:
+    """Return each contradiction in a few words, the worst of a kind first; names of accounts in them are untrusted."""
+    return [*_of_order(recording), *_of_time(recording), *(_of_rows(recording) if recording.footer else [])]
+
+
+def _of_order(recording: Recording) -> Iterator[str]:
+    footer = recording.footer
+    if footer and footer.at_ns < recording.header.start_ns:
+        yield f"its end is {duration(recording.header.start_ns - footer.at_ns)} before its begin"
+    if recording.after_footer:
+        yield f"it is not in order: line {recording.after_footer} stands behind its end"
+
+
+def _of_time(recording: Recording) -> Iterator[str]:
+    timeless = [line for line in recording.books() if not line.wall_ns and _booked_ns(line.accounts)]
+    if timeless:
+        booked_ns = sum(_booked_ns(line.accounts) for line in timeless)
+        yield f"{duration(booked_ns)} are booked to threads that took no time"
+
+
+def _of_rows(recording: Recording) -> Iterator[str]:
+    """Rows are parts of accounts: together they are no longer."""
+    accounts: Counter[str] = Counter()
+    for line in recording.books():
+        for each in line.accounts:
+            accounts[each.account] += each.sum_ns
+    rows: defaultdict[str, int] = defaultdict(int)
+    for detail in recording.details.values():
+        rows[detail.account] += detail.sum_ns
+    too_long = {name: ns - accounts[name] for name, ns in rows.items() if _exceeds(ns, accounts[name])}
+    for name in sorted(too_long, key=lambda name: (-too_long[name], name)):
+        yield f"rows of {name} are {duration(rows[name])}, the account {duration(accounts[name])}"
+    awake_ns = sum(ns for name, ns in accounts.items() if name not in BY_NAME or BY_NAME[name].kind is not Kind.IDLE)
+    for what, ns, whole_ns in (
+        ("flushes of NFS", sum(line.sum_ns for line in recording.nfs_flushes), awake_ns),
+        ("exits of virtual CPUs", sum(line.running_ns for line in recording.vm_exits), accounts["vm.exit"]),
+        ("halts of virtual CPUs", sum(line.halted_ns for line in recording.vm_exits), accounts["vm.halt"]),
+    ):
+        if _exceeds(ns, whole_ns):
+            yield f"{what} took {duration(ns)}, of {duration(whole_ns)} that were there"
+
+
+def _booked_ns(accounts: Iterable[schema.AccountSum]) -> int:
+    return sum(each.sum_ns for each in accounts)
+
+
+def _exceeds(part_ns: int, whole_ns: int) -> bool:
+    return part_ns > whole_ns * (1 + TOLERATED_SHARE) + TOLERATED_NS
+
+
+__all__ = ["find"]

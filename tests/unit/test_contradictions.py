@@ -1,0 +1,113 @@
+"""Recordings that contradict themselves: their books may close, and nothing that is found in them is sure."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from perfdiag import findings, ledger, reader, report
+from perfdiag.config import Config
+from perfdiag.model import Model
+
+from conftest import ROOT
+from unit.support.shown import plain
+
+Lines = list[dict[str, Any]]
+
+
+def recorded(name: str) -> Lines:
+    """Return the lines of a recording that was made by a fault, and whose diagnosis is right."""
+    path = ROOT / f"tests/data/incidents/{name}.jsonl.gz"
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def read(lines: Lines) -> Model:
+    return ledger.build(reader.read(io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))))
+
+
+def scaled(type: str, factor: float, *fields: str) -> Callable[[Lines], Lines]:
+    """Return what multiplies fields of all lines of a type."""
+
+    def change(lines: Lines) -> Lines:
+        return [
+            {**line, **{name: int(line[name] * factor) for name in fields}} if line["type"] == type else line
+            for line in lines
+        ]
+
+    return change
+
+
+def changed(type: str, **values: Any) -> Callable[[Lines], Lines]:
+    return lambda lines: [{**line, **values} if line["type"] == type else line for line in lines]
+
+
+FLUSH, NFS, GUEST = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "emulated-device.ide"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        (FLUSH, scaled("detail", 10, "sum_ns", "max_ns"), r"rows of disk.flush are [0-9.]+ s, the account [0-9.]+ s"),
+        (FLUSH, changed("thread", accounts=[]), r"rows of disk.flush are [0-9.]+ s, the account 0 ns"),
+        (FLUSH, changed("thread", wall_ns=0), "are booked to threads that took no time"),
+        (FLUSH, lambda lines: [lines[0], lines[-1], *lines[1:-1]], "not in order: line 3 stands behind its end"),
+        (FLUSH, changed("footer", at_ns=0), "before its begin"),
+        (NFS, scaled("nfs_flush", 1000, "sum_ns"), "flushes of NFS took"),
+        (GUEST, scaled("vm_exit", 40, "running_ns"), "exits of virtual CPUs took"),
+        (GUEST, changed("vm_exit", halted_ns=2**40), "halts of virtual CPUs took"),
+    ],
+)
+def test_a_contradiction_is_said_and_makes_nothing_sure(name: str, change: Callable[[Lines], Lines], said: str) -> None:
+    model = read(change(recorded(name)))
+    assert any(re.search(said, text) for text in model.coverage.contradictions), model.coverage.contradictions
+    diagnosis = findings.diagnose(model)
+    assert all(finding.confidence.value == "low" for finding in diagnosis.findings)
+    made = report.make(model, diagnosis, Config())
+    assert made.verdict.text.endswith("But the recording contradicts itself: see COVERAGE.")
+    assert made.coverage.contradictions == list(model.coverage.contradictions)
+    shown = " ".join(plain(made, full=True).split())
+    assert re.search(said, shown.partition("COVERAGE")[2])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: lines,
+        scaled("detail", 1.01, "sum_ns"),  # read a moment later
+        scaled("nfs_flush", 1.02, "sum_ns"),
+        lambda lines: [*lines, {**lines[0], "host": "another"}],  # a second recording: told as such
+    ],
+)
+def test_a_sound_recording_has_none(change: Callable[[Lines], Lines]) -> None:
+    for name in (FLUSH, NFS, GUEST):
+        assert not read(change(recorded(name))).coverage.contradictions
+
+
+def test_rows_of_a_recording_without_an_end_are_newer_than_its_accounts() -> None:
+    assert not read(scaled("detail", 10, "sum_ns")(recorded(FLUSH)[:-1])).coverage.contradictions
+
+
+def test_books_without_any_time_do_not_close() -> None:
+    assert read(changed("thread", wall_ns=0)(recorded(FLUSH))).coverage.closed_error == 1.0
+
+
+def test_an_account_that_stands_twice_counts_twice() -> None:
+    lines = [
+        {**line, "accounts": line["accounts"] * 2} if line["type"] == "thread" else line for line in recorded(FLUSH)
+    ]
+    assert read(lines).coverage.closed_error == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("name", [FLUSH, NFS, GUEST, "cpu-quota.quota-20-percent", "huge-directory.60000-files"])
+def test_every_rule_answers_where_the_window_has_no_length(name: str) -> None:
+    lines = recorded(name)
+    model = read(changed("footer", at_ns=lines[0]["start_ns"])(lines))
+    assert model.window_ns == 0
+    diagnosis = findings.diagnose(model)
+    assert not [silence for silence in diagnosis.silences if "the rule itself failed" in silence.reason]
+    report.make(model, diagnosis, Config())
