@@ -15,6 +15,7 @@ from perfdiag.text import NO_NAME
 T = TypeVar("T")
 Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Process)
 
+MOST_KEPT_BYTES = 512 << 20  # an hour keeps some 40 MiB; in memory that is some times as much
 MOST_PROBLEMS_TOLD = 20
 
 _RECORD_AGAIN = "make a new one: perfdiag record -o FILE --pid PID"
@@ -89,11 +90,12 @@ def read(stream: IO[bytes]) -> Recording:
     """Read a recording as a stream, in memory that does not grow with superseded rows.
 
     Bad lines, a cut-off last line and a missing footer are told in `Recording.problems`.
-    Raises RecordingError for input that is empty, foreign, of a newer schema, or has a line over 64 MiB.
+    Raises RecordingError for input that is empty, foreign, of a newer schema, has a line over 64 MiB, or more lines
+    that count than any recorder writes.
     """
     recording = Recording(_read_header(_readline(stream, 1)))
     newest: dict[int, list[tuple[int, bytes]]] = {}  # serial -> its newest row and the one before it
-    number = 1
+    number, kept_bytes = 1, 0
     while line := _readline(stream, number + 1):
         number += 1
         if line.isspace():
@@ -103,6 +105,7 @@ def read(stream: IO[bytes]) -> Recording:
             if line.startswith(_THREAD_ROW):
                 recording.after_footer = recording.after_footer or number * ended
                 rows = newest.setdefault(_decode(_thread_row, line)[0].serial, [])
+                kept_bytes = _more(kept_bytes, line, number) if not rows else kept_bytes
                 rows[:] = [(number, line), *rows[:1]]
                 continue
             parsed, replaced = _decode(_line, line)
@@ -118,11 +121,39 @@ def read(stream: IO[bytes]) -> Recording:
         recording.after_footer = recording.after_footer or number * ended
         if replaced:
             recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
+        if not _supersedes(recording, parsed):
+            kept_bytes = _more(kept_bytes, line, number)
         _keep(recording, parsed)
     _keep_threads(recording, newest)
     if recording.footer is None:
         recording.problems.append("the recording has no end: it was cut off, or its recorder was killed")
     return recording
+
+
+def _supersedes(recording: Recording, line: schema.AnyLine) -> bool:
+    """Whether an older line goes when this one is kept."""
+    match line:
+        case schema.Detail():
+            return (line.pid, line.account, line.object) in recording.details
+        case schema.Exited():
+            return line.comm in recording.exited
+        case schema.Process():
+            return (line.pid, line.comm) in recording.processes
+        case schema.Footer():
+            return True
+    return False
+
+
+def _more(kept_bytes: int, line: bytes, number: int) -> int:
+    """Return how many bytes of lines are kept with one more.  Raises RecordingError where that is too much."""
+    kept_bytes += len(line)
+    if kept_bytes > MOST_KEPT_BYTES:
+        raise RecordingError(
+            f"up to line {number} the recording holds more than {MOST_KEPT_BYTES >> 20} MiB that count: no recorder"
+            " writes that",
+            "record a shorter window",
+        )
+    return kept_bytes
 
 
 def _keep_threads(recording: Recording, newest: dict[int, list[tuple[int, bytes]]]) -> None:

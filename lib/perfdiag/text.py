@@ -19,11 +19,18 @@ def printable(name: str | bytes, limit: int = 200) -> str:
     with rich passes `Text`, never markup.
     """
     text = os.fsdecode(name) if isinstance(name, bytes) else name
-    shown = "".join(
-        character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for character in text[: limit + 1]
-    )
+    shown = whole(text[: limit + 1])
     return shown if len(shown) <= limit else shown[: limit - 3] + "..."
 
 
-__all__ = ["NAME_NOT_KEPT", "NO_NAME", "printable"]
+def whole(text: str) -> str:
+    """Return a text as `printable` does, however long it is; what was made printable once stays as it is."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in text
+    )
+
+
+__all__ = ["NAME_NOT_KEPT", "NO_NAME", "printable", "whole"]

@@ -53,8 +53,9 @@ MAY_IMPORT = {
 }
 LAYER_OF = {
     **dict.fromkeys(
-        "accounts config deadline errors lines runtimeidle runtimelocks symbols text units".split(), "base"
+        ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
+    "lines": "base",
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(
         ["contradictions", "coverage", "cpusplit", "futexes", "futexwaiters", "join", "objects", "stacks"], "ledger"

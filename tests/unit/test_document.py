@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from perfdiag import report
 from perfdiag.render import document
 
 from unit.support import Builder
-from unit.support.reports import CASES, RUNBOOKS
+from unit.support.reports import CASES, RUNBOOKS, diagnosis
 from unit.support.strategies import builders, diagnoses
 
 
@@ -34,6 +35,22 @@ def test_no_text_of_a_report_can_command_a_terminal(builder: Builder, data: st.D
     model = builder.model()
     made_report = report.make(model, data.draw(diagnoses(model)), RUNBOOKS)
     assert all(text.isprintable() for text in texts(msgspec.to_builtins(made_report)))
+
+
+def test_what_the_header_says_of_itself_is_escaped() -> None:
+    hostile = "1\u202e\x1b[2J\n"
+    model = Builder().thread(cpu_user="1 s").model()
+    model = replace(model, header=msgspec.structs.replace(model.header, perfdiag=hostile, engine=hostile))
+    made = report.make(model, diagnosis(model), RUNBOOKS)
+    assert made.versions["recording"] == made.versions["engine"] == r"1\u202e\x1b[2J\n"
+
+
+def test_a_text_that_nobody_escaped_is_escaped_in_the_document() -> None:
+    class Careless(msgspec.Struct):
+        names: dict[str, list[str]]
+
+    told = document.render(Careless({"a\u202e": ["\x9b", "caf\u00e9", "\ud800", r"\x1b"]}))
+    assert msgspec.json.decode(told) == {"names": {r"a\u202e": [r"\x9b", "caf\u00e9", r"\ud800", r"\x1b"]}}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from itertools import chain
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -194,6 +195,32 @@ def test_an_endless_line_is_refused_without_reading_all_of_it(head: bytes, monke
     with pytest.raises(RecordingError, match="longer than 1 MiB"):
         reader.read(io.BufferedReader(stream))
     assert stream.taken <= (2 << 20) + len(head)
+
+
+@pytest.mark.parametrize("field", ["fact", "thread"])
+def test_lines_without_end_are_refused_before_they_take_all_memory(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is valid and none replaces another."""
+    monkeypatch.setattr(reader, "MOST_KEPT_BYTES", 1 << 20)
+    header, *rest = sample().bytes().splitlines(keepends=True)
+    sample_line = next(each for each in rest if each.startswith(b'{"type":"%s"' % field.encode()))
+
+    def endless() -> Iterator[bytes]:
+        yield header
+        for number in itertools.count(1000):
+            yield re.sub(rb'"serial":[0-9]+', b'"serial":%d' % number, sample_line)
+
+    lines = endless()
+    stream = SimpleNamespace(readline=lambda _limit: next(lines))
+    with pytest.raises(RecordingError, match="holds more than 1 MiB that count") as told:
+        reader.read(stream)  # type: ignore[arg-type]
+    assert told.value.hint
+
+
+def test_lines_that_are_replaced_may_be_as_many_as_they_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MOST_KEPT_BYTES", len(sample().bytes()) + 1)
+    header, *rest = sample().bytes().splitlines(keepends=True)
+    again = [line for line in rest if line.startswith((b'{"type":"thread"', b'{"type":"detail"'))]
+    assert len(again) > 1 and reader.read(io.BytesIO(header + b"".join(again * 50 + rest))).threads
 
 
 @given(st.binary(max_size=400))

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from typing import IO
 
 import click
-import msgspec
 
 from perfdiag import afterwards, oomcounts, privileges
 from perfdiag.commands import livehost, reporting
@@ -20,7 +19,7 @@ from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.logclock import Clocks
 from perfdiag.record import Window
 from perfdiag.render import afterwards as rendered
-from perfdiag.render import terminal
+from perfdiag.render import document, terminal
 from perfdiag.report.afterwards import Afterwards
 from perfdiag.text import printable
 
@@ -71,7 +70,7 @@ def command(
         raise UsageError("--until is before --since", "exchange them")
     found = _look_back(since, until, log, clocks)
     reporting.put(
-        msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+        document.render(found)
         if as_json
         else lambda output: terminal.draw(rendered.lines(found, terminal.width(output), full=full), output)
     )

@@ -59,8 +59,8 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
         host=header.host(model),
         versions={
             "report": __version__,
-            "recording": model.header.perfdiag,
-            "engine": model.header.engine,
+            "recording": _text(model.header.perfdiag),
+            "engine": _text(model.header.engine),
             "recording_schema": str(model.header.schema),
         },
     )
