@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, count
 from types import SimpleNamespace
 
 import msgspec
@@ -206,7 +206,7 @@ def test_lines_without_end_are_refused_before_they_take_all_memory(field: str, m
 
     def endless() -> Iterator[bytes]:
         yield header
-        for number in itertools.count(1000):
+        for number in count(1000):
             yield re.sub(rb'"serial":[0-9]+', b'"serial":%d' % number, sample_line)
 
     lines = endless()
