@@ -161,7 +161,7 @@ def test_delayed_acknowledgements_of_whomever_do_not_prove_that_a_peer_is_not_sl
     assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW
     assert "127.0.0.1:18102 answers slowly" in found.claim and NEITHER in found.claim
     assert "TCP_NODELAY on trial" in found.remedies[0].text and "ss -tin" in found.remedies[0].text
-    assert any("look alike" in limit for limit in found.limits) and sum(found.claims.values()) == 8_800_000_000
+    assert any("look alike" in limit for limit in found.limits) and sum(found.claims.values()) == 8_799_000_000
     counted = [each.text for each in found.evidence if each.probe == "TcpExt.DelayedACKs"]
     assert counted == ([] if delayed is None else [f"{delayed:,} acknowledgements delayed here, on any connection"])
     verdict = decide(model, diagnose(model))

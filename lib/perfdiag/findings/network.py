@@ -36,6 +36,8 @@ ACCOUNTS = ("net.receive", "net.connect", "net.send")
 
 # What a peer takes beyond the round trip is its own work; from 10 ms on it computes, reads a disk or queues.
 SLOW_ANSWER_NS = 10_000_000
+# The way itself varies: by half of the shortest round trip is what TCP expects before it knows better (RFC 6298, 2.2).
+VARIATION = 0.5
 # Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
 MANY_WAITS = 10
 LONG_ANSWER_NS = 500_000_000
@@ -51,7 +53,8 @@ RETRIED_CONNECT_NS = 536_870_912
     " Answers that take much longer than the round trip are the peer's own time, and the place to look is there;"
     " answers as fast as the network allows are profile: their number costs.",
     measured="Joins waits of net.receive, net.connect and net.send by peer with the TCP socket's shortest round trip,"
-    " over the window. The norm is the round trip and 10 ms, for the wait in which half of the time was spent."
+    " over the window. The norm is the round trip and half of it, at least 10 ms more, for the wait in which half of the"
+    " time was spent; of slower answers the round trips are not claimed: no peer gives them back."
     " Connections on which the target itself was asked (by port numbers) are set apart: it waits for its clients."
     " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
     " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
@@ -136,8 +139,16 @@ class _Waits:
 
     @property
     def slow(self) -> bool:
-        """Whether answers take longer than the way and some work of the peer's."""
-        return self.typical_ns >= (self.round_trip_ns or 0) + SLOW_ANSWER_NS
+        """Whether answers take longer than the way, as it varies, and some work of the peer's."""
+        way_ns = self.round_trip_ns or 0
+        return self.typical_ns >= way_ns + max(SLOW_ANSWER_NS, VARIATION * way_ns)
+
+    @property
+    def beyond(self) -> float:
+        """Return the part of the waiting that a faster peer can give back: all but the round trips of slow answers."""
+        if not self.slow or not self.taken_ns:
+            return 1.0
+        return max(0.0, 1 - together(self.rows).count * (self.round_trip_ns or 0) / self.taken_ns)
 
 
 def _waits_for(model: Model, connections: Connections, rows: list[Row]) -> _Waits:
@@ -183,7 +194,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         severity,
         confidence,
         claim,
-        claims_of(group),
+        {key: round(ns * found.beyond) for key, ns in claims_of(group).items()},
         evidence,
         remedies,
         limits=limits,
@@ -191,7 +202,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "loss on the way: see NET-RETRANSMITS",
             "a peer that has nothing to say yet: then this is waiting for work",
         ],
-        verify=f"{again(model)}: waits for {found.name} within the round trip and {duration(SLOW_ANSWER_NS)}",
+        verify=f"{again(model)}: waits for {found.name} near the round trip, or {duration(SLOW_ANSWER_NS)} above it",
     )
 
 
@@ -232,7 +243,7 @@ def _judgement(model: Model, found: _Waits) -> tuple[Severity, str, list[Remedy]
             " the round trip takes, or the reader is as fast as this.",
             [_buffer_remedy(model), *remedies],
         )
-    severity = fault(model, found.taken_ns)
+    severity = fault(model, round(found.taken_ns * found.beyond))
     if sending:
         claim = f"{name} takes data slowly: half of the waiting time lies in waits of {typical}."
         return severity, claim, remedies
