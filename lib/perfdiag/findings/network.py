@@ -53,8 +53,8 @@ RETRIED_CONNECT_NS = 536_870_912
     " Answers that take much longer than the round trip are the peer's own time, and the place to look is there;"
     " answers as fast as the network allows are profile: their number costs.",
     measured="Joins waits of net.receive, net.connect and net.send by peer with the TCP socket's shortest round trip,"
-    " over the window. The norm is the round trip and half of it, at least 10 ms more, for the wait in which half of the"
-    " time was spent; of slower answers the round trips are not claimed: no peer gives them back."
+    " over the window. The norm is the round trip and half of it, at least 10 ms more, for the wait in which half of"
+    " the time was spent; of slower answers the round trips are not claimed: no peer gives them back."
     " Connections on which the target itself was asked (by port numbers) are set apart: it waits for its clients."
     " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
     " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
