@@ -164,6 +164,11 @@ def test_interrupts_that_take_a_quarter_are_a_fault() -> None:
     assert "NET_RX 90 %" in texts and "eth0: 1,000,000 packets a second" in texts
 
 
+def test_a_cpu_that_has_little_to_do_with_interrupts_is_not_loaded_with_them() -> None:
+    few = finding(interrupted("200 ms", user="400 ms"), IRQ)  # a third of the CPU time, a fiftieth of a CPU
+    assert few.severity is Severity.INFO
+
+
 def talking() -> Builder:
     return Builder().thread("net", cpu_user="4 s", cpu_irq=("2 s", 9_000))
 

@@ -14,6 +14,8 @@ from perfdiag.model import Model
 # A server that moves packets gives a tenth of its CPU time to interrupts; a quarter is more than it should.
 USUAL_PART = 0.1
 HEAVY_PART = 0.25
+# A CPU that serves too much is busy with it: below a twentieth of one, what few running threads suffer is no fault.
+LOADED_PART = 0.05
 # Where nine in ten packets and half of the softirqs are loopback's, no device's queues are worth a word.
 LOOPBACK_PART = 0.9
 LOOPBACK_OF_SOFTIRQS = 0.5
@@ -26,8 +28,8 @@ SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "
     title="Interrupts take the CPU from running threads",
     accounts=("cpu.irq",),
     meaning="Threads of the target were on their CPU, but interrupts and softirqs (mostly network receive work) had it."
-    " A tenth of the CPU time is usual where packets are served; from a quarter on it is a fault, most often because"
-    " one CPU serves all queues of a device. What the target's own local connections take is the price of its messages,"
+    " A tenth of the CPU time is usual where packets are served; from a quarter on, and a twentieth of a CPU, it is a"
+    " fault, most often because one CPU serves all queues of a device. What the target's own local connections take is the price of its messages,"
     " and profile.",
     measured="Exact time between entry and exit of interrupt and softirq handlers while a thread of the target was"
     " current, over the whole window; joined with the softirq counts of the host by vector, and packets per second of"
@@ -60,7 +62,8 @@ def heavy(model: Model) -> Iterable[Outcome]:
         return
     loopback = _loopback(model)
     own = loopback is not None and _talks_locally(model)
-    severity = fault(model, ns) if part >= HEAVY_PART and not own else Severity.INFO
+    loaded = part >= HEAVY_PART and ns >= LOADED_PART * model.window_ns
+    severity = fault(model, ns) if loaded and not own else Severity.INFO
     confidence, limits = judged(
         model, Confidence.HIGH, ["which softirqs took the time is told by their number" if loopback else ""]
     )
