@@ -109,6 +109,7 @@ class Elsewhere:
     device: str
     name: str
     bytes: int
+    writer: Dirtier | None  # who dirtied most of it; None: nobody was counted
 
 
 def most_elsewhere(model: Model, device: str) -> Elsewhere | None:
@@ -120,7 +121,11 @@ def most_elsewhere(model: Model, device: str) -> Elsewhere | None:
     other = max(sums, key=lambda each: (sums[each], each))
     if sums[other] <= ELSEWHERE_FACTOR * own:
         return None
-    return Elsewhere(other, plain(model.facts.disk_name(other)), sums[other])
+    mount = model.facts.nfs_mount_of(other)  # any other device has a name of its own
+    name = f"{mount.source} at {mount.mountpoint}" if mount else model.facts.disk_name(other)
+    writers = dirtiers(model, other)
+    most = max([*writers.own[:1], *writers.others[:1]], key=lambda each: each.bytes) if writers else None
+    return Elsewhere(other, plain(name), sums[other], most)
 
 
 def rate_evidence(model: Model, device: str, name: str) -> list[Evidence]:

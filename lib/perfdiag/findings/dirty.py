@@ -114,6 +114,7 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
     if case.elsewhere:
         text = f"{case.elsewhere.name} had {size(case.elsewhere.bytes)} dirty at the most, far more than {name}"
         evidence.append(Evidence(text, float(case.elsewhere.bytes), "bytes", "balance_dirty_pages"))
+        evidence += connection_evidence(model, case.elsewhere.device)
     confidence, limits = judged(
         model,
         Confidence.HIGH,
@@ -155,9 +156,10 @@ def _claim(model: Model, case: _Case, taken_ns: int) -> str:
         who = subject(model, begin=True)
         return f"{who} is paused {duration(taken_ns)} for dirty pages that others wrote to {case.place}."
     if case.elsewhere:
+        writer = f", written by {case.elsewhere.writer.name}" if case.elsewhere.writer else ""
         return (
             f"Writing to {case.place} is paused {duration(taken_ns)}, but most of the host's dirty pages are of"
-            f" {case.elsewhere.name}."
+            f" {case.elsewhere.name}{writer}."
         )
     if case.writers and (culprit := case.writers.culprit):  # many processes: some of them suffer for one
         return (
@@ -170,9 +172,11 @@ def _claim(model: Model, case: _Case, taken_ns: int) -> str:
 def _remedies(model: Model, case: _Case) -> list[Remedy]:
     """Return what to do: about who dirties the pages, and about how many of them one device may hold."""
     if case.elsewhere:
+        writer = case.elsewhere.writer
+        first = f"slow down {writer.name}, which dirtied most of" if writer else "find who writes to"
         return [
             *_smaller_part(model, case.elsewhere.device),
-            fix(f"find who writes to {case.elsewhere.name}, and why it is slow: what waits there fills all's limit"),
+            fix(f"{first} {case.elsewhere.name}, and see why that is slow: what waits there fills all's limit"),
         ]
     if not case.victim:
         less = f"write less to {case.place}, spread over time, or use a faster device; see the DISK findings for it"
