@@ -29,8 +29,8 @@ SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "
     accounts=("cpu.irq",),
     meaning="Threads of the target were on their CPU, but interrupts and softirqs (mostly network receive work) had it."
     " A tenth of the CPU time is usual where packets are served; from a quarter on, and a twentieth of a CPU, it is a"
-    " fault, most often because one CPU serves all queues of a device. What the target's own local connections take is the price of its messages,"
-    " and profile.",
+    " fault, most often because one CPU serves all queues of a device. What the target's own local connections take is"
+    " the price of its messages, and profile.",
     measured="Exact time between entry and exit of interrupt and softirq handlers while a thread of the target was"
     " current, over the whole window; joined with the softirq counts of the host by vector, and packets per second of"
     " its interfaces: where nearly all are loopback's, they are received inside the sender's own call. They are the"
