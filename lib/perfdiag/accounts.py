@@ -32,7 +32,7 @@ _IDLE, _UNKNOWN = Kind.IDLE, Kind.UNKNOWN
 ACCOUNTS: tuple[Account, ...] = (
     Account("cpu.user", "running its own code", object="hot stack"),
     Account("cpu.kernel", "running kernel code on its own behalf", object="hot stack"),
-    Account("cpu.irq", "current, but an interrupt or softirq had the CPU", object="vector"),
+    Account("cpu.irq", "current, but an interrupt or softirq had the CPU"),
     Account("cpu.stolen", "current in a guest whose virtual CPU was taken away"),
     Account("vm.guest", "a virtual CPU running its guest"),
     Account("vm.exit", "a virtual CPU being served by the kernel or the emulator", object="reason"),
@@ -77,7 +77,7 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("runtime.safepoint", "stopped by its own language runtime", object="operation", measured=False),
     Account("wait.events", "waiting for events: poll, select, epoll, inotify", _IDLE),
     Account("wait.timer", "sleeping for a chosen time", _IDLE),
-    Account("wait.child", "waiting for a child process", _IDLE, object="child"),
+    Account("wait.child", "waiting for a child process", _IDLE),
     Account("wait.signal", "waiting for a signal", _IDLE),
     Account("net.accept", "waiting for a connection to come in", _IDLE, object="port"),
     Account("wait.stopped", "stopped, traced or frozen", _IDLE),

@@ -21,8 +21,6 @@ _FIXED = {
     "inflight": "requests in flight",
     "idle": "nothing in flight",
     "io_uring:idle": "io_uring, nothing in flight",
-    "swap": "swap",
-    "user": "user",
 }
 HALTPOLL = "haltpoll idle"  # of the driver haltpoll: a guest that gives its CPU back to its host
 
@@ -72,8 +70,6 @@ class Names:
                 pid, kept, comm = rest.partition(":")
                 name = comm or (NO_NAME if kept else NAME_NOT_KEPT)
                 return f"{'own thread ' if kind == 'own' else ''}{name} ({int(pid)})"
-            case "child":
-                return f"{self._processes.get(int(rest), 'child')} ({rest})"
             case "cgroup":
                 group = self._facts.cgroup_of(int(rest))
                 return f"cgroup {group.path if group else rest}"

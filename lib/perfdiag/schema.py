@@ -20,7 +20,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Buckets = list[tuple[Annotated[int, msgspec.Meta(ge=0, le=31)], Count]]  # (bucket index, count), empty ones left out
 
 UNTRUSTED_FIELDS = frozenset(
-    {"comm", "waker_comm", "text", "kernel", "user", "scan", "object", "name", "selector", "local", "peer", "by_comm"}
+    {"comm", "waker_comm", "by_comm", "text", "kernel", "user", "scan", "object", "name", "path", "local"}
 )
 
 
@@ -65,7 +65,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     pid: Count
     namespace_pid: Count  # the pid inside the innermost pid namespace
     comm: str
-    descendant: bool = False  # True: found as a child of a named target
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +103,7 @@ class Fact(Line, tag="fact"):
     path: str
     text: str | None = None
     error: str | None = None
-    truncated: bool = False
+    truncated: bool = False  # only the beginning; of /dev/kmsg only the end
 
 
 class OpenWait(msgspec.Struct, frozen=True, kw_only=True):

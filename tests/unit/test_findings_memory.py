@@ -109,7 +109,7 @@ def test_without_the_refault_counter_nothing_is_said_of_eviction() -> None:
 
 
 def swapping(**swap: int | None) -> list[object]:
-    model = Builder().thread(cpu_user="1 s").row("memory.swap_in", "swap", durations={"4 ms": 500}).model()
+    model = Builder().thread(cpu_user="1 s").row("memory.swap_in", "", durations={"4 ms": 500}).model()
     known = Swap(
         **(
             {
@@ -152,7 +152,7 @@ def test_unknown_swap_traffic_lowers_the_confidence() -> None:
 
 
 def test_hardly_any_swap_is_fine() -> None:
-    model = Builder().thread(cpu_user="1 s").row("memory.swap_in", "swap", "5 ms", count=3).model()
+    model = Builder().thread(cpu_user="1 s").row("memory.swap_in", "", "5 ms", count=3).model()
     assert check(model, SWAP).text.endswith("of busy time")
 
 

@@ -43,7 +43,7 @@ def test_swap_traffic_of_the_host() -> None:
     model = (
         Builder()
         .thread(cpu_user="1 s")
-        .row("memory.swap_in", "swap", durations={"4 ms": 500})
+        .row("memory.swap_in", "", durations={"4 ms": 500})
         .fact("/proc/meminfo", "MemTotal: 8000000 kB\nSwapTotal: 2000000 kB\nSwapFree: 500000 kB\n")
         .fact("/proc/swaps", "Filename Type Size Used Priority\n/dev/vdb partition 2000000 1500000 -2\n")
         .fact("/proc/vmstat", "pswpin 100\npswpout 100\n", "pswpin 700\npswpout 5100\n")

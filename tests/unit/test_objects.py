@@ -39,8 +39,6 @@ def names() -> Names:
         ("own:7", "own thread (name not kept) (7)"),
         ("own:7:app", "own thread app (7)"),
         ("unix:7:bus", "bus (7)"),
-        ("child:200", "helper (200)"),
-        ("child:4711", "child (4711)"),
         ("syscall:mbind", "mbind()"),
         ("function:down_read", "down_read()"),
         ("port:80", "port 80"),
@@ -61,7 +59,7 @@ def names() -> Names:
         ("novel:thing", "novel:thing"),
         ("idle:x", "idle:x"),
         ("file:a:b:c", "file:a:b:c"),
-        ("child:", "child:"),
+        ("pipe:", "pipe:"),
         ("task:7:\x1b[2J\u202e", "\\x1b[2J\\u202e (7)"),
     ],
 )
@@ -69,7 +67,7 @@ def test_words(key: str, words: str) -> None:
     assert names().resolve(key) == words
 
 
-KINDS = ["device", "peer", "unix", "task", "own", "cgroup", "idle", "file", "mount", "child", "port", "function", ""]
+KINDS = ["device", "peer", "unix", "task", "own", "cgroup", "idle", "file", "mount", "vmexit", "port", "function", ""]
 
 
 @given(st.sampled_from(KINDS), st.text(max_size=40))

@@ -66,6 +66,20 @@ def test_version_and_untrusted_fields() -> None:
     assert f"is {schema.SCHEMA_VERSION}." in section("VERSIONS")
     hostile = section("Names that come from the target")
     assert set(re.findall(r"^\.Va (\w+)", hostile, re.MULTILINE)) == schema.UNTRUSTED_FIELDS
+    fields = {field.encode_name for struct in STRUCTS.values() for field in msgspec.structs.fields(struct)}
+    assert fields >= schema.UNTRUSTED_FIELDS
+
+
+def test_objects() -> None:
+    """The page lists what object_write() of the recorder writes, by what stands before the first colon."""
+    told = re.findall(r'^\.It Li "?(.*?)"?$', section("OBJECTS"), re.MULTILINE)
+    writer = (ROOT / "lib/recorder/objects.c").read_text() + (ROOT / "lib/recorder/nfs.c").read_text()
+    texts = re.findall(r"json_text\(&?(?:recorder->)?json, key, ([^;]*);", writer)
+    formats = re.findall(r"(?:json_format\(&?(?:recorder->)?json, key|snprintf\(text), ([^;]*);", writer)
+    written = {text for line in texts for text in re.findall(r'"([^"]*)"', line)}
+    written |= {text for line in formats for text in re.findall(r'"([^"\s%]+:[^"]*)"', line)}
+    written |= set(re.findall(r'"(unix|own|task)"', writer))  # what the first %s stands for
+    assert {text.partition(":")[0] for text in written} - {""} == {line.partition(":")[0] for line in told} - {"(empty)"}
 
 
 def test_counters() -> None:

@@ -102,8 +102,10 @@ def test_the_head_hides_nothing() -> None:
     assert "CUT SHORT" in notes(Builder().thread("a").cut())
     assert "CUT SHORT" in notes(Builder().thread("a").ended("output closed", "2 s"))
     assert "ended early: 2.00 s of 10.0 s" in notes(Builder().ended("signal", "2 s").thread("a"))
-    assert "2 descendants: b, c" in notes(Builder().target(7, "b", descendant=True).target(8, "c", descendant=True))
     assert "2 processes: app, b" in notes(Builder().target(7, "b"))
+    assert "6 processes: b (2), app, c, d and 1 more" in notes(
+        Builder().target(7, "b").target(8, "b").target(9, "c").target(10, "d").target(11, "e")
+    )
     assert "left out" in notes(Builder(descendants=False).thread("a"))
     assert "RESTARTED: 100 became sh after 4.00 s" in notes(Builder().thread("a").event("exec", "sh", at="4 s"))
     assert "RESTARTED" not in notes(Builder().thread("a").event("exec", "sh", at="1 ms"))

@@ -27,10 +27,7 @@ def again(model: Model) -> str:
     """Return the command that measures the same target once more."""
     if model.host:
         return "perfdiag host"
-    pids = [target.pid for target in model.header.targets if not target.descendant] or [
-        target.pid for target in model.header.targets
-    ]
-    return " ".join(["perfdiag latency", *(f"--pid {pid}" for pid in pids[:4])])
+    return " ".join(["perfdiag latency", *(f"--pid {target.pid}" for target in model.header.targets[:4])])
 
 
 def cpu_ns(thread: ThreadLedger) -> int:

@@ -18,12 +18,11 @@ _NEARLY = 0.98
 def target(model: Model, command: str) -> shape.Target:
     """Return the processes of the target, the first one asked for in front, and what they were asked for with."""
     processes = [
-        shape.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm), descendant=t.descendant)
-        for t in sorted(model.header.targets, key=lambda t: t.descendant)
+        shape.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm)) for t in model.header.targets
     ]
     nobody = "all tasks of the host" if model.host else "(no target)"
-    first = processes[0] if processes else shape.Process(pid=0, namespace_pid=0, comm=nobody, descendant=False)
-    named = " ".join(f"--pid {process.pid}" for process in processes[:3] if not process.descendant)
+    first = processes[0] if processes else shape.Process(pid=0, namespace_pid=0, comm=nobody)
+    named = " ".join(f"--pid {process.pid}" for process in processes[:3])
     return shape.Target(
         command=printable(command) or ("perfdiag host" if model.host else f"perfdiag latency {named or '(no target)'}"),
         pid=first.pid,
@@ -91,15 +90,11 @@ def _everyone(host: Host) -> list[str]:
 
 
 def _processes(model: Model) -> list[str]:
-    named = [t for t in model.header.targets if not t.descendant]
-    taken_in = len(model.header.targets) - len(named)
+    named = [t.comm for t in model.header.targets]
     found = []
     if len(named) > 1:
-        found.append(f"{count(len(named))} processes: {_by_name([t.comm for t in named])}")
-    if taken_in:
-        names = _by_name([t.comm for t in model.header.targets if t.descendant])
-        found.append(f"with {plural(taken_in, 'descendant')}: {names}")
-    elif not model.header.options.descendants:
+        found.append(f"{count(len(named))} processes: {_by_name(named)}")
+    if not model.header.options.descendants:
         found.append("only what was named: descendants, if any, are left out")
     return found
 
@@ -112,7 +107,7 @@ def _by_name(comms: list[str]) -> str:
 
 
 def _restarts(model: Model) -> list[str]:
-    pids = {t.pid for t in model.header.targets if not t.descendant}
+    pids = {t.pid for t in model.header.targets}
     late_ns = model.header.start_ns + _START_OF_EXEC_NS
     late = [e for e in model.events if e.name == "exec" and e.pid in pids and e.at_ns >= late_ns]
     if not late:

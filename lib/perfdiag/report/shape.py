@@ -27,7 +27,6 @@ class Process(Part, frozen=True, kw_only=True):
     pid: int
     namespace_pid: int  # in its own pid namespace
     comm: Untrusted
-    descendant: bool
 
 
 class Target(Part, frozen=True, kw_only=True):

@@ -127,15 +127,10 @@ class Builder(OtherLines):
 
     # The header and the footer
 
-    def target(self, pid: int, comm: str, *, namespace_pid: int | None = None, descendant: bool = False) -> Builder:
+    def target(self, pid: int, comm: str, *, namespace_pid: int | None = None) -> Builder:
         """Add one more target process."""
         self._header.targets.append(
-            schema.Target(
-                pid=pid,
-                namespace_pid=pid if namespace_pid is None else namespace_pid,
-                comm=comm,
-                descendant=descendant,
-            )
+            schema.Target(pid=pid, namespace_pid=pid if namespace_pid is None else namespace_pid, comm=comm)
         )
         return self
 

@@ -116,12 +116,12 @@ def flush() -> Report:
 
 
 def causes() -> Report:
-    """Two causes, descendants, a restart, an end before its time."""
+    """Two causes, several processes, a restart, an end before its time."""
     model = (
         Builder(comm="postgres", namespace_pid=1)
         .ended("signal", "5 s")
-        .target(101, "postgres", descendant=True)
-        .target(102, "walwriter", descendant=True)
+        .target(101, "postgres")
+        .target(102, "walwriter")
         .thread("postgres")
         .row("disk.flush", "device:254:0", "2 s", count=500)
         .thread("postgres", pid=101, namespace_tid=7)
@@ -265,7 +265,7 @@ def crowded() -> Report:
     ]
     builder = Builder(comm="everything")
     for index in range(40):
-        builder.target(200 + index, f"worker-{index}", descendant=True)
+        builder.target(200 + index, f"worker-{index}")
         builder.thread(
             f"worker-{index}", open=("disk.read", "device:254:0", "10 s"), **{name: ("200 ms", 20) for name in keywords}
         )

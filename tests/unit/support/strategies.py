@@ -30,7 +30,7 @@ def builders(draw: st.DrawFn) -> Builder:
     """Return a recording whose books close."""
     builder = Builder(comm=draw(NAMES), window=10 * SECOND, stacks=draw(st.sampled_from(["sampled", "all"])))
     for _ in range(draw(st.integers(0, 4))):
-        builder.target(draw(st.integers(1, 99)), draw(NAMES), descendant=draw(st.booleans()))
+        builder.target(draw(st.integers(1, 99)), draw(NAMES))
     for _ in range(draw(st.integers(0, 5))):
         chosen = draw(st.lists(st.sampled_from(KEYWORDS), unique=True, max_size=12))
         sums = {name: (draw(st.integers(0, SECOND // 4)), draw(st.integers(1, 10_000))) for name in chosen}
