@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag import contradictions, schema, stacks
 from perfdiag.accounts import BY_NAME, Kind
 from perfdiag.facts import Facts
+from perfdiag.facts.kernellog import KERNEL_LOG
 from perfdiag.model import AccountTotal, Coverage, NotMeasured, ThreadLedger
 from perfdiag.reader import Recording
 from perfdiag.units import plural
@@ -135,6 +136,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         found.append(_RUNTIME)
     found += _loaded_late(recording, facts)
     found += _unanswered(recording.facts)
+    found += _cut_off(recording.facts)
     if recording.problems:
         found.append(
             NotMeasured(
@@ -188,6 +190,20 @@ def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
         return []
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return [NotMeasured(f"{paths[0]}{more}", "not read in time: who asks for it hangs", STUCK, "facts")]
+
+
+def _cut_off(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
+    """Say in one line which files were longer than a recording keeps of them, and in one that the kernel log was."""
+    paths = list(dict.fromkeys(fact.path for fact in facts if fact.truncated))
+    others = [path for path in paths if path != KERNEL_LOG]
+    found = []
+    if others:
+        more = f" and of {len(others) - 1} more" if len(others) > 1 else ""
+        found.append(NotMeasured(f"the end of {others[0]}{more}", "longer than is kept", "read it by hand", "facts"))
+    if len(others) < len(paths):
+        reason = "more of it means trouble than is kept"
+        found.append(NotMeasured("older lines of the kernel log", reason, "by hand: dmesg", "facts"))
+    return found
 
 
 __all__ = ["EMULATORS", "HOST_SIDE", "measure", "not_measured"]

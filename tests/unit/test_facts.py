@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 from perfdiag.facts import Facts
 from perfdiag.facts.texts import Texts
@@ -223,6 +224,25 @@ def test_kernel_log() -> None:
     assert len(log.hung_tasks) == len(log.remote_servers) == len(log.machine_checks) == 1
     assert [line.device for line in log.filesystem_errors] == ["sdb1"]
     assert log.clocksource == []
+
+
+@pytest.mark.parametrize(
+    ("kept", "truncated", "incomplete"), [(901, True, True), (900, True, False), (901, False, False)]
+)
+def test_a_log_of_which_the_older_half_went(kept: int, truncated: bool, incomplete: bool) -> None:
+    """What was read at the begin joins: only what came since, and before what was kept, is not known."""
+    begin, end = "3,900,9000000,-;I/O error, dev sdb, sector 1\n", f"3,{kept},9000001,-;I/O error, dev sdb, sector 2\n"
+    first, last = lines(begin={"/dev/kmsg": begin}, end={"/dev/kmsg": end})
+    log = Facts.parse([first, msgspec.structs.replace(last, truncated=truncated)]).kernel_log
+    assert log and log.incomplete is incomplete
+
+
+def test_of_a_text_that_was_cut_off_the_last_line_says_nothing() -> None:
+    text = "           CPU0       CPU1\n 24:       1000       2000  disk\n 25:       1000       20"
+    begin, end = lines(begin={"/proc/interrupts": text.replace("1000", "900")}, end={"/proc/interrupts": text})
+    cut = [msgspec.structs.replace(line, truncated=True) for line in (begin, end)]
+    assert dict(Facts.parse([begin, end]).interrupts) == {"24 disk": 100, "25": 100}
+    assert dict(Facts.parse(cut).interrupts) == {"24 disk": 100}
 
 
 def test_a_log_that_was_read_only_once_or_never() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -99,7 +100,8 @@ def line(text: str, device: str | None = "sda", in_window: bool = True) -> LogLi
 
 def log(*io_errors: LogLine) -> KernelLog:
     empty: tuple[LogLine, ...] = ()
-    return KernelLog(**({name: empty for name in KernelLog.__dataclass_fields__} | {"io_errors": io_errors}))
+    none = {name: empty for name in KernelLog.__dataclass_fields__ if name != "incomplete"}
+    return KernelLog(**(none | {"io_errors": io_errors}))
 
 
 def failing(
@@ -129,6 +131,12 @@ def test_the_kernel_log_names_the_disk_harmlessly() -> None:
     found = finding(failing(kernel_log=log(line("I/O error, dev sda\x1b[2J"))), ERRORS)
     assert found.severity is Severity.CRITICAL
     assert any("sda\\x1b[2J" in evidence.text for evidence in found.evidence)
+
+
+def test_a_silent_log_is_told_from_what_is_left_of_one() -> None:
+    assert check(failing(kernel_log=log()), ERRORS).text.endswith("kernel log silent")
+    partly = replace(log(), incomplete=True)
+    assert check(failing(kernel_log=partly), ERRORS).text.endswith("silent, as far as it was kept")
 
 
 def test_errors_of_yesterday_are_a_fact() -> None:

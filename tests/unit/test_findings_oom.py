@@ -145,6 +145,14 @@ def test_what_was_not_recorded_is_not_fine() -> None:
     assert "the kernel log has none" in check(read, ID).text
 
 
+def test_a_log_of_which_only_the_newest_lines_were_kept_proves_nothing() -> None:
+    log = "3,950,999000009,-;Buffer I/O error on dev sda\n"
+    seen = Builder().thread(cpu_user="1 s").fact("/dev/kmsg", QUIET, log, truncated=True)
+    assert "marked no victim" in check(seen.model(), ID).text
+    assert "neither" in silence(seen.without("oom").model(), ID).reason
+    assert "Cause: not told." in finding(marked(4711).fact("/dev/kmsg", QUIET, log, truncated=True).model(), ID).claim
+
+
 def test_a_log_read_at_the_begin_only_knows_nothing_of_the_window() -> None:
     builder = Builder().thread(cpu_user="1 s").without("oom").fact("/dev/kmsg", QUIET)
     builder._lines[:] = [line for line in builder._lines if getattr(line, "phase", "") != "end"]

@@ -79,7 +79,9 @@ def test_objects() -> None:
     written = {text for line in texts for text in re.findall(r'"([^"]*)"', line)}
     written |= {text for line in formats for text in re.findall(r'"([^"\s%]+:[^"]*)"', line)}
     written |= set(re.findall(r'"(unix|own|task)"', writer))  # what the first %s stands for
-    assert {text.partition(":")[0] for text in written} - {""} == {line.partition(":")[0] for line in told} - {"(empty)"}
+    assert {text.partition(":")[0] for text in written} - {""} == {line.partition(":")[0] for line in told} - {
+        "(empty)"
+    }
 
 
 def test_counters() -> None:

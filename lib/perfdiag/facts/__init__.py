@@ -135,7 +135,7 @@ class Facts:
 
     @fact
     def interrupts(self) -> Mapping[str, int]:
-        """Delta over all CPUs by description: "24 virtio0-input.0", "LOC"; none where the list was too long."""
+        """Delta over all CPUs by description: "24 virtio0-input.0", "LOC"; of a list too long the last are absent."""
         return processor.read_interrupts(self.texts)
 
     @fact

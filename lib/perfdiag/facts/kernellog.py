@@ -11,6 +11,7 @@ from perfdiag.oom.entries import KERNEL, Entry, unescaped
 from perfdiag.oom.parse import parse
 from perfdiag.oom.shape import Report
 
+KERNEL_LOG = "/dev/kmsg"
 RECORD = re.compile(r"([0-9]{1,10}),([0-9]{1,19}),([0-9]{1,19}),[^;]*;(.*)")
 DEVICES = re.compile(
     r"\bdev(?:ice)? ([a-z][a-z0-9!_-]{1,30})[,:) ]|[\[(]([svh]d[a-z]{1,3}[0-9]{0,3})[\])]|"
@@ -71,11 +72,12 @@ class KernelLog:
     machine_checks: Sequence[LogLine]
     remote_servers: Sequence[LogLine]  # NFS, CIFS or Ceph server not responding, or OK again
     oom_reports: Sequence[OomReport] = ()  # the oldest first
+    incomplete: bool = False  # of the window only the newest lines were kept
 
 
 def read_kernel_log(texts: Texts) -> KernelLog | None:
     """Join what was read at the begin and the end; None when neither could be."""
-    begin, end = (texts.text("/dev/kmsg", phase) for phase in ("begin", "end"))
+    begin, end = (texts.text(KERNEL_LOG, phase) for phase in ("begin", "end"))
     if begin is None and end is None:
         return None
     records = {**_records(begin), **_records(end)}
@@ -97,7 +99,9 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         OomReport(report, None if last is None or report.sequence is None else report.sequence > last)
         for report in parse(said)
     ]
-    return KernelLog(lines=lines, **found, oom_reports=reports)
+    oldest = min(_records(end), default=0)
+    incomplete = texts.is_cut_off(KERNEL_LOG, "end") and (last is None or oldest > last)
+    return KernelLog(lines=lines, **found, oom_reports=reports, incomplete=incomplete)
 
 
 def _records(text: str | None) -> dict[int, tuple[int, int, str]]:
@@ -110,4 +114,4 @@ def _device(text: str) -> str | None:
     return next((group for group in match.groups() if group), None) if match else None
 
 
-__all__ = ["KernelLog", "LogLine", "OomReport", "read_kernel_log"]
+__all__ = ["KERNEL_LOG", "KernelLog", "LogLine", "OomReport", "read_kernel_log"]

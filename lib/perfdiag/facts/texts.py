@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Generic, TypeVar, overload
 
+import msgspec
+
 from perfdiag import schema
 
 T = TypeVar("T")
@@ -71,7 +73,7 @@ class Texts:
         self._lines: dict[str, list[schema.Fact]] = {}
         self.misses: list[str] = []
         for line in lines:
-            self._lines.setdefault(line.path, []).append(line)
+            self._lines.setdefault(line.path, []).append(_without_part_of_a_line(line))
 
     def __contains__(self, path: str) -> bool:
         return any(line.text is not None for line in self._lines.get(path, ()))
@@ -93,6 +95,10 @@ class Texts:
         found = [line.text for phase in phases for line in lines if line.phase == phase and line.text is not None]
         newest = self.text(path) if not found else None
         return found if newest is None else [newest]
+
+    def is_cut_off(self, path: str, phase: str) -> bool:
+        """Return True when the text of a path at a phase was longer than is kept."""
+        return any(line.truncated for line in self._lines.get(path, ()) if line.phase == phase)
 
     def word(self, path: str, phase: str | None = None) -> str | None:
         """Return the text without surrounding blanks; None when nothing is left."""
@@ -142,6 +148,13 @@ class Texts:
             if star and before.startswith(beginning) and found[-1].error:
                 return f"{path}: {found[-1].error}"
         return f"{beginning}...: not recorded"
+
+
+def _without_part_of_a_line(line: schema.Fact) -> schema.Fact:
+    """Of a text that was cut off within a line, what is left of that says something else than the line did."""
+    if not line.truncated or not line.text or "\n" not in line.text:
+        return line
+    return msgspec.structs.replace(line, text=line.text[: line.text.rindex("\n") + 1])
 
 
 def natural(name: str) -> list[tuple[int, str]]:

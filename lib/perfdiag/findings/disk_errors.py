@@ -64,7 +64,8 @@ def errors(model: Model) -> Iterable[Outcome]:
         return
     requests = sum(line.count for line in model.devices if line.operation in FAILING)
     looked = [f"{requests:,} requests, none failed"] if model.measured("block") else []
-    looked += ["kernel log silent"] if log is not None else ["kernel log not readable"]
+    said = "kernel log silent" + (", as far as it was kept" if log and log.incomplete else "")
+    looked.append(said if log is not None else "kernel log not readable")
     yield Check("DISK-ERRORS", "; ".join(looked), 0.0, "count")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag import schema
 from perfdiag.facts import OomReport
+from perfdiag.facts.kernellog import KERNEL_LOG
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.oom_advice import NO_MORE_KILLS, remedies_for
 from perfdiag.findings.oom_explained import explain, named
@@ -51,20 +52,25 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
         yield _told(model, reports, cause_group)
     for event in events:
         # Whom the kernel marks and says nothing of was ending by itself; without its log that is not known.
-        if event.pid not in told and (log is None or model.facts.texts.text("/dev/kmsg", "end") is None):
+        if event.pid not in told and not _is_log_whole(model):
             found = True
             yield _marked(model, event)
     if found:
         return
-    if log is not None and model.facts.texts.text("/dev/kmsg", "end") is not None:
+    if _is_log_whole(model):
         yield Check(ID, "no OOM kill in the window: the kernel log has none", 0.0, "count")
     elif model.measured("oom") and not model.coverage.lost.get("ring_buffer"):
         yield Check(ID, "no OOM kill in the window: the kernel marked no victim", 0.0, "count")
     else:
-        reason = "neither the kernel's mark on victims nor its log was recorded"
+        reason = "neither the kernel's mark on victims nor its whole log was recorded"
         if model.measured("oom"):
-            reason = "events were lost, marks on victims perhaps among them, and the kernel's log was not recorded"
+            reason = "events were lost, marks on victims perhaps among them, and the kernel log is not whole"
         yield Silence(ID, reason, "see perfdiag check, feature oom; by hand: perfdiag host --since TIME")
+
+
+def _is_log_whole(model: Model) -> bool:
+    log = model.facts.kernel_log
+    return log is not None and not log.incomplete and model.facts.texts.text(KERNEL_LOG, "end") is not None
 
 
 def _in_window(model: Model, each: OomReport) -> bool:

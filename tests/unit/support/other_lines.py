@@ -24,10 +24,20 @@ class OtherLines(Threads):
         self._lines.append(line)
         return self
 
-    def fact(self, path: str, text: str | None, end: str | None = None, *, error: str | None = None) -> Self:
-        """Add a host fact at the begin and (as `end`, or unchanged) at the end; text None with an error: unreadable."""
+    def fact(
+        self,
+        path: str,
+        text: str | None,
+        end: str | None = None,
+        *,
+        error: str | None = None,
+        truncated: bool = False,
+    ) -> Self:
+        """Add a host fact at the begin and (as `end`, or unchanged) at the end; text None with an error: unreadable;
+        truncated: the end is not all of it."""
         for phase, at_ns, value in (("begin", START_NS, text), ("end", self._end_ns, text if end is None else end)):
-            self._lines.append(schema.Fact(at_ns=at_ns, phase=phase, path=path, text=value, error=error))
+            cut = truncated and phase == "end"
+            self._lines.append(schema.Fact(at_ns=at_ns, phase=phase, path=path, text=value, error=error, truncated=cut))
         return self
 
     def series(self, path: str, *texts: str) -> Self:
