@@ -15,9 +15,8 @@ from perfdiag.units import plural
 OBSERVED_LONG_NS = 1_000_000_000  # shorter threads cannot be held to 1 %
 
 # Feature of Probe.feature: what it would have told, and where else that can be learnt.
-_FEATURES: Mapping[str, tuple[str, str]] = {
+FEATURES: Mapping[str, tuple[str, str]] = {
     "ledger": ("where the threads' time went", "needs BTF and tp_btf: see perfdiag check"),
-    "runq": ("time spent runnable, and who had the CPU", "see perfdiag check; by hand: perf sched timehist"),
     "idle_state": ("the idle state that wake-ups had to leave", "in a guest, run perfdiag on its host"),
     "clock": ("the clock that CPUs were told to run at", "by hand: cpupower frequency-info; turbostat"),
     "clock_counters": ("the clock the CPUs had while the target ran", "by hand: turbostat --show Busy%,Bzy_MHz"),
@@ -116,7 +115,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     missing: dict[str, NotMeasured] = {}
     for probe in recording.header.probes:
         if not probe.attached and probe.feature not in missing and _matters(probe, facts):
-            what, fix = _FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
+            what, fix = FEATURES.get(probe.feature, (probe.feature, "see perfdiag check"))
             missing[probe.feature] = NotMeasured(what, probe.reason or "its probe is not attached", fix, probe.feature)
     comms = {target.comm for target in recording.header.targets}
     others = comms and not any(comm.startswith(EMULATORS) for comm in comms)
@@ -179,7 +178,7 @@ def _loaded_late(recording: Recording, facts: Facts) -> list[NotMeasured]:
     left_out = not any(probe.attached for probe in recording.header.probes if probe.feature == "vm")
     if not (late and left_out):
         return []
-    what, _ = _FEATURES["vm"]
+    what, _ = FEATURES["vm"]
     return [NotMeasured(what, "the module kvm was loaded after the recording began", "record again", "vm")]
 
 
@@ -206,4 +205,4 @@ def _cut_off(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
     return found
 
 
-__all__ = ["EMULATORS", "HOST_SIDE", "measure", "not_measured"]
+__all__ = ["EMULATORS", "FEATURES", "HOST_SIDE", "measure", "not_measured"]

@@ -38,7 +38,7 @@ def join(one: Source, other: Source) -> Model:
     missing += [
         replace(item, what=f"on its host: {item.what}", feature=HOST_SIDE)
         for item in host.model.not_measured
-        if item.feature in ("vm_device", "runq")
+        if item.feature == "vm_device"
     ]
     return replace(guest.model, host_side=side, not_measured=missing)
 

@@ -56,7 +56,6 @@ def test_a_neighbour_of_another_name_is_not_the_search() -> None:
 
 def test_a_search_that_is_not_known_of_is_not_ruled_out() -> None:
     assert "not known" in silence(merging("1 us", same_page_merging=None), KSM).reason
-    assert "not measured" in silence(merging("1 us", Builder().thread(cpu_user="1 s").without("runq")), KSM).reason
 
 
 # THP-STALL
@@ -151,13 +150,11 @@ def test_a_model_that_is_not_known_is_not_ruled_out() -> None:
 # VIRT-VCPU-PINNING
 
 
-def machine(cpus: list[str | None], behind: str = "900 ms", *, measured: bool = True) -> Model:
+def machine(cpus: list[str | None], behind: str = "900 ms") -> Model:
     builder = Builder(comm="qemu-system-x86").thread("qemu-system-x86", cpu_user="1 s")
     for number in range(len(cpus)):
         builder.thread(f"CPU {number}/KVM", tid=110 + number, cpu_kernel="4 s")
     builder.row("runq.busy", "own:100:qemu-system-x86", behind, count=900)
-    if not measured:
-        builder.without("runq")
     bound = {110 + number: text for number, text in enumerate(cpus) if text}
     process = blank(Process, pid=100, cpus_allowed="0-7" if all(cpus) else None, thread_cpus=bound)
     return knowing(builder.model(), processes={100: process})
@@ -179,7 +176,6 @@ def test_virtual_cpus_that_do_not_meet_are_fine() -> None:
 
 def test_virtual_cpus_of_which_nothing_is_known() -> None:
     assert isinstance(silence(machine([None, "3"]), PINNING), Silence)
-    assert "not measured" in silence(machine(["3", "3"], measured=False), PINNING).reason
     assert outcomes(Builder().thread("app", cpu_user="1 s").model(), PINNING) == [], "no guest, no word"
 
 

@@ -144,7 +144,6 @@ def test_a_guest_that_may_use_real_idle_states_is_judged_by_them() -> None:
 
 
 def test_unmeasured_wake_ups_are_said() -> None:
-    assert "not measured" in silence(Builder().thread(cpu_user="1 s").without("runq").model(), IDLE).reason
     blind = Builder().thread("io", cpu_user="1 s").row("runq.waking", "", durations={"60 us": 20_000})
     assert "from which state" in silence(blind.without("idle_state").model(), IDLE).reason
 

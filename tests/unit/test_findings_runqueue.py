@@ -207,8 +207,10 @@ def test_waits_shorter_than_a_slice_are_profile() -> None:
 
 
 @pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
-def test_not_measured_is_not_fine(id: str) -> None:
-    assert "not measured" in silence(waiting("").without("runq").model(), id).reason
+def test_waits_whose_end_was_not_seen_are_not_fine(id: str) -> None:
+    quiet = Builder().thread("a", cpu_user="1 s", disk_read=("2 s", 1000))
+    assert check(quiet.lost(wakeups_missing=5).model(), id).number == 0
+    assert "the end of 6 in 1,0" in silence(quiet.lost(wakeups_missing=6).model(), id).reason
 
 
 @pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])

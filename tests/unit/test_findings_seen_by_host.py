@@ -11,7 +11,7 @@ from perfdiag.model import Model
 
 from unit.support import Builder
 from unit.support.disks import disk, disks
-from unit.support.joined import HLT, IOIO, NPF, guest, guest_builder, host, joined, later
+from unit.support.joined import HLT, IOIO, NPF, guest, host, joined, later
 from unit.support.judging import check, finding, knowing, silence
 from unit.support.known import blank
 
@@ -122,15 +122,3 @@ def test_a_steal_counter_that_never_moved_is_answered_by_the_host() -> None:
     said = check(joined(inside, waiting(runq_busy=("1 s", 90))), STOLEN)
     assert "virtual CPUs waited 1.00 s" in said.text and said.number == pytest.approx(0.125)
     assert check(joined(inside, waiting()), STOLEN).number == 0
-
-
-def test_a_host_without_its_run_queue_leaves_the_question_open() -> None:
-    blind = host().without("runq", "no tracepoint").model()
-    assert "never moved" in silence(joined(guest(), blind), STOLEN).reason
-    assert (
-        "no steal clock"
-        in silence(
-            joined(knowing(guest_builder().without("steal", "no").model(), hypervisor=guest().facts.hypervisor), blind),
-            STOLEN,
-        ).reason
-    )

@@ -262,7 +262,7 @@ def test_coverage_of_unknown_and_lost() -> None:
 
 def test_features_without_a_probe_are_not_measured_with_reason_and_remedy() -> None:
     model = Builder().thread("a").without("block", "no such hook").model()
-    assert not model.measured("block") and model.measured("runq")
+    assert not model.measured("block") and model.measured("ledger")
     [missing] = [item for item in model.not_measured if item.feature == "block"]
     assert missing.reason == "no such hook" and missing.fix and "disk" in missing.what
 

@@ -8,10 +8,10 @@ import typing
 
 import msgspec
 import pytest
-from perfdiag import schema
+from perfdiag import coverage, schema
 
 from conftest import ROOT
-from unit.support.recording import COUNTERS
+from unit.support.recording import COUNTERS, FEATURES
 
 PAGE = (ROOT / "man/perfdiag-recording.5").read_text()
 STRUCTS = {
@@ -100,3 +100,12 @@ def test_counters() -> None:
     assert set(told) == set(COUNTERS) and set(told) >= schema.NO_TIME_LOST
     harmless = section("LOSSES").partition(".El")[2]
     assert set(re.findall(r"^\.Va (\w+)", harmless, re.MULTILINE)) == schema.NO_TIME_LOST
+
+
+def test_features_are_those_of_the_recorder() -> None:
+    """What a program's absence costs is told for each feature there is, and tests can only take away what there is."""
+    table = (ROOT / "lib/recorder/probes.c").read_text()
+    recorded = set(re.findall(r'^\t\{ "\w+", "(\w+)", ', table, re.MULTILINE))
+    recorded |= set(re.findall(r'\.feature = "(\w+)"', table))
+    assert recorded == set(coverage.FEATURES)
+    assert recorded == set(FEATURES) | {"host", "nfs", "nfsd"}, "the rest is not attached everywhere"

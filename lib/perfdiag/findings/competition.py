@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Evidence, Silence
 from perfdiag.findings.nameless import of_neighbours
-from perfdiag.findings.target import subject
-from perfdiag.findings.weigh import duration, percent, share_above, together, total_ns, waits, without_rows, worth
+from perfdiag.findings.weigh import (
+    TOLERABLE_LOSS,
+    duration,
+    percent,
+    share_above,
+    together,
+    total_ns,
+    waits,
+    without_rows,
+    worth,
+)
 from perfdiag.model import Model, Row
 from perfdiag.text import NAME_NOT_KEPT, NO_NAME
 
@@ -60,13 +69,6 @@ def competition(model: Model) -> Competition:
         own += [row for row in neighbours if comm_of(row.key).startswith(KERNEL_THREADS)]
         neighbours = [row for row in neighbours if not comm_of(row.key).startswith(KERNEL_THREADS)]
     return Competition(own, neighbours, measuring, [row for row in rows if not row.key.startswith(("own:", "task:"))])
-
-
-def not_measured(model: Model, id: str) -> Silence | None:
-    """Return the silence of a recording without run queues."""
-    if model.measured("runq"):
-        return None
-    return Silence(id, f"who ran while {subject(model)}'s threads waited for a CPU was not measured", "perfdiag check")
 
 
 def surely_neighbours(model: Model, competing: Competition) -> dict[str, int]:
@@ -141,8 +143,13 @@ def named_waits(rows: list[Row], who: str, claimed: Mapping[str, int]) -> list[E
     return [waits(whole, f"waits behind {who}{left_out}")]
 
 
-def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> Check:
-    """Return the check of waits that are no finding."""
+def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> Check | Silence:
+    """Return the check of waits that are no finding; the silence where more may stand with what was waited for before:
+    a wait whose end was not seen lasts until the thread runs again."""
+    unseen, ended = model.coverage.lost.get("wakeups_missing", 0), sum(each.count for each in model.accounts.values())
+    if unseen > TOLERABLE_LOSS * ended:
+        reason = f"the end of {unseen:,} in {ended:,} waits was not seen: time in the run queue counts as theirs"
+        return Silence(id, reason, "perf sched record -p PID, then perf sched timehist: wait and sch delay of each")
     share = ns / model.busy_ns if model.busy_ns else 0.0
     return Check(
         id, f"behind {who} {duration(ns)} in waits over 131 us, {percent(share)} of busy time{why}", share, "share"
@@ -171,7 +178,6 @@ __all__ = [
     "long_ns",
     "named_waits",
     "no_competition",
-    "not_measured",
     "surely_neighbours",
     "unnamed",
     "what_is_missing",

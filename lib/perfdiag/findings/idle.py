@@ -64,9 +64,6 @@ HALTING = ("haltpoll", "none")
 def idle_exit(model: Model) -> Iterable[Outcome]:
     """Join runq.waking rows with the declared exit latency of the idle state left."""
     share = model.share("runq.waking")
-    if not model.measured("runq"):
-        yield Silence("CPU-IDLE-EXIT-LATENCY", "waking of idle CPUs was not measured", "perfdiag check (feature runq)")
-        return
     halts = _halts(model)
     states = {} if halts else {state.index: state for state in model.facts.idle_states}
     groups = {key: rows for (_, key), rows in by_key(model.rows_of("runq.waking")).items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.facts import SamePageMerging
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
 from perfdiag.findings.competition import comm_of
-from perfdiag.findings.target import again, setting, subject
+from perfdiag.findings.target import again, setting
 from perfdiag.findings.weigh import claims_of, duration, fault, fix, judged, percent, together, total_ns, waits, worth
 from perfdiag.model import Model, Row
 
@@ -37,10 +37,6 @@ def merging(model: Model) -> Iterable[Outcome]:
         reason = model.facts.reason("same_page_merging") or "not recorded"
         yield Silence(
             "KSM-SCAN", f"whether equal pages are searched for is not known: {reason}", "cat /sys/kernel/mm/ksm/run"
-        )
-    elif not model.measured("runq") and facts.running:
-        yield Silence(
-            "KSM-SCAN", f"KSM runs; who ran while {subject(model)} waited for a CPU was not measured", "perfdiag check"
         )
     else:
         part = total_ns(rows) / model.busy_ns if model.busy_ns else 0.0

@@ -16,7 +16,6 @@ from perfdiag.findings.competition import (
     long_ns,
     named_waits,
     no_competition,
-    not_measured,
     surely_neighbours,
     unnamed,
     what_is_missing,
@@ -59,10 +58,6 @@ QUEUEING = 0.9
 )
 def oversubscribed(model: Model) -> Iterable[Outcome]:
     """Join runq.busy rows with the target's own tasks that ran meanwhile, and with the CPUs of those that queue."""
-    unmeasured = not_measured(model, ID)
-    if unmeasured:
-        yield unmeasured
-        return
     competing, crowd = competition(model), _crowd(model)
     own = all_ns(competing.own) if crowd.dense else long_ns(competing.own)
     wanted = dict(own)

@@ -13,7 +13,6 @@ from perfdiag.findings.competition import (
     long_ns,
     named_waits,
     no_competition,
-    not_measured,
     surely_neighbours,
     unnamed,
     what_is_missing,
@@ -78,10 +77,6 @@ LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
 def contention(model: Model) -> Iterable[Outcome]:
     """Join runq.busy rows with the tasks outside the target that ran meanwhile."""
     id = "CPU-CONTENTION"
-    unmeasured = not_measured(model, id)
-    if unmeasured:
-        yield unmeasured
-        return
     competing = competition(model)
     wanted = long_ns(competing.neighbours)
     inferred = surely_neighbours(model, competing)

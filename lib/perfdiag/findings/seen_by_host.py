@@ -81,9 +81,9 @@ class Queued:
 
 
 def queued(model: Model) -> Queued | None:
-    """Return what the host knows of it; None without a joined recording, or where it was not measured there."""
+    """Return what the host knows of it; None without a joined recording."""
     side = model.host_side
-    if side is None or not hostside.fits(model) or not side.model.measured("runq"):
+    if side is None or not hostside.fits(model):
         return None
     ns, wanted_ns = hostside.queued_ns(side), hostside.wanted_ns(side)
     if not wanted_ns:

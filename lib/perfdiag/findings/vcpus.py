@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
-from perfdiag.findings.competition import competition, not_measured
+from perfdiag.findings.competition import competition
 from perfdiag.findings.samples import ENOUGH, SAMPLED, CpuSamples
 from perfdiag.findings.target import CPU, again, cpus_of, subject, widened_affinity
 from perfdiag.findings.weigh import (
@@ -128,10 +128,9 @@ def pinning(model: Model) -> Iterable[Outcome]:
     vcpus = [thread for thread in model.threads if thread.tid and VCPU.fullmatch(thread.comm)]
     if not vcpus:
         return
-    unmeasured = not_measured(model, id)
     allowed = {thread.tid: cpus for thread in vcpus if (cpus := cpus_of(model, thread))}
-    if unmeasured or len(allowed) < len(vcpus):
-        yield unmeasured or Silence(id, "which CPUs the virtual CPUs may use is not known", "taskset -acp PID")
+    if len(allowed) < len(vcpus):
+        yield Silence(id, "which CPUs the virtual CPUs may use is not known", "taskset -acp PID")
         return
     single = [next(iter(cpus)) for cpus in allowed.values() if len(cpus) == 1]
     doubled = [cpu for cpu, number in Counter(single).items() if number > 1]

@@ -33,7 +33,6 @@ from unit.support.threads import START_NS
 TICK_NS = 4_000_000
 FEATURES = (
     "ledger",
-    "runq",
     "idle_state",
     "clock",
     "clock_counters",
