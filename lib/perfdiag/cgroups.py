@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from perfdiag.errors import TargetGone, UsageError
+from perfdiag.facts.texts import unescaped
 from perfdiag.text import printable
 
 MOUNTS = Path("/proc/self/mounts")
@@ -44,9 +45,8 @@ def _mounts() -> dict[Path, frozenset[str]]:
         fields = line.split(" ")
         if len(fields) >= 4 and fields[2] in ("cgroup", "cgroup2"):
             rank = 0 if fields[2] == "cgroup2" else 1 if "name=systemd" in fields[3] else 2
-            directory = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[1])
             options = fields[3].split(",") if rank else []
-            found.append((rank, Path(directory), frozenset(options)))
+            found.append((rank, Path(unescaped(fields[1])), frozenset(options)))
     return {directory: options for _rank, directory, options in sorted(found, key=lambda item: item[0])}
 
 

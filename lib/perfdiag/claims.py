@@ -20,8 +20,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perfdiag.accounts import BY_NAME, Kind
-from perfdiag.findings.base import RULES, Confidence, Finding, Role, Rule, Severity
+from perfdiag.accounts import Kind, kind_of
+from perfdiag.findings.base import RULES, Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.findings.roles import Roles
 from perfdiag.model import Model
 
@@ -73,12 +73,7 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
 
 def counted(account: str) -> bool:
     """Return whether time of this account is part of the busy time that shares are shares of."""
-    known = BY_NAME.get(account)
-    return known is None or known.kind is Kind.LATENCY
-
-
-def _account(claim: Claim) -> str:
-    return claim if isinstance(claim, str) else claim[0]
+    return kind_of(account) is Kind.LATENCY
 
 
 class _Purse:
@@ -99,7 +94,7 @@ class _Purse:
         return sum(min(max(ns, 0), self._whole(claim)) for claim, ns in finding.claims.items())
 
     def grant(self, claim: Claim, wanted_ns: int, *, part_of_rest: bool) -> int:
-        account = _account(claim)
+        account = account_of(claim)
         left, whole = self.accounts.get(account, 0), self._whole(claim)
         if not isinstance(claim, str):
             left = min(left, self.rows.get(claim, 0))
@@ -124,7 +119,7 @@ class _Purse:
         if not ns:
             return
         self.left_ns -= ns
-        self.accounts[_account(claim)] -= ns
+        self.accounts[account_of(claim)] -= ns
         if not isinstance(claim, str):
             self.rows[claim] -= ns
 

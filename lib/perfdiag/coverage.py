@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag import contradictions, schema, stacks
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.facts import Facts
 from perfdiag.facts.kernellog import KERNEL_LOG
-from perfdiag.model import AccountTotal, Coverage, NotMeasured, ThreadLedger
+from perfdiag.model import AccountTotal, Coverage, NotMeasured, ThreadLedger, ns_of
 from perfdiag.reader import Recording
 from perfdiag.units import plural
 
@@ -87,9 +87,7 @@ def measure(
     """Return how well the books close, what was lost, and how often account and kernel stack agree."""
     wall_ns = sum(thread.wall_ns for thread in threads)
     long = [thread for thread in threads if thread.wall_ns >= OBSERVED_LONG_NS and thread.threads == 1]
-    unknown = {name for name, account in BY_NAME.items() if account.kind is Kind.UNKNOWN}
-    parked_ns = sum(total.ns for name, total in accounts.items() if name in unknown)
-    unexplained_ns = accounts["unexplained"].ns if "unexplained" in accounts else 0
+    parked_ns = sum(total.ns for name, total in accounts.items() if kind_of(name) is Kind.UNKNOWN)
     agreement = stacks.agreement(sampled)
     lost = dict(recording.footer.lost) if recording.footer else {}
     if recording.bad_lines:
@@ -98,7 +96,7 @@ def measure(
     return Coverage(
         closed_error=apart_ns / wall_ns if wall_ns else float(apart_ns > 0),
         worst_thread_error=max((abs(t.booked_ns - t.wall_ns) / t.wall_ns for t in long), default=0.0),
-        unexplained_share=unexplained_ns / busy_ns if busy_ns else 0.0,
+        unexplained_share=ns_of(accounts, "unexplained") / busy_ns if busy_ns else 0.0,
         parked_share=parked_ns / wall_ns if wall_ns else 0.0,
         lost=lost,
         stack_agreement=agreement.share,

@@ -12,12 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.schema import Stack
-from perfdiag.symbols import nearest_of, symbol_of
+from perfdiag.symbols import SLEEPS_OF_C, nearest_of, symbol_of
 
-_CALLS = re.compile(
-    r"(__)?(GI_)*_*(clock_)?nanosleep\w*|_*u?sleep|_*libc_\w+|_*(p?select|p?poll)(64|_chk)?|epoll_p?wait2?"
-    r"|__new_sem_wait_slow\w*"  # as a rule left in the gaps of stacks of PostgreSQL
-)
+_CALLS = re.compile(SLEEPS_OF_C + r"|__new_sem_wait_slow\w*")  # as a rule left in the gaps of stacks of PostgreSQL
 
 
 @dataclass(frozen=True)

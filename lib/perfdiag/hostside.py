@@ -33,7 +33,7 @@ class DeviceTime:
 def virtual_cpus(model: Model) -> list[ThreadLedger]:
     """Return the threads that ran a guest or were halted for one; where there are any, also those that slept all along
     and have the name of a virtual CPU."""
-    running = [thread for thread in model.threads if any(_ns(thread, name) for name in VIRTUAL)]
+    running = [thread for thread in model.threads if thread.ns(*VIRTUAL)]
     pids = {thread.pid for thread in running}
     asleep = [
         thread
@@ -98,10 +98,6 @@ def device_time(guest: Model, names: Sequence[str]) -> DeviceTime | None:
 def _knows_devices(model: Model) -> bool:
     whole = model.coverage.complete and not model.coverage.lost.get("vm_exits_full")
     return whole and model.measured("vm") and model.measured("vm_device")
-
-
-def _ns(thread: ThreadLedger, account: str) -> int:
-    return thread.accounts[account].ns if account in thread.accounts else 0
 
 
 __all__ = [

@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from perfdiag import coverage, objects, schema
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.cpusplit import CpuSplit
 from perfdiag.facts import Facts
 from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
-from perfdiag.model import AccountTotal, Distribution, FileRead, Host, Model, Row, ThreadLedger
+from perfdiag.model import AccountTotal, Distribution, FileRead, Host, Model, Row, ThreadLedger, ns_of
 from perfdiag.reader import Recording
-from perfdiag.receiving import Receiving
+from perfdiag.receiving import PARKED, Receiving
 
-PARKED = "wait.parked"
 IDLE_RING_KEY = "io_uring:idle"
 UNLISTED = "(not yet listed by thread)"  # too long for the name of a thread: none can pose as it
 
@@ -172,9 +171,6 @@ def busy_ns(accounts: Mapping[str, AccountTotal]) -> int:
 
 
 def _sum_of(accounts: Mapping[str, AccountTotal], kind: Kind) -> int:
-    def kind_of(name: str) -> Kind:
-        return BY_NAME[name].kind if name in BY_NAME else Kind.LATENCY
-
     return sum(total.ns for name, total in accounts.items() if kind_of(name) is kind)
 
 
@@ -258,8 +254,8 @@ def _user_share_by_process(books: Sequence[Books]) -> Callable[[int], float]:
     for book in books:
         exited = not isinstance(book.line, schema.Process) and getattr(book.line, "state", "exited") == "exited"
         for pid in {book.pid, 0} if exited else {book.pid}:
-            user[pid] += book.accounts["cpu.user"].ns if "cpu.user" in book.accounts else 0
-            kernel[pid] += book.accounts["cpu.kernel"].ns if "cpu.kernel" in book.accounts else 0
+            user[pid] += ns_of(book.accounts, "cpu.user")
+            kernel[pid] += ns_of(book.accounts, "cpu.kernel")
 
     def share(pid: int) -> float:
         chosen = pid if user[pid] + kernel[pid] else 0

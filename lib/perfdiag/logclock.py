@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass
 
 from perfdiag.oom.entries import Entry
+from perfdiag.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 _SUSPENDS = ("PM: suspend", "PM: hibernation", "PM: Image restored", "Restarting tasks")
 
 

@@ -40,7 +40,7 @@ class Distribution:
         for index in sorted(self.buckets):
             rank -= self.buckets[index]
             if rank <= 0:
-                low, high = _edges_ns(index)
+                low, high = edges_ns(index)
                 part = 1 + rank / self.buckets[index]
                 inside = self._mean_ns(index) or low + (high - low) * part
                 return min(int(inside), self.max_ns)
@@ -48,8 +48,8 @@ class Distribution:
 
     def _mean_ns(self, index: int) -> float | None:
         """Return the mean of the waits in one bucket, None where the others leave more than a tenth of doubt."""
-        others = [(number, _edges_ns(other)) for other, number in self.buckets.items() if other != index]
-        low, high = _edges_ns(index)
+        others = [(number, edges_ns(other)) for other, number in self.buckets.items() if other != index]
+        low, high = edges_ns(index)
         least = (self.sum_ns - sum(number * edges[1] for number, edges in others)) / self.buckets[index]
         most = (self.sum_ns - sum(number * edges[0] for number, edges in others)) / self.buckets[index]
         least, most = max(least, low), min(most, high)
@@ -65,7 +65,8 @@ class Distribution:
         )
 
 
-def _edges_ns(index: int) -> tuple[int, int]:
+def edges_ns(index: int) -> tuple[int, int]:
+    """Return the shortest duration in a bucket, and the one that is too long for it."""
     return (SMALLEST_BUCKET_NS << (index - 1) if index else 0), SMALLEST_BUCKET_NS << index
 
 
@@ -77,6 +78,11 @@ class AccountTotal:
     ns: int
     count: int
     max_ns: int
+
+
+def ns_of(accounts: Mapping[str, AccountTotal], *names: str) -> int:
+    """Return the time in some of the accounts; there is no entry where nobody was."""
+    return sum(accounts[name].ns for name in names if name in accounts)
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,10 @@ class ThreadLedger:
     def booked_ns(self) -> int:
         """Sum of all accounts; equals `wall_ns` within 1 % in a sound recording."""
         return sum(total.ns for total in self.accounts.values())
+
+    def ns(self, *accounts: str) -> int:
+        """Return the time in the named accounts."""
+        return ns_of(self.accounts, *accounts)
 
 
 @dataclass(frozen=True)
@@ -275,5 +285,7 @@ __all__ = [
     "NotMeasured",
     "Row",
     "ThreadLedger",
+    "edges_ns",
+    "ns_of",
     "once",
 ]

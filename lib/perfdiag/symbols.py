@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+# The C library's functions that sleep or wait for events, for a regular expression on a whole name.
+SLEEPS_OF_C = (
+    r"(__)?(GI_)*_*(clock_|hrtimer_)?nanosleep\w*|_*u?sleep|_*libc_\w+|_*(p?select|p?poll)(64|_chk)?|epoll_p?wait2?"
+)
 _START = re.compile(r"_ZN[VKrRO]*(St)?")
 _LENGTH = re.compile(r"L?(\d{1,3})")
 _NO_NAME = re.compile(r"h[0-9a-f]{16}|_GLOBAL__N_1")  # the hash at the end of Rust's names, a namespace without a name
@@ -78,4 +82,4 @@ def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.P
     return ""
 
 
-__all__ = ["caller", "is_named", "nearest_of", "readable", "symbol_of"]
+__all__ = ["SLEEPS_OF_C", "caller", "is_named", "nearest_of", "readable", "symbol_of"]

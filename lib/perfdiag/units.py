@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
+SECOND_NS = 1_000_000_000
+_DURATIONS = ((SECOND_NS, "s"), (1_000_000, "ms"), (1_000, "us"))
 _HOUR_NS = 3_600_000_000_000
 _MINUTE_NS = 60_000_000_000
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -75,4 +76,4 @@ def _three_digits(value: float) -> str:
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
-__all__ = ["about", "count", "duration", "fine_share", "plural", "share", "size"]
+__all__ = ["SECOND_NS", "about", "count", "duration", "fine_share", "plural", "share", "size"]

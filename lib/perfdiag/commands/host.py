@@ -12,7 +12,7 @@ from typing import IO
 import click
 
 from perfdiag import afterwards, oomcounts, privileges
-from perfdiag.commands import livehost, reporting
+from perfdiag.commands import live, reporting
 from perfdiag.commands.moments import FORMS, TimeOfDay
 from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options
 from perfdiag.errors import PerfdiagError, UsageError
@@ -21,6 +21,7 @@ from perfdiag.record import Window
 from perfdiag.render import afterwards as rendered
 from perfdiag.render import document, terminal
 from perfdiag.report.afterwards import Afterwards
+from perfdiag.target import Wanted
 from perfdiag.text import printable
 
 PATIENCE_S = 30.0  # with a pipe; a journal that is searched from disk may need some
@@ -59,7 +60,7 @@ def command(
         if until is not None or log is not None:
             raise UsageError("--since is missing", "perfdiag host --since 02:00, or --since 1d")
         window = Window(DEFAULT_DURATION_NS if duration is None else duration, stacks=stacks, host=True)
-        return livehost.record(window, path, as_json=as_json, full=full, exit_code=exit_code)
+        return live.measure(Wanted(), window, path, "perfdiag host", as_json=as_json, full=full, exit_code=exit_code)
     if duration is not None or stacks or path is not None:
         raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
     clocks = Clocks.now()

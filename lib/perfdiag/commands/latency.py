@@ -6,11 +6,8 @@ from typing import Any
 
 import click
 
-from perfdiag import config
-from perfdiag.commands import reporting, session
+from perfdiag.commands import live
 from perfdiag.commands.options import TargetCommand, report_options, target_options, wanted_and_window
-from perfdiag.progress import say
-from perfdiag.text import printable
 
 
 @click.command("latency", cls=TargetCommand)
@@ -24,22 +21,8 @@ def command(path: str | None, as_json: bool, full: bool, exit_code: bool, **opti
     measured from its first instruction: its standard output goes to standard error, and its exit status is passed on.
     """
     wanted, window = wanted_and_window(options)
-    settings = config.load()
-    if path == "-":
-        raise click.UsageError("--record -: standard output is for the report")
-    made = session.run(wanted, window, path, command_stdout_fd=2)
-
-    def report() -> int:
-        with made.recorder.recording() as recording:
-            asked = f"perfdiag latency {wanted.words}"
-            return reporting.show(recording, settings, asked, as_json=as_json, full=full, exit_code=exit_code)
-
-    def check() -> None:
-        if made.file:
-            size = made.file.check(made.recorder.cut_off())
-            say(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")
-
-    return made.conclude(report, check)
+    asked = f"perfdiag latency {wanted.words}"
+    return live.measure(wanted, window, path, asked, as_json=as_json, full=full, exit_code=exit_code)
 
 
 __all__ = ["command"]

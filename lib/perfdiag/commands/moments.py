@@ -11,8 +11,8 @@ import click
 
 from perfdiag.commands.options import UNITS_NS
 from perfdiag.text import printable
+from perfdiag.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 DAY = timedelta(days=1)
 FORMS = "such as 02:00, 2026-11-22, 2026-11-22 02:00, 2026-11-22T02:00:00Z, or 3h and 2d ago as 3h or 2d"
 _AGO = {**UNITS_NS, "d": 86_400 * SECOND_NS}

@@ -63,6 +63,11 @@ class Evidence:
     error: float | None = None  # half width in `unit`, where the number is sampled or subtracted
 
 
+def account_of(claim: str | tuple[str, str]) -> str:
+    """Return the account of what is claimed: all of an account, or what was waited for in it."""
+    return claim if isinstance(claim, str) else claim[0]
+
+
 @dataclass(frozen=True)
 class Finding:
     """A cause with its share of the target's busy time.
@@ -167,5 +172,6 @@ __all__ = [
     "Rule",
     "Severity",
     "Silence",
+    "account_of",
     "rule",
 ]

@@ -92,7 +92,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
 
 def _churn_finding(model: Model, many: Churn) -> Finding:
     """Starting processes is what the target does, by thousands: profile, because no norm says how many are too many."""
-    waited_ns = max((t.accounts[CHILD].ns for t in model.threads if CHILD in t.accounts), default=0)
+    waited_ns = max((t.ns(CHILD) for t in model.threads), default=0)
     claims: dict[str | tuple[str, str], int] = {
         account: ns for account, ns in zip(CPU, (many.user_ns, many.kernel_ns), strict=True) if ns
     }

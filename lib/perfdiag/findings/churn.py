@@ -110,7 +110,7 @@ def churn(model: Model) -> Churn | None:
     user_ns = min(round((cost.share - kernel) * ran_ns), model.ns("cpu.user")) if enough else 0
     kernel_ns = min(round(kernel * ran_ns), model.ns("cpu.kernel"))
     if each_ns <= START_NS:
-        user_ns, kernel_ns = (sum(t.accounts[name].ns for t in short if name in t.accounts) for name in CPU)
+        user_ns, kernel_ns = (sum(t.ns(name) for t in short) for name in CPU)
     return Churn(
         processes=processes,
         per_second=processes / seconds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.competition import competition, long_ns, surely_neighbours
 from perfdiag.findings.silent_ends import nothing_came
 from perfdiag.findings.target import subject
@@ -132,7 +132,7 @@ def under(model: Model, rows: list[Row], account: str) -> Holder | None:
     """Return the threads that take a lock under which they wait in `account`; None where that is too short."""
     waiters = _waiters(model, rows)
     number = max(1, sum(each.threads for each in waiters))
-    ns = sum(each.accounts[account].ns for each in waiters if account in each.accounts)
+    ns = sum(each.ns(account) for each in waiters)
     part = ns * number / max(1, total_ns(rows))
     return (
         Holder(f"{number} threads in turn", False, account, min(1.0, part), known=True) if part >= ROOT_PART else None
@@ -208,7 +208,7 @@ def _lock(account: str) -> bool:
 
 
 def _busy(account: str) -> bool:
-    return account not in BY_NAME or BY_NAME[account].kind is Kind.LATENCY
+    return kind_of(account) is Kind.LATENCY
 
 
 def path(holder: Holder) -> str:

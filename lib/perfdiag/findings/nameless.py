@@ -15,7 +15,7 @@ MOST_SETS = 64
 
 def queued_ns(thread: ThreadLedger) -> int:
     """Return how long a thread was ready while its CPU ran others."""
-    return thread.accounts["runq.busy"].ns if "runq.busy" in thread.accounts else 0
+    return thread.ns("runq.busy")
 
 
 def on_cpu_ns(thread: ThreadLedger) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag import schema
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
 from perfdiag.model import Model
@@ -96,11 +96,7 @@ def system_call(operation: schema.Operation) -> str:
 
 
 def _busy(parts: Iterable[schema.AccountSum]) -> dict[str, int]:
-    return {
-        part.account: part.sum_ns
-        for part in parts
-        if part.sum_ns and (part.account not in BY_NAME or BY_NAME[part.account].kind is Kind.LATENCY)
-    }
+    return {part.account: part.sum_ns for part in parts if part.sum_ns and kind_of(part.account) is Kind.LATENCY}
 
 
 def _idle(operation: schema.Operation) -> bool:

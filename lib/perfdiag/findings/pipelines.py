@@ -165,7 +165,7 @@ def _stages(model: Model, pids: set[int]) -> list[Stage]:
 
 
 def _waiting_ns(thread: ThreadLedger) -> int:
-    return sum(thread.accounts[name].ns for name in (PIPE, UNIX) if name in thread.accounts)
+    return thread.ns(PIPE, UNIX)
 
 
 def _could_run_ns(thread: ThreadLedger) -> int:

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
-from perfdiag.findings.base import Role
+from perfdiag.findings.base import Role, account_of
 from perfdiag.findings.weigh import TOLERABLE_LOSS
 from perfdiag.model import Model, ThreadLedger
 
@@ -59,7 +59,7 @@ class Roles:
         """
         suffered: defaultdict[Group, int] = defaultdict(int)
         for claim in set(claims):
-            spent = self._spent.get(claim if isinstance(claim, str) else claim[0], {})
+            spent = self._spent.get(account_of(claim), {})
             for pid in spent if isinstance(claim, str) else self._pids.get(claim, set()) & spent.keys():
                 for group, ns in spent[pid].items():
                     suffered[group] += ns

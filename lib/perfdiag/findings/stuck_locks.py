@@ -51,7 +51,7 @@ def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
 
 
 def _waited_ns(thread: ThreadLedger) -> int:
-    return thread.accounts[FUTEX].ns if FUTEX in thread.accounts else 0
+    return thread.ns(FUTEX)
 
 
 def _observed_ns(model: Model, threads: list[ThreadLedger]) -> int:

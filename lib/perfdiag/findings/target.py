@@ -32,7 +32,7 @@ def again(model: Model) -> str:
 
 def cpu_ns(thread: ThreadLedger) -> int:
     """Return how long a thread ran, in user space and in the kernel."""
-    return sum(thread.accounts[name].ns for name in CPU if name in thread.accounts)
+    return thread.ns(*CPU)
 
 
 def cpu_list(text: str | None) -> frozenset[int] | None:

@@ -156,7 +156,7 @@ def pinning(model: Model) -> Iterable[Outcome]:
             verify=f"{again(model)}: runq.busy behind own threads",
         )
         return
-    waited = sum(thread.accounts["runq.busy"].ns for thread in vcpus if "runq.busy" in thread.accounts)
+    waited = sum(thread.ns("runq.busy") for thread in vcpus)
     part = waited / sum(thread.wall_ns for thread in vcpus) if any(thread.wall_ns for thread in vcpus) else 0.0
     yield Check(id, f"{_bound(vcpus, allowed)}; they waited {percent(part)} of their time for a CPU", part, "share")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from perfdiag import schema
 from perfdiag.findings.base import Check, Confidence, Evidence, Remedy, RemedyKind, Severity, Silence
-from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row, ThreadLedger
+from perfdiag.model import Distribution, Model, Row, ThreadLedger, edges_ns
 from perfdiag.text import printable as plain
 from perfdiag.units import about, duration, size
 from perfdiag.units import share as percent
@@ -26,6 +26,8 @@ STILL_PART = 0.1
 ENOUGH_AGREEMENT = 0.98
 # One lost record in 200 waits moves a share that warns (1 in 20) by at most a tenth of itself.
 TOLERABLE_LOSS = 0.005
+# Of fewer waits the slowest of a hundred are less than three: no p99 is said of those.
+ENOUGH_FOR_P99 = 300
 
 _STEPS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
@@ -105,7 +107,7 @@ def without_rows(model: Model, id: str, *accounts: str) -> Silence | None:
 
 def midpoint_ns(bucket: int) -> float:
     """Return the middle of a log2 bucket."""
-    return SMALLEST_BUCKET_NS / 2 if bucket == 0 else 1.5 * (SMALLEST_BUCKET_NS << (bucket - 1))
+    return sum(edges_ns(bucket)) / 2
 
 
 def share_above(distribution: Distribution, ns: int) -> float:
@@ -131,7 +133,7 @@ def typical_ns(distribution: Distribution) -> int:
     for bucket in sorted(weights):
         rest -= weights[bucket]
         if rest <= 0 and whole:
-            low, high = (SMALLEST_BUCKET_NS << (bucket - 1) if bucket else 0), SMALLEST_BUCKET_NS << bucket
+            low, high = edges_ns(bucket)
             scaled = midpoint_ns(bucket) * distribution.sum_ns / whole
             return min(int(max(low, min(high, scaled))), distribution.max_ns or distribution.sum_ns)
     return distribution.max_ns or distribution.sum_ns
@@ -177,12 +179,12 @@ def still_waiting(model: Model, *accounts: str, part: float = STILL_PART) -> lis
 
 
 def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evidence:
-    """Return the evidence of a distribution: count, p50, p99 (from 300 on) and maximum."""
+    """Return the evidence of a distribution: count, p50, p99 (where there are enough) and maximum."""
     parts = [f"{duration(distribution.sum_ns)} in {distribution.count:,} {what}"]
     p50, p99 = distribution.quantile_ns(0.5), distribution.quantile_ns(0.99)
     if p50 is not None and distribution.count > 1:
         parts.append(f"p50 {about(p50)}")
-    if p99 is not None and distribution.count >= 300:
+    if p99 is not None and distribution.count >= ENOUGH_FOR_P99:
         parts.append(f"p99 {about(p99)}")
     parts.append(f"longest {duration(distribution.max_ns or distribution.sum_ns)}")
     return Evidence(", ".join(parts), float(distribution.sum_ns), "ns", probe)
@@ -212,6 +214,7 @@ def fix(text: str) -> Remedy:
 
 __all__ = [
     "ENOUGH_AGREEMENT",
+    "ENOUGH_FOR_P99",
     "FAULT_SHARE",
     "TOLERABLE_LOSS",
     "about",

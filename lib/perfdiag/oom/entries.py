@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-SECOND_NS = 1_000_000_000
+from perfdiag.units import SECOND_NS
+
 KERNEL = 0  # the facility of what the kernel itself says; anybody who may can write others into /dev/kmsg
 LONGEST_LINE = 20_000  # a record of the kernel has at most 8 KiB, escaped at most four times that in rare cases
 

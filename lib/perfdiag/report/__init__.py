@@ -129,8 +129,7 @@ def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
     left = {name: total.ns for name, total in model.accounts.items() if counted(name)}
     for finding in diagnosis.findings:
         for claim, ns in finding.claims.items():
-            account = claim if isinstance(claim, str) else claim[0]
-            left[account] = left.get(account, 0) - ns
+            left[found.account_of(claim)] = left.get(found.account_of(claim), 0) - ns
     return {_text(name): ns for name, ns in sorted(left.items(), key=lambda item: -item[1]) if ns > 0}
 
 

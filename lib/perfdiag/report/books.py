@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 
 from perfdiag import schema
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.claims import counted
+from perfdiag.findings.target import CPU
+from perfdiag.findings.weigh import ENOUGH_FOR_P99, together
 from perfdiag.ledger import UNLISTED
-from perfdiag.model import Distribution, Model, Row, ThreadLedger
+from perfdiag.model import Distribution, Model, Row
 from perfdiag.report import shape
 from perfdiag.report.stacks import natural_waits, waiting_code
 from perfdiag.text import printable
 
-ENOUGH_FOR_P99 = 300
 _OF_WAITS = 0.1  # known to be ended by one thread, from which on it is named
 _WHOLE_WINDOW = 0.9  # of the window, from which on a wait "sat through" it
 
@@ -29,9 +30,7 @@ def accounts(model: Model) -> list[shape.Account]:
     codes = waiting_code(model)
     found = []
     for (account, object), same in rows.items():
-        merged = Distribution(0, 0, 0)
-        for row in same:
-            merged = merged.merged(row.distribution)
+        merged = together(same)
         # Rows are read after the threads they belong to, so they may be ahead of them by what went on meanwhile.
         ns = min(merged.sum_ns, left.get(account, 0))
         if ns > 0:
@@ -56,11 +55,10 @@ def _entry(
     releaser: shape.Releaser | None = None,
     code: str = "",
 ) -> shape.Account:
-    kind = BY_NAME[account].kind if account in BY_NAME else Kind.LATENCY
     return shape.Account(
         account=printable(account),
         object=object,
-        kind=kind.value,
+        kind=kind_of(account).value,
         ns=ns,
         count=distribution.count,
         share=(ns / model.busy_ns if model.busy_ns else 0.0) if counted(account) else None,
@@ -152,7 +150,7 @@ def still_waiting(model: Model) -> list[shape.Waiting]:
 
 def _paid_for(account: str) -> bool:
     waits = not account.startswith(("cpu.", "vm.", "runq."))
-    idle = account in BY_NAME and BY_NAME[account].kind is Kind.IDLE and account != "wait.stopped"
+    idle = kind_of(account) is Kind.IDLE and account != "wait.stopped"
     return waits and not idle
 
 
@@ -202,13 +200,9 @@ def _sums(accounts: Iterable[schema.AccountSum]) -> dict[str, int]:
 
 def cpu_split_error(model: Model) -> float | None:
     """Return the half width of the user share of all CPU time: errors of threads are independent."""
-    known = [(t.cpu_split_error, _on_cpu_ns(t)) for t in model.threads if t.cpu_split_error is not None]
+    known = [(t.cpu_split_error, t.ns(*CPU)) for t in model.threads if t.cpu_split_error is not None]
     total = sum(ns for _, ns in known)
     return sqrt(sum((error * ns) ** 2 for error, ns in known)) / total if total else None
-
-
-def _on_cpu_ns(thread: ThreadLedger) -> int:
-    return sum(thread.accounts[name].ns for name in ("cpu.user", "cpu.kernel") if name in thread.accounts)
 
 
 __all__ = ["accounts", "cpu_split_error", "operations", "still_waiting", "threads"]

@@ -7,10 +7,10 @@ from perfdiag.findings.base import Severity
 from perfdiag.model import Model
 from perfdiag.report import shape
 from perfdiag.report.everyone import everyone
+from perfdiag.report.verdict import SECOND_CAUSE
 from perfdiag.report.words import Kind, first_sentence, reasons, told, uncertain_ns, verdict
 from perfdiag.units import duration, share
 
-SECOND_CAUSE = 0.1
 MOSTLY_UNKNOWN = 0.5
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.claims import counted
 from perfdiag.findings import Diagnosis
-from perfdiag.findings.base import Finding, Role, Severity
+from perfdiag.findings.base import Finding, Role, Severity, account_of
 from perfdiag.model import Model
 from perfdiag.units import share
 
@@ -30,7 +30,7 @@ def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> s
 
 
 def _claimed(finding: Finding, account: str) -> int:
-    return sum(ns for claim, ns in finding.claims.items() if account in (claim, claim[0]))
+    return sum(ns for claim, ns in finding.claims.items() if account_of(claim) == account)
 
 
 __all__ = ["most_time"]

@@ -20,7 +20,7 @@ from perfdiag.receiving import CALL
 from perfdiag.report.databases import waits_for_lock
 from perfdiag.report.stacks import natural_waits
 from perfdiag.runtimeidle import IDLE_BY_ID, WORK, IdleThreads
-from perfdiag.symbols import is_named, symbol_of
+from perfdiag.symbols import SLEEPS_OF_C, is_named, symbol_of
 from perfdiag.text import printable
 from perfdiag.units import duration, plural
 
@@ -41,8 +41,7 @@ _SHOWN = 3
 
 # The C library's and the runtimes' own ways to sleep: whoever called them decided to.
 _PRIMITIVE = re.compile(
-    r"(__)?(GI_)*_*(clock_|hrtimer_)?nanosleep\w*|_*u?sleep|_*(p?select|p?poll)(64|_chk)?|_*libc_\w+|epoll_p?wait2?"
-    r"|syscall|pysleep|time_sleep|runtime\.(usleep|futexsleep).*|std::.*sleep.*|_*futex_abstimed_wait\w*"
+    SLEEPS_OF_C + r"|syscall|pysleep|time_sleep|runtime\.(usleep|futexsleep).*|std::.*sleep.*|_*futex_abstimed_wait\w*"
 )
 # Go's own sleeping: a goroutine that sleeps has no thread.
 _HOUSEKEEPING = re.compile(r"runtime\..*")
@@ -84,7 +83,7 @@ class Sleep:
 
 def ns_of(thread: ThreadLedger, *accounts: str) -> int:
     """Return the time of a thread in some accounts."""
-    return sum(thread.accounts[name].ns for name in accounts if name in thread.accounts)
+    return thread.ns(*accounts)
 
 
 def asleep_all_along(model: Model) -> list[ThreadLedger]:

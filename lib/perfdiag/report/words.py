@@ -36,8 +36,7 @@ class Kind(Enum):
 
 def uncertain_ns(model: Model) -> int:
     """Return the time that could hide another cause: unexplained, lost, and parked without proof of lock or idle."""
-    unexplained = model.accounts["unexplained"].ns if "unexplained" in model.accounts else 0
-    return unexplained + rest.parked_ns(model) + round(lost_share(model) * model.busy_ns)
+    return model.ns("unexplained") + rest.parked_ns(model) + round(lost_share(model) * model.busy_ns)
 
 
 def lost_share(model: Model) -> float:

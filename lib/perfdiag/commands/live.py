@@ -1,4 +1,4 @@
-"""The live part of `perfdiag host`: record all tasks of this machine and report where their time went."""
+"""The live part of `perfdiag latency` and `perfdiag host`: record, and report where the time went."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from perfdiag.target import Wanted
 from perfdiag.text import printable
 
 
-def record(window: Window, path: str | None, *, as_json: bool, full: bool, exit_code: bool) -> int:
-    """Record for so long, with `path` into a file too; print the report and return the exit status."""
+def measure(
+    wanted: Wanted, window: Window, path: str | None, command: str, *, as_json: bool, full: bool, exit_code: bool
+) -> int:
+    """Record what is wanted, with `path` into a file too; print the report of `command`, return the exit status."""
     settings = config.load()
     if path == "-":
         raise UsageError("--record -: standard output is for the report", "give a file")
-    made = session.run(Wanted(), window, path, command_stdout_fd=2)
+    made = session.run(wanted, window, path, command_stdout_fd=2)
 
     def report() -> int:
         with made.recorder.recording() as recording:
-            return reporting.show(recording, settings, "perfdiag host", as_json=as_json, full=full, exit_code=exit_code)
+            return reporting.show(recording, settings, command, as_json=as_json, full=full, exit_code=exit_code)
 
     def check() -> None:
         if made.file:
@@ -30,4 +32,4 @@ def record(window: Window, path: str | None, *, as_json: bool, full: bool, exit_
     return made.conclude(report, check)
 
 
-__all__ = ["record"]
+__all__ = ["measure"]
