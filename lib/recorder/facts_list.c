@@ -20,6 +20,9 @@
  * What is read: all names in all directories that match.  A plain directory's missing file is recorded as missing;
  * where a directory is a pattern, only what exists is.  Never cmdline, environ, exe, maps, smaps and numa_maps of a
  * process: they need its mmap_lock, which a stuck page fault may hold for ever.
+ *
+ * No report asks for loadavg, dentry-state, softnet_stat and the status of intel_pstate and amd_pstate: they are for
+ * people who read a recording.
  */
 struct rule {
 	const char *directory;

@@ -102,16 +102,16 @@ def test_other_ways_to_read(tmp_path: Path, cleanup: Cleanup, start: Start, reco
     assert_waited(recording.thread(truth["pid"]), truth["read_ns"], "disk.read")
 
 
-def test_completions_are_awaited(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+@pytest.mark.parametrize("name", ["uring", "aio_read"])
+def test_completions_are_awaited(name: str, tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
     """io_uring and libaio: requests are in flight, so the wait is latency."""
     disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", read_us=5000, fill={"read.data": 64}))
-    for name in ("uring", "aio_read"):
-        recording, truth = record(start(name, "--count", 61, "--file", disk.mountpoint / "read.data"))
-        thread = recording.thread(truth["pid"])
-        assert_waited(thread, truth["wait_ns"], "wait.io_uring")
-        assert_mostly(thread, "wait.io_uring", share=0.8)  # the end of libaio's context takes a while
-        (row,) = recording.details("wait.io_uring")
-        assert row.object == "inflight", row
+    recording, truth = record(start(name, "--count", 61, "--file", disk.mountpoint / "read.data"))
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["wait_ns"], "wait.io_uring")
+    assert_mostly(thread, "wait.io_uring", share=0.8)  # the end of libaio's context takes a while
+    (row,) = recording.details("wait.io_uring")
+    assert row.object == "inflight", row
 
 
 def test_a_silent_socket_behind_io_uring(start: Start, record: Record) -> None:

@@ -9,7 +9,7 @@ import pytest
 from perfdiag.facts import Facts
 from perfdiag.facts.texts import Texts
 
-from unit.support.facts import LIMITS, TIMES, error, facts, lines
+from unit.support.facts import LIMITS, error, facts, lines
 
 VM = "/proc/sys/vm"
 NODE = "/sys/devices/system/node"
@@ -22,12 +22,12 @@ def test_a_begin_stands_in_for_a_missing_end_and_a_reason_for_both() -> None:
     gone = "/proc/77/oom_score_adj"
     found = Facts.parse(
         [
-            *lines(begin={"/proc/loadavg": "0.40 0.19 0.07 1/101 24829\n", "/proc/77/status": "Name:\tx\n"}),
+            *lines(begin={"/proc/meminfo": "MemFree: 4 kB\n", "/proc/77/status": "Name:\tx\n"}),
             error(gone, "No such file or directory", "end"),
-            error("/proc/loadavg", "timeout", "end"),
+            error("/proc/meminfo", "timeout", "end"),
         ]
     )
-    assert found.load_average == pytest.approx(0.40) and found.reason("load_average") == ""
+    assert found.meminfo("MemFree") == 4096
     assert found.processes[77].oom_score_adjustment is None
     assert f"{gone}: No such file or directory" in found.reasons["processes"]
 
@@ -179,7 +179,6 @@ def test_descriptors() -> None:
             "/proc/77/limits": LIMITS,
             "/proc/77/status": "Name:\tx\n",
             "/proc/sys/fs/file-nr": "602\t0\t2466170\n",
-            "/proc/sys/fs/dentry-state": "65886\t64150\t45\t0\t15836\t0\n",
         },
         {"/proc/77/fd": "980", "/proc/sys/fs/file-nr": "702\t0\t9223372036854775807\n"},
         series={"/proc/77/fd": "900 inode 6106"},
@@ -188,7 +187,6 @@ def test_descriptors() -> None:
     assert [count for _, count in own.used] == [880, 900, 980] and own.soft_limit == 1024
     assert own.latest == 980 and own.growth_per_second == pytest.approx(10)
     assert found.system_descriptors and found.system_descriptors.latest == 702
-    assert found.dentries == [(TIMES["begin"], 65886)]
     denied = Facts.parse([*lines(begin={"/proc/77/status": "Name:\tx\n"}), error("/proc/77/fd", "Permission denied")])
     assert denied.descriptors[77].latest is None and denied.descriptors[77].growth_per_second is None
     assert "/proc/77/fd: Permission denied" in denied.reasons["descriptors"]

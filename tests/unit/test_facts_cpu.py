@@ -187,7 +187,6 @@ def test_frequency_policies_of_intel_pstate_and_acpi_cpufreq() -> None:
     policy = intel.frequency_policies[0]
     assert (policy.driver, policy.governor, policy.energy_preference) == ("intel_pstate", "powersave", "power")
     assert (policy.base_hz, policy.hardware_max_hz, policy.min_hz) == (2_400_000_000, 3_700_000_000, None)
-    assert intel.frequency_driver_status == "active"
     acpi = facts(
         {
             f"{base}/policy0/scaling_driver": "acpi-cpufreq\n",
@@ -195,7 +194,7 @@ def test_frequency_policies_of_intel_pstate_and_acpi_cpufreq() -> None:
             f"{base}/policy0/scaling_setspeed": "<unsupported>\n",
         }
     )
-    assert acpi.frequency_policies[0].max_hz == 2_300_000_000 and acpi.frequency_driver_status is None
+    assert acpi.frequency_policies[0].max_hz == 2_300_000_000
 
 
 def test_a_guest_has_no_policies_and_says_why() -> None:
@@ -304,12 +303,12 @@ def test_idle_states_are_summed_over_cpus() -> None:
 def test_cpu_times_and_steal() -> None:
     begin, end = "cpu  100 0 50 1000 0 0 0 0 0 0\n", "cpu  400 0 150 1500 0 0 0 100 0 0\n"
     host = facts({"/proc/stat": begin}, {"/proc/stat": end})
-    assert host.cpu_times_ns["user"] == 3 * SECOND and host.steal_ns == SECOND
+    assert host.cpu_times_ns["user"] == 3 * SECOND
     assert host.steal_share == pytest.approx(0.1)
     old = facts({"/proc/stat": "cpu  1 0 1 1\n"}, {"/proc/stat": "cpu  2 0 1 1\n"})
-    assert old.steal_ns is None and old.steal_share is None, "a kernel without steal has none that is known"
+    assert old.steal_share is None, "a kernel without steal has none that is known"
     nothing = facts()
-    assert nothing.steal_ns is None and nothing.steal_share is None
+    assert nothing.steal_share is None
 
 
 def test_thermal_events_softirqs_interrupts() -> None:

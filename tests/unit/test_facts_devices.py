@@ -183,11 +183,3 @@ def test_tcp_counters_of_two_namespaces() -> None:
     assert (found.tcp.timeouts, found.tcp.listen_overflows, found.tcp.zero_window_advertised) == (23, 5, 0)
     assert found.tcp.memory_pressure is None and found.network_delta("Ip.InReceives") == 0
     assert facts().tcp is None
-
-
-def test_softnet() -> None:
-    row = "{:08x} {:08x} {:08x}" + " 00000000" * 10 + "\n"
-    begin, end = row.format(1, 0, 0) * 2, row.format(24, 0, 2) + row.format(1, 7, 0)
-    found = facts({"/proc/net/softnet_stat": begin}, {"/proc/net/softnet_stat": end}).softnet
-    assert found and (found.processed, found.dropped, found.squeezed) == (23, 7, 2)
-    assert facts({"/proc/net/softnet_stat": begin}).softnet is None

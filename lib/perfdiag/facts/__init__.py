@@ -29,7 +29,7 @@ from perfdiag.facts.kernellog import KernelLog, LogLine, OomReport, read_kernel_
 from perfdiag.facts.limits import ClockLimits, PowerZone
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.mountstats import NfsMount
-from perfdiag.facts.network import Interface, Softnet, Tcp
+from perfdiag.facts.network import Interface, Tcp
 from perfdiag.facts.nfs_connections import NfsConnections, read_nfs_connections
 from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
 from perfdiag.facts.pressure import Pressure
@@ -82,11 +82,6 @@ class Facts:
         return power.read_policies(self.texts)
 
     @fact
-    def frequency_driver_status(self) -> str | None:
-        """Of intel_pstate or amd_pstate: "active", "passive", "guided", "off"."""
-        return power.read_driver_status(self.texts)
-
-    @fact
     def delivered_clock(self) -> DeliveredClock | None:
         """The clock busy CPUs really had."""
         return power.read_delivered_clock(self.texts)
@@ -117,11 +112,6 @@ class Facts:
         return processor.read_cpu_times(self.texts)
 
     @property
-    def steal_ns(self) -> int | None:
-        """Delta of the time the hypervisor gave to others, over all CPUs."""
-        return self.cpu_times_ns.get("steal")
-
-    @property
     def steal_share(self) -> float | None:
         """Share of stolen time of all CPU time of the host (0 to 1)."""
         times = self.cpu_times_ns
@@ -137,11 +127,6 @@ class Facts:
     def interrupts(self) -> Mapping[str, int]:
         """Delta over all CPUs by description: "24 virtio0-input.0", "LOC"; of a list too long the last are absent."""
         return processor.read_interrupts(self.texts)
-
-    @fact
-    def load_average(self) -> float | None:
-        """Of one minute, at the end."""
-        return processor.read_load_average(self.texts)
 
     @fact
     def pressure(self) -> Mapping[str, Pressure]:
@@ -282,11 +267,6 @@ class Facts:
         """Return how far a counter of net/snmp or net/netstat went: "TcpExt.ListenOverflows", "Udp.InErrors"."""
         return self.network_deltas.get(name)
 
-    @fact
-    def softnet(self) -> Softnet | None:
-        """Receive processing."""
-        return network.read_softnet(self.texts)
-
     # Control groups: the targets' own first, then their ancestors up to the root
 
     @fact
@@ -339,11 +319,6 @@ class Facts:
     def system_descriptors(self) -> Descriptors | None:
         """Open files of the whole system against fs.file-max."""
         return process.read_system_descriptors(self.texts)
-
-    @fact
-    def dentries(self) -> Sequence[tuple[int, int]]:
-        """(at_ns, number of cached directory entries), in time."""
-        return process.read_dentries(self.texts)
 
     # Kernel log
 

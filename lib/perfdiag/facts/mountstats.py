@@ -31,11 +31,6 @@ class Calls:
     whole_ns: int  # from asked for to done
     errors: int | None  # None: the kernel does not count them
 
-    @property
-    def mean_answer_ns(self) -> float | None:
-        """Mean time from sent to answered; None without calls."""
-        return self.answer_ns / self.count if self.count else None
-
 
 @dataclass(frozen=True)
 class Transport:

@@ -9,7 +9,7 @@ from posixpath import basename
 
 from perfdiag.facts.devices import interface_kind
 from perfdiag.facts.hypervisor import Hypervisor
-from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, words_of
+from perfdiag.facts.texts import Texts, changes, lines_of, number, words_of
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,6 @@ class Tcp:
     attempts_failed: int | None
     resets_received: int | None
     memory_pressure: int | None
-
-
-@dataclass(frozen=True)
-class Softnet:
-    """Receive processing of all CPUs, begin to end."""
-
-    processed: int
-    dropped: int
-    squeezed: int  # ran out of budget with work left
 
 
 def read_interfaces(texts: Texts, hypervisor: Hypervisor | None) -> Sequence[Interface]:
@@ -120,29 +111,10 @@ def read_tcp(deltas: Mapping[str, int]) -> Tcp | None:
     )
 
 
-def read_softnet(texts: Texts) -> Softnet | None:
-    """Sum /proc/net/softnet_stat over the CPUs."""
-    begin, end = (_softnet_sums(texts.text("/proc/net/softnet_stat", phase)) for phase in ("begin", "end"))
-    deltas = [difference(first, last) for first, last in zip(begin, end, strict=False)]
-    known = [delta for delta in deltas if delta is not None]
-    return Softnet(*known) if len(known) == 3 else None
-
-
-def _softnet_sums(text: str | None) -> list[int]:
-    rows = []
-    for line in lines_of(text):
-        words = words_of(line)[:3]
-        if len(words) == 3 and all(len(word) == 8 and not word.strip("0123456789abcdef") for word in words):
-            rows.append([int(word, 16) for word in words])
-    return [sum(column) for column in zip(*rows, strict=True)]
-
-
 __all__ = [
     "Interface",
-    "Softnet",
     "Tcp",
     "read_interfaces",
     "read_network_deltas",
-    "read_softnet",
     "read_tcp",
 ]

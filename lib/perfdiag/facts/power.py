@@ -93,11 +93,6 @@ def _policy(texts: Texts, name: str) -> FrequencyPolicy:
     )
 
 
-def read_driver_status(texts: Texts) -> str | None:
-    """Return the mode of intel_pstate or amd_pstate."""
-    return texts.word(f"{CPU}/intel_pstate/status") or texts.word(f"{CPU}/amd_pstate/status")
-
-
 def read_delivered_clock(texts: Texts) -> DeliveredClock | None:
     """Measure with the CPUs' own counters, else with samples that are known to come from them."""
     processor = read_processor(texts)
@@ -211,7 +206,6 @@ __all__ = [
     "FrequencyPolicy",
     "IdleState",
     "read_delivered_clock",
-    "read_driver_status",
     "read_idle_states",
     "read_policies",
 ]

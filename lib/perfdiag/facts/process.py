@@ -165,11 +165,6 @@ def read_system_descriptors(texts: Texts) -> Descriptors | None:
     return Descriptors(0, used, limit, limit) if used else None
 
 
-def read_dentries(texts: Texts) -> Sequence[tuple[int, int]]:
-    """Read the number of cached directory entries over time."""
-    return _first_words(texts, "/proc/sys/fs/dentry-state")
-
-
 def _first_words(texts: Texts, path: str) -> list[tuple[int, int]]:
     if path not in texts:
         texts.text(path)  # for the reason
@@ -181,7 +176,6 @@ __all__ = [
     "Descriptors",
     "Process",
     "pids",
-    "read_dentries",
     "read_descriptors",
     "read_processes",
     "read_system_descriptors",

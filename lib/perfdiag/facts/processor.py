@@ -163,12 +163,6 @@ def _vector_sums(text: str | None) -> dict[str, int]:
     return sums
 
 
-def read_load_average(texts: Texts) -> float | None:
-    """Return the load of the last minute."""
-    match = re.match(r"([0-9]{1,9}\.[0-9]{1,9}) ", texts.text("/proc/loadavg") or "")
-    return float(match[1]) if match else None
-
-
 __all__ = [
     "Clocksource",
     "Processor",
@@ -176,7 +170,6 @@ __all__ = [
     "read_clocksource",
     "read_cpu_times",
     "read_interrupts",
-    "read_load_average",
     "read_processor",
     "read_softirqs",
     "read_thermal_events",

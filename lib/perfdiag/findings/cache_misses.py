@@ -111,7 +111,7 @@ def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
         f" of waiting{_mostly(model)}.",
         {READ: ns},
         evidence,
-        _remedies(model, again),
+        _remedies(again),
         alternatives=["one scan larger than any memory"],
         limits=limits,
         verify=f"grep workingset_refault {shlex.quote(again.probe)}, twice: it stands still",
@@ -205,7 +205,7 @@ def _hit_evidence(model: Model, read: int) -> list[Evidence]:
     return [Evidence(f"{text}: at most {percent(hits)} were in memory", hits, "share", "/proc/PID/io")]
 
 
-def _remedies(model: Model, again: Refaults) -> list[Remedy]:
+def _remedies(again: Refaults) -> list[Remedy]:
     less = fix("read less: an index, a smaller working set, or a cache of the program's own that fits")
     if again.group is None:
         return [fix("see who takes the host's memory: ps -eo pid,rss,comm --sort -rss | head; or add memory"), less]
