@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from perfdiag import schema
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.reader import Recording
 from perfdiag.units import duration
 
@@ -51,7 +51,7 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     too_long = {name: ns - accounts[name] for name, ns in rows.items() if _exceeds(ns, accounts[name])}
     for name in sorted(too_long, key=lambda name: (-too_long[name], name)):
         yield f"rows of {name} are {duration(rows[name])}, the account {duration(accounts[name])}"
-    awake_ns = sum(ns for name, ns in accounts.items() if name not in BY_NAME or BY_NAME[name].kind is not Kind.IDLE)
+    awake_ns = sum(ns for name, ns in accounts.items() if kind_of(name) is not Kind.IDLE)
     for what, ns, whole_ns in (
         ("flushes of NFS", sum(line.sum_ns for line in recording.nfs_flushes), awake_ns),
         ("exits of virtual CPUs", sum(line.running_ns for line in recording.vm_exits), accounts["vm.exit"]),

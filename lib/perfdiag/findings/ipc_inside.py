@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.debuggers import with_stacks
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
 from perfdiag.findings.pipelines import PIPE, UNIX, Pipeline, Stage
@@ -115,7 +115,7 @@ def _idles(stage: Stage) -> str:
     """Return the account, idle or parked, in which a stage spends most of the time that it does not wait for others."""
     own = {name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)}
     longest = max(own, key=lambda name: own[name], default="")
-    idle = longest in BY_NAME and BY_NAME[longest].kind is not Kind.LATENCY
+    idle = kind_of(longest) is not Kind.LATENCY
     return longest if idle and 2 * own[longest] > sum(own.values()) else ""
 
 
