@@ -19,13 +19,6 @@ struct {
 	__type(value, struct device_sum);
 } devices SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct device_sum);
-} empty_device SEC(".maps");
-
 static __always_inline __u32 kind_of(unsigned int flags)
 {
 	/* enum req_op of include/linux/blk_types.h */
@@ -45,23 +38,15 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, unsigned int
 	struct device_key key = {};
 	struct device_sum *sum;
 	__u64 now = bpf_ktime_get_ns(), start = request->start_time_ns, issued = request->io_start_time_ns;
-	__u32 zero = 0, bucket;
+	__u32 bucket;
 	struct gendisk *disk = LOAD(request_queue, LOAD(request, request, q), disk);
 
 	if (disk)
 		key.device = LOAD(gendisk, disk, major) << 20 | LOAD(gendisk, disk, first_minor);
 	key.operation = kind_of(request->cmd_flags);
-	sum = bpf_map_lookup_elem(&devices, &key);
-	if (!sum) {
-		struct device_sum *empty = bpf_map_lookup_elem(&empty_device, &zero);
-
-		if (!empty)
-			return 0;
-		bpf_map_update_elem(&devices, &key, empty, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&devices, &key);
-		if (!sum)
-			return 0;
-	}
+	sum = FIND_OR_MAKE(devices, &key, COUNTER_DEVICES_FULL, NULL);
+	if (!sum)
+		return 0;
 	sum->count++;
 	sum->errors += error != 0;
 	sum->bytes += bytes;

@@ -3,7 +3,8 @@
  * operation - which system calls that block take longer than the objective, and where does their time go?  Which are
  * refused for want of a descriptor?
  *
- * HOOKS   tp_btf sys_exit.  An operation begins when a call blocks for the first time (sched.bpf.c) and ends here.
+ * HOOKS   tp_btf sys_exit.  An operation begins when a call blocks for the first time (classify.bpf.h) and
+ *         ends here.
  * COST    one task storage look-up for every system call of the host: attached only when asked for (--slo).
  * CANNOT  see the CPU time of a call before its first block, nor calls that never block.
  */
@@ -22,31 +23,11 @@ struct {
 	__type(value, struct operation_sum);
 } operations SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct operation_sum);
-} empty_operation SEC(".maps");
-
-static __always_inline struct operation_sum *sum_of(struct operation_key *key)
-{
-	struct operation_sum *sum = bpf_map_lookup_elem(&operations, key), *empty;
-	__u32 zero = 0;
-
-	if (sum)
-		return sum;
-	empty = bpf_map_lookup_elem(&empty_operation, &zero);
-	if (empty)
-		bpf_map_update_elem(&operations, key, empty, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&operations, key);
-}
-
 static __always_inline void end_operation(struct record *record, long result)
 {
 	__u64 ns = bpf_ktime_get_ns() - record->operation_start, running = ns;
 	struct operation_key key = { .call = record->operation_call, .over_slo = ns >= knobs.slo_ns };
-	struct operation_sum *sum = sum_of(&key);
+	struct operation_sum *sum = FIND_OR_MAKE(operations, &key, COUNTER_OPERATIONS_FULL, NULL);
 	__u32 bucket = bucket_of(ns);
 
 	if (!sum)

@@ -96,7 +96,9 @@ static inline _Bool needs_callers(__u32 account)
 	X(VM_EXITS_FULL, "vm_exits_full")	    /* exits of virtual CPUs whose reason was not counted */           \
 	X(FILES_FULL, "files_full")		    /* reads of files there was no room to name */                     \
 	X(DIRTIERS_FULL, "dirtiers_full")	    /* writers of dirty pages there was no room to name */             \
-	X(RPC_FULL, "rpc_full")			    /* calls, flushes and requests of NFS that were not counted */
+	X(RPC_FULL, "rpc_full")			    /* calls, flushes and requests of NFS that were not counted */     \
+	X(DEVICES_FULL, "devices_full")		    /* requests of block devices that were not counted */              \
+	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };

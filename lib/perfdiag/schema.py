@@ -441,9 +441,11 @@ NO_TIME_LOST = frozenset(
     {
         "detail_full",
         "details",
+        "devices_full",
         "dirtiers_full",
         "files_full",
         "names_full",
+        "operations_full",
         "rpc_full",
         "stacks",
         "stacks_dropped",

@@ -157,6 +157,13 @@ def test_without_the_devices_times_only_twice_the_norm_is_surely_slow() -> None:
 def test_requests_that_were_never_seen_are_said() -> None:
     found = finding(on(SSD, waiting(service=None)), "DISK-FLUSH-SLOW")
     assert any("no request of the disks under" in limit for limit in found.limits)
+    assert not any("table of devices full" in limit for limit in found.limits)
+
+
+def test_requests_that_found_the_table_full_are_said() -> None:
+    found = finding(on(SSD, waiting(service=None).lost(devices_full=7)), "DISK-FLUSH-SLOW")
+    assert found.confidence is Confidence.MEDIUM
+    assert any("7 requests found the table of devices full" in limit for limit in found.limits)
 
 
 def test_lost_records_lower_the_confidence() -> None:

@@ -44,6 +44,13 @@ def test_operations_within_the_limit_say_what_could_not_be_seen() -> None:
     assert "rarer than 1 in 1,000 could not be seen" in check(model, ID).text
 
 
+def test_operations_that_were_not_counted_may_have_broken_it() -> None:
+    within = flushing(durations={"3 ms": 3000}, over_slo=0, over_slo_accounts={}).lost(operations_full=7)
+    assert "7 operations found their table full" in silence(within.model(), ID).reason
+    found = finding(flushing().lost(operations_full=7).model(), ID)
+    assert found.confidence is Confidence.MEDIUM and "not all are told" in found.limits[0]
+
+
 def test_waiting_for_work_breaks_no_limit() -> None:
     model = (
         Builder(slo="250 ms")

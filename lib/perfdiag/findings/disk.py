@@ -171,7 +171,9 @@ def _limit(model: Model, case: Case) -> str:
         return ""
     if not model.measured("block"):
         return "the device's own times were not measured"
-    return f"no request of the disks under {case.where.name} was seen: what they took is not known"
+    lost = model.coverage.lost.get("devices_full", 0)
+    full = f" ({lost:,} requests found the table of devices full)" if lost else ""
+    return f"no request of the disks under {case.where.name} was seen{full}: what they took is not known"
 
 
 def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:

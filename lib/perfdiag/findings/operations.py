@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
 from perfdiag.model import Model
 
@@ -36,7 +37,12 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
     if not model.measured("operations"):
         yield Silence("SLO-BREACH", "operations were not measured", "see perfdiag check, feature operations")
         return
+    lost = model.coverage.lost.get("operations_full", 0)
     broken = [operation for operation in model.operations if operation.over_slo and not _idle(operation)]
+    if not broken and lost:
+        reason = f"{lost:,} operations found their table full: those that were counted kept the limit"
+        yield Silence("SLO-BREACH", reason, f"strace -f -T -p PID shows how long each call of {subject(model)} takes")
+        return
     if not broken:
         counted = sum(operation.count for operation in model.operations if not _waits_for_work(operation))
         rarest = f"; what is rarer than 1 in {counted // 3:,} could not be seen" if counted >= 3 else ""
@@ -48,6 +54,7 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
 
 def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Finding:
     name, over = plain(operation.name), operation.over_slo
+    lost = model.coverage.lost.get("operations_full", 0)
     sums = _busy(operation.over_slo_accounts)
     part = over / operation.count if operation.count else 1.0
     evidence = [
@@ -67,7 +74,12 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
         )
     worst = max(sums, key=lambda account: sums[account], default="")
     confidence, limits = judged(
-        model, Confidence.HIGH, ["" if sums else "the ledger of the slow operations is not known"]
+        model,
+        Confidence.HIGH,
+        [
+            "" if sums else "the ledger of the slow operations is not known",
+            f"{lost:,} operations of other names found their table full: not all are told" if lost else "",
+        ],
     )
     return Finding(
         "SLO-BREACH",

@@ -69,6 +69,8 @@ COUNTERS = (
     "files_full",
     "dirtiers_full",
     "rpc_full",
+    "devices_full",
+    "operations_full",
     "programs_skipped",
     "details",
     "stacks",
