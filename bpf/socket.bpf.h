@@ -18,20 +18,24 @@ LEDGER_SHARED struct {
 static __always_inline __u64 peer_object(const struct sock *sock, __u16 family)
 {
 	__u16 port = bpf_ntohs(LOAD(sock, sock, __sk_common.skc_dport));
-	struct object_name *name;
-	__u64 words[2], object;
+	__u64 words[2];
 
 	if (family == AF_INET)
 		return OBJECT(OBJECT_PEER, (__u64)bpf_ntohl(LOAD(sock, sock, __sk_common.skc_daddr)) << 16 | port);
 	BPF_CORE_READ_INTO(&words, sock, __sk_common.skc_v6_daddr);
-	object = OBJECT(OBJECT_PEER6, ((words[0] * 31 + words[1]) * 0x9e3779b97f4a7c15ULL >> 8) + port);
-	name = new_name(object);
-	if (name) {
-		__builtin_memcpy(name->peer.address, words, sizeof(words));
-		name->peer.port = port;
-		name->peer.family = family;
-	}
-	return object;
+	return OBJECT(OBJECT_PEER6, ((words[0] * 31 + words[1]) * 0x9e3779b97f4a7c15ULL >> 8) + port);
+}
+
+/* Keeps the address that the object of such a peer cannot hold. */
+static __always_inline void name_peer(const struct sock *sock, __u16 family, __u64 object)
+{
+	struct object_name *name = OBJECT_KIND(object) == OBJECT_PEER6 ? new_name(object) : NULL;
+
+	if (!name)
+		return;
+	BPF_CORE_READ_INTO(&name->peer.address, sock, __sk_common.skc_v6_daddr);
+	name->peer.port = bpf_ntohs(LOAD(sock, sock, __sk_common.skc_dport));
+	name->peer.family = family;
 }
 
 static __always_inline void read_tcp(const struct sock *sock, struct socket_sum *sum)
@@ -122,6 +126,7 @@ static __always_inline void classify_socket(struct open_file *open, __u32 class,
 		return;
 	}
 	*object = family == AF_VSOCK ? 0 : peer_object(sock, family);
+	name_peer(sock, family, *object);
 	if (class == SYSCALL_CONNECT || state == TCP_SYN_SENT)
 		*account = ACCOUNT_NET_CONNECT;
 	else
