@@ -320,12 +320,3 @@ static __always_inline void rename_object(__u64 object, const struct object_name
 	if (room)
 		*room = *name;
 }
-
-/* Remembers what an object's 56 bits cannot hold. */
-static __always_inline void name_object(__u64 object, const struct object_name *name)
-{
-	struct object_name *room = new_name(object);
-
-	if (room)
-		*room = *name;
-}

@@ -8,7 +8,6 @@
  *         that was ending by itself when its memory was wanted: the kernel marks that too, and then kills nobody.
  */
 #include "maps.bpf.h"
-#include "kill.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -179,18 +179,16 @@ int control_wait_start(struct options *options, struct output *output, int signa
 	}
 }
 
-int control_read(int fd, bool *stop)
+bool control_read(int fd)
 {
 	char line[LINE_BYTES];
 	int passed = -1;
 	ssize_t length = receive(fd, &passed);
+	bool stop = length <= 0 || buffered == sizeof(buffer); /* the other side is gone, or talks nonsense */
 
 	if (passed >= 0)
 		close(passed);
-	if (length <= 0 || buffered == sizeof(buffer))
-		*stop = true; /* the other side is gone, or talks nonsense */
 	while (take_line(line))
-		if (!strcmp(line, "stop"))
-			*stop = true;
-	return 0;
+		stop |= !strcmp(line, "stop");
+	return stop;
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "kill.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 

@@ -79,7 +79,7 @@ static void *load_symbols(void *argument)
 	long err = kernel_symbols_load(&recorder->symbols);
 
 	if (!err)
-		recorder->marker_count = markers_fill(recorder->symbols, recorder->markers, MARKERS);
+		recorder->marker_count = markers_fill(recorder->symbols, recorder->markers);
 	return (void *)err;
 }
 

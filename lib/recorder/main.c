@@ -98,7 +98,6 @@ static int loop(struct recorder *recorder, int signals)
 				{ .fd = signals, .events = POLLIN },
 				{ .fd = options->control_fd, .events = POLLIN } };
 	struct perfdiag__bss *bss = recorder->skeleton->bss;
-	bool stop = false;
 	int err = 0;
 
 	while (!err && !recorder->reason) {
@@ -116,9 +115,7 @@ static int loop(struct recorder *recorder, int signals)
 			else if (now_ns() >= next)
 				err = interval_take(recorder, &next);
 		}
-		if (fds[3].revents)
-			control_read(options->control_fd, &stop);
-		if (fds[2].revents || stop)
+		if (fds[2].revents || (fds[3].revents && control_read(options->control_fd)))
 			recorder->reason = reason_to_end(options, "signal");
 		if (err == -EPIPE) {
 			recorder->reason = "output closed";

@@ -137,12 +137,12 @@ static int by_address(const void *a, const void *b)
 	return one->marker.start < two->marker.start ? -1 : one->marker.start > two->marker.start;
 }
 
-size_t markers_fill(const struct kernel_symbols *symbols, struct marker *markers, size_t capacity)
+size_t markers_fill(const struct kernel_symbols *symbols, struct marker markers[MARKERS])
 {
 	struct found found[MARKERS];
 	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && count < capacity && count < MARKERS; i++) {
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && count < MARKERS; i++) {
 		struct found *one = &found[count];
 		uint64_t start, end;
 

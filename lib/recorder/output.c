@@ -91,7 +91,6 @@ static void sink_write(struct sink *sink, const char *data, size_t length)
 
 	line_end = memrchr(data, '\n', written);
 	whole = line_end ? line_end + 1 - data : 0;
-	sink->bytes += whole;
 	if (!err)
 		return;
 	trim(sink->fd, written - whole);

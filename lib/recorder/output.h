@@ -15,7 +15,6 @@ struct output {
 		int fd;	   /* -1: none */
 		int error; /* -errno of the write that ended it */
 		const char *name;
-		uint64_t bytes;
 	} sinks[OUTPUT_SINKS];
 	uint64_t lines_lost;
 	char *buffer;

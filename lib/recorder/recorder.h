@@ -107,7 +107,7 @@ int lost_count(struct recorder *recorder, unsigned int counter, uint64_t *ret); 
 uint64_t skipped_runs(struct recorder *recorder);				/* a program met itself on its CPU */
 
 /* markers.c */
-size_t markers_fill(const struct kernel_symbols *symbols, struct marker *markers, size_t capacity);
+size_t markers_fill(const struct kernel_symbols *symbols, struct marker markers[MARKERS]);
 const char *marker_name(size_t index);
 
 /* objects.c: writes an object under `key` (NULL in an array) */
@@ -182,5 +182,5 @@ void tables_write_memory(struct recorder *recorder);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);
-int control_read(int fd, bool *stop);
+bool control_read(int fd); /* whether to stop */
 void control_say(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -69,7 +69,6 @@ static void writes_to_both_sinks(void)
 	CHECK_NUMBER(output_add(&output, -1, "none"), -EINVAL);
 	CHECK_NUMBER(write_lines(&output, LINES), 0);
 	CHECK_NUMBER(output_flush(&output), 0);
-	CHECK_NUMBER(output.sinks[0].bytes, lseek(one, 0, SEEK_END));
 	CHECK_NUMBER(read_lines(one), LINES);
 	CHECK_NUMBER(read_lines(two), LINES);
 	CHECK_NUMBER(output.lines_lost, 0);
@@ -108,7 +107,6 @@ static void goes_on_without_a_full_disk(void)
 	CHECK_NUMBER(output_flush(&output), 0);
 	CHECK_NUMBER(output.sinks[0].fd, -1);
 	CHECK_NUMBER(output.sinks[0].error, -ENOSPC);
-	CHECK_NUMBER(output.sinks[0].bytes, 0);
 	CHECK_NUMBER(output.sinks[1].error, 0);
 	CHECK_NUMBER(read_lines(good), LINES);
 	CHECK_NUMBER(output.lines_lost, 0);
@@ -137,7 +135,6 @@ static void takes_half_a_line_back(void)
 	CHECK_NUMBER(output.sinks[0].error, -EFBIG);
 	left = read_lines(fd);
 	CHECK(left > 100 && left < LINES);
-	CHECK_NUMBER(lseek(fd, 0, SEEK_END), output.sinks[0].bytes);
 	CHECK_NUMBER(output_close(&output), -EPIPE);
 	close(fd);
 }
