@@ -4,20 +4,14 @@
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "folds.h"
 #include "host.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
 #define DETAIL_ENTRIES 65536
 #define HOST_DETAILS 4000 /* the largest; of the others a host's recording has the sums by account */
-#define FOLDS 1000	  /* names of processes that ended, of a host */
-
-struct fold_entry {
-	char comm[COMM_BYTES];
-	struct fold fold;
-	UT_hash_handle hh;
-};
+#define HOST_FOLDS 1000	  /* names of processes that ended, of a host */
 
 struct detail_entry {
 	struct detail_key key;
@@ -89,22 +83,13 @@ void details_add(struct recorder *recorder, const struct record *record, const s
 
 void fold_add(struct recorder *recorder, const char *comm, const struct fold *more)
 {
-	static const char others[COMM_BYTES] = HOST_OTHERS;
-	struct fold_entry *entry;
+	size_t most = recorder->options.host ? HOST_FOLDS : SIZE_MAX;
+	struct fold_entry *entry = fold_of_name(&recorder->folds, comm, most);
 
-	if (recorder->options.host && HASH_COUNT(recorder->folds) >= FOLDS)
-		comm = others;
-	HASH_FIND(hh, recorder->folds, comm, COMM_BYTES, entry);
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry) {
-			recorder->folds_lost += more->threads;
-			return;
-		}
-		memcpy(entry->comm, comm, COMM_BYTES);
-		HASH_ADD(hh, recorder->folds, comm, COMM_BYTES, entry);
-	}
-	fold_merge(&entry->fold, more);
+	if (entry)
+		fold_merge(&entry->fold, more);
+	else
+		recorder->folds_lost += more->threads;
 }
 
 /* Folds of threads that ended while the ring was full; cumulative in the kernel, so taken once, at the end. */
@@ -139,8 +124,7 @@ static void write_folds(struct recorder *recorder)
 		json_u64(json, "kernel_ns", entry->fold.kernel_ns);
 		sums_write(json, "accounts", entry->fold.accounts);
 		json_write(json, &recorder->output);
-		HASH_DEL(recorder->folds, entry);
-		free(entry);
+		fold_free(&recorder->folds, entry);
 	}
 }
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "folds.h"
 #include "host.h"
 
 #define TOP_PROCESSES 200
@@ -266,49 +266,42 @@ size_t host_busiest(const struct recorder *recorder, pid_t pids[HOST_PIDS])
 	return count;
 }
 
-static void write_process(struct recorder *recorder, const struct host_process *process)
+/* `pid` is 0 where it is all of a name. */
+static void write_process(struct recorder *recorder, uint32_t pid, const char comm[COMM_BYTES], bool is_kernel,
+			  const struct fold *fold)
 {
 	struct json *json = &recorder->json;
 
 	json_open(json, "process");
 	json_u64(json, "at_ns", recorder->end_ns);
-	json_u64(json, "pid", process->pid);
-	json_bytes(json, "comm", process->comm, strnlen(process->comm, COMM_BYTES));
-	json_bool(json, "kernel", process->kernel_thread);
-	json_u64(json, "threads", process->fold.threads);
-	json_u64(json, "processes", process->fold.processes);
-	json_u64(json, "wall_ns", process->fold.wall_ns);
-	json_u64(json, "user_ns", process->fold.user_ns);
-	json_u64(json, "kernel_ns", process->fold.kernel_ns);
-	sums_write(json, "accounts", process->fold.accounts);
+	json_u64(json, "pid", pid);
+	json_bytes(json, "comm", comm, strnlen(comm, COMM_BYTES));
+	json_bool(json, "kernel", is_kernel);
+	json_u64(json, "threads", fold->threads);
+	json_u64(json, "processes", fold->processes);
+	json_u64(json, "wall_ns", fold->wall_ns);
+	json_u64(json, "user_ns", fold->user_ns);
+	json_u64(json, "kernel_ns", fold->kernel_ns);
+	sums_write(json, "accounts", fold->accounts);
 	json_write(json, &recorder->output);
 }
 
 /* One that gets no line of its own joins those of its name; false: there is no memory for one more name. */
-static bool join_rest(struct host_process **rest, const struct host_process *process)
+static bool join_rest(struct fold_entry **rest, const struct host_process *process)
 {
-	struct host_process *same;
-	char comm[COMM_BYTES] = HOST_OTHERS;
+	struct fold_entry *same = fold_of_name(rest, process->comm, REST_NAMES);
 
-	if (HASH_COUNT(*rest) < REST_NAMES)
-		memcpy(comm, process->comm, COMM_BYTES);
-	HASH_FIND(hh, *rest, comm, COMM_BYTES, same);
-	if (!same) {
-		same = calloc(1, sizeof(*same));
-		if (!same)
-			return false;
-		memcpy(same->comm, comm, COMM_BYTES);
-		same->kernel_thread = process->kernel_thread;
-		HASH_ADD(hh, *rest, comm, COMM_BYTES, same);
-	}
-	same->kernel_thread &= process->kernel_thread;
+	if (!same)
+		return false;
+	same->has_process |= !process->kernel_thread;
 	fold_merge(&same->fold, &process->fold);
 	return true;
 }
 
 void host_write(struct recorder *recorder)
 {
-	struct host_process *process, *next, *rest = NULL;
+	struct host_process *process, *next;
+	struct fold_entry *rest = NULL, *same, *next_name;
 	struct host *host = recorder->host;
 
 	if (!host)
@@ -316,13 +309,12 @@ void host_write(struct recorder *recorder)
 	HASH_ITER(hh, host->processes, process, next)
 	{
 		if (process->kept || !join_rest(&rest, process)) /* a line too many loses no books */
-			write_process(recorder, process);
+			write_process(recorder, process->pid, process->comm, process->kernel_thread, &process->fold);
 	}
-	HASH_ITER(hh, rest, process, next)
+	HASH_ITER(hh, rest, same, next_name)
 	{
-		write_process(recorder, process);
-		HASH_DEL(rest, process);
-		free(process);
+		write_process(recorder, 0, same->comm, !same->has_process, &same->fold);
+		fold_free(&rest, same);
 	}
 	for (size_t i = 0; i < host->thread_count; i++)
 		thread_write(recorder, &host->threads[i].record, &host->threads[i].open);

@@ -3,8 +3,7 @@
 #pragma once
 #include "recorder.h"
 
-#define HOST_OTHERS "(others)" /* of more names than are told apart */
-#define HOST_PIDS 32	       /* whose files are read as host facts at the end */
+#define HOST_PIDS 32 /* whose files are read as host facts at the end */
 
 /*
  * One thread's books, when it ends or at the end of the window, and its record as it was before its open segment was
