@@ -11,6 +11,12 @@ struct marker {
 	__u32 limit; /* of ACCOUNT_MEMORY_CGROUP: enum memory_limit */
 };
 
+/* Which threads of a process that was asked for are followed. */
+enum target_mode {
+	TARGET_ALL = 1,	    /* all that it has, and makes */
+	TARGET_ON_EXEC = 2, /* from its exec on */
+};
+
 #define GROUP_NAME_BYTES 128
 
 /* A control group whose processes are followed, and those of all below it.  Ids are unique in a hierarchy only. */
@@ -24,25 +30,26 @@ struct group {
 
 /*
  * What user space tells the programs.  Not read-only data: the recorder loads them on standby, before it knows what
- * is asked for, and looks up addresses meanwhile.  All but `sees_guests` is written before the first program is attached.
+ * is asked for, and looks up addresses meanwhile.  It is written before the first program is attached, but for what is
+ * marked "later", which changes after that, and "out", which the programs write.
  */
 struct knobs {
 	__u64 slo_ns;	       /* 0: operations are not followed */
-	__u64 stack_period_ns; /* a wait's stack is kept once per this much time in its detail */
+	__u64 stack_period_ns; /* later: a wait's stack is kept once per this much time in its detail */
 	__u64 tick_ns;	       /* what a sample of a running thread stands for */
 	__u64 tick_function;   /* address of the scheduler tick's hrtimer function, 0: no CPU samples */
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;
 	__u32 all_stacks;
-	__u32 swept;	   /* since then the pids of the targets may be others' */
+	__u32 swept;	   /* later: the pids of the targets may be others' by now */
 	__u32 host;	   /* all tasks are followed (host.bpf.h) */
 	__u32 left_out[2]; /* processes that are perfdiag itself, and their children; 0: none */
 	__u32 tick_stride; /* of so many ticks of a CPU one takes a stack */
-	__u32 meeting;	   /* one that has woken up is asked for, whatever it does by now */
+	__u32 meeting;	   /* later: one that has woken up is asked for, whatever it does by now */
 	__u32 meets_later; /* out: this kernel cannot give a record to a task that wakes */
-	__u32 sees_guests; /* kvm.bpf.c is attached: a virtual CPU's time in its guest is exact */
+	__u32 sees_guests; /* later: kvm.bpf.c is attached, a virtual CPU's time in its guest is exact */
 	__u32 padding;
-	struct group group;
+	struct group group; /* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */
 };

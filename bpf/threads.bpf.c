@@ -4,7 +4,7 @@
  *
  * HOOKS   tp_btf sched_process_fork, sched_process_exec; iter/task for the first sweep and for snapshots.
  * COST    one look-up of task storage a fork or exec, and where a control group is followed, one of its group a fork;
- *         a snapshot copies 3.5 kB a thread of the target.
+ *         a snapshot copies 3.8 kB a thread of the target.
  * CANNOT  see what a thread waited for before its record was made: its window begins there.
  */
 #include "adopt.bpf.h"
@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 __u32 without_record; /* tasks of the host that were met by snapshots, and have none: they did not run */
 
-/* Processes to follow: named targets (value 1), or those that will be followed from their exec on (value 2). */
+/* Processes to follow: enum target_mode by tgid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -53,7 +53,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, __u32 old_tid)
 
 	if (!record) {
 		mode = bpf_map_lookup_elem(&targets, &tgid);
-		if (!mode || *mode != 2)
+		if (!mode || *mode != TARGET_ON_EXEC)
 			return 0;
 		record = create_record(task);
 		if (!record)
@@ -85,7 +85,7 @@ static __always_inline bool is_target(struct task_struct *task)
 		__u32 tgid = BPF_CORE_READ(process, tgid), *mode = bpf_map_lookup_elem(&targets, &tgid);
 
 		if (mode)
-			return *mode == 1;
+			return *mode == TARGET_ALL;
 		if (!knobs.descendants || tgid <= 1)
 			return false;
 		process = BPF_CORE_READ(process, real_parent, group_leader);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What comes through the ring buffer: stacks (stacks.c folds them), exits, execs, joins. */
+/* What comes through the ring buffer: stacks (stacks.c folds them), exits, execs, joins, kills, refusals, wake-ups. */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>
 #include <errno.h>

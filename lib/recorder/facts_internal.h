@@ -65,7 +65,8 @@ struct fact_text {
 void fact_read_cpuid(const char *path, struct fact_text *fact);
 
 /* Likewise what the network says of the connections to NFS servers. */
-#define NFS_CONNECTIONS_FACT "/sock_diag/nfs"
+#define SOCKET_FACTS "/sock_diag"
+#define NFS_CONNECTIONS_FACT SOCKET_FACTS "/nfs"
 void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fact);
 
 /* Reads a file, a link's destination, a directory's entry count, the kernel log's tail or a CPU's clock counters. */

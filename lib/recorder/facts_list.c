@@ -96,7 +96,7 @@ static const struct rule host_rules[] = {
 	{ "/proc/sys/sunrp[c]", "tcp_slot_table_entries tcp_max_slot_table_entries", .phases = B },
 	{ "/sys/module/nf[s]/parameters", "max_session_slots", .phases = B },
 	{ "/proc/net/rp[c]", "nfsd", .phases = B | E },
-	{ "/sock_diag", "nfs", .phases = B | E },
+	{ SOCKET_FACTS, "nfs", .phases = B | E },
 	{ "/sys/block", "*", .phases = B },
 	{ "/sys/block/*", "dev size", .phases = B, .max = 128 },
 	{ "/sys/block/*/queue",

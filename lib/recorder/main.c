@@ -31,7 +31,7 @@ static int set_targets(struct recorder *recorder)
 	const struct options *options = &recorder->options;
 
 	for (size_t i = 0; i < options->pid_count; i++) {
-		__u32 pid = options->pids[i], mode = options->on_exec[i] ? 2 : 1;
+		__u32 pid = options->pids[i], mode = options->on_exec[i] ? TARGET_ON_EXEC : TARGET_ALL;
 		int err = bpf_map__update_elem(recorder->skeleton->maps.targets, &pid, sizeof(pid), &mode, sizeof(mode),
 					       BPF_ANY);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The BPF programs and the state of each; shared by load.c, probes.c (attaches, reads) and cost.c. */
+/* The BPF programs and the state of each; shared by load.c, probes.c (attaches, reads), probe_needs.c and cost.c. */
 #pragma once
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

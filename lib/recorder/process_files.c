@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include "cleanup.h"
 #include "process_files.h"
@@ -34,6 +35,19 @@ FILE *process_file(int process, const char *name)
 }
 
 /* From stat, which since 6.18 waits for an exec of the process to get through: for helpers only. */
+int reopen_regular(int path_fd, uint64_t device, uint64_t inode)
+{
+	char self[32];
+	struct stat status;
+
+	if (fstat(path_fd, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode) || (inode && status.st_ino != inode) || (device && status.st_dev != device))
+		return -EINVAL;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 int process_start_ticks(int process, uint64_t *ticks)
 {
 	_cleanup_fclose_ FILE *file = process_file(process, "stat");

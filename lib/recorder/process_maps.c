@@ -20,19 +20,6 @@
 #define FOUR_GB (1ULL << 32)
 #define ROOTS_TRIED 16
 
-int reopen_regular(int path_fd, uint64_t device, uint64_t inode)
-{
-	char self[32];
-	struct stat status;
-
-	if (fstat(path_fd, &status))
-		return -errno;
-	if (!S_ISREG(status.st_mode) || (inode && status.st_ino != inode) || (device && status.st_dev != device))
-		return -EINVAL;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
 /* No symbolic link on the way leads out of the root. */
 static int open_below(const char *root_path, const char *path, uint64_t device, uint64_t inode)
 {

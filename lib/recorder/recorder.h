@@ -2,22 +2,37 @@
 /*
  * The recorder: loads the BPF programs, follows the target, writes the recording.  It interprets nothing.
  *
- * options.c   the command line                      control.c   the line protocol with the unprivileged side
- * main.c      the window: begin, loop, end          header.c    the first and the last line
- * load.c      loading, each program on its own terms
- * probes.c    the table of programs; attaching      cost.c      what the BPF programs cost and lost
- * interval.c  what is done when, paced by its cost
- * rows.c      snapshots: threads and intervals      details.c   distributions, folds of ended threads
- * sums.c      account sums and the open segment     tables.c    devices, sockets, operations
- * cpus.c      what each CPU did for the target      calibration.c  a guest's clock
- * clock_events.c  the CPUs' counters of cycles
- * events.c    the ring buffer: exits, execs         stacks.c    stacks, folded and named
- * nfs.c       calls, flushes, and requests served
- * kvm.c       exits of virtual CPUs
- * markers.c   kernel functions that mark a wait     objects.c   object ids as text
- * facts*.c    host facts                            *symbols*.c names for addresses
- * sleepers.c  stacks of threads that wait at the end   tables_memory.c   files read, dirty pages
- * host.c      host mode: threads folded into processes
+ * options.c               the command line
+ * control.c               the line protocol with the unprivileged side
+ * main.c                  the window: begin, loop, end
+ * header.c                the first and the last line
+ * load.c                  loading, each program on its own terms
+ * probes.c                the table of programs; attaching
+ * probe_needs.c           which of them a recording asks for
+ * cost.c                  what they cost and lost
+ * interval.c              what is done when, paced by its cost
+ * events.c                the ring buffer
+ * rows.c                  snapshots: threads and intervals
+ * sums.c                  account sums and the open segment
+ * details.c               distributions by object
+ * folds.c                 books by name: of ended threads, of a host's rest
+ * host.c                  host mode: threads folded into processes
+ * tables.c                devices, sockets, operations
+ * tables_memory.c         files read, dirty pages
+ * nfs.c                   calls, flushes, and requests served
+ * kvm.c                   exits of virtual CPUs
+ * cpus.c                  what each CPU did for the target
+ * clock_events.c          the CPUs' counters of cycles
+ * calibration.c           a guest's clock
+ * markers.c               kernel functions that mark a wait
+ * objects.c               object ids as text
+ * stacks.c                stacks, folded and named
+ * sleepers.c              stacks of threads that wait at the end
+ * facts*.c                host facts
+ * *symbols*.c, perf_map.c names for addresses
+ * process_*.c             reading /proc/PID
+ * *maps*.c                what processes had mapped, also when they have ended
+ * helper.c                children that ask what may hang
  */
 #pragma once
 #include <stdbool.h>
@@ -167,7 +182,7 @@ void tables_write(struct recorder *recorder);
 void nfs_write(struct recorder *recorder);
 __u64 nfs_object(struct recorder *recorder, __u64 object); /* the mount, where it is known by now */
 void nfs_server_write(struct recorder *recorder, const char *key, __u64 client);
-/* calibration.c: in a guest, how fast this CPU runs; takes 5 ms */
+/* calibration.c: in a guest, how fast this CPU runs; takes 10 to 15 ms each time */
 void calibration_write(struct recorder *recorder);
 
 /* cpus.c: read at either end of the window */

@@ -80,7 +80,7 @@ def main() -> int:
                 for row in SECTIONS[name](context):
                     found.append(row)
                     print(table.line(row), flush=True)
-            except Exception as error:  # a benchmark of seven parts does not lose six because of one
+            except Exception as error:  # a benchmark of eight parts does not lose seven because of one
                 found.append(Row(name, "this section", None, "", note=f"{type(error).__name__}: {error}"))
                 print(table.line(found[-1]), flush=True)
     told["load at the end"], told["took"] = f"{os.getloadavg()[0]:.2f}", f"{time.monotonic() - begin:.0f} s"
