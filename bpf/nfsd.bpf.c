@@ -3,7 +3,7 @@
  * nfsd - how long does this host, as an NFS server, take for a request?
  *
  * HOOKS   tp_btf svc_stats_latency (sunrpc), nfsd_compound, nfsd_compound_status (nfsd).
- * COST    a look-up a request, and one or two an operation of NFS 4.  Nothing where no server runs.
+ * COST    two look-ups a request, and one or two an operation of NFS 4.  Nothing where no server runs.
  * CANNOT  see a request wait in its socket before a thread takes it up, nor the disk below: what the server's threads
  *         wait for is in their own ledgers, if those are recorded.
  */
@@ -20,7 +20,7 @@ struct {
 	__type(value, struct nfsd_sum);
 } nfsd_requests SEC(".maps");
 
-/* When the operation that a thread of the server works on began, by thread. */
+/* When the operation that a thread of the server works on began, by thread; until the answer goes out. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -63,9 +63,11 @@ static __always_inline bool is_of_nfs(__u32 program)
 SEC("tp_btf/svc_stats_latency")
 int BPF_PROG(nfsd_answered, struct svc_rqst *request)
 {
+	__u32 tid = bpf_get_current_task_btf()->pid;
 	__u64 start, now = bpf_ktime_get_ns();
 	struct nfsd_key key;
 
+	bpf_map_delete_elem(&nfsd_operations, &tid);
 	if (!request) /* see nfs.bpf.c */
 		return 0;
 	start = BPF_CORE_READ(request, rq_stime);
@@ -83,7 +85,8 @@ int BPF_PROG(nfsd_compound)
 	__u32 tid = bpf_get_current_task_btf()->pid;
 	__u64 now = bpf_ktime_get_ns();
 
-	bpf_map_update_elem(&nfsd_operations, &tid, &now, BPF_ANY);
+	if (bpf_map_update_elem(&nfsd_operations, &tid, &now, BPF_ANY))
+		count_loss(COUNTER_RPC_FULL);
 	return 0;
 }
 
