@@ -7,32 +7,15 @@
 static __always_inline void adopt(struct task_struct *task)
 {
 	struct record *record = create_record(task);
-	__u64 now;
+	struct blocked blocked = {};
 
-	if (!record)
+	if (!record || task->exit_state || !begin_record(record, task)) /* its last switch may be over */
 		return;
-	now = bpf_ktime_get_ns();
-	/*
-	 * Its fork or exec may have begun the record: then that stands.  A switch that comes in between must find where
-	 * the open segment began.
-	 */
-	if (record->start || task->exit_state) /* its last switch may be over */
-		return;
-	record->since = now;
-	record->run_ns = task->se.sum_exec_runtime;
-	if (__sync_val_compare_and_swap(&record->start, 0, now))
-		return;
-	open_record(record, task, now);
-	if (task->on_cpu) {
-		record->state = STATE_RUNNING;
-		record->steal_ns = steal_clock(task);
-	} else if (!task_state(task)) {
+	if (!task_state(task)) {
 		record->state = STATE_RUNNABLE;
-	} else {
-		struct blocked blocked = {};
-
-		describe(task, &blocked);
-		blocked.marker = marker_of(task);
-		classify(record, &blocked);
+		return;
 	}
+	describe(task, &blocked);
+	blocked.marker = marker_of(task);
+	classify(record, &blocked);
 }

@@ -38,7 +38,6 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, unsigned int
 	struct device_key key = {};
 	struct device_sum *sum;
 	__u64 now = bpf_ktime_get_ns(), start = request->start_time_ns, issued = request->io_start_time_ns;
-	__u32 bucket;
 	struct gendisk *disk = LOAD(request_queue, LOAD(request, request, q), disk);
 
 	if (disk)
@@ -52,15 +51,11 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, unsigned int
 	sum->bytes += bytes;
 	if (issued && now > issued) {
 		sum->service_ns += now - issued;
-		bucket = bucket_of(now - issued);
-		if (bucket < BUCKETS)
-			sum->service_buckets[bucket]++;
+		count_in(sum->service_buckets, now - issued);
 	}
 	if (start && issued >= start) {
 		sum->queue_ns += issued - start;
-		bucket = bucket_of(issued - start);
-		if (bucket < BUCKETS)
-			sum->queue_buckets[bucket]++;
+		count_in(sum->queue_buckets, issued - start);
 	}
 	if (start && now - start > sum->max_ns)
 		sum->max_ns = now - start;

@@ -96,8 +96,7 @@ static __always_inline struct wait classify_fault(struct record *record, struct 
 
 static __always_inline struct wait wait_in_call(struct call *call)
 {
-	return WAIT(ACCOUNT_KERNEL_OTHER,
-		    OBJECT(OBJECT_SYSCALL, call->number | (call->i386 ? OBJECT_SYSCALL_I386 : 0)));
+	return WAIT(ACCOUNT_KERNEL_OTHER, call_object(call));
 }
 
 /* A wait on a file of NFS: the call decides, unless the stack shows a lock of the kernel's own, memory, or a flush. */
@@ -337,7 +336,7 @@ static __always_inline void begin_operation(struct record *record, struct call *
 		return; /* waiting for work is no operation */
 	record->operating = 1;
 	record->operation_start = record->since;
-	record->operation_call = OBJECT(OBJECT_SYSCALL, call->number | (call->i386 ? OBJECT_SYSCALL_I386 : 0));
+	record->operation_call = call_object(call);
 	__builtin_memset(record->parts, 0, sizeof(record->parts));
 }
 

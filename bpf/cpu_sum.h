@@ -30,3 +30,23 @@ struct cpu_sum {
 	__u64 tick_at;	   /* the last tick, and what both were then */
 	__u64 tick_aperf, tick_mperf;
 };
+
+/* How long threads of the target have had it up to `at`. */
+static inline __u64 ran_until(const struct cpu_sum *sum, __u64 at)
+{
+	__u64 since = sum->running_since;
+
+	return sum->ran_ns + (since && since < at ? at - since : 0);
+}
+
+/* Counts what it ran, `ran_ns` by now, since its clock was set last. */
+static inline void count_clock(struct cpu_sum *sum, __u64 ran_ns)
+{
+	__u64 ns = ran_ns > sum->clock_ran_ns ? ran_ns - sum->clock_ran_ns : 0;
+
+	if (sum->clock_khz) {
+		sum->clock_ns += ns;
+		sum->clock_cycles += ns / 1000 * sum->clock_khz / 1000;
+	}
+	sum->clock_ran_ns = ran_ns;
+}

@@ -34,7 +34,6 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(host_waking, struct task_struct *task)
 {
 	struct record *record = record_of(task);
-	__u64 now;
 
 	if (record || !knobs.host || task->exit_state || is_left_out(task))
 		return 0;
@@ -44,18 +43,8 @@ int BPF_PROG(host_waking, struct task_struct *task)
 		ask_to_meet(task);
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
-	/* Woken on its way to sleep, it still runs: its switch then finds where the open segment began, as in adopt(). */
-	record->since = now;
-	record->run_ns = task->se.sum_exec_runtime;
-	if (__sync_val_compare_and_swap(&record->start, 0, now))
-		return 0;
-	open_record(record, task, now);
-	if (task->on_cpu) {
-		record->state = STATE_RUNNING;
-		record->steal_ns = steal_clock(task);
-	} else {
+	/* Woken on its way to sleep, it still runs. */
+	if (begin_record(record, task))
 		record->state = STATE_RUNNABLE;
-	}
 	return 0;
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * idle - which idle state was a CPU in when a woken thread had to wait for it, how long does it sleep in each, and at
- *        which clock did it run the target?
+ * idle - which idle state was a CPU in when a woken thread had to wait for it, and how long does it sleep in each?
  *
- * HOOKS   tp_btf cpu_idle; tp_btf cpu_frequency where there is a cpufreq policy.
- * COST    two runs and two looks at the clock per idle period; some ten loads per change of a frequency.  Everything is
- *         kept on the CPU itself: nothing is sent, no timer is armed, no CPU is woken.
+ * HOOKS   tp_btf cpu_idle.
+ * COST    two runs and two looks at the clock per idle period.  Everything is kept on the CPU itself: nothing is sent,
+ *         no timer is armed, no CPU is woken.
  * CANNOT  see the time before the interrupt reaches the sleeping CPU: runq.waking begins at sched_waking.  Nor what the
- *         processor makes of a state or a clock it is asked for: a state may be left out, a clock not be reached.
+ *         processor makes of a state it is asked for: it may leave it out.
  */
 #include "ledger.bpf.h"
 
@@ -38,33 +37,5 @@ int BPF_PROG(cpu_idle, unsigned int state)
 	}
 	sum->idle_entered = 0;
 	sum->idle_left = now;
-	return 0;
-}
-
-/*
- * The clock a CPU is told to run at; told by any CPU, one at a time for each policy.  How long the target has run on
- * that one may be read in the middle of a switch there: then a segment is counted with its neighbour's clock.
- */
-SEC("tp_btf/cpu_frequency")
-int BPF_PROG(cpu_frequency, unsigned int khz, unsigned int number)
-{
-	__u32 zero = 0;
-	struct cpu_state *cpu = bpf_map_lookup_percpu_elem(&cpus, &zero, number);
-	__u64 now = bpf_ktime_get_ns(), since, ran;
-	struct cpu_sum *sum;
-
-	if (!cpu)
-		return 0;
-	sum = &cpu->sum;
-	since = sum->running_since;
-	ran = sum->ran_ns + (since && since < now ? now - since : 0);
-	if (sum->clock_khz && ran > sum->clock_ran_ns) {
-		sum->clock_ns += ran - sum->clock_ran_ns;
-		sum->clock_cycles += (ran - sum->clock_ran_ns) / 1000 * sum->clock_khz / 1000;
-	}
-	if (sum->clock_khz != khz)
-		sum->clock_changes++;
-	sum->clock_khz = khz;
-	sum->clock_ran_ns = ran;
 	return 0;
 }

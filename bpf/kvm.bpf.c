@@ -52,7 +52,6 @@ static __always_inline void count_exit(struct record *record, __u64 now)
 	__u64 until = record->vm == VM_LEFT ? record->left.until : now, ns = until - record->left.since;
 	struct vm_exit_key key = { .exit = record->left.exit, .device = record->left.device, .tgid = record->tgid };
 	struct vm_exit_sum *sum;
-	__u32 bucket;
 
 	key.user = record->left.user;
 	sum = sum_of(&key);
@@ -66,9 +65,7 @@ static __always_inline void count_exit(struct record *record, __u64 now)
 	sum->polled_ns += record->left.polled_ns;
 	if (ns > sum->max_ns)
 		sum->max_ns = ns;
-	bucket = bucket_of(ns);
-	if (bucket < BUCKETS)
-		sum->buckets[bucket]++;
+	count_in(sum->buckets, ns);
 }
 
 /* The record of the current task, if it is one that books now. */

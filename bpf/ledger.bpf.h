@@ -60,6 +60,34 @@ static __always_inline void end_write(struct record *record)
 	ADVANCE(record->sequence);
 }
 
+static __always_inline void count_in(__u32 buckets[BUCKETS], __u64 ns)
+{
+	__u32 bucket = bucket_of(ns);
+
+	if (bucket < BUCKETS)
+		buckets[bucket]++;
+}
+
+/* The same where other CPUs count, too. */
+static __always_inline void count_shared(__u32 buckets[BUCKETS], __u64 ns)
+{
+	__u32 bucket = bucket_of(ns);
+
+	if (bucket < BUCKETS)
+		__sync_fetch_and_add(&buckets[bucket], 1);
+}
+
+/* One more in a sum of all CPUs.  Two can race for the maximum, the smaller one then stays: tolerated. */
+#define ADD_SHARED(sum, duration_ns)                                                                                   \
+	do {                                                                                                           \
+		__u64 added_ns = duration_ns;                                                                          \
+		__sync_fetch_and_add(&(sum)->count, 1);                                                                \
+		__sync_fetch_and_add(&(sum)->ns, added_ns);                                                            \
+		if (added_ns > (sum)->max_ns)                                                                          \
+			(sum)->max_ns = added_ns;                                                                      \
+		count_shared((sum)->buckets, added_ns);                                                                \
+	} while (0)
+
 struct search {
 	struct record *record;
 	__u64 object;
@@ -126,14 +154,11 @@ static __always_inline struct detail *find_detail(struct record *record, __u32 a
 
 static __always_inline void add_to_detail(struct detail *detail, __u64 ns)
 {
-	__u32 bucket = bucket_of(ns);
-
 	detail->ns += ns;
 	detail->count++;
 	if (ns >= (detail->max_us + 1ULL) * 1000)
 		detail->max_us = ns / 1000;
-	if (bucket < BUCKETS)
-		detail->buckets[bucket]++;
+	count_in(detail->buckets, ns);
 }
 
 /* A detail that finds no place in its thread's record. */
@@ -141,7 +166,7 @@ __weak __noinline int spill(struct record *record, __u32 account, __u64 object, 
 {
 	struct detail_key key = { .object = object, .account = account };
 	struct detail *detail;
-	__u32 bucket = bucket_of(ns), us = ns / 1000;
+	__u32 us = ns / 1000;
 	bool made = false;
 
 	if (!record)
@@ -157,9 +182,8 @@ __weak __noinline int spill(struct record *record, __u32 account, __u64 object, 
 	__sync_fetch_and_add(&detail->ns, ns);
 	__sync_fetch_and_add(&detail->count, 1);
 	if (us > detail->max_us)
-		detail->max_us = us; /* two CPUs can race here; the smaller maximum then stays: tolerated */
-	if (bucket < BUCKETS)
-		__sync_fetch_and_add(&detail->buckets[bucket], 1);
+		detail->max_us = us; /* as in ADD_SHARED() */
+	count_shared(detail->buckets, ns);
 	return 0;
 }
 
@@ -301,6 +325,12 @@ __weak __noinline int leave_vm(void)
 	end_write(record);
 	GIVE_CPU();
 	return 0;
+}
+
+/* The call that a task is in. */
+static __always_inline __u64 call_object(const struct call *call)
+{
+	return OBJECT(OBJECT_SYSCALL, call->number | (call->i386 ? OBJECT_SYSCALL_I386 : 0));
 }
 
 /* Room for the name of an object; NULL if it has one already, or there is no room. */

@@ -50,7 +50,7 @@ static __always_inline bool is_told_further_out(__u32 account)
 
 static __always_inline bool tells_of_nfs(__u32 account)
 {
-	return account >= ACCOUNT_NFS_READ && account <= ACCOUNT_NFS_LOCK && account != ACCOUNT_NFS_METADATA;
+	return is_nfs(account) && account != ACCOUNT_NFS_METADATA;
 }
 
 /* Index of the innermost marker among the frames in frames_scratch, or -1; of NFS, of what the wait is for. */

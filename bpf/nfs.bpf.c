@@ -69,14 +69,6 @@ static __always_inline struct rpc_sum *sum_of(struct rpc_key *key)
 	return sum;
 }
 
-static __always_inline void count_in(__u32 buckets[BUCKETS], __u64 ns)
-{
-	__u32 bucket = bucket_of(ns);
-
-	if (bucket < BUCKETS)
-		buckets[bucket]++;
-}
-
 /* A call is over.  The kernel takes its times for /proc/self/mountstats, whether anybody looks or not. */
 SEC("tp_btf/rpc_stats_latency")
 int BPF_PROG(rpc_ended, struct rpc_task *task, __u64 queue_ns, __u64 wire_ns, __u64 whole_ns)

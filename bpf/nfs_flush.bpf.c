@@ -96,7 +96,7 @@ static __always_inline int begin_flush(struct inode *inode, bool asked)
 	begun.waits = record->accounts[ACCOUNT_NFS_COMMIT].count;
 	read_call(task, &call);
 	if (call.number >= 0)
-		begun.call = OBJECT(OBJECT_SYSCALL, call.number | (call.i386 ? OBJECT_SYSCALL_I386 : 0));
+		begun.call = call_object(&call);
 	if (bpf_map_update_elem(&flushing, &tid, &begun, BPF_NOEXIST)) {
 		count_loss(COUNTER_RPC_FULL);
 		leave_file(file, begun.inode);
@@ -108,21 +108,14 @@ static __always_inline void add_flush(struct flushing *flush, struct written *af
 {
 	struct nfs_flush_key key = { .call = flush->call, .device = flush->device };
 	struct nfs_flush_sum *sum = FIND_OR_MAKE(nfs_flushes, &key, COUNTER_RPC_FULL, NULL);
-	__u64 ns = bpf_ktime_get_ns() - flush->start;
-	__u32 bucket = bucket_of(ns);
 
 	if (!sum)
 		return;
-	__sync_fetch_and_add(&sum->count, 1);
-	__sync_fetch_and_add(&sum->ns, ns);
-	if (ns > sum->max_ns)
-		sum->max_ns = ns; /* two CPUs can race here: tolerated, as in spill() */
+	ADD_SHARED(sum, bpf_ktime_get_ns() - flush->start);
 	__sync_fetch_and_add(&sum->commits, after->commits - flush->before.commits);
 	__sync_fetch_and_add(&sum->writes, after->writes - flush->before.writes);
 	__sync_fetch_and_add(&sum->stable_writes, after->stable_writes - flush->before.stable_writes);
 	__sync_fetch_and_add(&sum->bytes, after->bytes - flush->before.bytes);
-	if (bucket < BUCKETS)
-		__sync_fetch_and_add(&sum->buckets[bucket], 1);
 }
 
 static __always_inline int end_flush(bool asked)

@@ -5,11 +5,6 @@
 #include "ledger.bpf.h"
 #include "syscall_class.h"
 
-static __always_inline bool is_nfs(__u32 account)
-{
-	return account >= ACCOUNT_NFS_READ && account <= ACCOUNT_NFS_LOCK;
-}
-
 static __always_inline bool is_memory(__u32 account)
 {
 	return account >= ACCOUNT_MEMORY_RECLAIM && account <= ACCOUNT_MEMORY_CGROUP;

@@ -34,7 +34,6 @@ __weak __noinline int add_request(struct nfsd_key *of, __u64 ns)
 {
 	struct nfsd_sum *sum;
 	struct nfsd_key key; /* verifiers before 6.5 want the keys of maps on the stack */
-	__u32 bucket = bucket_of(ns);
 	bool made = false;
 
 	if (!of)
@@ -45,12 +44,7 @@ __weak __noinline int add_request(struct nfsd_key *of, __u64 ns)
 		return 0;
 	if (made)
 		bpf_probe_read_kernel_str(sum->name, sizeof(sum->name), (void *)key.name);
-	__sync_fetch_and_add(&sum->count, 1);
-	__sync_fetch_and_add(&sum->ns, ns);
-	if (ns > sum->max_ns)
-		sum->max_ns = ns; /* two CPUs can race here: tolerated, as in spill() */
-	if (bucket < BUCKETS)
-		__sync_fetch_and_add(&sum->buckets[bucket], 1);
+	ADD_SHARED(sum, ns);
 	return 0;
 }
 

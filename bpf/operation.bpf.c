@@ -28,17 +28,11 @@ static __always_inline void end_operation(struct record *record, long result)
 	__u64 ns = bpf_ktime_get_ns() - record->operation_start, running = ns;
 	struct operation_key key = { .call = record->operation_call, .over_slo = ns >= knobs.slo_ns };
 	struct operation_sum *sum = FIND_OR_MAKE(operations, &key, COUNTER_OPERATIONS_FULL, NULL);
-	__u32 bucket = bucket_of(ns);
 
 	if (!sum)
 		return;
-	__sync_fetch_and_add(&sum->count, 1);
+	ADD_SHARED(sum, ns);
 	__sync_fetch_and_add(&sum->errors, result < 0 && result >= -4095);
-	__sync_fetch_and_add(&sum->ns, ns);
-	if (ns > sum->max_ns)
-		sum->max_ns = ns;
-	if (bucket < BUCKETS)
-		__sync_fetch_and_add(&sum->buckets[bucket], 1);
 	for (int i = 0; i < OPERATION_PARTS; i++) {
 		__u32 account = record->parts[i].account;
 

@@ -78,6 +78,29 @@ static __always_inline void begin_running(struct record *record, struct task_str
 	}
 }
 
+/*
+ * Opens the record of a task that is met in the middle of what it does, unless its fork, its exec or somebody else has:
+ * then that stands.  True: it is on no CPU, what it does instead is to be told.
+ */
+static __always_inline bool begin_record(struct record *record, struct task_struct *task)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (record->start)
+		return false;
+	/* A switch that comes in between must find where the open segment began. */
+	record->since = now;
+	record->run_ns = task->se.sum_exec_runtime;
+	if (__sync_val_compare_and_swap(&record->start, 0, now))
+		return false;
+	open_record(record, task, now);
+	if (!task->on_cpu)
+		return true;
+	record->state = STATE_RUNNING;
+	record->steal_ns = steal_clock(task);
+	return false;
+}
+
 static __always_inline struct record *create_record(struct task_struct *task)
 {
 	struct record *record = bpf_task_storage_get(&records, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);

@@ -74,11 +74,16 @@ static inline _Bool is_idle(__u32 account)
 	return 0;
 }
 
+static inline _Bool is_nfs(__u32 account)
+{
+	return account >= ACCOUNT_NFS_READ && account <= ACCOUNT_NFS_LOCK;
+}
+
 /* Do only its callers tell what such a wait is for?  Locks of databases are waited for in all of these. */
 static inline _Bool needs_callers(__u32 account)
 {
 	return account == ACCOUNT_WAIT_PARKED || account == ACCOUNT_WAIT_EVENTS || account == ACCOUNT_WAIT_TIMER ||
-	       (account >= ACCOUNT_NFS_READ && account <= ACCOUNT_NFS_LOCK); /* a database's locks and flushes */
+	       is_nfs(account); /* a database's locks and flushes */
 }
 
 /* Losses and failed look-ups; every one stands in the recording's footer. */

@@ -46,24 +46,19 @@ static void write_idle(struct json *json, const struct cpu_sum *sum)
 	json_end(json);
 }
 
-static void write_cpu(struct recorder *recorder, int number, const struct cpu_sum *sum)
+static void write_cpu(struct recorder *recorder, int number, struct cpu_sum *sum)
 {
 	struct json *json = &recorder->json;
-	uint64_t ran_ns = sum->ran_ns, clock_ns = sum->clock_ns, cycles = sum->clock_cycles;
+	uint64_t ran_ns = ran_until(sum, recorder->end_ns);
 
-	if (sum->running_since && sum->running_since < recorder->end_ns)
-		ran_ns += recorder->end_ns - sum->running_since;
 	if (!ran_ns)
 		return;
-	if (sum->clock_khz && ran_ns > sum->clock_ran_ns) {
-		clock_ns += ran_ns - sum->clock_ran_ns;
-		cycles += (ran_ns - sum->clock_ran_ns) / 1000 * sum->clock_khz / 1000;
-	}
+	count_clock(sum, ran_ns);
 	json_open(json, "cpu");
 	json_u64(json, "cpu", number);
 	json_u64(json, "ran_ns", ran_ns);
-	json_u64(json, "clock_ns", clock_ns);
-	json_u64(json, "clock_cycles", cycles);
+	json_u64(json, "clock_ns", sum->clock_ns);
+	json_u64(json, "clock_cycles", sum->clock_cycles);
 	json_u64(json, "clock_changes", sum->clock_changes);
 	write_idle(json, sum);
 	if (sum->clock_ticks) {
