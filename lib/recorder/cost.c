@@ -76,7 +76,7 @@ void cost_write(struct recorder *recorder)
 		if (!state->link || probe_is_iterator(state))
 			continue;
 		json_object(json, NULL);
-		json_text(json, "name", state->name);
+		json_text(json, "name", state->probe->name);
 		if (state->before.id && state->after.id) {
 			json_u64(json, "runs", scale * (state->after.run_cnt - state->before.run_cnt));
 			json_u64(json, "ns", scale * (state->after.run_time_ns - state->before.run_time_ns));
@@ -111,7 +111,7 @@ uint64_t skipped_runs(struct recorder *recorder)
 		if (!state->link || bpf_obj_get_info_by_fd(bpf_program__fd(state->program), &info, &size))
 			continue;
 		if (getenv("PERFDIAG_DEBUG") && info.recursion_misses)
-			fprintf(stderr, "%s was skipped %llu times\n", state->name, info.recursion_misses);
+			fprintf(stderr, "%s was skipped %llu times\n", state->probe->name, info.recursion_misses);
 		misses += info.recursion_misses;
 	}
 	return misses;

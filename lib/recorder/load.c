@@ -52,11 +52,12 @@ static bool has_hook(const struct btf *kernel, const struct probe_state *state, 
 	const char *section = bpf_program__section_name(state->program);
 	char name[96];
 
-	if (state->module && !is_loaded(state->module, "/sys/module")) {
-		snprintf(reason, size, "the module %s is not loaded", state->module);
+	if (state->probe->module && !is_loaded(state->probe->module, "/sys/module")) {
+		snprintf(reason, size, "the module %s is not loaded", state->probe->module);
 		return false;
 	}
-	if (!kernel || strncmp(section, "tp_btf/", 7) || (state->module && is_loaded(state->module, "/sys/kernel/btf")))
+	if (!kernel || strncmp(section, "tp_btf/", 7) ||
+	    (state->probe->module && is_loaded(state->probe->module, "/sys/kernel/btf")))
 		return true;
 	snprintf(name, sizeof(name), "btf_trace_%s", section + 7);
 	if (btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) > 0)
@@ -95,7 +96,7 @@ static int open_skeleton(struct recorder *recorder, const struct btf *kernel)
 	for (size_t i = 0; i < probes_count(); i++) {
 		struct probe_state *state = &recorder->probes[i];
 
-		state->program = bpf_object__find_program_by_name(recorder->skeleton->obj, state->name);
+		state->program = bpf_object__find_program_by_name(recorder->skeleton->obj, state->probe->name);
 		if (!state->program) {
 			snprintf(state->reason, sizeof(state->reason), "not built into this recorder");
 			continue;
@@ -112,7 +113,7 @@ static bool give_up_on(struct recorder *recorder, const char *name, int err)
 	for (size_t i = 0; i < probes_count(); i++) {
 		struct probe_state *state = &recorder->probes[i];
 
-		if (strcmp(state->name, name) || state->required || state->reason[0])
+		if (strcmp(state->probe->name, name) || state->probe->required || state->reason[0])
 			continue;
 		snprintf(state->reason, sizeof(state->reason), "the kernel refused it: %s", strerror(-err));
 		return true;

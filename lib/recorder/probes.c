@@ -17,67 +17,62 @@
 #define STACK_PERIOD_NS 20000000ULL /* a thread that always waits gives 50 stacks a second, then they thin out */
 
 /*
- * What is lost without a program, and what asks for it (NULL: any recording).  The order is that of attaching: an end
- * before its beginning, which would else stand alone; the switch last, it begins the window.
+ * The order is that of attaching: an end before its beginning, which would else stand alone; the switch last, it begins
+ * the window.
  */
-static const struct probe {
-	const char *name, *feature;
-	bool required;
-	const char *module; /* that has its hook; NULL: the kernel itself */
-	probe_need *need;
-} probes[] = {
-	{ "cpu_idle", "idle_state", false, NULL, NULL },
-	{ "cpu_frequency", "clock", false, NULL, needs_frequency },
-	{ "clock_tick", "clock_counters", false, NULL, needs_clock_events },
-	{ "irq_handler_exit", "irq", false, NULL, NULL },
-	{ "irq_handler_entry", "irq", false, NULL, NULL },
-	{ "softirq_exit", "irq", false, NULL, NULL },
-	{ "softirq_entry", "irq", false, NULL, NULL },
-	{ "direct_reclaim_begin", "reclaim", false, NULL, NULL },
-	{ "direct_reclaim_end", "reclaim", false, NULL, NULL },
-	{ "cgroup_reclaim_begin", "reclaim", false, NULL, NULL },
-	{ "cgroup_reclaim_end", "reclaim", false, NULL, NULL },
-	{ "compaction_wanted", "compaction_order", false, NULL, NULL },
-	{ "compaction_begin", "compaction", false, NULL, NULL },
-	{ "compaction_end", "compaction", false, NULL, NULL },
-	{ "balance_dirty_pages", "dirty_throttle", false, NULL, NULL },
-	{ "filemap_fault", "fault_file", false, NULL, NULL },
-	{ "page_added", "page_cache", false, NULL, NULL },
-	{ "mark_victim", "oom", false, NULL, NULL },
-	{ "block_rq_complete", "block", false, NULL, NULL },
-	{ "tcp_retransmit_skb", "tcp", false, NULL, NULL },
-	{ "rpc_ended", "nfs", false, "nfs", NULL }, /* hooks of sunrpc, which nfs and nfsd bring along */
-	{ "rpc_begun", "nfs", false, "nfs", NULL },
-	{ "nfs_mount_met", "nfs", false, "nfs", NULL },
-	{ "nfs_commit_begun", "nfs", false, "nfs", NULL },
-	{ "nfs_write_begun", "nfs", false, "nfs", NULL },
-	{ "nfs_fsync_exit", "nfs", false, "nfs", NULL },
-	{ "nfs_fsync_enter", "nfs", false, "nfs", NULL },
-	{ "nfs_writeback_exit", "nfs", false, "nfs", NULL },
-	{ "nfs_writeback_enter", "nfs", false, "nfs", NULL },
-	{ "nfs_readahead", "nfs", false, "nfs", NULL },
-	{ "nfsd_answered", "nfsd", false, "nfsd", NULL },
-	{ "nfsd_operation", "nfsd", false, "nfsd", NULL },
-	{ "nfsd_compound", "nfsd", false, "nfsd", NULL },
-	{ "hrtimer_expire_exit", "stacks", false, NULL, needs_tick },
-	{ "hrtimer_expire_entry", "stacks", false, NULL, needs_tick },
-	{ "sys_exit", "operations", false, NULL, needs_slo },
-	{ "host_waking", "host", false, NULL, needs_host },
-	{ "group_made", "group", false, NULL, needs_group },
-	{ "group_joined", "group", false, NULL, needs_group },
-	{ "kvm_pio", "vm_device", false, "kvm", needs_guests },
-	{ "kvm_mmio", "vm_device", false, "kvm", needs_guests },
-	{ "kvm_fast_mmio", "vm_device", false, "kvm", needs_guests },
-	{ "kvm_vcpu_wakeup", "vm", false, "kvm", needs_guests },
-	{ "kvm_userspace_exit", "vm", false, "kvm", needs_guests },
-	{ "kvm_exit", "vm", false, "kvm", needs_guests },
-	{ "kvm_entry", "vm", false, "kvm", needs_guests },
-	{ "sched_process_fork", "ledger", true, NULL, NULL },
-	{ "sched_process_exec", "ledger", true, NULL, NULL },
-	{ "sched_waking", "ledger", true, NULL, NULL },
-	{ "sched_switch", "ledger", true, NULL, NULL },
-	{ "sweep", "ledger", true, NULL, NULL },
-	{ "snapshot", "ledger", true, NULL, NULL },
+static const struct probe probes[] = {
+	{ .name = "cpu_idle", .feature = "idle_state" },
+	{ .name = "cpu_frequency", .feature = "clock", .need = needs_frequency },
+	{ .name = "clock_tick", .feature = "clock_counters", .need = needs_clock_events },
+	{ .name = "irq_handler_exit", .feature = "irq" },
+	{ .name = "irq_handler_entry", .feature = "irq" },
+	{ .name = "softirq_exit", .feature = "irq" },
+	{ .name = "softirq_entry", .feature = "irq" },
+	{ .name = "direct_reclaim_begin", .feature = "reclaim" },
+	{ .name = "direct_reclaim_end", .feature = "reclaim" },
+	{ .name = "cgroup_reclaim_begin", .feature = "reclaim" },
+	{ .name = "cgroup_reclaim_end", .feature = "reclaim" },
+	{ .name = "compaction_wanted", .feature = "compaction_order" },
+	{ .name = "compaction_begin", .feature = "compaction" },
+	{ .name = "compaction_end", .feature = "compaction" },
+	{ .name = "balance_dirty_pages", .feature = "dirty_throttle" },
+	{ .name = "filemap_fault", .feature = "fault_file" },
+	{ .name = "page_added", .feature = "page_cache" },
+	{ .name = "mark_victim", .feature = "oom" },
+	{ .name = "block_rq_complete", .feature = "block" },
+	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
+	{ .name = "rpc_ended", .feature = "nfs", .module = "nfs" }, /* hooks of sunrpc, which nfs and nfsd bring along */
+	{ .name = "rpc_begun", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_mount_met", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_commit_begun", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_write_begun", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_fsync_exit", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_fsync_enter", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_writeback_exit", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_writeback_enter", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_readahead", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfsd_answered", .feature = "nfsd", .module = "nfsd" },
+	{ .name = "nfsd_operation", .feature = "nfsd", .module = "nfsd" },
+	{ .name = "nfsd_compound", .feature = "nfsd", .module = "nfsd" },
+	{ .name = "hrtimer_expire_exit", .feature = "stacks", .need = needs_tick },
+	{ .name = "hrtimer_expire_entry", .feature = "stacks", .need = needs_tick },
+	{ .name = "sys_exit", .feature = "operations", .need = needs_slo },
+	{ .name = "host_waking", .feature = "host", .need = needs_host },
+	{ .name = "group_made", .feature = "group", .need = needs_group },
+	{ .name = "group_joined", .feature = "group", .need = needs_group },
+	{ .name = "kvm_pio", .feature = "vm_device", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_mmio", .feature = "vm_device", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_fast_mmio", .feature = "vm_device", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_vcpu_wakeup", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_userspace_exit", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_exit", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_entry", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "sched_process_fork", .feature = "ledger", .required = true },
+	{ .name = "sched_process_exec", .feature = "ledger", .required = true },
+	{ .name = "sched_waking", .feature = "ledger", .required = true },
+	{ .name = "sched_switch", .feature = "ledger", .required = true },
+	{ .name = "sweep", .feature = "ledger", .required = true },
+	{ .name = "snapshot", .feature = "ledger", .required = true },
 };
 
 #define PROBES (sizeof(probes) / sizeof(*probes))
@@ -91,21 +86,15 @@ struct probe_state *probes_create(void)
 {
 	struct probe_state *states = calloc(PROBES, sizeof(*states));
 
-	for (size_t i = 0; states && i < PROBES; i++) {
-		states[i].name = probes[i].name;
-		states[i].feature = probes[i].feature;
-		states[i].required = probes[i].required;
-		states[i].module = probes[i].module;
-	}
+	for (size_t i = 0; states && i < PROBES; i++)
+		states[i].probe = &probes[i];
 	return states;
 }
 
 /* NULL, or why it is not needed. */
 static const char *not_needed(struct recorder *recorder, const struct probe_state *state, enum probe_stage stage)
 {
-	probe_need *need = probes[state - recorder->probes].need;
-
-	return need ? need(recorder, stage) : NULL;
+	return state->probe->need ? state->probe->need(recorder, stage) : NULL;
 }
 
 /* Those that nobody will ask for are a tenth of the time to load. */
@@ -189,8 +178,8 @@ int probes_attach(struct recorder *recorder)
 		err = -errno;
 		snprintf(state->reason, sizeof(state->reason), "cannot be attached: %s", strerror(-err));
 		state->wanted = false;
-		if (state->required) {
-			fprintf(stderr, "error: %s %s\n", state->name, state->reason);
+		if (state->probe->required) {
+			fprintf(stderr, "error: %s %s\n", state->probe->name, state->reason);
 			return err;
 		}
 	}
@@ -203,10 +192,18 @@ void probes_pace_stacks(struct recorder *recorder)
 	recorder->skeleton->bss->knobs.stack_period_ns = STACK_PERIOD_NS * (1 + recorder->living / 16);
 }
 
+/* To be read and closed; -errno. */
+static int iterator_fd(struct recorder *recorder, const struct bpf_program *program)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (recorder->probes[i].program == program)
+			return bpf_iter_create(bpf_link__fd(recorder->probes[i].link));
+	return -ENOENT;
+}
+
 /* Reads an iterator that writes nothing. */
 int probes_sweep(struct recorder *recorder)
 {
-	struct perfdiag *skeleton = recorder->skeleton;
 	char byte;
 
 	/*
@@ -214,17 +211,12 @@ int probes_sweep(struct recorder *recorder)
 	 * have.)
 	 */
 	for (int pass = 0; pass < (recorder->options.host ? 1 : 2); pass++) {
-		for (size_t i = 0; i < PROBES; i++) {
-			_cleanup_close_ int fd = -1;
+		_cleanup_close_ int fd = iterator_fd(recorder, recorder->skeleton->progs.sweep);
 
-			if (recorder->probes[i].program != skeleton->progs.sweep)
-				continue;
-			fd = bpf_iter_create(bpf_link__fd(recorder->probes[i].link));
-			if (fd < 0)
-				return -errno;
-			while (read(fd, &byte, 1) > 0)
-				;
-		}
+		if (fd < 0)
+			return fd;
+		while (read(fd, &byte, 1) > 0)
+			;
 	}
 	return 0;
 }
@@ -248,53 +240,46 @@ void probes_meet(struct recorder *recorder, pid_t tid)
 
 int probes_snapshot_fd(struct recorder *recorder)
 {
-	for (size_t i = 0; i < PROBES; i++)
-		if (recorder->probes[i].program == recorder->skeleton->progs.snapshot)
-			return bpf_iter_create(bpf_link__fd(recorder->probes[i].link));
-	return -ENOENT;
+	return iterator_fd(recorder, recorder->skeleton->progs.snapshot);
 }
 
-static void write_probe(struct json *json, const struct probe_state *state, const char *hook, bool attached)
+static void write_probe(struct json *json, const struct probe *probe, const char *hook, bool attached,
+			const char *reason)
 {
 	json_object(json, NULL);
-	json_text(json, "name", state->name);
+	json_text(json, "name", probe->name);
 	json_text(json, "hook", hook);
-	json_text(json, "feature", state->feature);
+	json_text(json, "feature", probe->feature);
 	json_bool(json, "attached", attached);
-	json_text(json, "reason", attached ? NULL : state->reason);
+	json_text(json, "reason", attached ? NULL : reason);
 	json_end(json);
 }
 
-/* Programs, and two clocks of the kernel that some are built without. */
+/* Programs, and what some kernels are built without. */
 void probes_write(struct recorder *recorder)
 {
-	static const struct probe_state steal = { .name = "steal_clock",
-						  .feature = "steal",
-						  .reason = "the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING" };
-	static const struct probe_state throttle = { .name = "throttled_clock",
-						     .feature = "throttle",
-						     .reason = "the kernel has no CONFIG_CFS_BANDWIDTH" };
-	static const struct probe_state storage = {
-		.name = "storage_anywhere",
-		.feature = "host",
-		.reason =
-			"before Linux 6.4 storage for a task may wait for a lock: who slept is met some ms after it woke up"
-	};
+	static const struct probe steal = { .name = "steal_clock", .feature = "steal" };
+	static const struct probe throttle = { .name = "throttled_clock", .feature = "throttle" };
+	static const struct probe storage = { .name = "storage_anywhere", .feature = "host" };
 	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
 	struct json *json = &recorder->json;
 
 	json_array(json, "probes");
 	for (size_t i = 0; i < PROBES; i++) {
 		const struct probe_state *state = &recorder->probes[i];
+		const char *hook = state->program ? bpf_program__section_name(state->program) : "";
 
-		if (!state->link && !state->reason[0])
-			continue;
-		write_probe(json, state, state->program ? bpf_program__section_name(state->program) : "", state->link);
+		if (state->link || state->reason[0])
+			write_probe(json, state->probe, hook, state->link, state->reason);
 	}
-	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock);
-	write_probe(json, &throttle, "field of struct cfs_rq", knobs->has_throttled_clock);
+	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock,
+		    "the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING");
+	write_probe(json, &throttle, "field of struct cfs_rq", knobs->has_throttled_clock,
+		    "the kernel has no CONFIG_CFS_BANDWIDTH");
 	if (knobs->host)
-		write_probe(json, &storage, "field of struct bpf_local_storage_map", !knobs->meets_later);
+		write_probe(json, &storage, "field of struct bpf_local_storage_map", !knobs->meets_later,
+			    "before Linux 6.4 storage for a task may wait for a lock: who slept is met some ms after it"
+			    " woke up");
 	json_end(json);
 }
 

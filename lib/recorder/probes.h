@@ -5,10 +5,19 @@
 #include <bpf/libbpf.h>
 #include "recorder.h"
 
-struct probe_state {
+enum probe_stage { PROBE_LOADED, PROBE_ATTACHED };
+
+typedef const char *probe_need(struct recorder *recorder, enum probe_stage stage);
+
+struct probe {
 	const char *name, *feature; /* what is lost without it */
 	bool required;
 	const char *module; /* that has its hook; NULL: the kernel itself */
+	probe_need *need;   /* what asks for it; NULL: any recording */
+};
+
+struct probe_state {
+	const struct probe *probe;
 	struct bpf_program *program;
 	struct bpf_link *link;
 	bool wanted;
@@ -23,10 +32,6 @@ bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *st
 
 /* probe_needs.c: NULL where a recording needs a program loaded, or attached; else why not. */
 #define NOT_MISSED "" /* a reason of which nothing is to be told */
-
-enum probe_stage { PROBE_LOADED, PROBE_ATTACHED };
-
-typedef const char *probe_need(struct recorder *recorder, enum probe_stage stage);
 
 probe_need needs_frequency, needs_clock_events, needs_tick, needs_slo, needs_guests, needs_host, needs_group;
 

@@ -111,8 +111,12 @@ static const char *footer(void)
 	struct perfdiag skeleton = {};
 	struct bpf_link *attached = (struct bpf_link *)program;
 	struct probe_state states[PROGRAMS] = {
-		{ .name = "first", .link = attached, .program = (struct bpf_program *)&program[0] },
-		{ .name = "second", .link = attached, .program = (struct bpf_program *)&program[1] },
+		{ .probe = &(struct probe){ .name = "first" },
+		  .link = attached,
+		  .program = (struct bpf_program *)&program[0] },
+		{ .probe = &(struct probe){ .name = "second" },
+		  .link = attached,
+		  .program = (struct bpf_program *)&program[1] },
 	};
 	int fd = memfd_create("recording", 0), copy = dup(fd);
 	ssize_t length;
