@@ -169,11 +169,50 @@ static __always_inline bool victim_is_task(void)
 	return bpf_core_field_exists(struct trace_event_raw_mark_victim, uid);
 }
 
+/* Written out, or the compiler makes one load of two: from a place it computes, which the verifier refuses. */
+#define ARGUMENT(arguments, offset)                                                                                    \
+	({                                                                                                             \
+		long value;                                                                                            \
+		asm volatile("%0 = *(u64 *)(%1 + " #offset ")" : "=r"(value) : "r"(arguments));                        \
+		value;                                                                                                 \
+	})
+
+/*
+ * The pause that a writer was given, among the arguments of the tracepoint balance_dirty_pages; 0 or less: none.  It was
+ * the eleventh until f1ab2831e2a4 ("writeback: let trace_balance_dirty_pages() take struct dtc as parameter"), v6.15,
+ * and is the seventh since.  28c24ef9e04f ("writeback: rename variables in trace_balance_dirty_pages()"), next to it,
+ * renamed a field of the event.  A kernel that has the first alone (stable releases of 6.14) refuses the program: it
+ * has no eleventh.
+ */
+static __always_inline long pause_of_writer(unsigned long long *arguments)
+{
+	if (bpf_core_field_exists(struct trace_event_raw_balance_dirty_pages, wb_setpoint))
+		return ARGUMENT(arguments, 48);
+	return ARGUMENT(arguments, 80);
+}
+
 /* Where the task's user stack ends: what it has pushed lies from there on. */
 static __always_inline void *user_stack(struct task_struct *task)
 {
 	return (void *)((struct pt_regs *)bpf_task_pt_regs(task))->sp;
 }
+
+#if defined(__TARGET_ARCH_x86)
+/*
+ * Why a virtual CPU of VMX left its guest.  7172c753c26a ("KVM: VMX: Move common fields of struct vcpu_{vmx,tdx} to a
+ * struct"), v6.16.
+ */
+static __always_inline __u32 vmx_exit_code(void *vcpu)
+{
+	__u32 code = 0;
+
+	if (bpf_core_field_exists(struct vcpu_vmx, exit_reason))
+		bpf_core_read(&code, sizeof(code), &((struct vcpu_vmx *)vcpu)->exit_reason.full);
+	else if (bpf_core_field_exists(struct vcpu_vmx___vt, vt))
+		bpf_core_read(&code, sizeof(code), &((struct vcpu_vmx___vt *)vcpu)->vt.exit_reason.full);
+	return code & 0xffff; /* the upper half is flags */
+}
+#endif
 
 struct call {
 	__s64 number;	/* -1: not in a system call (a fault or an interrupt) */

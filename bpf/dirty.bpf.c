@@ -111,25 +111,6 @@ static __always_inline void note_dirtier(struct task_struct *task, __u32 device)
 	dirtier->counted = pages;
 }
 
-/* Written out, or the compiler makes one load of two: from a place it computes, which the verifier refuses. */
-#define ARGUMENT(arguments, offset)                                                                                    \
-	({                                                                                                             \
-		long value;                                                                                            \
-		asm volatile("%0 = *(u64 *)(%1 + " #offset ")" : "=r"(value) : "r"(arguments));                        \
-		value;                                                                                                 \
-	})
-
-/*
- * Is the pause that has been found for it longer than none?  Its place among the arguments moved, the eleventh until
- * 6.12, the seventh in 6.18; in between the event's own fields got other names.
- */
-static __always_inline bool will_be_paused(unsigned long long *arguments)
-{
-	if (bpf_core_field_exists(struct trace_event_raw_balance_dirty_pages, wb_setpoint))
-		return ARGUMENT(arguments, 48) > 0;
-	return ARGUMENT(arguments, 80) > 0;
-}
-
 /*
  * Fires each time a writer is judged, whether it is paused or not; the pause itself is the sleep that follows
  * (classify.bpf.h makes sure that it is one; sched.bpf.c takes the mark away at the next block of any kind).
@@ -143,7 +124,7 @@ int BPF_PROG(balance_dirty_pages, struct bdi_writeback *writeback)
 
 	note_writeback(writeback, device);
 	note_dirtier(task, device);
-	if (record && record->state == STATE_RUNNING && record->region == REGION_NONE && will_be_paused(ctx)) {
+	if (record && record->state == STATE_RUNNING && record->region == REGION_NONE && pause_of_writer(ctx) > 0) {
 		record->region = REGION_DIRTY_THROTTLE;
 		record->region_detail = device;
 	}

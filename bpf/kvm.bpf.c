@@ -68,7 +68,10 @@ static __always_inline void count_exit(struct record *record, __u64 now)
 	count_in(sum->buckets, ns);
 }
 
-/* The record of the current task, if it is one that books now. */
+/*
+ * The record of the current task, if it is one that books now.  At an entry and an exit it books without KEEP_CPU():
+ * where programs can be preempted at all (7.0 on), KVM tells of both with preemption off.
+ */
 static __always_inline struct record *running_record(void)
 {
 	struct record *record = record_of(bpf_get_current_task_btf());
@@ -127,18 +130,6 @@ static __always_inline __u32 svm_exit_code(void *vcpu)
 	bpf_core_read(&vmcb, sizeof(vmcb), &svm->vmcb);
 	bpf_core_read(&code, sizeof(code), &vmcb->control.exit_code);
 	return code;
-}
-
-/* "KVM: VMX: Move common fields of struct vcpu_{vmx,tdx} to a struct", v6.16. */
-static __always_inline __u32 vmx_exit_code(void *vcpu)
-{
-	__u32 code = 0;
-
-	if (bpf_core_field_exists(struct vcpu_vmx, exit_reason))
-		bpf_core_read(&code, sizeof(code), &((struct vcpu_vmx *)vcpu)->exit_reason.full);
-	else if (bpf_core_field_exists(struct vcpu_vmx___vt, vt))
-		bpf_core_read(&code, sizeof(code), &((struct vcpu_vmx___vt *)vcpu)->vt.exit_reason.full);
-	return code & 0xffff; /* the upper half is flags */
 }
 
 /* "KVM: x86: Get exit_reason as part of kvm_x86_ops.get_exit_info", v5.16: it is no argument any more. */
