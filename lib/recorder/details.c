@@ -6,6 +6,7 @@
 #include <string.h>
 #include "folds.h"
 #include "host.h"
+#include "map_walk.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
@@ -95,15 +96,13 @@ void fold_add(struct recorder *recorder, const char *comm, const struct fold *mo
 /* Folds of threads that ended while the ring was full; cumulative in the kernel, so taken once, at the end. */
 static void take_kernel_folds(struct recorder *recorder)
 {
-	char key[COMM_BYTES], *previous = NULL;
-	struct fold value;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.folds) };
+	char comm[COMM_BYTES];
+	struct fold fold;
 
-	while (!bpf_map__get_next_key(recorder->skeleton->maps.folds, previous, key, sizeof(key))) {
-		if (!bpf_map__lookup_elem(recorder->skeleton->maps.folds, key, sizeof(key), &value, sizeof(value), 0)) {
-			recorder->threads_seen += value.threads;
-			fold_add(recorder, key, &value);
-		}
-		previous = key;
+	while (map_next(&walk, comm, &fold)) {
+		recorder->threads_seen += fold.threads;
+		fold_add(recorder, comm, &fold);
 	}
 }
 
@@ -130,15 +129,12 @@ static void write_folds(struct recorder *recorder)
 
 static void take_spilled(struct recorder *recorder)
 {
-	struct bpf_map *map = recorder->skeleton->maps.spilled;
-	struct detail_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.spilled) };
+	struct detail_key key;
 	struct detail detail;
 
-	while (!bpf_map__get_next_key(map, previous, &key, sizeof(key))) {
-		if (!bpf_map__lookup_elem(map, &key, sizeof(key), &detail, sizeof(detail), 0))
-			add_detail(recorder, &detail, key.tgid);
-		previous = &key;
-	}
+	while (map_next(&walk, &key, &detail))
+		add_detail(recorder, &detail, key.tgid);
 }
 
 /* Waits that a thread of another process may have ended: its name is all that tells who that is. */

@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <stdlib.h>
-#include "cleanup.h"
+#include "map_walk.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
@@ -21,23 +20,20 @@ const char *vm_vendor_name(enum vm_vendor vendor)
 	return "unknown";
 }
 
-/* One sum out of the copies each CPU keeps. */
-static struct vm_exit_sum over_cpus(const struct vm_exit_sum *sums, int cpus)
+static void add_exits(void *sum, const void *of_cpu)
 {
-	struct vm_exit_sum total = {};
+	struct vm_exit_sum *total = sum;
+	const struct vm_exit_sum *more = of_cpu;
 
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		total.count += sums[cpu].count;
-		total.ns += sums[cpu].ns;
-		total.running_ns += sums[cpu].running_ns;
-		total.halted_ns += sums[cpu].halted_ns;
-		total.polled_ns += sums[cpu].polled_ns;
-		if (sums[cpu].max_ns > total.max_ns)
-			total.max_ns = sums[cpu].max_ns;
-		for (int i = 0; i < BUCKETS; i++)
-			total.buckets[i] += sums[cpu].buckets[i];
-	}
-	return total;
+	total->count += more->count;
+	total->ns += more->ns;
+	total->running_ns += more->running_ns;
+	total->halted_ns += more->halted_ns;
+	total->polled_ns += more->polled_ns;
+	if (more->max_ns > total->max_ns)
+		total->max_ns = more->max_ns;
+	for (int i = 0; i < BUCKETS; i++)
+		total->buckets[i] += more->buckets[i];
 }
 
 static void write_device(struct json *json, __u64 device)
@@ -74,17 +70,10 @@ static void write_exit(struct recorder *recorder, const struct vm_exit_key *key,
 
 void vm_exits_write(struct recorder *recorder)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.vm_exits), cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct vm_exit_sum *sums = calloc(cpus > 0 ? cpus : 1, sizeof(*sums));
-	struct vm_exit_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.vm_exits) };
+	struct vm_exit_key key;
+	struct vm_exit_sum sum;
 
-	while (sums && !bpf_map_get_next_key(map, previous, &key)) {
-		struct vm_exit_sum sum;
-
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, sums))
-			continue;
-		sum = over_cpus(sums, cpus);
+	while (map_next_sum(&walk, &key, &sum, sizeof(sum), add_exits))
 		write_exit(recorder, &key, &sum);
-	}
 }

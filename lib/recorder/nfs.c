@@ -3,9 +3,8 @@
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <stdlib.h>
 #include <string.h>
-#include "cleanup.h"
+#include "map_walk.h"
 #include "nfs_records.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
@@ -38,23 +37,24 @@ static void write_server(struct json *json, const char *key, const struct rpc_na
 /* The server of a client whose mount was never met: of any call that it made. */
 void nfs_server_write(struct recorder *recorder, const char *key, __u64 client)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.rpc_names);
-	struct rpc_key rpc, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.rpc_names) };
+	struct rpc_key rpc;
 	struct rpc_name name;
 	__u64 object = nfs_object(recorder, OBJECT(OBJECT_RPC, client));
 
 	if (OBJECT_KIND(object) == OBJECT_MOUNT)
 		return object_write(recorder, key, object);
-	while (!bpf_map_get_next_key(map, previous, &rpc)) {
-		previous = &rpc;
-		if (rpc.client == CLIENT_ADDRESS(client) && !bpf_map_lookup_elem(map, &rpc, &name))
+	while (map_next(&walk, &rpc, &name))
+		if (rpc.client == CLIENT_ADDRESS(client))
 			return write_server(&recorder->json, key, &name);
-	}
 	json_text(&recorder->json, key, "");
 }
 
-static void add_rpc(struct rpc_sum *total, const struct rpc_sum *more)
+static void add_rpc(void *sum, const void *of_cpu)
 {
+	struct rpc_sum *total = sum;
+	const struct rpc_sum *more = of_cpu;
+
 	total->count += more->count;
 	total->errors += more->errors;
 	total->retransmits += more->retransmits;
@@ -97,38 +97,30 @@ static void write_rpc(struct recorder *recorder, __u64 client, const struct rpc_
 
 static void write_rpcs(struct recorder *recorder)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.rpcs), names = bpf_map__fd(recorder->skeleton->maps.rpc_names);
-	int cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct rpc_sum *sums = calloc(cpus > 0 ? cpus : 1, sizeof(*sums));
-	struct rpc_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.rpcs) };
+	int names = bpf_map__fd(recorder->skeleton->maps.rpc_names);
+	struct rpc_key key;
+	struct rpc_sum sum;
 
-	while (sums && !bpf_map_get_next_key(map, previous, &key)) {
+	while (map_next_sum(&walk, &key, &sum, sizeof(sum), add_rpc)) {
 		struct rpc_name name = {};
-		struct rpc_sum total = {};
 
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, sums) || bpf_map_lookup_elem(names, &key, &name))
-			continue;
-		for (int cpu = 0; cpu < cpus; cpu++)
-			add_rpc(&total, &sums[cpu]);
-		write_rpc(recorder, key.client, &name, &total);
+		if (!bpf_map_lookup_elem(names, &key, &name))
+			write_rpc(recorder, key.client, &name, &sum);
 	}
 }
 
 static void write_flushes(struct recorder *recorder)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.nfs_flushes);
-	struct nfs_flush_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.nfs_flushes) };
+	struct nfs_flush_key key;
 	struct json *json = &recorder->json;
 	struct nfs_flush_sum sum;
 
-	while (!bpf_map_get_next_key(map, previous, &key)) {
+	while (map_next(&walk, &key, &sum)) {
 		__u64 call = OBJECT_ID(key.call);
 		const char *name = key.call ? syscall_name((__u32)call, call & OBJECT_SYSCALL_I386) : NULL;
 
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, &sum))
-			continue;
 		json_open(json, "nfs_flush");
 		object_write(recorder, "object", OBJECT(OBJECT_MOUNT, key.device));
 		json_text(json, "cause", name ? name : "");
@@ -157,18 +149,13 @@ static const char *program_name(__u32 program)
 
 static void write_served(struct recorder *recorder)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.nfsd_requests);
-	struct nfsd_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.nfsd_requests) };
+	struct nfsd_key key;
 	struct json *json = &recorder->json;
 	struct nfsd_sum sum;
 
-	while (!bpf_map_get_next_key(map, previous, &key)) {
-		size_t skip;
-
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, &sum))
-			continue;
-		skip = key.program == NFSD_OPERATION && !strncmp(sum.name, "OP_", 3) ? 3 : 0;
+	while (map_next(&walk, &key, &sum)) {
+		size_t skip = key.program == NFSD_OPERATION && !strncmp(sum.name, "OP_", 3) ? 3 : 0;
 		json_open(json, "nfs_server");
 		json_text(json, "program", program_name(key.program));
 		json_u64(json, "version", key.version);

@@ -84,6 +84,11 @@ static void write_idle_state(struct json *json, const char *key, __u64 id)
 	json_format(json, key, id & IDLE_LEFT ? "idle:%llu:left" : "idle:%llu", state - 1);
 }
 
+void device_write(struct json *json, const char *key, __u32 device)
+{
+	json_format(json, key, "%u:%u", device >> 20, device & 0xfffff);
+}
+
 void object_write(struct recorder *recorder, const char *key, __u64 object)
 {
 	struct json *json = &recorder->json;

@@ -26,6 +26,7 @@
  * calibration.c           a guest's clock
  * markers.c               kernel functions that mark a wait
  * objects.c               object ids as text
+ * map_walk.c              reading the hashes of the programs
  * stacks.c                stacks, folded and named
  * sleepers.c              stacks of threads that wait at the end
  * facts*.c                host facts
@@ -127,6 +128,7 @@ const char *marker_name(size_t index);
 
 /* objects.c: writes an object under `key` (NULL in an array) */
 void object_write(struct recorder *recorder, const char *key, __u64 object);
+void device_write(struct json *json, const char *key, __u32 device); /* "8:0" */
 /* The name of a thread at this moment, "" if it has ended. */
 void comm_write(struct recorder *recorder, const char *key, pid_t tid);
 

@@ -4,50 +4,41 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <stdlib.h>
-#include <string.h>
-#include "cleanup.h"
+#include "map_walk.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
-/* One sum out of the copies each CPU keeps. */
-static struct device_sum over_cpus(const struct device_sum *sums, int cpus)
+static void add_device(void *sum, const void *of_cpu)
 {
-	struct device_sum total = {};
+	struct device_sum *total = sum;
+	const struct device_sum *more = of_cpu;
 
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		total.count += sums[cpu].count;
-		total.errors += sums[cpu].errors;
-		total.bytes += sums[cpu].bytes;
-		total.queue_ns += sums[cpu].queue_ns;
-		total.service_ns += sums[cpu].service_ns;
-		if (sums[cpu].max_ns > total.max_ns)
-			total.max_ns = sums[cpu].max_ns;
-		for (int i = 0; i < BUCKETS; i++) {
-			total.queue_buckets[i] += sums[cpu].queue_buckets[i];
-			total.service_buckets[i] += sums[cpu].service_buckets[i];
-		}
+	total->count += more->count;
+	total->errors += more->errors;
+	total->bytes += more->bytes;
+	total->queue_ns += more->queue_ns;
+	total->service_ns += more->service_ns;
+	if (more->max_ns > total->max_ns)
+		total->max_ns = more->max_ns;
+	for (int i = 0; i < BUCKETS; i++) {
+		total->queue_buckets[i] += more->queue_buckets[i];
+		total->service_buckets[i] += more->service_buckets[i];
 	}
-	return total;
 }
 
 static void write_devices(struct recorder *recorder)
 {
 	static const char *const operations[] = { "read", "write", "flush", "discard", "other" };
-	int map = bpf_map__fd(recorder->skeleton->maps.devices), cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct device_sum *sums = calloc(cpus > 0 ? cpus : 1, sizeof(*sums));
-	struct device_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.devices) };
 	struct json *json = &recorder->json;
+	struct device_key key;
+	struct device_sum sum;
 
-	while (sums && !bpf_map_get_next_key(map, previous, &key)) {
-		struct device_sum sum;
-
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, sums) || key.operation > REQUEST_OTHER)
+	while (map_next_sum(&walk, &key, &sum, sizeof(sum), add_device)) {
+		if (key.operation > REQUEST_OTHER)
 			continue;
-		sum = over_cpus(sums, cpus);
 		json_open(json, "device");
-		json_format(json, "device", "%u:%u", key.device >> 20, key.device & 0xfffff);
+		device_write(json, "device", key.device);
 		json_text(json, "operation", operations[key.operation]);
 		json_u64(json, "count", sum.count);
 		json_u64(json, "errors", sum.errors);
@@ -63,18 +54,15 @@ static void write_devices(struct recorder *recorder)
 
 static void write_sockets(struct recorder *recorder)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.sockets);
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.sockets) };
 	struct json *json = &recorder->json;
-	__u64 key, *previous = NULL;
 	struct socket_sum sum;
+	__u64 key;
 
-	while (!bpf_map_get_next_key(map, previous, &key)) {
+	while (map_next(&walk, &key, &sum)) {
 		struct in_addr address;
 		char text[INET_ADDRSTRLEN];
 
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, &sum))
-			continue;
 		address.s_addr = htonl(sum.local_address);
 		inet_ntop(AF_INET, &address, text, sizeof(text));
 		json_open(json, "socket");
@@ -128,22 +116,19 @@ static void write_operation(struct recorder *recorder, __u64 call, const struct 
 
 static void write_operations(struct recorder *recorder)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.operations);
-	struct operation_key key, *previous = NULL, other;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.operations) };
+	struct operation_key key, other;
+	struct operation_sum sum;
 
-	while (!bpf_map_get_next_key(map, previous, &key)) {
-		struct operation_sum total = {}, over = {}, under = {};
+	while (map_next(&walk, &key, &sum)) {
+		struct operation_sum total = sum, rest = {};
 
-		previous = &key;
 		other = (struct operation_key){ .call = key.call, .over_slo = !key.over_slo };
 		/* A call with operations on both sides of the objective is written when its fast ones are met. */
-		if (bpf_map_lookup_elem(map, &key, key.over_slo ? &over : &under))
+		if (!bpf_map_lookup_elem(walk.fd, &other, &rest) && key.over_slo)
 			continue;
-		if (!bpf_map_lookup_elem(map, &other, key.over_slo ? &under : &over) && key.over_slo)
-			continue;
-		add_operation(&total, &over);
-		add_operation(&total, &under);
-		write_operation(recorder, key.call, &total, &over);
+		add_operation(&total, &rest);
+		write_operation(recorder, key.call, &total, key.over_slo ? &sum : &rest);
 	}
 }
 

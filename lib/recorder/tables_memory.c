@@ -5,25 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "map_walk.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
-static void write_device(struct json *json, __u32 device)
-{
-	json_format(json, "device", "%u:%u", device >> 20, device & 0xfffff);
-}
-
 static void write_files(struct recorder *recorder, uint64_t page_bytes)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.files);
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.files) };
 	struct json *json = &recorder->json;
-	__u64 key, *previous = NULL;
+	__u64 key;
 	struct file_sum sum;
 
-	while (!bpf_map_get_next_key(map, previous, &key)) {
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, &sum))
-			continue;
+	while (map_next(&walk, &key, &sum)) {
 		json_open(json, "file_read");
 		object_write(recorder, "object", key);
 		json_u64(json, "bytes", sum.pages * page_bytes);
@@ -36,20 +29,17 @@ static void write_files(struct recorder *recorder, uint64_t page_bytes)
 
 static void write_writebacks(struct recorder *recorder, uint64_t page_bytes)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.writebacks);
-	struct writeback_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.writebacks) };
+	struct writeback_key key;
 	struct json *json = &recorder->json;
 	struct writeback_sum sum;
 
-	while (!bpf_map_get_next_key(map, previous, &key)) {
+	while (map_next(&walk, &key, &sum)) {
 		__s64 written;
 
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, &sum))
-			continue;
 		written = sum.last_written - sum.first_written;
 		json_open(json, "writeback");
-		write_device(json, key.device);
+		device_write(json, "device", key.device);
 		json_u64(json, "cgroup", key.cgroup);
 		json_u64(json, "rounds", sum.rounds);
 		json_u64(json, "dirty_bytes", sum.most_pages * page_bytes);
@@ -61,17 +51,14 @@ static void write_writebacks(struct recorder *recorder, uint64_t page_bytes)
 
 static void write_dirtiers(struct recorder *recorder, uint64_t page_bytes)
 {
-	int map = bpf_map__fd(recorder->skeleton->maps.dirtiers);
-	struct dirtier_key key, *previous = NULL;
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.dirtiers) };
+	struct dirtier_key key;
 	struct json *json = &recorder->json;
 	struct dirtier dirtier;
 
-	while (!bpf_map_get_next_key(map, previous, &key)) {
-		previous = &key;
-		if (bpf_map_lookup_elem(map, &key, &dirtier))
-			continue;
+	while (map_next(&walk, &key, &dirtier)) {
 		json_open(json, "dirtier");
-		write_device(json, key.device);
+		device_write(json, "device", key.device);
 		json_u64(json, "pid", dirtier.tgid);
 		json_u64(json, "tid", key.tid);
 		json_bytes(json, "comm", dirtier.comm, strnlen(dirtier.comm, COMM_BYTES));
