@@ -81,7 +81,9 @@ static __always_inline struct wait classify_fault(struct record *record, struct 
 
 	if (wait.account == ACCOUNT_NFS_METADATA)
 		wait.account = ACCOUNT_NFS_READ;
-	/* Other faults (of a first write, of swap) do not pass where the inode is noted: it may be of an earlier one. */
+	/*
+	 * Other faults (of a first write, of swap) do not pass where the inode is noted: it may be of an earlier one.
+	 */
 	if ((wait.account != ACCOUNT_MEMORY_MAJOR_FAULT && wait.account != ACCOUNT_REMOTE_FS &&
 	     wait.account != ACCOUNT_NFS_READ) ||
 	    !inode)
@@ -309,7 +311,10 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
 	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))
 		return WAIT(region_account(record->region), region_object(record->region, record->region_detail));
-	/* Kernel and io workers carry their creator's stale registers.  Of those without work some sleep deep, unloaded. */
+	/*
+	 * Kernel and io workers carry their creator's stale registers.  Of those without work some sleep deep,
+	 * unloaded.
+	 */
 	if (blocked->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		if (blocked->in_iowait ||
 		    (blocked->state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE)

@@ -107,7 +107,9 @@ static __always_inline __u64 steal_clock(struct task_struct *task)
 	if (!has_cfs_rq())
 		return 0;
 	rq = LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), rq);
-	/* The second is only advanced where paravirt_steal_rq_enabled, the first with CONFIG_IRQ_TIME_ACCOUNTING too. */
+	/*
+	 * The second is only advanced where paravirt_steal_rq_enabled, the first with CONFIG_IRQ_TIME_ACCOUNTING too.
+	 */
 	if (bpf_core_field_exists(struct rq, prev_steal_time_rq))
 		return LOAD(rq, rq, prev_steal_time_rq);
 	if (bpf_core_field_exists(struct rq, prev_steal_time))
@@ -116,7 +118,8 @@ static __always_inline __u64 steal_clock(struct task_struct *task)
 }
 
 /*
- * May storage be made wherever a program runs, even while the scheduler holds its locks?  Before, it came from kmalloc().
+ * May storage be made wherever a program runs, even while the scheduler holds its locks?  Before, it came from
+ * kmalloc().
  * 08a7ce384e33 ("bpf: Use bpf_mem_cache_alloc/free in bpf_local_storage_elem"), v6.4;
  * f484f4a3e058 ("bpf: Replace bpf memory allocator with kmalloc_nolock() in local storage"), v6.19;
  * 5063e7758899 ("bpf: Use kmalloc_nolock() universally in local storage"), v7.1, which has no word for it any more.
@@ -178,11 +181,11 @@ static __always_inline bool victim_is_task(void)
 	})
 
 /*
- * The pause that a writer was given, among the arguments of the tracepoint balance_dirty_pages; 0 or less: none.  It was
- * the eleventh until f1ab2831e2a4 ("writeback: let trace_balance_dirty_pages() take struct dtc as parameter"), v6.15,
- * and is the seventh since.  28c24ef9e04f ("writeback: rename variables in trace_balance_dirty_pages()"), next to it,
- * renamed a field of the event.  A kernel that has the first alone (stable releases of 6.14) refuses the program: it
- * has no eleventh.
+ * The pause that a writer was given, among the arguments of the tracepoint balance_dirty_pages; 0 or less: none.  It
+ * was the eleventh until f1ab2831e2a4 ("writeback: let trace_balance_dirty_pages() take struct dtc as parameter"),
+ * v6.15, and is the seventh since.  28c24ef9e04f ("writeback: rename variables in trace_balance_dirty_pages()"), next
+ * to it, renamed a field of the event.  A kernel that has the first alone (stable releases of 6.14) refuses the
+ * program: it has no eleventh.
  */
 static __always_inline long pause_of_writer(unsigned long long *arguments)
 {

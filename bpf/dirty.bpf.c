@@ -6,8 +6,8 @@
  * COST    none until more pages are dirty than half way to the limit; then some look-ups for each round of a writer,
  *         who is about to sleep for milliseconds.
  * CANNOT  see what is dirtied while fewer pages are dirty than half way to the limit, where nobody is held: whoever
- *         dirtied them before counts less than he did.  Tell the device of btrfs or 9p, whose backing devices have other
- *         names.  The pause itself is the sleep that follows, booked at the switch.
+ *         dirtied them before counts less than he did.  Tell the device of btrfs or 9p, whose backing devices have
+ *         other names.  The pause itself is the sleep that follows, booked at the switch.
  */
 #include "ledger.bpf.h"
 
@@ -29,7 +29,9 @@ struct {
 	__type(value, struct dirtier);
 } dirtiers SEC(".maps");
 
-/* "254:0", "8:1-fuseblk": the device of a backing device has no number of its own, only this name; "btrfs-1" has none. */
+/*
+ * "254:0", "8:1-fuseblk": the device of a backing device has no number of its own, only this name; "btrfs-1" has none.
+ */
 static __always_inline __u32 device_of(const char *dev_name)
 {
 	__u32 major = 0, number = 0;

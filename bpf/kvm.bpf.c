@@ -3,14 +3,14 @@
  * kvm - on the host of virtual machines: when does a virtual CPU run its guest, why does it leave it, how long does
  *       that take, and which emulated device is it for?
  *
- * HOOKS   tp_btf kvm_entry, kvm_exit, kvm_userspace_exit, kvm_vcpu_wakeup; kvm_pio, kvm_mmio, kvm_fast_mmio.  All are of
- *         the modules kvm and kvm_amd or kvm_intel, and loaded only where there is a /dev/kvm.
+ * HOOKS   tp_btf kvm_entry, kvm_exit, kvm_userspace_exit, kvm_vcpu_wakeup; kvm_pio, kvm_mmio, kvm_fast_mmio.  All are
+ *         of the modules kvm and kvm_amd or kvm_intel, and loaded only where there is a /dev/kvm.
  * COST    a look-up of task storage at an entry and an exit of every guest of the host; of the target's also the clock,
  *         a detail of the record, and at an entry one look-up in a hash.
  * CANNOT  say what the guest did; see exits that the hardware spares (posted interrupts, AVIC).  A page that user
- *         space supplies (userfaultfd), wanted by the kernel itself while a halt begins or ends, is vm.halt.  On SVM before 6.7 an
- *         exit begins when the host has served its own interrupts, which are booked as cpu.irq.  On a host that is a
- *         guest itself, what is stolen from a virtual CPU's thread between two exits stays in vm.*.
+ *         space supplies (userfaultfd), wanted by the kernel itself while a halt begins or ends, is vm.halt.  On SVM
+ *         before 6.7 an exit begins when the host has served its own interrupts, which are booked as cpu.irq.  On a
+ *         host that is a guest itself, what is stolen from a virtual CPU's thread between two exits stays in vm.*.
  */
 #include "vcpu.bpf.h"
 

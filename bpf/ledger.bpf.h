@@ -14,7 +14,9 @@
  * them): the verifier looks at such a function once and not at every call, which is most of the time to start.
  */
 
-/* Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones.  No branch: each doubles the paths. */
+/*
+ * Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones.  No branch: each doubles the paths.
+ */
 __weak __noinline __u32 bucket_of(__u64 ns)
 {
 	__u64 bits = ns >> 8;

@@ -26,8 +26,8 @@ static __always_inline void note_detail(__u32 detail)
 #define FRAMES 20 /* from the reclaim up to the charge, or the return to user space, that called for it */
 
 /*
- * Which limit makes a thread reclaim: the same function does it for both, its caller tells.  The frames lie on a stack of
- * its own, not in the scratch of marker.bpf.h: a switch may come in between.
+ * Which limit makes a thread reclaim: the same function does it for both, its caller tells.  The frames lie on a stack
+ * of its own, not in the scratch of marker.bpf.h: a switch may come in between.
  */
 static __noinline int limit_on_stack(void *ctx)
 {

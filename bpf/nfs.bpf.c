@@ -3,8 +3,8 @@
  * nfs - where does a remote procedure call of NFS spend its time?
  *
  * HOOKS   tp_btf rpc_task_begin, rpc_stats_latency (sunrpc); nfs_refresh_inode_enter, nfs_aop_readahead (nfs).
- * COST    a call: two look-ups and some thirty loads; an answer with names or attributes, or a read-ahead, three look-ups
- *         at most and some five loads: of anybody on the host.  Nothing without the modules.
+ * COST    a call: two look-ups and some thirty loads; an answer with names or attributes, or a read-ahead, three
+ *         look-ups at most and some five loads: of anybody on the host.  Nothing without the modules.
  * CANNOT  tell the wire from the server: to the client both are the time until the answer.
  */
 #include "nfs_mount.bpf.h"

@@ -4,11 +4,11 @@
  *
  * HOOKS   tp_btf mm_filemap_add_to_page_cache.  How long a read of which file waits is booked at the switch
  *         (file_read.bpf.h).
- * COST    one look-up of task storage for pages that anybody on the host reads into memory, two more look-ups where it is
- *         the target: little beside the disk.
- * CANNOT  tell what a thread waited for from what was read ahead for it.  Reads that go past the page cache (O_DIRECT), or
- *         are done by a worker (io_uring), are not seen; pages found in memory are not counted.  Files of network file
- *         systems are left out: their misses are no reads of a disk of this host.
+ * COST    one look-up of task storage for pages that anybody on the host reads into memory, two more look-ups where it
+ *         is the target: little beside the disk.
+ * CANNOT  tell what a thread waited for from what was read ahead for it.  Reads that go past the page cache (O_DIRECT),
+ *         or are done by a worker (io_uring), are not seen; pages found in memory are not counted.  Files of network
+ *         file systems are left out: their misses are no reads of a disk of this host.
  */
 #include "classify.bpf.h"
 #include "file_read.bpf.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The part of records.h about memory: what a thread does for want of it, files read into it, and pages that wait to be written. */
+/*
+ * The part of records.h about memory: what a thread does for want of it, files read into it, and pages that wait to be
+ * written.
+ */
 #pragma once
 
 /* A thread inside one of these books there, running or blocked. */

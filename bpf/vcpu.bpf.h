@@ -41,8 +41,8 @@ static __always_inline bool is_in_kvm_run(struct call *call)
 }
 
 /*
- * In KVM_RUN a light sleep is that of kvm_vcpu_block(), or that of a page which user space supplies ("kvm: x86: Allow to
- * respond to generic signals during slow PF", v6.2): its stack tells.  After a halt it is not asked: halts are many.
+ * In KVM_RUN a light sleep is that of kvm_vcpu_block(), or that of a page which user space supplies ("kvm: x86: Allow
+ * to respond to generic signals during slow PF", v6.2): its stack tells.  After a halt it is not asked: halts are many.
  */
 static __always_inline bool may_want_page(struct record *record, struct call *call)
 {
@@ -50,10 +50,10 @@ static __always_inline bool may_want_page(struct record *record, struct call *ca
 }
 
 /*
- * The account of a wait of such a thread; `account` and `object` are what its system call, or its stack, says.  A guest that halted is idle, in the
- * kernel or, where the emulator keeps the interrupt controller, in a wait of that.  One that waits since it touched
- * memory waits for its host to fetch that (kvm_arch_async_page_not_present()).  A virtual CPU that was not seen
- * leaving its guest has halted before the start, or waits to be started by another one.
+ * The account of a wait of such a thread; `account` and `object` are what its system call, or its stack, says.  A guest
+ * that halted is idle, in the kernel or, where the emulator keeps the interrupt controller, in a wait of that.  One
+ * that waits since it touched memory waits for its host to fetch that (kvm_arch_async_page_not_present()).  A virtual
+ * CPU that was not seen leaving its guest has halted before the start, or waits to be started by another one.
  */
 static __always_inline __u32 vcpu_account(struct record *record, struct call *call, bool deep, __u32 account,
 					  __u64 object)

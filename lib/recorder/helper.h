@@ -11,7 +11,10 @@ struct helper {
 	int fd;
 };
 
-/* run() has no descriptors but 0 to 2 (/dev/null) and fd, the other end of helper->fd.  0 or -errno, -EBUSY: too many hang. */
+/*
+ * run() has no descriptors but 0 to 2 (/dev/null) and fd, the other end of helper->fd.  0 or -errno, -EBUSY: too many
+ * hang.
+ */
 int helper_start(struct helper *helper, void (*run)(const void *argument, int fd), const void *argument);
 /* Kills it. */
 void helper_end(struct helper *helper);

@@ -41,7 +41,8 @@ static const struct probe probes[] = {
 	{ .name = "mark_victim", .feature = "oom" },
 	{ .name = "block_rq_complete", .feature = "block" },
 	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
-	{ .name = "rpc_ended", .feature = "nfs", .module = "nfs" }, /* hooks of sunrpc, which nfs and nfsd bring along */
+	/* nfs and nfsd bring sunrpc along, whose hooks some of these are */
+	{ .name = "rpc_ended", .feature = "nfs", .module = "nfs" },
 	{ .name = "rpc_begun", .feature = "nfs", .module = "nfs" },
 	{ .name = "nfs_mount_met", .feature = "nfs", .module = "nfs" },
 	{ .name = "nfs_commit_begun", .feature = "nfs", .module = "nfs" },
