@@ -69,6 +69,7 @@ _ASK_HOST: Mapping[str, tuple[str, str]] = {
 }
 HOST_SIDE = "host_side"  # feature: what another recording, made on the host, tells
 TIMEOUT = "timeout"  # the error of a fact that the recorder did not wait for any longer
+FOR_PEOPLE = "/proc/interrupts"  # recorded for who reads a recording; no rule does, and many CPUs make it long
 STUCK = "free who is stuck, then record again; that shows them: grep -l 'disk sleep' /proc/[0-9]*/status"
 _NFS = NotMeasured("NFS by operation", "the recorder knew no NFS", "record again; by hand: nfsiostat 1", "nfs")
 # Programs that run virtual machines; what only these can miss is not told to others.
@@ -192,12 +193,12 @@ def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
 def _cut_off(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
     """Say in one line which files were longer than a recording keeps of them, and in one that the kernel log was."""
     paths = list(dict.fromkeys(fact.path for fact in facts if fact.truncated))
-    others = [path for path in paths if path != KERNEL_LOG]
+    others = [path for path in paths if path not in (KERNEL_LOG, FOR_PEOPLE)]
     found = []
     if others:
         more = f" and of {len(others) - 1} more" if len(others) > 1 else ""
         found.append(NotMeasured(f"the end of {others[0]}{more}", "longer than is kept", "read it by hand", "facts"))
-    if len(others) < len(paths):
+    if KERNEL_LOG in paths:
         reason = "more of it means trouble than is kept"
         found.append(NotMeasured("older lines of the kernel log", reason, "by hand: dmesg", "facts"))
     return found
