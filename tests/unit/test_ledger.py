@@ -278,11 +278,12 @@ def test_facts_that_were_not_read_in_time_are_said_in_one_line() -> None:
 
 def test_files_of_which_only_a_part_was_kept_are_said() -> None:
     builder = Builder().thread("a").fact("/proc/self/mountstats", "device x", truncated=True)
-    builder.fact("/proc/interrupts", "CPU0", truncated=True).fact("/dev/kmsg", "6,1,1,-;x\n", truncated=True)
+    builder.fact("/proc/diskstats", "8 0", truncated=True).fact("/dev/kmsg", "6,1,1,-;x\n", truncated=True)
     files, log = builder.model().not_measured
     assert files.what == "the end of /proc/self/mountstats and of 1 more" and files.fix
     assert log.what == "older lines of the kernel log" and "dmesg" in log.fix
-    assert not Builder().thread("a").fact("/proc/interrupts", "CPU0").model().not_measured
+    assert not Builder().thread("a").fact("/proc/diskstats", "8 0").model().not_measured
+    assert not Builder().thread("a").fact("/proc/interrupts", "CPU0", truncated=True).model().not_measured
 
 
 def test_waits_that_did_not_end_carry_their_final_account() -> None:
