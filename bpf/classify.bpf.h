@@ -337,8 +337,10 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 
 static __always_inline void begin_operation(struct record *record, struct call *call)
 {
-	if (record->operating || call->number < 0 || call->returning || is_idle(record->account))
+	if (call->number < 0 || call->returning || is_idle(record->account))
 		return; /* waiting for work is no operation */
+	if (record->operating && record->operation_call == call_object(call))
+		return;
 	record->operating = 1;
 	record->operation_start = record->since;
 	record->operation_call = call_object(call);

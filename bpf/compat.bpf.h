@@ -46,6 +46,10 @@ static __always_inline bool is_preemptible(void)
 /*
  * Around what a switch must not come in between.  The verifier wants them in pairs within a function, and only what
  * sched.bpf.c makes of a function that several objects have calls them: it is linked first, and see CAST.
+ *
+ * They do not keep a program from being skipped.  The kernel leaves a program out where a thread that was switched out
+ * inside it is waiting on this CPU; a switch that falls due meanwhile comes in GIVE_CPU(), which is inside it as well.
+ * So what a program begins and another ends must be found to be over where that one was left out.
  */
 #ifdef LEDGER_DEFINE
 extern void bpf_preempt_disable(void) __ksym __weak;

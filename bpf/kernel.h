@@ -317,6 +317,7 @@ struct bpf_iter__task {
 #define PF_VCPU 0x00000001 /* in a guest, or in an interrupt that came there */
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
+#define PF_MEMALLOC 0x00000800
 #define PF_USER_WORKER 0x00004000 /* 54e6842d0775 ("fork/vm: Move common PF_IO_WORKER behavior ..."), v6.4 */
 #define PF_KTHREAD 0x00200000
 

@@ -8,7 +8,7 @@
  * COST    one task storage look-up for every system call of the host: attached only when asked for (--slo).
  * CANNOT  see the CPU time of a call before its first block, nor calls that never block.
  */
-#include "ledger.bpf.h"
+#include "classify.bpf.h"
 
 #define ENFILE 23
 #define EMFILE 24
@@ -65,10 +65,23 @@ static __always_inline void tell_refused(struct record *record, __u64 error)
 	bpf_ringbuf_submit(event, gather());
 }
 
+/*
+ * The call that blocked, or another?  This program can have been left out at its end, see KEEP_CPU: then how long it took
+ * is not known, and what came after it is none of it.
+ */
+static __always_inline bool is_end_of_operation(struct record *record, struct task_struct *task)
+{
+	struct call call;
+
+	read_call(task, &call);
+	return record->operation_call == call_object(&call) || class_of(&call) == SYSCALL_RESTART;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
-	struct record *record = record_of(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record *record = record_of(task);
 
 	if (!record)
 		return 0;
@@ -76,7 +89,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		tell_refused(record, -result);
 	if (!record->operating)
 		return 0;
-	end_operation(record, result);
+	if (is_end_of_operation(record, task))
+		end_operation(record, result);
 	record->operating = 0;
 	return 0;
 }

@@ -57,6 +57,18 @@ static __always_inline void sample_wait(void *ctx, struct record *record, __u64 
 	bpf_ringbuf_submit(event, gather());
 }
 
+/*
+ * The program at the end of a region can have been left out, see KEEP_CPU: whoever frees memory has the flag for it until
+ * then.  It gets that after the beginning was announced, where it can be preempted, but does not sleep.
+ */
+static __always_inline void end_missed_region(struct record *record, struct task_struct *task, bool preempted)
+{
+	if (preempted || (task->flags & PF_MEMALLOC))
+		return;
+	if (record->region == REGION_RECLAIM || record->region == REGION_CGROUP_RECLAIM)
+		record->region = record->region_detail = 0;
+}
+
 static __always_inline void wake_recorder(struct record *record, __u64 now)
 {
 	struct event event = {};
@@ -73,6 +85,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 
 	begin_write(record);
 	note_ran(record, cpu, now);
+	end_missed_region(record, task, preempted);
 	if (record->vm && (task->flags & PF_EXITING)) {
 		record->vm = VM_LEFT; /* no guest goes on here, and all its memory may be its end's to free */
 		record->left.until = now;
