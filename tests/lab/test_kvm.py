@@ -104,7 +104,8 @@ def test_time_in_guests_is_told_where_kvm_cannot_be_followed(guest: Guest, start
         guest.run("mv /dev/kvm.away /dev/kvm")
     thread = recording.thread(truth["pid"])
     guest_ns, ran_ns = ns_of(thread, "vm.guest"), ns_of(thread, "vm.guest", "cpu.")
-    assert 0.5 * ran_ns <= guest_ns <= ran_ns, table(thread)
+    counted_ns = guest_ns + thread.user_ns + thread.kernel_ns  # of an emulator that loses its own CPU, ticks are lost
+    assert 0 < 0.5 * counted_ns <= guest_ns <= ran_ns, (counted_ns, table(thread))
     assert not ns_of(thread, "vm.exit", "vm.halt") and not recording.of(schema.VmExit), table(thread)
     found = {finding.id: finding for finding in diagnose(model_of(recording)).findings}
     assert any("ticks" in limit for limit in found["KVM-GUEST-CPU"].limits), found
