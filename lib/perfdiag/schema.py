@@ -439,6 +439,7 @@ class Footer(Line, tag="footer"):
 # time of the books with them.
 NO_TIME_LOST = frozenset(
     {
+        "calls_skipped",
         "detail_full",
         "details",
         "devices_full",

@@ -99,7 +99,7 @@ int lost_count(struct recorder *recorder, unsigned int counter, uint64_t *ret)
 	return 0;
 }
 
-uint64_t skipped_runs(struct recorder *recorder)
+uint64_t skipped_runs(struct recorder *recorder, bool of_operations)
 {
 	uint64_t misses = 0;
 
@@ -108,7 +108,8 @@ uint64_t skipped_runs(struct recorder *recorder)
 		struct bpf_prog_info info = {};
 		__u32 size = sizeof(info);
 
-		if (!state->link || bpf_obj_get_info_by_fd(bpf_program__fd(state->program), &info, &size))
+		if (!state->link || of_operations != !strcmp(state->probe->feature, "operations") ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(state->program), &info, &size))
 			continue;
 		if (getenv("PERFDIAG_DEBUG") && info.recursion_misses)
 			fprintf(stderr, "%s was skipped %llu times\n", state->probe->name, info.recursion_misses);

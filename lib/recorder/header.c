@@ -131,7 +131,8 @@ void footer_write(struct recorder *recorder)
 			lost += recorder->folds_lost;
 		json_u64(json, counters[i], lost);
 	}
-	json_u64(json, "programs_skipped", skipped_runs(recorder));
+	json_u64(json, "programs_skipped", skipped_runs(recorder, false));
+	json_u64(json, "calls_skipped", skipped_runs(recorder, true));
 	json_u64(json, "details", recorder->details_lost);
 	json_u64(json, "stacks", recorder->stacks_lost);
 	json_u64(json, "output_lines", recorder->output.lines_lost);

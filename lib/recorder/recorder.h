@@ -120,7 +120,8 @@ bool cost_is_sampled(void); /* the kernel counts at this moment */
 void cost_end(struct recorder *recorder);
 void cost_write(struct recorder *recorder);
 int lost_count(struct recorder *recorder, unsigned int counter, uint64_t *ret); /* enum counter; 0 or -errno */
-uint64_t skipped_runs(struct recorder *recorder);				/* a program met itself on its CPU */
+/* A program met itself on its CPU; at the end of a system call that is mostly somebody else's, and no time is lost. */
+uint64_t skipped_runs(struct recorder *recorder, bool of_operations);
 
 /* markers.c */
 size_t markers_fill(const struct kernel_symbols *symbols, struct marker markers[MARKERS]);

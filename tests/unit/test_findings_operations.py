@@ -51,6 +51,17 @@ def test_operations_that_were_not_counted_may_have_broken_it() -> None:
     assert found.confidence is Confidence.MEDIUM and "not all are told" in found.limits[0]
 
 
+def test_ends_of_calls_that_nobody_saw_are_told_and_lower_nothing() -> None:
+    """The kernel counts those of all threads: mostly of others, and no time of the books goes with them."""
+    within = flushing(durations={"3 ms": 3000}, over_slo=0, over_slo_accounts={})
+    assert "not seen, of" not in check(within.model(), ID).text
+    assert (
+        "12,820 ends of calls on this host were not seen" in check(within.lost(calls_skipped=12_820).model(), ID).text
+    )
+    whole = finding(flushing().model(), ID)
+    assert finding(flushing().lost(calls_skipped=12_820).model(), ID).confidence is whole.confidence
+
+
 def test_waiting_for_work_breaks_no_limit() -> None:
     model = (
         Builder(slo="250 ms")

@@ -46,10 +46,17 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
     if not broken:
         counted = sum(operation.count for operation in model.operations if not _waits_for_work(operation))
         rarest = f"; what is rarer than 1 in {counted // 3:,} could not be seen" if counted >= 3 else ""
-        yield Check("SLO-BREACH", f"0 of {counted:,} operations over {duration(limit_ns)}{rarest}", 0.0, "count")
+        text = f"0 of {counted:,} operations over {duration(limit_ns)}{rarest}{_unseen(model)}"
+        yield Check("SLO-BREACH", text, 0.0, "count")
         return
     for operation in sorted(broken, key=lambda each: -each.over_slo):
         yield _finding(model, operation, limit_ns)
+
+
+def _unseen(model: Model) -> str:
+    """Return how many calls ended where the kernel left the program out; whose they were, it does not tell."""
+    skipped = model.coverage.lost.get("calls_skipped", 0)
+    return f"; {skipped:,} ends of calls on this host were not seen, of the target or of others" if skipped else ""
 
 
 def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Finding:

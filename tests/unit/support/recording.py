@@ -72,6 +72,7 @@ COUNTERS = (
     "devices_full",
     "operations_full",
     "programs_skipped",
+    "calls_skipped",
     "details",
     "stacks",
     "output_lines",
