@@ -108,7 +108,7 @@ incidents: build workloads ## make faults for real and see whether each is named
 	$(Q)$(AS_ROOT) $(PYTHON) tests/incidents/run.py --kernel $(firstword $(KERNEL) 6.1) --output build/incidents \
 		$(if $(ONLY),--only '$(ONLY)') $(ARGS) $(INCIDENTS)
 
-bench: build workloads build/bench/attach ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute)
+bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
 
@@ -276,5 +276,11 @@ build/bench/attach: tests/bench/attach.c | packages
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -static -o $@ $< $(RECORDER_LIBRARIES)
+
+# Loaded by the emulator.
+build/bench/instructions.so: tests/bench/instructions.c | packages
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<
 
 -include $(wildcard build/bpf/*.d build/recorder/*.d build/workloads/*.d)

@@ -20,7 +20,7 @@ RUNS = 2  # into the state and out of it
 PAUSE_US = 200
 WINDOW_SECONDS = 0.8  # the recorder reads the kernel's statistics in its second interval
 INTERVAL_MS = 250
-NEVER_IDLE = "no CPU of this host was idle meanwhile: run it on a quieter one"
+NEVER_IDLE = "no CPU of this host was idle meanwhile: on a quieter one, or in the lab: make bench ARGS=guest"
 
 
 def rows(context: Context) -> Iterator[Row]:

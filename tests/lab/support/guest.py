@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -96,14 +97,15 @@ def prepare_folder(name: str) -> Path:
 class Guest:
     """A guest that has booted by the time it is constructed; a context manager that leaves no machine behind."""
 
-    def __init__(self, kernel: str, *options: str) -> None:
+    def __init__(self, kernel: str, *options: str, machine: Sequence[str] = ()) -> None:
+        """Boot with `options` of the kernel, and `machine`, more of the emulator; {folder} is that of this boot."""
         self.name = "-".join([kernel, *(option.replace("=", "-") for option in options)])
         self.folder = prepare_folder(self.name)
         self.console = self.folder / "console.log"
         self._numbers = itertools.count(1)
         self._heard = b""
         words = ["setpriv", "--pdeathsig", "KILL"]  # it ends with the tests, however those end
-        words += command_line(kernel, self.folder, *options)
+        words += [*command_line(kernel, self.folder, *options), *(word.format(folder=self.folder) for word in machine)]
         words += ["-serial", f"file:{self.console}", "-chardev", "stdio,id=jobs,signal=off", "-serial", "chardev:jobs"]
         with (self.folder / "qemu.log").open("wb") as log:
             self.process = subprocess.Popen(
