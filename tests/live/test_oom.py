@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from live.support.host import MEBIBYTE, cgroup, enter
 from live.support.recording import Recording
 from unit.support.waiting import until
 
+STEP_SECONDS = 0.3
 LIMIT_MEBIBYTES = 37
 
 pytestmark = pytest.mark.may_skip("a memory controller of cgroup version 1")
@@ -71,8 +73,12 @@ def test_the_python_side(tmp_path: Path, cleanup: Cleanup, start: Start) -> None
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(words, **pipes, text=True, preexec_fn=enter(group), start_new_session=True) as process:  # type: ignore[call-overload]
         assert process.stderr and "recording" in process.stderr.readline()
-        neighbour = start("devour", "--mebibytes", 104, "--hold", 60_000, prepare=enter(group))
-        neighbour.start()
+        until(lambda: path.stat().st_size, "the recording has begun")
+        for mebibytes in (92, *[1] * 32):  # in small steps: once the first has gone there is room again
+            start("devour", "--mebibytes", mebibytes, "--hold", 60_000, prepare=enter(group)).start()
+            time.sleep(STEP_SECONDS)
+            if process.poll() is not None:
+                break
         _, said = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL and "the kernel's OOM killer took it first" in said
     until(lambda: b'{"type":"footer"' in path.read_bytes(), "the recorder has written its last line")
