@@ -56,7 +56,7 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
 def _unseen(model: Model) -> str:
     """Return how many calls ended where the kernel left the program out; whose they were, it does not tell."""
     skipped = model.coverage.lost.get("calls_skipped", 0)
-    return f"; {skipped:,} ends of calls on this host were not seen, of the target or of others" if skipped else ""
+    return f"; {skipped:,} ends of calls on this host were not seen, whoever made them" if skipped else ""
 
 
 def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Finding:

@@ -111,10 +111,10 @@ static const char *footer(void)
 	struct perfdiag skeleton = {};
 	struct bpf_link *attached = (struct bpf_link *)program;
 	struct probe_state states[PROGRAMS] = {
-		{ .probe = &(struct probe){ .name = "first" },
+		{ .probe = &(struct probe){ .name = "first", .feature = "ledger" },
 		  .link = attached,
 		  .program = (struct bpf_program *)&program[0] },
-		{ .probe = &(struct probe){ .name = "second" },
+		{ .probe = &(struct probe){ .name = "second", .feature = "ledger" },
 		  .link = attached,
 		  .program = (struct bpf_program *)&program[1] },
 	};
