@@ -87,10 +87,10 @@ def test_a_page_that_user_space_supplies_is_no_halt(start: Start, record: Record
     recording, truth = record(start("kvm_guest", *options))
     thread = recording.thread(truth["pid"])
     assert truth["pages"] == 13
-    assert 13 * 20_000_000 <= ns_of(thread, "kernel.other") <= truth["run_ns"], table(thread)
     assert ns_of(thread, "vm.halt") < 20_000_000, table(thread)
-    counts = {line.object: line.count for line in recording.of(schema.Detail) if line.account == "kernel.other"}
-    assert counts["function:handle_userfault"] == 13, counts
+    waits = {line.object: line for line in recording.of(schema.Detail) if line.account == "kernel.other"}
+    pages = waits["function:handle_userfault"]  # besides it the machine is made and taken down
+    assert pages.count == 13 and 13 * 20_000_000 <= pages.sum_ns <= truth["run_ns"], waits
 
 
 def test_time_in_guests_is_told_where_kvm_cannot_be_followed(guest: Guest, start: Start, record: Record) -> None:
