@@ -28,6 +28,18 @@ end_group() {
 	rmdir "/sys/fs/cgroup/$1"
 }
 
+# SCORE: as the OOM killer is to see every process there is; one that ends meanwhile needs none
+score_all() {
+	for each in /proc/[0-9]*; do
+		echo "$1" 2>/dev/null >"$each/oom_score_adj" || [ ! -d "$each" ]
+	done
+}
+
+# PID: ends what a script left running, unless it is through
+end_process() {
+	[ ! -d "/proc/$1" ] || kill "$1"
+}
+
 # NAME MEGABYTES: a disk in memory, as fast as it can be; prints its device
 fast_disk() {
 	truncate -s "$2M" "/dev/shm/$1.image"
