@@ -34,7 +34,6 @@ FILE *process_file(int process, const char *name)
 	return file;
 }
 
-/* From stat, which since 6.18 waits for an exec of the process to get through: for helpers only. */
 int reopen_regular(int path_fd, uint64_t device, uint64_t inode)
 {
 	char self[32];
@@ -48,6 +47,7 @@ int reopen_regular(int path_fd, uint64_t device, uint64_t inode)
 	return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
+/* From stat, which since 6.18 waits for an exec of the process to get through: for helpers only. */
 int process_start_ticks(int process, uint64_t *ticks)
 {
 	_cleanup_fclose_ FILE *file = process_file(process, "stat");
