@@ -116,12 +116,7 @@ static void write_folds(struct recorder *recorder)
 		json_open(json, "exited");
 		json_u64(json, "at_ns", recorder->end_ns);
 		json_bytes(json, "comm", entry->comm, strnlen(entry->comm, COMM_BYTES));
-		json_u64(json, "threads", entry->fold.threads);
-		json_u64(json, "processes", entry->fold.processes);
-		json_u64(json, "wall_ns", entry->fold.wall_ns);
-		json_u64(json, "user_ns", entry->fold.user_ns);
-		json_u64(json, "kernel_ns", entry->fold.kernel_ns);
-		sums_write(json, "accounts", entry->fold.accounts);
+		fold_write(json, &entry->fold);
 		json_write(json, &recorder->output);
 		fold_free(&recorder->folds, entry);
 	}

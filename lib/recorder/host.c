@@ -277,12 +277,7 @@ static void write_process(struct recorder *recorder, uint32_t pid, const char co
 	json_u64(json, "pid", pid);
 	json_bytes(json, "comm", comm, strnlen(comm, COMM_BYTES));
 	json_bool(json, "kernel", is_kernel);
-	json_u64(json, "threads", fold->threads);
-	json_u64(json, "processes", fold->processes);
-	json_u64(json, "wall_ns", fold->wall_ns);
-	json_u64(json, "user_ns", fold->user_ns);
-	json_u64(json, "kernel_ns", fold->kernel_ns);
-	sums_write(json, "accounts", fold->accounts);
+	fold_write(json, fold);
 	json_write(json, &recorder->output);
 }
 

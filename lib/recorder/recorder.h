@@ -139,6 +139,7 @@ void sums_add(struct account_sum *sums, const struct account_sum *more);
 struct fold fold_of(const struct record *record);
 void fold_merge(struct fold *fold, const struct fold *more);
 void sums_write(struct json *json, const char *key, const struct account_sum *sums);
+void fold_write(struct json *json, const struct fold *fold);
 void buckets_write(struct json *json, const char *key, const __u32 *buckets);
 /* Extends a record by its open segment; details that find no place in it are left in `spare` (zeroed before). */
 #define OPEN_SEGMENTS 3

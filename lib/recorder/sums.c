@@ -140,6 +140,16 @@ void sums_write(struct json *json, const char *key, const struct account_sum *su
 	json_end(json);
 }
 
+void fold_write(struct json *json, const struct fold *fold)
+{
+	json_u64(json, "threads", fold->threads);
+	json_u64(json, "processes", fold->processes);
+	json_u64(json, "wall_ns", fold->wall_ns);
+	json_u64(json, "user_ns", fold->user_ns);
+	json_u64(json, "kernel_ns", fold->kernel_ns);
+	sums_write(json, "accounts", fold->accounts);
+}
+
 void buckets_write(struct json *json, const char *key, const __u32 *buckets)
 {
 	json_array(json, key);
