@@ -4,21 +4,13 @@
  * (a wait in jbd2 has in_iowait 0, a fault inside write(pipe) has it 1, restart_syscall hides the call, ...).
  */
 #pragma once
+#include "call.bpf.h"
 #include "file.bpf.h"
 #include "ledger.bpf.h"
 #include "marker.bpf.h"
 #include "nfs_wait.bpf.h"
 #include "socket.bpf.h"
-#include "syscall_class.h"
 #include "vcpu.bpf.h"
-
-#ifdef LEDGER_DEFINE
-const volatile __u8 syscall_classes[512];
-const volatile __u8 syscall_classes_i386[512];
-#else
-extern const volatile __u8 syscall_classes[512];
-extern const volatile __u8 syscall_classes_i386[512];
-#endif
 
 /* A task that blocks, as far as the classification needs it; scalars, so that global functions can take it. */
 struct blocked {
@@ -60,15 +52,6 @@ static __always_inline struct wait ask_stack(struct blocked *blocked, struct wai
 	if (account == ACCOUNT_DISK_WRITE && otherwise.account == ACCOUNT_DISK_FLUSH)
 		return otherwise;
 	return WAIT(account, otherwise.object);
-}
-
-static __always_inline __u32 class_of(struct call *call)
-{
-	__u64 number = call->number;
-
-	if (number >= 512)
-		return SYSCALL_NONE;
-	return call->i386 ? syscall_classes_i386[number] : syscall_classes[number];
 }
 
 /* A thread that faulted, in user mode or while the kernel copied for it. */
@@ -311,11 +294,8 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
 	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))
 		return WAIT(region_account(record->region), region_object(record->region, record->region_detail));
-	/*
-	 * Kernel and io workers carry their creator's stale registers.  Of those without work some sleep deep,
-	 * unloaded.
-	 */
-	if (blocked->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+	/* Of workers without work some sleep deep, unloaded. */
+	if (!makes_calls(blocked->flags)) {
 		if (blocked->in_iowait ||
 		    (blocked->state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE)
 			return ask_stack(blocked, WAIT(blocked->in_iowait ? ACCOUNT_DISK_READ : ACCOUNT_KERNEL_OTHER,

@@ -329,12 +329,6 @@ __weak __noinline int leave_vm(void)
 	return 0;
 }
 
-/* The call that a task is in. */
-static __always_inline __u64 call_object(const struct call *call)
-{
-	return OBJECT(OBJECT_SYSCALL, call->number | (call->i386 ? OBJECT_SYSCALL_I386 : 0));
-}
-
 /* Room for the name of an object; NULL if it has one already, or there is no room. */
 static __always_inline struct object_name *new_name(__u64 object)
 {

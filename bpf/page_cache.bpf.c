@@ -10,7 +10,7 @@
  *         or are done by a worker (io_uring), are not seen; pages found in memory are not counted.  Files of network
  *         file systems are left out: their misses are no reads of a disk of this host.
  */
-#include "classify.bpf.h"
+#include "call.bpf.h"
 #include "file_read.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -20,8 +20,8 @@ static __always_inline bool is_read(struct task_struct *task)
 {
 	struct call call;
 
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return false; /* registers of another call */
+	if (!makes_calls(task->flags))
+		return false;
 	read_call(task, &call);
 	if (call.number == -1)
 		return true; /* a fault */
