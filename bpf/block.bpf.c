@@ -7,7 +7,7 @@
  * CANNOT  see who asked: the sums are the device's, whoever uses it.  Requests of drivers without I/O statistics
  *         have no start time and are counted without one.  Time in a cgroup's I/O throttle comes before the request.
  */
-#include "ledger.bpf.h"
+#include "buckets.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "classify_file.bpf.h"
+#include "details.bpf.h"
 #include "vcpu.bpf.h"
 
 /* A thread that faulted, in user mode or while the kernel copied for it. */

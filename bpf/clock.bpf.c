@@ -9,7 +9,7 @@
  * CANNOT  part a tick: where the target runs at its end, all of it counts as the target's.  Where it runs for less than
  *         a tick at a time, that is a sample of its time, and some of those cycles are its neighbours'.
  */
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -9,7 +9,7 @@
  *         dirtied them before counts less than he did.  Tell the device of btrfs or 9p, whose backing devices have
  *         other names.  The pause itself is the sleep that follows, booked at the switch.
  */
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

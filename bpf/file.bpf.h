@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What an open file is: type, file system, device.  Read from the thread's own descriptor table. */
 #pragma once
-#include "ledger.bpf.h"
+#include "names.bpf.h"
 
 struct open_file {
 	struct file *file;

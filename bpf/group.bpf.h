@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Is a task in the control group that is followed, or in one below it? */
 #pragma once
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 #define HIERARCHIES 32 /* 14 controllers, version 2, and named ones */
 #define GROUP_DEPTH 32

@@ -4,7 +4,7 @@
  * that sleep all along; what such a one would say is known, and costs 4 kB and a copy at each snapshot.
  */
 #pragma once
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 /* perfdiag's own processes, and the helpers of those: what they take stands in the footer. */
 static __always_inline bool is_left_out(struct task_struct *task)

@@ -8,7 +8,7 @@
  * CANNOT  see the time before the interrupt reaches the sleeping CPU: runq.waking begins at sched_waking.  Nor what the
  *         processor makes of a state it is asked for: it may leave it out.
  */
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

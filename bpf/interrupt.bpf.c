@@ -8,7 +8,7 @@
  * CANNOT  tell who woke whom over loopback: packets are received in a softirq, even inside their sender's call.  Nor
  *         see the entry code of an interrupt, the local timer and inter-processor interrupts: they stay in cpu.*.
  */
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -12,6 +12,7 @@
  *         before 6.7 an exit begins when the host has served its own interrupts, which are booked as cpu.irq.  On a
  *         host that is a guest itself, what is stolen from a virtual CPU's thread between two exits stays in vm.*.
  */
+#include "ledger.bpf.h"
 #include "vcpu.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -7,33 +7,7 @@
  * `waker`, `throttled` and what is handed on, stored by the CPU that wakes the thread.
  */
 #pragma once
-#include "maps.bpf.h"
-
-/*
- * Functions that are called often, or branch a lot, are global (weak, because several objects that are linked have
- * them): the verifier looks at such a function once and not at every call, which is most of the time to start.
- */
-
-/*
- * Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones.  No branch: each doubles the paths.
- */
-__weak __noinline __u32 bucket_of(__u64 ns)
-{
-	__u64 bits = ns >> 8;
-
-	bits |= bits >> 1;
-	bits |= bits >> 2;
-	bits |= bits >> 4;
-	bits |= bits >> 8;
-	bits |= bits >> 16;
-	bits |= bits >> 32;
-	/* How many are set now ("Hacker's Delight", 5-1): the position of the highest one. */
-	bits -= bits >> 1 & 0x5555555555555555;
-	bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
-	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
-	bits = bits * 0x0101010101010101 >> 56;
-	return bits < BUCKETS ? bits : BUCKETS - 1;
-}
+#include "details.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 /* One writer, and stores become visible in their order: a plain one will do, at a tenth of the price. */
@@ -60,133 +34,6 @@ static __always_inline void begin_write(struct record *record)
 static __always_inline void end_write(struct record *record)
 {
 	ADVANCE(record->sequence);
-}
-
-static __always_inline void count_in(__u32 buckets[BUCKETS], __u64 ns)
-{
-	__u32 bucket = bucket_of(ns);
-
-	if (bucket < BUCKETS)
-		buckets[bucket]++;
-}
-
-/* The same where other CPUs count, too. */
-static __always_inline void count_shared(__u32 buckets[BUCKETS], __u64 ns)
-{
-	__u32 bucket = bucket_of(ns);
-
-	if (bucket < BUCKETS)
-		__sync_fetch_and_add(&buckets[bucket], 1);
-}
-
-/* One more in a sum of all CPUs.  Two can race for the maximum, the smaller one then stays: tolerated. */
-#define ADD_SHARED(sum, duration_ns)                                                                                   \
-	do {                                                                                                           \
-		__u64 added_ns = duration_ns;                                                                          \
-		__sync_fetch_and_add(&(sum)->count, 1);                                                                \
-		__sync_fetch_and_add(&(sum)->ns, added_ns);                                                            \
-		if (added_ns > (sum)->max_ns)                                                                          \
-			(sum)->max_ns = added_ns;                                                                      \
-		count_shared((sum)->buckets, added_ns);                                                                \
-	} while (0)
-
-struct search {
-	struct record *record;
-	__u64 object;
-	__u32 account;
-	__u32 place;
-};
-
-static long try_place(__u32 place, struct search *search)
-{
-	struct detail *detail;
-
-	if (place >= DETAILS)
-		return 1;
-	detail = &search->record->details[place];
-	if (detail->count && (detail->account != search->account || detail->object != search->object))
-		return 0;
-	detail->account = search->account;
-	detail->object = search->object;
-	search->place = place;
-	return 1;
-}
-
-/* The place of an account and object in a record: the one used last, its own, a free one; DETAILS if there is none. */
-__weak __noinline __u32 find_place(struct record *record, __u32 account, __u64 object)
-{
-	struct search search = { .record = record, .object = object, .account = account, .place = DETAILS };
-	struct detail *detail;
-	__u32 place;
-
-	if (!record || account >= ACCOUNT_COUNT)
-		return DETAILS;
-	place = record->hint[account];
-	if (place < DETAILS) {
-		detail = &record->details[place];
-		if (detail->count && detail->account == account && detail->object == object)
-			return place;
-	}
-	bpf_loop(DETAILS, try_place, &search, 0); /* a plain loop takes the verifier longer, in every program */
-	if (search.place < DETAILS)
-		record->hint[account] = search.place;
-	return search.place;
-}
-
-/* Where the wait that is open will be booked; NULL if there was no room, then it is spilled. */
-static __always_inline struct detail *open_detail(struct record *record)
-{
-	__u32 place = record->place;
-
-	if (place >= DETAILS)
-		return NULL;
-	barrier_var(place); /* or the compiler computes the address before the check, which the verifier refuses */
-	return &record->details[place];
-}
-
-static __always_inline struct detail *find_detail(struct record *record, __u32 account, __u64 object)
-{
-	__u32 place = find_place(record, account, object);
-
-	if (place >= DETAILS)
-		return NULL;
-	barrier_var(place); /* as above */
-	return &record->details[place];
-}
-
-static __always_inline void add_to_detail(struct detail *detail, __u64 ns)
-{
-	detail->ns += ns;
-	detail->count++;
-	if (ns >= (detail->max_us + 1ULL) * 1000)
-		detail->max_us = ns / 1000;
-	count_in(detail->buckets, ns);
-}
-
-/* A detail that finds no place in its thread's record. */
-__weak __noinline int spill(struct record *record, __u32 account, __u64 object, __u64 ns)
-{
-	struct detail_key key = { .object = object, .account = account };
-	struct detail *detail;
-	__u32 us = ns / 1000;
-	bool made = false;
-
-	if (!record)
-		return 0;
-	key.tgid = record->tgid;
-	detail = FIND_OR_MAKE(spilled, &key, COUNTER_DETAIL_FULL, &made);
-	if (!detail)
-		return 0;
-	if (made) {
-		detail->account = account;
-		detail->object = object;
-	}
-	__sync_fetch_and_add(&detail->ns, ns);
-	__sync_fetch_and_add(&detail->count, 1);
-	if (us > detail->max_us)
-		detail->max_us = us; /* as in ADD_SHARED() */
-	count_shared(detail->buckets, ns);
-	return 0;
 }
 
 /* The same nanoseconds once more, in the ledger of the operation the thread is in. */
@@ -327,22 +174,4 @@ __weak __noinline int leave_vm(void)
 	end_write(record);
 	GIVE_CPU();
 	return 0;
-}
-
-/* Room for the name of an object; NULL if it has one already, or there is no room. */
-static __always_inline struct object_name *new_name(__u64 object)
-{
-	bool made = false;
-	struct object_name *name = FIND_OR_MAKE(names, &object, COUNTER_NAMES_FULL, &made);
-
-	return made ? name : NULL;
-}
-
-/* A process has another name after its exec: the last one that somebody met stays. */
-static __always_inline void rename_object(__u64 object, const struct object_name *name)
-{
-	struct object_name *room = FIND_OR_MAKE(names, &object, COUNTER_NAMES_FULL, NULL);
-
-	if (room)
-		*room = *name;
 }

@@ -4,7 +4,7 @@
  * system call does not decide.
  */
 #pragma once
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 #define STACK_LOOKED_AT 28 /* frames; the first few are this program's own */
 

@@ -7,6 +7,7 @@
  *         look-ups at most and some five loads: of anybody on the host.  Nothing without the modules.
  * CANNOT  tell the wire from the server: to the client both are the time until the answer.
  */
+#include "buckets.bpf.h"
 #include "nfs_mount.bpf.h"
 #include "nfs_records.h"
 

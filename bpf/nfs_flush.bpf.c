@@ -7,6 +7,7 @@
  *         some ten look-ups, of others one.  Nothing without the module.
  * CANNOT  tell whose dirty pages the kernel's own flusher writes: its calls are in the sums of the mount, in no flush.
  */
+#include "buckets.bpf.h"
 #include "call.bpf.h"
 #include "nfs_mount.bpf.h"
 #include "nfs_records.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which mount a client of remote procedure calls belongs to. */
 #pragma once
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 /* A call itself knows no file: the mount of its client is learnt from inodes. */
 static __always_inline void learn_mount(__u64 client, __u32 device)

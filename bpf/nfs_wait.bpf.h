@@ -2,7 +2,6 @@
 /* What a thread that waits for NFS waits for: the call and its descriptor tell, or else the functions on its stack. */
 #pragma once
 #include "file.bpf.h"
-#include "ledger.bpf.h"
 #include "syscall_class.h"
 
 static __always_inline bool is_memory(__u32 account)

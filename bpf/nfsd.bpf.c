@@ -7,7 +7,7 @@
  * CANNOT  see a request wait in its socket before a thread takes it up, nor the disk below: what the server's threads
  *         wait for is in their own ledgers, if those are recorded.
  */
-#include "ledger.bpf.h"
+#include "buckets.bpf.h"
 #include "nfs_records.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -8,8 +8,8 @@
  * COST    one task storage look-up for every system call of the host: attached only when asked for (--slo).
  * CANNOT  see the CPU time of a call before its first block, nor calls that never block.
  */
+#include "buckets.bpf.h"
 #include "call.bpf.h"
-#include "ledger.bpf.h"
 
 #define ENFILE 23
 #define EMFILE 24

@@ -3,6 +3,7 @@
 #pragma once
 #include "classify.bpf.h"
 #include "file_read.bpf.h"
+#include "ledger.bpf.h"
 #include "record.bpf.h"
 
 static __always_inline void note_throttling(struct record *record, struct task_struct *task)

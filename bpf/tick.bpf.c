@@ -8,7 +8,7 @@
  *         nothing is armed, no idle CPU is woken, no thread's switch gets dearer.
  * CANNOT  see work that runs in step with the tick (always just after it) in its true proportion.
  */
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

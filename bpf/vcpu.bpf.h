@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The thread of a virtual CPU that blocks: its guest is idle, or what? */
 #pragma once
-#include "ledger.bpf.h"
+#include "maps.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define IOCTL 16
