@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from perfdiag import schema
 from perfdiag.findings.base import Check, Finding, Outcome, Silence
-from perfdiag.findings.peers import Connections, peer_of
+from perfdiag.findings.peers import connections_of, peer_of
 from perfdiag.findings.weigh import by_key, midpoint_ns, percent, plain, worth
 from perfdiag.model import Distribution, Model, Row
 
@@ -24,7 +24,7 @@ def _with_sockets(
     model: Model, accounts: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, str], list[Row], schema.Socket]]:
     """Yield (account, key), rows and TCP socket of every wait on a connection that was looked at."""
-    sockets = Connections(model).sockets
+    sockets = connections_of(model).sockets
     for claim, rows in by_key(model.rows_of(*accounts)).items():
         if claim[1] in sockets:
             yield claim, rows, sockets[claim[1]]

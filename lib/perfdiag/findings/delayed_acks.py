@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.connections import Cause, named, outcomes
-from perfdiag.findings.peers import Connections, round_trip_ns
+from perfdiag.findings.peers import Connections, connections_of, round_trip_ns
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
 from perfdiag.findings.weigh import waits as waits_evidence
@@ -49,7 +49,7 @@ TELLING = (
 )
 def delayed(model: Model) -> Iterable[Outcome]:
     """One finding for all connections whose two ends wait for each other that long."""
-    connections, waited_ns = Connections(model), dict[str, int]()
+    connections, waited_ns = connections_of(model), dict[str, int]()
     for row in model.rows_of(RECEIVE):
         waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns
 

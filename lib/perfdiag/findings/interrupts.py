@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.findings.peers import Connections, peer_of
+from perfdiag.findings.peers import connections_of, peer_of
 from perfdiag.findings.samples import CpuSamples
 from perfdiag.findings.target import CPU, again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, plain, worth
@@ -90,7 +90,7 @@ def heavy(model: Model) -> Iterable[Outcome]:
 
 def _talks_locally(model: Model) -> bool:
     """Whether the target is seen at local connections: loopback's packets are counted for its whole namespace."""
-    connections = Connections(model)
+    connections = connections_of(model)
     waited = {row.key for row in model.rows if row.account.startswith("net.")} | connections.sockets.keys()
     peers = {key: peer_of(key) for key in waited}
     # What takes questions from anybody, or listens, may take them from this host.

@@ -10,7 +10,7 @@ from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remed
 from perfdiag.findings.clients import clients_finding
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
-from perfdiag.findings.peers import Connections, Peer, peer_of, round_trip_ns
+from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of, round_trip_ns
 from perfdiag.findings.silent_ends import nothing_came, silent
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
@@ -66,7 +66,7 @@ RETRIED_CONNECT_NS = 536_870_912
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:
     """One finding for each peer worth it, one for the other peers together, one for clients."""
-    connections = Connections(model)
+    connections = connections_of(model)
     rows = model.rows_of(*ACCOUNTS)
     mine: dict[str, list[Row]] = {}
     clients: list[Row] = []

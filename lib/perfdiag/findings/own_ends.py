@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.network import ACCOUNTS, SLOW_ANSWER_NS
-from perfdiag.findings.peers import Connections, Peer, peer_of
+from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     claims_of,
@@ -46,7 +46,7 @@ _SHOWN = 2
 )
 def own_threads(model: Model) -> Iterable[Outcome]:
     """One finding for all connections of the target to itself."""
-    connections = Connections(model)
+    connections = connections_of(model)
     rows = [
         row for row in model.rows_of(*ACCOUNTS) if connections.asked(row.key) and connections.answered_here(row.key)
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag import schema
 from perfdiag.facts.texts import words_of
-from perfdiag.model import Model, Row
+from perfdiag.model import Model, Row, once
 
 # Linux hands out ports from here on to those who connect, unless net.ipv4.ip_local_port_range says otherwise.
 EPHEMERAL_PORT = 32_768
@@ -99,6 +99,12 @@ class Connections:
         return peer is not None and self.near(key) and str(peer.port) in self._own_ports
 
 
+@once
+def connections_of(model: Model) -> Connections:
+    """Return the connections of a recording, sorted by who asked: several rules want them."""
+    return Connections(model)
+
+
 def _answering(model: Model, sockets: Mapping[str, schema.Socket]) -> set[str]:
     """Return the ports of `sockets` that answer, of connections of which the target is both ends: those of several
     connections (who connects gets a port of its own), else the end that is waited for longer."""
@@ -133,4 +139,4 @@ def round_trip_ns(sockets: Iterable[schema.Socket]) -> int | None:
     return min(known) * 1000 if known else None
 
 
-__all__ = ["Connections", "Peer", "peer_of", "round_trip_ns"]
+__all__ = ["Connections", "Peer", "connections_of", "peer_of", "round_trip_ns"]

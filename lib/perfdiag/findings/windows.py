@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
-from perfdiag.findings.peers import Connections, peer_of, round_trip_ns
+from perfdiag.findings.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, size, together, total_ns, waits
 from perfdiag.model import Model, Row
@@ -121,31 +121,30 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
 )
 def congestion(model: Model) -> Iterable[Outcome]:
     """Join waits in send with what held the connection: the congestion window."""
-    connections = Connections(model)
     return outcomes(
         model,
         "NET-CONGESTION",
         ("net.send",),
         lambda rows, socket: _part(
-            rows, socket, socket.waits_congestion + (socket.waits_buffer if _queued(connections, socket) else 0)
+            rows, socket, socket.waits_congestion + (socket.waits_buffer if _queued(model, socket) else 0)
         ),
         _congestion_finding,
         "congestion",
     )
 
 
-def _queued(connections: Connections, socket: schema.Socket) -> bool:
+def _queued(model: Model, socket: schema.Socket) -> bool:
     """Whether packets queue on the way; then the own buffer is full because of the path, whatever was full first."""
     shortest_ns = round_trip_ns([socket])
     longer = shortest_ns is not None and socket.rtt_us * 1000 >= QUEUED * shortest_ns
-    return longer and not connections.near(socket.object)
+    return longer and not connections_of(model).near(socket.object)
 
 
 def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     socket = causes[0][2]
     taken_ns = sum(cause[3] for cause in causes)
     shortest_us = (round_trip_ns([socket]) or 0) / 1000
-    queued = _queued(Connections(model), socket)
+    queued = _queued(model, socket)
     evidence = [
         waits(together([row for cause in causes for row in cause[1]]), "waits in send"),
         Evidence(
