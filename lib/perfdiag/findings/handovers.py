@@ -22,7 +22,8 @@ WOKEN_PART = 0.5
 
 def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
     """Return the profile of waits behind own threads that are all short, None where they are little of the time."""
-    short = {key: ns - long_ns(own).get(key, 0) for key, ns in all_ns(own).items()}
+    long = long_ns(own)
+    short = {key: ns - long.get(key, 0) for key, ns in all_ns(own).items()}
     ns, whole = sum(short.values()), together(own)
     if not felt(model, ns) or ns < HANDED_SHARE * model.busy_ns or ns < SHORT_PART * whole.sum_ns:
         return None
