@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.cpu import cheaper
-from perfdiag.findings.kernel_work import remedies, work
+from perfdiag.findings.kernel_work import Work, remedies, work
 from perfdiag.findings.pipelines import Pipeline, Stage, pipelines
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, words
 from perfdiag.findings.target import CPU, again, cpu_ns, usable_cpus
@@ -142,7 +142,10 @@ def _finding(
         evidence.append(Evidence(ended, float(waited_ns), "ns", "ledger, wakers"))
     samples = CpuSamples(model, thread.pid)
     evidence += _functions(samples)
-    claim += _in_kernel(thread, samples)
+    kernel_part = thread.ns("cpu.kernel") / ran_ns if ran_ns else 0.0
+    purposes = work(samples) if kernel_part > 0.5 else []
+    if kernel_part > 0.5:
+        claim += f", {percent(kernel_part)} of its CPU time in the kernel{_what_for(purposes)}"
     confidence, limits = judged(
         model,
         Confidence.HIGH,
@@ -160,7 +163,7 @@ def _finding(
         {account: thread.accounts[account].ns for account in CPU if account in thread.accounts},
         evidence,
         [
-            *_kernel_remedies(model, thread, samples),
+            *remedies(model, purposes),
             fix(
                 f"take work off this thread: {cheaper(samples)}, hand work to the others in batches, or run several of"
                 " it (more CPUs alone change nothing)"
@@ -181,23 +184,12 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
     return [Evidence(text, hottest[0][1].share, "share", FUNCTIONS, error=hottest[0][1].error)]
 
 
-def _in_kernel(thread: ThreadLedger, samples: CpuSamples) -> str:
-    """Return how a claim goes on of a full thread that is mostly in the kernel: whose code that is, and what for."""
-    part = _kernel_part(thread)
-    found = work(samples) if part > 0.5 else []
-    most = "mostly" if found and found[0].part.share >= 0.5 else "the largest part"
-    what = f" ({most} {found[0].name})" if found else ""
-    return f", {percent(part)} of its CPU time in the kernel{what}" if part > 0.5 else ""
-
-
-def _kernel_part(thread: ThreadLedger) -> float:
-    kernel = thread.accounts.get("cpu.kernel")
-    return kernel.ns / cpu_ns(thread) if kernel and cpu_ns(thread) else 0.0
-
-
-def _kernel_remedies(model: Model, thread: ThreadLedger, samples: CpuSamples) -> list[Remedy]:
-    """Return what makes the kernel's part of a full thread smaller, where that is most of it, and proven."""
-    return remedies(model, work(samples)) if _kernel_part(thread) > 0.5 else []
+def _what_for(purposes: Sequence[Work]) -> str:
+    """Return what most of a full thread's time in the kernel is for, "" where that is not known."""
+    if not purposes:
+        return ""
+    most = "mostly" if purposes[0].part.share >= 0.5 else "the largest part"
+    return f" ({most} {purposes[0].name})"
 
 
 def _load(thread: ThreadLedger) -> float:
