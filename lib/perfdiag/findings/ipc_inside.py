@@ -30,18 +30,15 @@ ASLEEP = "wait.timer"
 def inside(model: Model, pipeline: Pipeline) -> Finding:
     """Return the finding on one pipeline: profile, but for a stage that sleeps by its own choice."""
     confidence, limits = judged(model, Confidence.HIGH)
-    claim, remedy = _told(model, pipeline)
-    works, whole = pipeline.works, together(pipeline.rows)
-    # What works has findings of its own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.
-    slept = works and not _stopped(works) and _idles(works) == ASLEEP and typical_ns(whole) >= SLOW_ANSWER_NS
+    severity, claim, remedy = _judgement(model, pipeline)
     return Finding(
         "IPC-PEER-SLOW",
-        fault(model, pipeline.waited_for(works)) if works and slept else Severity.INFO,
+        severity,
         confidence,
         claim,
         claims_of(pipeline.rows),
         [
-            waits(whole, f"waits inside {subject(model)}"),
+            waits(together(pipeline.rows), f"waits inside {subject(model)}"),
             *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
         ],
         [remedy],
@@ -50,36 +47,46 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
     )
 
 
-def _told(model: Model, pipeline: Pipeline) -> tuple[str, Remedy]:
+def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy]:
     """Return what to say and do of processes of the target that wait for each other."""
     works = pipeline.works
     if works is None:
         return (
+            Severity.INFO,
             f"{_members(pipeline)} of {subject(model)} wait for each other at pipes or sockets for"
-            f" {duration(pipeline.ns)},"
-            " and no one of them is the limit: the other end's time is in these books, and its findings are the cause."
-        ), fix("look at the findings of the threads that are waited for")
+            f" {duration(pipeline.ns)}, and no one of them is the limit: the other end's time is in these books, and"
+            " its findings are the cause.",
+            fix("look at the findings of the threads that are waited for"),
+        )
     who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
     waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
     if _stopped(works):
-        return (f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)})."), fix(
-            f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"
+        return (
+            Severity.INFO,
+            f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)}).",
+            fix(f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"),
         )
-    if idle := _idles(works):
-        how, remedy = _idle_stage(model, who, idle)
-        return f"{waited} for {who}, which {how} ({idle}).", remedy
-    return (f"{waited} for {who}, the stage that works: its own time is {_does(works)}."), fix(
-        f"make {who} faster, or run several of it: the findings name what its time goes to"
+    idle = _idles(works)
+    if idle == ASLEEP:
+        # What works has findings of its own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.
+        slow = typical_ns(together(pipeline.rows)) >= SLOW_ANSWER_NS
+        shows = with_stacks(model, "shows where it sleeps")
+        return (
+            fault(model, others) if slow else Severity.INFO,
+            f"{waited} for {who}, which sleeps by its own choice ({idle}).",
+            fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}"),
+        )
+    if idle:
+        return (
+            Severity.INFO,
+            f"{waited} for {who}, which mostly waits itself ({idle}).",
+            fix(f"see who {who} waits for: perfdiag explain {idle}"),
+        )
+    return (
+        Severity.INFO,
+        f"{waited} for {who}, the stage that works: its own time is {_does(works)}.",
+        fix(f"make {who} faster, or run several of it: the findings name what its time goes to"),
     )
-
-
-def _idle_stage(model: Model, who: str, idle: str) -> tuple[str, Remedy]:
-    """Return what a stage does that the others wait for while it sleeps or waits itself, and what to do about it."""
-    if idle != ASLEEP:
-        return "mostly waits itself", fix(f"see who {who} waits for: perfdiag explain {idle}")
-    shows = with_stacks(model, "shows where it sleeps")
-    advice = f"shorten the sleep of {who}, or let it wait for the event itself; {shows}"
-    return "sleeps by its own choice", fix(advice)
 
 
 def _members(pipeline: Pipeline) -> str:
