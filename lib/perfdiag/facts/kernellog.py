@@ -80,8 +80,9 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
     begin, end = (texts.text(KERNEL_LOG, phase) for phase in ("begin", "end"))
     if begin is None and end is None:
         return None
-    records = {**_records(begin), **_records(end)}
-    last = max(_records(begin), default=-1) if begin is not None else None
+    before, after = _records(begin), _records(end)
+    records = {**before, **after}
+    last = max(before, default=-1) if begin is not None else None
     lines = [
         LogLine(us * 1000, level & 7, text, None if last is None else sequence > last, _device(text))
         for sequence, (level, us, text) in sorted(records.items())
@@ -99,7 +100,7 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         OomReport(report, None if last is None or report.sequence is None else report.sequence > last)
         for report in parse(said)
     ]
-    oldest = min(_records(end), default=0)
+    oldest = min(after, default=0)
     incomplete = texts.is_cut_off(KERNEL_LOG, "end") and (last is None or oldest > last)
     return KernelLog(lines=lines, **found, oom_reports=reports, incomplete=incomplete)
 
