@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from perfdiag.model import Model
-from perfdiag.report.rest import ns_of
 from perfdiag.symbols import symbol_of
 
 from live.support import laws
@@ -139,9 +138,9 @@ def test_the_helpers_of_java_have_nothing_to_do(cleanup: Cleanup, attach: Attach
     command = [java, "-cp", str(tmp_path), "Sleeper"]
     model, _ = observed(command, lambda names: "retry" in names, cleanup, attach)
     [sleeper] = [thread for thread in model.threads if thread.comm == "retry"]
-    assert ns_of(sleeper, "wait.timer") > 0.9 * (sleeper.wall_ns - ns_of(sleeper, *BUSY)), sleeper.accounts
+    assert sleeper.ns("wait.timer") > 0.9 * (sleeper.wall_ns - sleeper.ns(*BUSY)), sleeper.accounts
     helpers = [thread for thread in model.threads if thread.comm in ("VM Thread", "VM Periodic Tas", "Signal Dispatch")]
     assert len(helpers) == 3, model.threads
     for thread in helpers:
-        assert ns_of(thread, "wait.work") > 0.9 * (thread.wall_ns - ns_of(thread, *BUSY)), thread
+        assert thread.ns("wait.work") > 0.9 * (thread.wall_ns - thread.ns(*BUSY)), thread
     assert model.ns("lock.futex") < 0.1 * model.window_ns, model.rows_of("lock.futex")

@@ -112,10 +112,10 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
 
 def _senders(model: Model) -> str:
     """Return who may send the events that were waited for, "" where none came or none was waited for."""
-    waiting = [t for t in model.threads if rest.ns_of(t, rest.EVENTS)]
+    waiting = [t for t in model.threads if t.ns(rest.EVENTS)]
     if sum(t.accounts[rest.EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
         return ""
-    pid = max(waiting, key=lambda thread: rest.ns_of(thread, rest.EVENTS)).pid
+    pid = max(waiting, key=lambda thread: thread.ns(rest.EVENTS)).pid
     which = f": ss -tnp | grep pid={pid}" if pid else ""
     return f"Events come from clients, or from whoever it asks in turn{which}."
 

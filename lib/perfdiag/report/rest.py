@@ -81,17 +81,12 @@ class Sleep:
         return f"Whoever waits for {it} waits for that sleep: shorten it, or wait for the event itself."
 
 
-def ns_of(thread: ThreadLedger, *accounts: str) -> int:
-    """Return the time of a thread in some accounts."""
-    return thread.ns(*accounts)
-
-
 def asleep_all_along(model: Model) -> list[ThreadLedger]:
     """Return the threads that stayed parked through their whole life in the window, in one wait.
 
     A thread that was woken and parked again got something, work or a lock.
     """
-    parked = [t for t in model.threads if t.wall_ns and ns_of(t, PARKED) >= _WHOLE * t.wall_ns]
+    parked = [t for t in model.threads if t.wall_ns and t.ns(PARKED) >= _WHOLE * t.wall_ns]
     return [
         t for t in parked if t.accounts[PARKED].count <= t.threads or t.accounts[PARKED].max_ns >= _WHOLE * t.wall_ns
     ]
@@ -122,13 +117,13 @@ def parked_ns(model: Model) -> int:
 
     Those that stayed parked through the whole window did nothing in it: `still waiting` names them.
     """
-    return max(0, model.parked_ns - sum(ns_of(thread, PARKED) for thread in asleep_all_along(model)))
+    return max(0, model.parked_ns - sum(thread.ns(PARKED) for thread in asleep_all_along(model)))
 
 
 def received(model: Model) -> tuple[int, str]:
     """Return how much of that parked time is in calls that receive, and in which: "msgrcv()"."""
     rows = [row for row in model.rows_of(PARKED) if row.key.startswith(CALL)]
-    asleep_ns = sum(ns_of(thread, PARKED) for thread in asleep_all_along(model) if receives(thread))
+    asleep_ns = sum(thread.ns(PARKED) for thread in asleep_all_along(model) if receives(thread))
     ns = min(parked_ns(model), sum(row.distribution.sum_ns for row in rows) - asleep_ns)
     return max(0, ns), ", ".join(dict.fromkeys(row.object for row in rows[:_SHOWN]))
 
@@ -145,21 +140,21 @@ def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
     housekeepers of servers sleep all along and explain nothing then; the clock of a runtime (Go's sysmon) never does.
     """
     housekeepers = _housekeepers(model)
-    sleepers = [t for t in model.threads if ns_of(t, TIMER) and not {(t.pid, t.tid), (t.pid, 0)} & housekeepers]
-    sleepers.sort(key=lambda t: -ns_of(t, TIMER))
-    if beside_faults and any(ns_of(t, *_TALKS) for t in model.threads):
-        sleepers = [t for t in sleepers if ns_of(t, *_TALKS)]
-    ns = sum(ns_of(t, TIMER) for t in sleepers)
+    sleepers = [t for t in model.threads if t.ns(TIMER) and not {(t.pid, t.tid), (t.pid, 0)} & housekeepers]
+    sleepers.sort(key=lambda t: -t.ns(TIMER))
+    if beside_faults and any(t.ns(*_TALKS) for t in model.threads):
+        sleepers = [t for t in sleepers if t.ns(*_TALKS)]
+    ns = sum(t.ns(TIMER) for t in sleepers)
     if not ns or (ns < NOTICED * model.window_ns and ns <= model.busy_ns):
         return None
     # Those that hardly sleep would only blur how much of their time the others do.
-    sleepers = [t for t in sleepers if ns_of(t, TIMER) >= FELT * ns_of(sleepers[0], TIMER)]
+    sleepers = [t for t in sleepers if t.ns(TIMER) >= FELT * sleepers[0].ns(TIMER)]
     first, number = sleepers[0], sum(t.threads for t in sleepers)
     felt_ns, parent = _waited_for(model, sleepers)
     names = {t.comm for t in sleepers}
     who = _named(first) if number == 1 else f"{plural(number, 'thread')}{_of(names)}"
     return Sleep(
-        ns=sum(ns_of(t, TIMER) for t in sleepers),
+        ns=sum(t.ns(TIMER) for t in sleepers),
         felt_ns=felt_ns,
         busy_ns=sum(_busy_ns(t) for t in [*sleepers, *parent]),
         wall_ns=sum(t.wall_ns for t in sleepers),
@@ -167,16 +162,16 @@ def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
         threads=number,
         function=_function(model, {t.pid for t in sleepers}),
         look="" if first.exited else shows_sleepers(model, first.pid),
-        besides=max((a for a in _TALKS if ns_of(first, a)), key=lambda account: ns_of(first, account), default=""),
+        besides=max((a for a in _TALKS if first.ns(a)), key=lambda account: first.ns(account), default=""),
     )
 
 
 def _waited_for(model: Model, sleepers: Sequence[ThreadLedger]) -> tuple[int, list[ThreadLedger]]:
     """Return the longest sleep, and who waits for it: children, one after the other, sleep while their parent waits."""
-    longest_ns = ns_of(sleepers[0], TIMER)
-    parent = max(model.threads, key=lambda t: 0 if t.exited else ns_of(t, CHILD))
-    of_children_ns = sum(ns_of(t, TIMER) for t in sleepers if t.pid != parent.pid)
-    waited_ns = min(0 if parent.exited else ns_of(parent, CHILD), of_children_ns)
+    longest_ns = sleepers[0].ns(TIMER)
+    parent = max(model.threads, key=lambda t: 0 if t.exited else t.ns(CHILD))
+    of_children_ns = sum(t.ns(TIMER) for t in sleepers if t.pid != parent.pid)
+    waited_ns = min(0 if parent.exited else parent.ns(CHILD), of_children_ns)
     return (waited_ns, [parent]) if waited_ns > longest_ns else (longest_ns, [])
 
 
@@ -250,7 +245,6 @@ __all__ = [
     "FELT",
     "FOR_WORK",
     "Sleep",
-    "ns_of",
     "parked_ns",
     "received",
     "receives",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.model import Model, ThreadLedger
-from perfdiag.report.rest import FELT, STOPPED, ns_of
+from perfdiag.report.rest import FELT, STOPPED
 from perfdiag.text import printable
 from perfdiag.units import duration
 
@@ -27,11 +27,11 @@ def stop(model: Model) -> Stop | None:
     """Return who was stopped, traced or frozen for a part of the window that is felt."""
     processes: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
     for thread in model.threads:
-        if ns_of(thread, STOPPED) >= max(1, FELT * model.window_ns):
+        if thread.ns(STOPPED) >= max(1, FELT * model.window_ns):
             processes[thread.pid].append(thread)
     if not processes:
         return None
-    longest = {pid: max(ns_of(t, STOPPED) for t in threads) for pid, threads in processes.items()}
+    longest = {pid: max(t.ns(STOPPED) for t in threads) for pid, threads in processes.items()}
     order = sorted(longest, key=lambda pid: (-longest[pid], pid))
     lasting = [pid for pid in order if any(_is_stopped(thread) for thread in processes[pid])]
     told = lasting or order

@@ -53,8 +53,8 @@ def sentences(text: str) -> list[str]:
 
 def next_step(model: Model) -> list[str]:
     """Return what tells where parked threads are; of the process that parks most."""
-    parked = max(model.threads, key=lambda thread: rest.ns_of(thread, "wait.parked"), default=None)
-    if parked is None or not rest.ns_of(parked, "wait.parked"):
+    parked = max(model.threads, key=lambda thread: thread.ns("wait.parked"), default=None)
+    if parked is None or not parked.ns("wait.parked"):
         return []
     return [f"To tell: {shows_stacks(model, parked.pid)}."]
 
@@ -89,7 +89,7 @@ def largest_found(findings: Sequence[Finding]) -> str:
 
 def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
     """Return the finding of a thread that runs all the time, where the others are parked: that is known."""
-    longest_ns = max((rest.ns_of(thread, *CPU) for thread in model.threads if thread.tid), default=0)
+    longest_ns = max((thread.ns(*CPU) for thread in model.threads if thread.tid), default=0)
     if longest_ns < FULL * model.window_ns or not rest.parked_ns(model):
         return None
     return next((finding for finding in findings[:1] if finding.id == SINGLE_THREAD), None)
