@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag import kvm
-from perfdiag.model import HostSide, Model, ThreadLedger
+from perfdiag.model import HostSide, Model, ThreadLedger, once
 
 VIRTUAL = ("vm.guest", "vm.exit", "vm.halt")
 QUEUED = "runq."  # how the accounts of waiting for a CPU begin
@@ -30,6 +30,7 @@ class DeviceTime:
     window_ns: int  # of the host, in which these exits were
 
 
+@once
 def virtual_cpus(model: Model) -> list[ThreadLedger]:
     """Return the threads that ran a guest or were halted for one; where there are any, also those that slept all along
     and have the name of a virtual CPU."""
@@ -46,10 +47,11 @@ def virtual_cpus(model: Model) -> list[ThreadLedger]:
 def fits(guest: Model) -> bool:
     """Return whether the host saw as many virtual CPUs as the guest has: else it is another guest, or not all of it."""
     side = guest.host_side
-    return side is not None and _number(side) == guest.header.host.cpus_online
+    return side is not None and number_of_virtual_cpus(side) == guest.header.host.cpus_online
 
 
-def _number(side: HostSide) -> int:
+def number_of_virtual_cpus(side: HostSide) -> int:
+    """Return how many virtual CPUs the host saw."""
     return sum(thread.threads for thread in virtual_cpus(side.model))
 
 
@@ -89,7 +91,7 @@ def device_time(guest: Model, names: Sequence[str]) -> DeviceTime | None:
     exits, away_ns = sum(line.count for line in lines), sum(line.sum_ns for line in lines)
     machine = guest.facts.hypervisor
     price_ns = (machine.exit_ns if machine else None) or 0
-    unseen_ns = max(0, guest.window_ns - side.overlap_ns) * _number(side)
+    unseen_ns = max(0, guest.window_ns - side.overlap_ns) * number_of_virtual_cpus(side)
     nameless_ns = sum(line.sum_ns for line in touched if not line.device)
     most_ns = away_ns + exits * price_ns + nameless_ns + unseen_ns
     return DeviceTime(exits, away_ns, most_ns, side.model.window_ns)
@@ -106,6 +108,7 @@ __all__ = [
     "DeviceTime",
     "device_time",
     "fits",
+    "number_of_virtual_cpus",
     "queued_ns",
     "summed",
     "virtual_cpus",

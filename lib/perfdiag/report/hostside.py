@@ -33,7 +33,7 @@ def host_side(model: Model) -> shape.HostSide | None:
         comm=target.comm,
         window=header.window(side.model),
         overlap_ns=side.overlap_ns,
-        virtual_cpus=sum(thread.threads for thread in virtual),
+        virtual_cpus=hostside.number_of_virtual_cpus(side),
         wall_ns=wall_ns,
         accounts=_times(hostside.summed(virtual), wall_ns),
         others=_times(busy_others, sum(thread.wall_ns for thread in others)),
@@ -86,7 +86,7 @@ def _findings(model: Model) -> list[shape.HostFinding]:
 def _notes(guest: Model, side: HostSide) -> list[str]:
     found = []
     if not hostside.fits(guest):
-        seen = sum(thread.threads for thread in hostside.virtual_cpus(side.model))
+        seen = hostside.number_of_virtual_cpus(side)
         own = plural(guest.header.host.cpus_online, "CPU")
         found.append(f"IS IT THIS GUEST? {own} here, {seen} there: no finding uses the host's numbers")
     if side.overlap_ns < MOSTLY * max(guest.window_ns, side.model.window_ns):
