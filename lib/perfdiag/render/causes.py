@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip, heading
+from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line, heading
 from perfdiag.report.shape import Evidence, Finding, Remedy, Report
 from perfdiag.units import duration, fine_share, share
 
@@ -76,7 +75,7 @@ def _title(page: Page, index: int, finding: Finding) -> list[Text]:
     number = f"{index + 1} "
     left, right = f"{number}{finding.id:<24} {took}  {severity}", f"confidence {finding.confidence}"
     style = _STYLES.get(finding.severity, "")
-    if cell_len(left) + 2 + cell_len(right) <= page.width:
+    if fit_on_one_line(left, right, page.width):
         title = [Text(apart(left, right, page.width), style)]
     else:
         title = page.wrapped(f"{finding.id} {took} {severity}, {right}", first=number, style=style)

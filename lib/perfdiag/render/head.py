@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip
+from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line
 from perfdiag.report.shape import Operation, Report
 from perfdiag.report.words import sentences
 from perfdiag.units import about, count, duration, plural, share, size
@@ -36,7 +35,7 @@ def head(report: Report, page: Page) -> Section:
 
 def _titled(left: str, right: str, page: Page, style: str = "") -> list[Text]:
     """On one line, of which the left gives way, or on two where a page is so narrow that little would be left of it."""
-    if page.width >= COLUMNS or cell_len(left) + 2 + cell_len(right) <= page.width:
+    if page.width >= COLUMNS or fit_on_one_line(left, right, page.width):
         return [Text(apart(left, right, page.width), style)]
     return [page.line(left, style), page.line(f"  {right}")]
 

@@ -162,9 +162,14 @@ def apart(left: str, right: str, width: int) -> str:
     return right if room < 1 else pad(left, room) + "  " + right
 
 
+def fit_on_one_line(left: str, right: str, width: int) -> bool:
+    """Return whether `apart` cuts neither of two texts."""
+    return cell_len(left) + 2 + cell_len(right) <= width
+
+
 def heading(left: str, right: str, width: int) -> list[Text]:
     """Return a heading with a remark at its right end; below it, indented, where one line has no room for both."""
-    if not right or cell_len(left) + 2 + cell_len(right) <= width:
+    if not right or fit_on_one_line(left, right, width):
         return [Text(apart(left, right, width), HEADING)]
     return [Text(clip(left, width), HEADING), *(Text(line) for line in wrap(right, width, first="  "))]
 
@@ -180,6 +185,7 @@ __all__ = [
     "apart",
     "arrange",
     "clip",
+    "fit_on_one_line",
     "heading",
     "pad",
     "wrap",
