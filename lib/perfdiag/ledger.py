@@ -155,13 +155,18 @@ def _take_proven_of_processes(books: Sequence[Books], recording: Recording, fute
 
 def totals(sums: Iterable[schema.AccountSum]) -> dict[str, AccountTotal]:
     """Return the sums by account, empty ones left out; those of an account that stands there twice together."""
+    return _added(AccountTotal(s.account, s.sum_ns, s.count, s.max_ns) for s in sums if s.sum_ns or s.count)
+
+
+def _added(several: Iterable[AccountTotal]) -> dict[str, AccountTotal]:
     found: dict[str, AccountTotal] = {}
-    for each in sums:
-        if each.sum_ns or each.count:
-            had = found.get(each.account, AccountTotal(each.account, 0, 0, 0))
-            found[each.account] = AccountTotal(
-                each.account, had.ns + each.sum_ns, had.count + each.count, max(had.max_ns, each.max_ns)
-            )
+    for each in several:
+        had = found.get(each.account)
+        found[each.account] = (
+            each
+            if had is None
+            else AccountTotal(each.account, had.ns + each.ns, had.count + each.count, max(had.max_ns, each.max_ns))
+        )
     return found
 
 
@@ -285,16 +290,7 @@ def _set_receiving_apart(book: Books, receiving: Receiving) -> None:
 
 
 def _summed(books: Sequence[Books]) -> dict[str, AccountTotal]:
-    summed: dict[str, AccountTotal] = {}
-    for book in books:
-        for name, total in book.accounts.items():
-            had = summed.get(name)
-            summed[name] = (
-                total
-                if had is None
-                else AccountTotal(name, had.ns + total.ns, had.count + total.count, max(had.max_ns, total.max_ns))
-            )
-    return summed
+    return _added(total for book in books for total in book.accounts.values())
 
 
 def _complete_proven(
