@@ -5,6 +5,8 @@ Here names become printable and numbers are joined; nothing is left out: what do
 
 from __future__ import annotations
 
+import msgspec
+
 from perfdiag import __version__, schema
 from perfdiag.claims import counted
 from perfdiag.config import Config
@@ -17,10 +19,8 @@ from perfdiag.report.everyone import everyone
 from perfdiag.report.hostside import host_side
 from perfdiag.report.shape import Report
 from perfdiag.report.verdict import decide
-from perfdiag.report.words import uncertain_ns
+from perfdiag.report.words import LONGEST_TEXT, uncertain_ns
 from perfdiag.text import printable
-
-LONGEST_TEXT = 1000
 
 
 def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") -> Report:
@@ -70,9 +70,7 @@ def _verdict(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
     made = decide(model, diagnosis) if model.host is None else hostverdict.decide(model, diagnosis)
     if not model.coverage.contradictions:
         return made
-    return shape.Verdict(
-        kind=made.kind, text=f"{made.text} But the recording contradicts itself: see COVERAGE.", ids=made.ids
-    )
+    return msgspec.structs.replace(made, text=f"{made.text} But the recording contradicts itself: see COVERAGE.")
 
 
 def _text(text: str) -> str:

@@ -9,10 +9,10 @@ from perfdiag import findings, hostside, kvm, schema
 from perfdiag.claims import counted
 from perfdiag.model import HostSide, Model
 from perfdiag.report import header, shape
+from perfdiag.report.words import LONGEST_TEXT
 from perfdiag.text import printable
 from perfdiag.units import plural
 
-LONGEST_CLAIM = 1000
 MOST_EXITS = 20
 MOSTLY = 0.9  # of the longer window
 
@@ -77,7 +77,7 @@ def _findings(model: Model) -> list[shape.HostFinding]:
             severity=found.severity.value,
             share=found.share,
             ns=found.claimed_ns,
-            claim=printable(found.claim, LONGEST_CLAIM),
+            claim=printable(found.claim, LONGEST_TEXT),
         )
         for found in findings.diagnose(model).findings
     ]

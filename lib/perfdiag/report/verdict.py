@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import RULES, Confidence, Finding, Role, Severity
 from perfdiag.model import Model
@@ -48,7 +50,7 @@ def _decided(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
         follows = f"What else was found may follow from that: {found}." if found else ""
         return verdict(Kind.CAUSE, [stop.sentence, follows], faults)
     other = _running(model, diagnosis, acquit=False)
-    return shape.Verdict(kind=other.kind, text=f"{stop.sentence} {other.text}", ids=other.ids)
+    return msgspec.structs.replace(other, text=f"{stop.sentence} {other.text}")
 
 
 def _with_objective(found: shape.Verdict, diagnosis: Diagnosis) -> shape.Verdict:
@@ -60,8 +62,7 @@ def _with_objective(found: shape.Verdict, diagnosis: Diagnosis) -> shape.Verdict
     causes = 2 if found.kind == Kind.CAUSES.value else 1
     said = first_sentence(breach.claim).partition(";")[0].rstrip(".")  # where their time went, the causes say
     said = said.replace("syscall:", "").replace(" took longer than ", " took over ")  # three lines are soon full
-    text = " ".join([*parts[:causes], f"{said}.", *parts[causes:]])
-    return shape.Verdict(kind=found.kind, text=text, ids=found.ids)
+    return msgspec.structs.replace(found, text=" ".join([*parts[:causes], f"{said}.", *parts[causes:]]))
 
 
 def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdict:

@@ -19,6 +19,7 @@ from perfdiag.text import printable
 from perfdiag.units import duration, plural, share
 
 LONGEST_SENTENCE = 600
+LONGEST_TEXT = 1000  # of a report, such as a claim
 SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
 # A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
 _SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
@@ -118,6 +119,7 @@ def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) 
 
 
 __all__ = [
+    "LONGEST_TEXT",
     "Kind",
     "first_sentence",
     "full_thread",
