@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from perfdiag.report.verdict import decide
 from unit.support import Builder
 from unit.support.hosts import host
 from unit.support.judging import check, finding, findings, knowing, outcomes, silence
+from unit.support.work import function_calls
 
 PEER, SELF, DELAYED = "NET-PEER-SLOW", "NET-SELF-SLOW", "NET-DELAYED-ACK"
 BACKEND, QUESTIONS = "peer:127.0.0.1:18102", "peer:127.0.0.1:43606"
@@ -112,23 +111,6 @@ def test_the_own_address_is_this_host() -> None:
     builder = Builder().thread("worker", cpu_user="1 s").row("net.receive", own, durations={"100 ms": 80})
     builder.socket(own, local="10.0.0.2:43606").thread("accepts").row("net.accept", "port:18102", "9 s", count=1)
     assert finding(builder.model(), SELF).claims and not findings(builder.model(), PEER)
-
-
-def called(work: Callable[[], object]) -> int:
-    """Return how many functions `work` calls."""
-    number = 0
-
-    def count(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal number
-        number += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return number
 
 
 # NET-DELAYED-ACK, and NET-PEER-SLOW where both look alike
@@ -250,7 +232,7 @@ def test_ten_times_the_connections_take_ten_times_the_work() -> None:
                 builder.row("net.receive", f"peer:127.0.0.1:{other}", durations={"44 ms": 210})
                 builder.socket(f"peer:127.0.0.1:{other}", local=f"127.0.0.1:{own}")
         model = builder.model()
-        return called(lambda: outcomes(model, DELAYED))
+        return function_calls(lambda: outcomes(model, DELAYED))
 
     small, large = calls(40), calls(400)
     assert large < 13 * small, f"{small:,} calls for 40 connections, {large:,} for 400"

@@ -6,7 +6,6 @@ import gzip
 import io
 import lzma
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from perfdiag.oom.entries import entries
 from perfdiag.report.afterwards import Afterwards
 
 from unit.support.oom import NOW_NS, log, only, reports
+from unit.support.work import function_calls
 
 INVOKED = "x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"
 KILLED = "Out of memory: Killed process {} (x) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB"
@@ -93,19 +93,7 @@ def test_a_packed_log_is_told_as_such(pack: Callable[[bytes], bytes], command: s
 
 def work(text: str) -> int:
     """Return how many functions are called to read a log and to explain it."""
-    number = 0
-
-    def count(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal number
-        number += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        looked(text)
-    finally:
-        sys.setprofile(before)
-    return number
+    return function_calls(lambda: looked(text))
 
 
 def invoked(number: int) -> str:

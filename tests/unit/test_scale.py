@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ from perfdiag.model import Model
 
 from unit.support import Builder
 from unit.support.nfs import rpc
+from unit.support.work import function_calls
 
 
 def lasting(size: int) -> Model:
@@ -77,19 +77,7 @@ def test_calls_of_nfs_are_gone_through_once_however_many_mounts_and_rules_there_
 
 def calls(model: Model) -> int:
     """Return how many functions a report of this model calls."""
-    number = 0
-
-    def count(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal number
-        number += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        report.make(model, diagnose(model), Config())
-    finally:
-        sys.setprofile(before)
-    return number
+    return function_calls(lambda: report.make(model, diagnose(model), Config()))
 
 
 @pytest.mark.parametrize("build", [lasting, ending, crowding, mounting])
