@@ -23,16 +23,6 @@ DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
 QUICK_KERNEL = "6.1"
 KILLED = 128 + 9
-# Tests that take long in a guest, or look once more at a probe that others check: not in --quick, which is to be over
-# in some minutes.  A new test can say so itself: @pytest.mark.long.
-LONG = re.compile(
-    r"fast_ping_pong|test_a_slow_disk.*(btrfs|xfs)|small_window.*sendfile|_20_of_21_ms.*rwlock|no_lock.*semaphore"
-    r"|file_lock.*fcntl|thinks.*unix|awaited_in_poll"
-    r"|only_state.*(timer-[03]|CPU-[01])|wakes_no_idle_cpu|full_clock|clock_that_changes"
-    r"|many_virtual_cpus|thousands_of_ports|without_the_modules|emulator_s_work"
-    r"|large_flushes.*-3|small_files.*-4|test_locks.*-3|a_long_way|server_that_is_gone|nfs_that_comes_later"
-    r"|victim_is_told|is_not_held|is_no_miss|neighbour_that_fills|memory_in_pieces|afterwards|settings_of_the_kernel"
-)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,14 +32,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long in a guest, or looks once more at a probe that others check: to be over in minutes."""
     if not config.getoption("--quick"):
         return
     long = [
         item
         for item in items
-        if (
-            "guest" in getattr(item, "fixturenames", ()) and (item.get_closest_marker("long") or LONG.search(item.name))
-        )
+        if ("guest" in getattr(item, "fixturenames", ()) and item.get_closest_marker("long"))
         or "NOTSET" in item.name  # is about no kernel that was asked for
     ]
     config.hook.pytest_deselected(items=long)

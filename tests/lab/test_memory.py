@@ -72,6 +72,7 @@ def test_a_writer_is_paused_for_its_own_pages(guest: Guest, slow: str, start: St
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.long
 def test_a_victim_is_told_from_the_culprit(guest: Guest, slow: str, start: Start, attach: Attach) -> None:
     """One that writes a little waits behind one that fills the disk, and the recording has both."""
     culprit = start("flush", "--mode", "none", "--count", 200, "--bytes", MEBIBYTE // 8, "--file", f"{slow}/culprit")
@@ -89,6 +90,7 @@ def test_a_victim_is_told_from_the_culprit(guest: Guest, slow: str, start: Start
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.long
 def test_a_writer_that_is_not_held_only_sleeps(guest: Guest, slow: str, start: Start, record: Record) -> None:
     """What is near the limit is looked at, and not paused: the sleep that follows is no pause."""
     recording, truth = record(start("flush", "--mode", "none", "--count", 11, "--bytes", PAGE, "--file", f"{slow}/a"))
@@ -113,6 +115,7 @@ def test_files_that_are_read_from_disk(guest: Guest, slow: str, start: Start, re
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.long
 def test_what_is_written_is_no_miss(guest: Guest, slow: str, start: Start, record: Record) -> None:
     """A write brings pages into memory as well, and faults of a mapping do for reading."""
     recording, _ = record(start("flush", "--mode", "none", "--count", 101, "--bytes", PAGE, "--file", f"{slow}/new"))

@@ -21,9 +21,16 @@ MILLISECOND = 1_000_000
 FLUSH_MS = 50
 LEASES = "/proc/sys/fs/leases-enable"
 FACTS_NS = 2_000_000_000  # facts are read this much around the window, in an emulated machine
-VERSIONS = pytest.mark.parametrize("version", [3, 4.2])
 
 Calls = Mapping[str, tuple[int, int, int, int]]
+
+
+def versions(*, long: float) -> pytest.MarkDecorator:
+    """Return what runs a test with each version of NFS, with one of them only where there is time."""
+    marks = {long: [pytest.mark.long]}
+    return pytest.mark.parametrize("version", [pytest.param(each, marks=marks.get(each, [])) for each in (3, 4.2)])
+
+
 names = (f"file-{number}" for number in itertools.count(1))
 
 
@@ -61,7 +68,7 @@ def assert_acknowledged(facts: Facts, mount: NfsMount, number: int, wall_ns: int
     assert held.receiver_ns <= held.busy_ns <= wall_ns + FACTS_NS, held
 
 
-@VERSIONS
+@versions(long=3)
 def test_small_and_large_flushes(version: float, guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """64 KiB are made safe by one stable WRITE, 2 MiB by a COMMIT: both are waited for in nfs.commit."""
     mount = cleanup.enter_context(nfs(guest, version=version, flush_ms=FLUSH_MS))
@@ -93,7 +100,7 @@ def test_small_and_large_flushes(version: float, guest: Guest, cleanup: Cleanup,
         assert count * FLUSH_MS * MILLISECOND <= answers[slow].sum_ns <= calls[slow].wire_ns, (answers, calls[slow])
 
 
-@VERSIONS
+@versions(long=4.2)
 def test_small_files(version: float, guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """Names and attributes are nfs.metadata, and what close makes safe is nfs.commit, though the file is closed."""
     mount = cleanup.enter_context(nfs(guest, version=version))
@@ -116,7 +123,7 @@ def test_small_files(version: float, guest: Guest, cleanup: Cleanup, start: Star
         assert_counted(calls[name], before, after)
 
 
-@VERSIONS
+@versions(long=3)
 def test_locks(version: float, guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """Calls for a lock are nfs.lock; the wait for a process of this host that has it is that of a file lock."""
     # A server may lend a file to a client (7.2 does), which then locks it for its processes without a call.
@@ -148,6 +155,7 @@ def test_a_synchronous_mount(guest: Guest, cleanup: Cleanup, start: Start, recor
     assert (flushes["fsync"].count, flushes["fsync"].writes) == (13, 0), flushes
 
 
+@pytest.mark.long
 def test_a_long_way(guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """Time on the wire is the client's time until the answer, and not the server's."""
     mount = cleanup.enter_context(nfs(guest))
@@ -162,6 +170,7 @@ def test_a_long_way(guest: Guest, cleanup: Cleanup, start: Start, record: Record
     assert write.wire_ns - answered.sum_ns >= 7 * 40 * MILLISECOND, (write, answered)
 
 
+@pytest.mark.long
 def test_a_server_that_is_gone(guest: Guest, cleanup: Cleanup, start: Start, attach: Attach) -> None:
     """A hard mount without a server holds the target, not the recorder, and the open wait tells."""
     mount = cleanup.enter_context(nfs(guest))
@@ -178,6 +187,7 @@ def test_a_server_that_is_gone(guest: Guest, cleanup: Cleanup, start: Start, att
     assert flush.truth()["flush_ns"] >= 3_000 * MILLISECOND
 
 
+@pytest.mark.long
 def test_nfs_that_comes_later(
     guest: Guest, tmp_path: GuestPath, cleanup: Cleanup, start: Start, attach: Attach
 ) -> None:

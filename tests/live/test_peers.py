@@ -26,6 +26,7 @@ def test_a_peer_that_answers_after_50_ms(start: Start, record: Record) -> None:
     assert socket.waits_unasked == 0, "each wait is for the answer to a question"
 
 
+@pytest.mark.long
 def test_a_peer_awaited_in_poll(start: Start, record: Record) -> None:
     """Poll on one socket is a wait for that socket's peer; database clients wait that way."""
     recording, truth = record(start("peer", "--count", 11, "--how", "poll"), only=True)
@@ -42,7 +43,7 @@ def test_a_peer_awaited_in_epoll_is_an_event(start: Start, record: Record) -> No
     assert ns_of(thread, "wait.events") >= 0.95 * truth["wait_ns"], table(thread)
 
 
-@pytest.mark.parametrize("mode", ["send", "sendfile"])
+@pytest.mark.parametrize("mode", ["send", pytest.param("sendfile", marks=pytest.mark.long)])
 def test_a_receiver_with_a_small_window(mode: str, tmp_path: Path, start: Start, record: Record) -> None:
     data = tmp_path / "read.data"
     data.write_bytes(bytes(1 << 20))
@@ -66,7 +67,9 @@ def test_a_connection_that_takes_a_second(start: Start, record: Record) -> None:
     assert row.object == f"peer:127.0.0.1:{truth['port']}"
 
 
-@pytest.mark.parametrize(("mode", "account"), [("pipe", "ipc.pipe"), ("unix", "ipc.unix")])
+@pytest.mark.parametrize(
+    ("mode", "account"), [("pipe", "ipc.pipe"), pytest.param("unix", "ipc.unix", marks=pytest.mark.long)]
+)
 def test_a_local_process_that_thinks(mode: str, account: str, start: Start, record: Record) -> None:
     ping = start("pingpong", "--mode", mode, "--think-us", 5000, "--count", 101)
     recording, truth = record(ping, only=True)
@@ -93,6 +96,7 @@ def test_who_ends_the_waits_is_known_by_name_while_it_lives(
     assert row.waker_comm == "pong" and row.waker_tid not in (0, ping.pid), row
 
 
+@pytest.mark.long
 def test_every_switch_of_a_fast_ping_pong_is_booked(start: Start, record: Record) -> None:
     """The worst case: a switch every few microseconds, and every single wait is counted."""
     ping = start("pingpong", "--cpu", 0, "--count", 50_021)
