@@ -13,6 +13,7 @@ from perfdiag.cgroups import Group
 from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.processes import Process
 from perfdiag.text import printable
+from perfdiag.units import first_of
 
 COMM_LIMIT = 15  # the kernel keeps no more of a name
 SHOWN = 10
@@ -201,7 +202,7 @@ def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
 
 def _target(found: list[Process], what: str, only: bool, notes: Iterable[str]) -> Target:
     _check_number(what, len(found), "choose some of them: --pid")
-    shown = ", ".join(str(process) for process in found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    shown = first_of([str(process) for process in found], 3)
     whose = "" if only else " with its descendants" if len(found) == 1 else " with their descendants"
     return Target(shown + whose, tuple(process.pid for process in found), tuple(notes))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 SECOND_NS = 1_000_000_000
 _DURATIONS = ((SECOND_NS, "s"), (1_000_000, "ms"), (1_000, "us"))
 _HOUR_NS = 3_600_000_000_000
@@ -70,10 +72,16 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return so many names at the most, and how many there are besides: "a, b and 3 more"."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def _three_digits(value: float) -> str:
     if value >= 99.95:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
-__all__ = ["SECOND_NS", "about", "count", "duration", "fine_share", "plural", "share", "size"]
+__all__ = ["SECOND_NS", "about", "count", "duration", "fine_share", "first_of", "plural", "share", "size"]

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings.base import Finding, Severity
-from perfdiag.model import Model
+from perfdiag.findings.base import Severity
 from perfdiag.report.words import Kind
 
 from unit.support import Builder
-from unit.support.reports import finding, made
+from unit.support.reports import finding, verdict
 
 S = 1_000_000_000
-
-
-def verdict(model: Model, *findings: Finding) -> tuple[str, str]:
-    decided = made(model, *findings).verdict
-    return decided.kind, decided.text
 
 
 @pytest.mark.parametrize("account", ["wait.events", "net.accept", "wait.signal"])

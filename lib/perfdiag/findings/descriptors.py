@@ -10,7 +10,7 @@ from perfdiag.facts import Descriptors
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.weigh import attempt, duration, fix, judged, percent, plain
 from perfdiag.model import Model
-from perfdiag.units import plural
+from perfdiag.units import first_of, plural
 
 # The next open() or accept() of a burst fails: no service keeps so few in reserve.
 FULL_PART = 0.98
@@ -159,13 +159,12 @@ def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
     comms = {thread.pid: thread.comm for thread in model.threads}
     pids = sorted({event.pid for event in refused})
     names = [f"{plain(comms[pid])} ({pid})" if pid in comms else f"process {pid}" for pid in pids]
-    who = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     confidence, limits = judged(model, Confidence.HIGH, ["how many are in use could not be counted"])
     return Finding(
         "FD-EXHAUSTION",
         Severity.CRITICAL,
         confidence,
-        f"The kernel refused a descriptor {_times(len(refused))}: {who}.",
+        f"The kernel refused a descriptor {_times(len(refused))}: {first_of(names, 3)}.",
         {},
         [_refusals(len(refused))],
         [fix("raise LimitNOFILE (or ulimit -n) of the target, or find the leak: ls -l /proc/PID/fd")],

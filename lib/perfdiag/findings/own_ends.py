@@ -25,6 +25,7 @@ from perfdiag.findings.weigh import (
     worth,
 )
 from perfdiag.model import Model, ThreadLedger
+from perfdiag.units import first_of
 
 ASLEEP = "wait.timer"
 _SHOWN = 2
@@ -103,9 +104,8 @@ def _answering(model: Model, connections: Connections, peers: Iterable[Peer]) ->
 def _names(threads: list[ThreadLedger]) -> str:
     if not threads:
         return "its own threads"
-    names = ", ".join(f"{plain(thread.comm)} ({thread.tid})" for thread in threads[:_SHOWN])
-    more = f" and {len(threads) - _SHOWN} more" if len(threads) > _SHOWN else ""
-    return f"its own thread{'s' * (len(threads) > 1)} {names}{more}"
+    names = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], _SHOWN)
+    return f"its own thread{'s' * (len(threads) > 1)} {names}"
 
 
 def _without_questions(threads: Iterable[ThreadLedger]) -> dict[str, int]:

@@ -45,6 +45,7 @@ from perfdiag.findings.weigh import (
     worth,
 )
 from perfdiag.model import Model, Row
+from perfdiag.units import first_of
 
 # Behind somebody who computes one waits a slice of the scheduler, 0.75 to 3 ms: from 524 us on (a bucket's edge).
 SLICE_NS = 524_288
@@ -140,9 +141,8 @@ def _nice(model: Model) -> list[Evidence]:
 
 
 def _claim(model: Model, names: list[str], ns: int) -> str:
-    more = f" and {len(names) - _CLAIMED} more" if len(names) > _CLAIMED else ""
     yields = "".join(f" It yields to them: nice {nice}." for nice in list(yielding(model).values())[:1])
-    behind = f"{', '.join(names[:_CLAIMED])}{more}"
+    behind = first_of(names, _CLAIMED)
     return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {behind}.{yields}"
 
 

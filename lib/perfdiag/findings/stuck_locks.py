@@ -9,7 +9,7 @@ from perfdiag.findings.target import again
 from perfdiag.findings.weigh import by_key, claims_of, duration, fix, judged, plain, still_waiting, total_ns, worth
 from perfdiag.model import Model, Row, ThreadLedger
 from perfdiag.runtimelocks import Words
-from perfdiag.units import plural
+from perfdiag.units import first_of, plural
 
 FUTEX = "lock.futex"
 ALL_ALONG = 0.99  # of the time that a thread was observed ...
@@ -72,8 +72,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
         return None
     several = len(rows) > 1
     groups = {key: of_lock for (_, key), of_lock in by_key(rows).items()}
-    who = ", ".join(f"{plain(thread.comm)} ({thread.tid})" for thread in threads[:_SHOWN])
-    who += f" and {len(threads) - _SHOWN} more" if len(threads) > _SHOWN else ""
+    who = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], _SHOWN)
     locks = _locks(groups) + " that nobody released"
     why = "they wait for each other (a deadlock), or a holder hangs" if several else "its holder hangs, or is gone"
     confidence, limits = judged(model, Confidence.HIGH, ["who holds a lock of a program is not visible from outside"])

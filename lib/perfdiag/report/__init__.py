@@ -21,6 +21,7 @@ from perfdiag.report.shape import Report
 from perfdiag.report.verdict import decide
 from perfdiag.report.words import LONGEST_TEXT, uncertain_ns
 from perfdiag.text import printable
+from perfdiag.units import first_of
 
 
 def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") -> Report:
@@ -118,8 +119,7 @@ def _suffered(finding: found.Finding) -> str:
     """Return why a finding may stand below smaller ones, "" where it does not."""
     if finding.role is not found.Role.BACKGROUND:
         return ""
-    more = f" and {len(finding.threads) - 2} more" if len(finding.threads) > 2 else ""
-    return f" Only background threads suffer it: {', '.join(finding.threads[:2])}{more}."
+    return f" Only background threads suffer it: {first_of(finding.threads, 2)}."
 
 
 def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:

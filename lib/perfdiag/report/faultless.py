@@ -23,7 +23,7 @@ from perfdiag.report.words import (
     verdict,
 )
 from perfdiag.text import printable
-from perfdiag.units import duration, plural, share
+from perfdiag.units import duration, first_of, plural, share
 
 NO_FAULT = "No fault found: that departs from no norm."
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
@@ -126,8 +126,7 @@ def _of(threads: Sequence[ThreadLedger]) -> str:
     for comm in {thread.comm for thread in threads} - {UNLISTED}:
         alike.setdefault(re.sub(r"\d+", "N", comm), set()).add(comm)
     names = sorted(name if len(comms) > 1 else comms.pop() for name, comms in alike.items())
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f" ({', '.join(map(printable, names[:_SHOWN]))}{more})" if names else ""
+    return f" ({first_of([printable(name) for name in names], _SHOWN)})" if names else ""
 
 
 def _busy(model: Model) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.report.rest import FELT, STOPPED
 from perfdiag.text import printable
-from perfdiag.units import duration
+from perfdiag.units import duration, first_of
 
 _SHOWN = 3
 
@@ -36,8 +36,7 @@ def stop(model: Model) -> Stop | None:
     lasting = [pid for pid in order if any(_is_stopped(thread) for thread in processes[pid])]
     told = lasting or order
     names = "Process " if len(told) == 1 else "Processes "
-    names += ", ".join(_process(model, pid, processes[pid][0]) for pid in told[:_SHOWN])
-    names += f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    names += first_of([_process(model, pid, processes[pid][0]) for pid in told], _SHOWN)
     is_or_are = "is" if len(told) == 1 else "are"
     took = f"{duration(longest[told[0]])} of {duration(model.window_ns)}"
     if lasting:

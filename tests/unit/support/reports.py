@@ -76,6 +76,12 @@ def made(model: Model, *findings: Finding, **more: Any) -> Report:
     return make(model, diagnosis(model, *findings, **more), Config())
 
 
+def verdict(model: Model, *findings: Finding) -> tuple[str, str]:
+    """Return kind and text of the verdict of such a report."""
+    decided = made(model, *findings).verdict
+    return decided.kind, decided.text
+
+
 def checks(number: int) -> list[Check]:
     """Return so many checks."""
     return [

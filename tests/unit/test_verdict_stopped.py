@@ -1,0 +1,80 @@
+"""What the verdict says of targets that were stopped: that first of all, and who did it."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.report.stopped import stop
+from perfdiag.report.words import Kind
+
+from unit.support import Builder
+from unit.support.reports import finding, made, verdict
+
+S = 1_000_000_000
+ACQUITTAL = "not the slow part"
+
+
+def status(state: str, tracer: int = 0) -> str:
+    return f"Name:\tapp\nState:\t{state}\nTgid:\t100\nPid:\t100\nPPid:\t1\nTracerPid:\t{tracer}\n"
+
+
+def stopped(state: str = "T (stopped)", tracer: int = 0) -> Builder:
+    return (
+        Builder(comm="python3")
+        .fact("/proc/100/status", status(state, tracer))
+        .thread("python3", rest="wait.stopped", open=("wait.stopped", "", "10 s"))
+    )
+
+
+def test_a_stopped_target_is_said_first_whatever_was_found() -> None:
+    """Its child waits at the other end of a pipe, and the pipe was blamed."""
+    model = stopped().thread("cat", pid=200, ipc_pipe="10 s").model()
+    pipe = finding("IPC-PEER-SLOW", {"ipc.pipe": 10 * S}, "pipe 7 answers slowly.")
+    kind, text = verdict(model, pipe)
+    assert kind == Kind.CAUSE.value and ACQUITTAL not in text
+    assert text.startswith("Process python3 (100) is stopped, 10.0 s of 10.0 s: a signal did it")
+    assert "kill -CONT 100 lets it go on." in text and "may follow from that: IPC-PEER-SLOW (100 %)." in text
+
+
+@pytest.mark.parametrize(
+    ("builder", "told"),
+    [
+        (stopped("t (tracing stop)", 77), "the debugger or tracer with pid 77 holds it"),
+        (stopped("D (disk sleep)"), "so its control group is frozen; docker unpause or systemctl thaw"),
+        (
+            Builder().thread(rest="wait.stopped", open=("wait.stopped", "", "10 s")),
+            "by a signal, a debugger or a freezer (cgroup.freeze); after a signal, kill -CONT 100 lets it go on",
+        ),
+    ],
+)
+def test_who_stopped_it(builder: Builder, told: str) -> None:
+    assert told in verdict(builder.model())[1]
+
+
+def test_several_stopped_processes() -> None:
+    builder = Builder()
+    for pid in (100, 200, 300, 400):
+        builder.thread("w", pid=pid, rest="wait.stopped", open=("wait.stopped", "", "10 s"))
+    _, text = verdict(builder.model())
+    assert text.startswith("Processes app (100), w (200), w (300) and 1 more are stopped")
+    assert "kill -CONT 100 200 300" in text
+
+
+def test_a_target_that_was_stopped_for_a_while() -> None:
+    kind, text = verdict(Builder().thread("a", wait_stopped="3 s").model())
+    assert kind == Kind.PROFILE.value and ACQUITTAL not in text
+    assert text.startswith("Process app (100) was stopped for 3.00 s of 10.0 s by a signal, a debugger or a freezer")
+    assert "Otherwise no work came." in text
+    peer = finding("NET-PEER-SLOW", {"net.receive": 5 * S}, "10.0.0.7:80 answers slowly.")
+    kind, text = verdict(Builder().thread("a", wait_stopped="3 s", net_receive="5 s").model(), peer)
+    assert kind == Kind.CAUSE.value and ACQUITTAL not in text and "10.0.0.7:80 answers slowly." in text
+
+
+def test_a_stop_of_a_moment_is_none() -> None:
+    """Being attached to by a tracer stops a process for less than a millisecond."""
+    model = Builder().thread("a", wait_stopped="1 ms").model()
+    assert stop(model) is None and verdict(model)[0] == Kind.ELSEWHERE.value
+
+
+def test_a_stopped_thread_still_waits() -> None:
+    report = made(stopped().model())
+    assert [(wait.tid, wait.account) for wait in report.still_waiting] == [(100, "wait.stopped")]
