@@ -1,4 +1,4 @@
-"""Read a recording: validate each line against schema.py, keep what counts, say what was wrong with the rest."""
+"""Read a recording: validate each line against perfdiag.schema, keep what counts, say what was wrong with the rest."""
 
 from __future__ import annotations
 

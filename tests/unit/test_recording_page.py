@@ -1,4 +1,4 @@
-"""perfdiag-recording(5) says what schema.py says: every struct, every field, its type, in the same order."""
+"""perfdiag-recording(5) says what perfdiag.schema says: every struct, every field, its type, in the same order."""
 
 from __future__ import annotations
 

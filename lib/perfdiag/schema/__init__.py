@@ -1,0 +1,88 @@
+"""The recording: one JSON object a line, and the only place where recorder and Python meet.
+
+Every line has a ``type``.  All times are nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
+Sums are cumulative since the start of the window, so a lost or cut-off line costs freshness, never truth.
+Names that come from the target (comm, paths, functions, peers) are hostile bytes: see `UNTRUSTED_FIELDS`.
+The prose twin of this package is perfdiag-recording(5); a test compares the two.
+"""
+
+from __future__ import annotations
+
+from perfdiag.schema.base import AccountSum, Line
+from perfdiag.schema.machine import Calibration, Cpu, Fact, VmExit
+from perfdiag.schema.network import Socket
+from perfdiag.schema.nfs import NfsFlush, NfsServer, Rpc
+from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
+from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
+from perfdiag.schema.waits import Detail, Operation, Stack
+from perfdiag.schema.window import NO_TIME_LOST, Cost, Event, Footer, Header, Host, Options, Probe, ProgramCost, Target
+
+SCHEMA_VERSION = 1
+
+UNTRUSTED_FIELDS = frozenset(
+    {"comm", "waker_comm", "by_comm", "text", "kernel", "user", "scan", "object", "name", "path", "local"}
+)
+
+AnyLine = (
+    Header
+    | Fact
+    | Thread
+    | Exited
+    | Process
+    | Interval
+    | Detail
+    | Stack
+    | Device
+    | Rpc
+    | NfsFlush
+    | NfsServer
+    | Cpu
+    | VmExit
+    | FileRead
+    | Writeback
+    | Dirtier
+    | Socket
+    | Calibration
+    | Operation
+    | Event
+    | Footer
+)
+
+__all__ = [
+    "NO_TIME_LOST",
+    "SCHEMA_VERSION",
+    "UNTRUSTED_FIELDS",
+    "AccountSum",
+    "AnyLine",
+    "Calibration",
+    "Cost",
+    "Cpu",
+    "Detail",
+    "Device",
+    "Dirtier",
+    "Event",
+    "Exited",
+    "Fact",
+    "FileRead",
+    "Footer",
+    "FutexSum",
+    "Header",
+    "Host",
+    "Interval",
+    "Line",
+    "NfsFlush",
+    "NfsServer",
+    "OpenWait",
+    "Operation",
+    "Options",
+    "Probe",
+    "Process",
+    "ProgramCost",
+    "Rpc",
+    "Socket",
+    "Stack",
+    "Target",
+    "Thread",
+    "VmExit",
+    "Writeback",
+]

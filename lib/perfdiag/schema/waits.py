@@ -1,0 +1,59 @@
+"""What the time of the books went to: objects, code and operations."""
+
+from __future__ import annotations
+
+from perfdiag.schema.base import AccountSum, Buckets, Count, Line, Nanoseconds
+
+
+class Detail(Line, tag="detail"):
+    """One account and object of one process (pid 0: exited processes), with its distribution.
+
+    Bucket 0 counts waits below 256 ns, bucket i those in [2**(i+7), 2**(i+8)) ns, bucket 31 all longer ones.
+    """
+
+    pid: Count
+    account: str
+    object: str  # "", "device:254:0", "peer:10.0.0.1:5432", "task:123:comm", "cgroup:42", ... see objects.py
+    sum_ns: Nanoseconds
+    count: Count
+    max_ns: Nanoseconds
+    buckets: Buckets
+    waker_tid: Count = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
+    waker_count: Count = 0  # how many of `count` are known to be due to it, at least
+    waker_pid: Count = 0  # its process, in a recording of the host; 0: not known
+    waker_comm: str = ""  # its name when the window ended, where it can be another process's
+
+
+class Stack(Line, tag="stack"):
+    """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
+
+    Equal stacks of a process are folded: `tid` is the first thread seen with it.
+    """
+
+    kind: str
+    pid: Count
+    tid: Count
+    account: str
+    object: str
+    count: Count
+    weight_ns: Nanoseconds
+    kernel: list[str]  # function names, innermost first; may be empty
+    user: list[str]  # "function (module)" or "0x.. (module)", innermost first
+    scan: list[str] = []  # functions found by scanning the top of the user stack: hints where frames are missing
+
+
+class Operation(Line, tag="operation"):
+    """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
+
+    name: str
+    count: Count
+    errors: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    buckets: Buckets
+    over_slo: Count
+    accounts: list[AccountSum]
+    over_slo_accounts: list[AccountSum] = []
+
+
+__all__ = ["Detail", "Operation", "Stack"]

@@ -1,0 +1,126 @@
+"""The lines that belong to the whole window: who was recorded and how, what happened, what it cost and lost."""
+
+from __future__ import annotations
+
+import msgspec
+
+from perfdiag.schema.base import Count, Line, Nanoseconds
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """What uname(2) and sysconf(3) say of the recorded host."""
+
+    nodename: str
+    release: str
+    machine: str
+    cpus_online: Count
+    page_size_bytes: Count
+    tick_ns: Nanoseconds
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recorder was asked for."""
+
+    duration_ns: Nanoseconds  # 0: until told to stop
+    interval_ns: Nanoseconds
+    descendants: bool
+    stacks: str  # "sampled" or "all"
+    slo_ns: Nanoseconds | None = None
+    host: bool = False  # all tasks of the host were followed, kernel threads too
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One process the recording was started on."""
+
+    pid: Count
+    namespace_pid: Count  # the pid inside the innermost pid namespace
+    comm: str
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """One BPF program, attached or not; `feature` is the part of the ledger that is lost without it."""
+
+    name: str
+    hook: str
+    feature: str
+    attached: bool
+    reason: str | None = None  # why not attached
+
+
+class Header(Line, tag="header"):
+    """First line of every recording."""
+
+    schema: Count
+    perfdiag: str
+    engine: str  # "libbpf"
+    realtime_ns: Nanoseconds  # wall-clock time of start_ns
+    start_ns: Nanoseconds
+    host: Host
+    options: Options
+    targets: list[Target]
+    probes: list[Probe]
+
+
+class Event(Line, tag="event"):
+    """Something rare and worth a line: a process replaced by exec, an OOM kill, descriptors refused."""
+
+    at_ns: Nanoseconds
+    name: str
+    pid: Count
+    tid: Count
+    text: str
+    by_pid: Count = 0  # of an OOM kill: the process that asked for memory; 0: not said
+    by_comm: str = ""
+
+
+class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
+    """Calibrated cost of one BPF program over the window."""
+
+    name: str
+    runs: Count | None = None  # None, here and below: the kernel did not tell
+    ns: Nanoseconds | None = None
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recording itself took."""
+
+    cpu_ns: Nanoseconds  # of the recorder's own threads
+    resident_bytes: Count | None = None
+    programs: list[ProgramCost]  # empty when none was measured
+
+
+class Footer(Line, tag="footer"):
+    """Last line; a recording without it was cut off and says so in its report."""
+
+    at_ns: Nanoseconds
+    reason: str  # "duration", "signal", "command ended", "targets gone", "output closed"
+    threads_seen: Count
+    lost: dict[str, Count]  # counter name -> records lost or look-ups failed; every known counter stands here
+    cost: Cost
+    threads_left_out: Count | None = None  # of a host: they never ran, so they have no books
+
+
+# Counters of the footer that cost names or samples, or time that another clock then told; all others may have taken
+# time of the books with them.
+NO_TIME_LOST = frozenset(
+    {
+        "calls_skipped",
+        "detail_full",
+        "details",
+        "devices_full",
+        "dirtiers_full",
+        "files_full",
+        "names_full",
+        "operations_full",
+        "rpc_full",
+        "stacks",
+        "stacks_dropped",
+        "stacks_failed",
+        "switches_missing",
+        "vm_exits_full",
+        "wakeups_missing",
+    }
+)
+
+
+__all__ = ["NO_TIME_LOST", "Cost", "Event", "Footer", "Header", "Host", "Options", "Probe", "ProgramCost", "Target"]
