@@ -178,42 +178,6 @@ struct pt_regs {
 #error "perfdiag knows the system call registers of x86-64 and arm64 only"
 #endif
 
-struct in6_addr {
-	__u8 bytes[16];
-};
-
-struct sock_common {
-	__u32 skc_daddr, skc_rcv_saddr;
-	__u16 skc_dport, skc_num;
-	unsigned short skc_family;
-	unsigned char skc_state;
-	struct in6_addr skc_v6_daddr;
-};
-
-struct sock {
-	struct sock_common __sk_common;
-	__u16 sk_protocol;
-	struct pid *sk_peer_pid;
-};
-
-struct socket {
-	struct sock *sk;
-};
-
-struct minmax_sample {
-	__u32 t, v;
-};
-
-struct minmax {
-	struct minmax_sample s[3];
-};
-
-struct tcp_sock {
-	__u32 srtt_us, snd_cwnd, packets_out, snd_wnd, rcv_wnd, total_retrans;
-	__u32 snd_una, snd_nxt, write_seq;
-	struct minmax rtt_min;
-};
-
 struct io_ring_ctx {
 	unsigned int cached_sq_head, cached_cq_tail;
 };
@@ -304,45 +268,8 @@ struct bpf_iter__task {
 };
 
 #include "kernel_modules.h"
+#include "kernel_network.h"
 
 #pragma clang attribute pop
 
-/* Constants of the user-space ABI or unchanged for a decade; include/linux/sched.h and friends. */
-#define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_STOPPED_BIT 0x0004
-#define TASK_TRACED_BIT 0x0008
-#define TASK_DEAD 0x0080
-#define TASK_FROZEN 0x8000 /* f5d39b020809 ("freezer,sched: Rewrite core freezer logic"), v6.1 */
-#define TASK_NOLOAD 0x0400
-#define PF_VCPU 0x00000001 /* in a guest, or in an interrupt that came there */
-#define PF_EXITING 0x00000004
-#define PF_IO_WORKER 0x00000010
-#define PF_MEMALLOC 0x00000800
-#define PF_USER_WORKER 0x00004000 /* 54e6842d0775 ("fork/vm: Move common PF_IO_WORKER behavior ..."), v6.4 */
-#define PF_KTHREAD 0x00200000
-
-#define S_IFMT 0170000
-#define S_IFSOCK 0140000
-#define S_IFREG 0100000
-#define S_IFBLK 0060000
-#define S_IFDIR 0040000
-#define S_IFIFO 0010000
-#define O_DSYNC 00010000
-
-#define AF_UNIX 1
-#define AF_INET 2
-#define AF_INET6 10
-#define AF_VSOCK 40
-#define SOCK_STREAM 1
-#define TCP_SYN_SENT 2
-#define TCP_LISTEN 10
-#define IPPROTO_TCP 6
-
-#define FUSE_MAGIC 0x65735546
-#define NFS_MAGIC 0x6969
-#define CIFS_MAGIC 0xff534d42
-#define SMB2_MAGIC 0xfe534d42
-#define V9FS_MAGIC 0x01021997
-#define CEPH_MAGIC 0x00c36400
-#define AFS_MAGIC 0x5346414f
-#define ANON_INODE_MAGIC 0x09041934
+#include "kernel_constants.h"

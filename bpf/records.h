@@ -108,57 +108,7 @@ static inline _Bool needs_callers(__u32 account)
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
 
-/* An object is a kind in the upper byte and 56 bits of identity; `names` holds what does not fit. */
-enum object_kind {
-	OBJECT_NONE,
-	OBJECT_DEVICE,	   /* dev_t of the kernel: major << 20 | minor */
-	OBJECT_PEER,	   /* IPv4 address << 16 | port, both in host order */
-	OBJECT_PEER6,	   /* hash of struct object_name */
-	OBJECT_UNIX,	   /* pid of the peer */
-	OBJECT_TASK,	   /* pid of a process outside the target */
-	OBJECT_OWN,	   /* pid of a process of the target */
-	OBJECT_CGROUP,	   /* inode number */
-	OBJECT_IDLE_STATE, /* index + 1 or IDLE_AWAKE, with IDLE_LEFT; 0: no idle state known */
-	OBJECT_SYSCALL,	   /* number, or number | OBJECT_SYSCALL_I386 */
-	OBJECT_FUTEX,	   /* user address */
-	OBJECT_PIPE,	   /* inode number */
-	OBJECT_FILE,	   /* hash of struct object_name */
-	OBJECT_FUNCTION,   /* index into the markers */
-	OBJECT_PORT,	   /* local port */
-	OBJECT_MOUNT,	   /* dev_t of the superblock */
-	OBJECT_IN_FLIGHT,  /* io_uring: 1 requests in flight, 0 none */
-	OBJECT_EXIT,	   /* the thread is exiting */
-	OBJECT_RETURN,	   /* work on the way back to user space */
-	OBJECT_FAULT,	   /* a page fault of a kind not shown */
-	OBJECT_WORKER,	   /* a kernel worker serving the target */
-	OBJECT_RPC,	   /* address of the struct rpc_clnt: the NFS mount, or server, that the thread called last */
-	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
-	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
-	OBJECT_ORDER,	   /* 2^order pages in one piece */
-};
-
-#define OBJECT_SYSCALL_I386 (1ULL << 32)
-#define OBJECT(kind, id) ((__u64)(kind) << 56 | ((__u64)(id) & ((1ULL << 56) - 1)))
-#define OBJECT_KIND(object) ((object) >> 56)
-#define OBJECT_ID(object) ((object) & ((1ULL << 56) - 1))
-
-#define FILE_NAME_BYTES 44
-
-struct object_name {
-	union {
-		char comm[16];
-		struct {
-			__u8 address[16];
-			__u16 port, family;
-		} peer;
-		struct {
-			__u64 inode;
-			__u32 device;
-			char base[FILE_NAME_BYTES]; /* its last path component, which may be cut */
-		} file;
-	};
-	__u32 padding;
-};
+#include "records_objects.h"
 
 #define COMM_BYTES 16
 #define BUCKETS 32
@@ -275,45 +225,9 @@ struct fold {
 	struct account_sum accounts[ACCOUNT_COUNT];
 };
 
-/* System calls that blocked, by number: their time from the first block to the return, and its ledger. */
-struct operation_key {
-	__u64 call; /* as an object of kind OBJECT_SYSCALL */
-	__u64 over_slo;
-};
-
-struct operation_sum {
-	__u64 count, errors, ns, max_ns;
-	__u32 buckets[BUCKETS];
-	struct account_sum accounts[ACCOUNT_COUNT];
-};
-
-struct device_key {
-	__u32 device;
-	__u32 operation; /* enum request_kind */
-};
-
-enum request_kind { REQUEST_READ, REQUEST_WRITE, REQUEST_FLUSH, REQUEST_DISCARD, REQUEST_OTHER };
-
-struct device_sum {
-	__u64 count, errors, bytes, queue_ns, service_ns, max_ns;
-	__u32 queue_buckets[BUCKETS];
-	__u32 service_buckets[BUCKETS];
-};
-
-/* A TCP socket the target waited on, as last seen; keyed by its object. */
-struct socket_sum {
-	__u32 local_address;
-	__u16 local_port, family;
-	__u32 rtt_us, minimum_rtt_us, congestion_window, in_flight;
-	__u32 send_window_bytes, receive_window_bytes;
-	__u32 retransmits, retransmits_seen;
-	__u32 waits_congestion, waits_receiver, waits_buffer;
-	__u32 waits_unasked; /* to receive, without anything written on the same connection since the wait before */
-	__u32 write_sequence;
-	__u32 padding;
-	__u64 sock; /* to tell connections to one peer apart */
-};
-
+#include "records_operations.h"
+#include "records_devices.h"
+#include "records_network.h"
 #include "records_memory.h"
 #include "records_events.h"
 #include "knobs.h"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The part of records.h that says what a thread waits for or works on; included there. */
+#pragma once
+
+/* An object is a kind in the upper byte and 56 bits of identity; `names` holds what does not fit. */
+enum object_kind {
+	OBJECT_NONE,
+	OBJECT_DEVICE,	   /* dev_t of the kernel: major << 20 | minor */
+	OBJECT_PEER,	   /* IPv4 address << 16 | port, both in host order */
+	OBJECT_PEER6,	   /* hash of struct object_name */
+	OBJECT_UNIX,	   /* pid of the peer */
+	OBJECT_TASK,	   /* pid of a process outside the target */
+	OBJECT_OWN,	   /* pid of a process of the target */
+	OBJECT_CGROUP,	   /* inode number */
+	OBJECT_IDLE_STATE, /* index + 1 or IDLE_AWAKE, with IDLE_LEFT; 0: no idle state known */
+	OBJECT_SYSCALL,	   /* number, or number | OBJECT_SYSCALL_I386 */
+	OBJECT_FUTEX,	   /* user address */
+	OBJECT_PIPE,	   /* inode number */
+	OBJECT_FILE,	   /* hash of struct object_name */
+	OBJECT_FUNCTION,   /* index into the markers */
+	OBJECT_PORT,	   /* local port */
+	OBJECT_MOUNT,	   /* dev_t of the superblock */
+	OBJECT_IN_FLIGHT,  /* io_uring: 1 requests in flight, 0 none */
+	OBJECT_EXIT,	   /* the thread is exiting */
+	OBJECT_RETURN,	   /* work on the way back to user space */
+	OBJECT_FAULT,	   /* a page fault of a kind not shown */
+	OBJECT_WORKER,	   /* a kernel worker serving the target */
+	OBJECT_RPC,	   /* address of the struct rpc_clnt: the NFS mount, or server, that the thread called last */
+	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
+	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
+	OBJECT_ORDER,	   /* 2^order pages in one piece */
+};
+
+#define OBJECT_SYSCALL_I386 (1ULL << 32)
+#define OBJECT(kind, id) ((__u64)(kind) << 56 | ((__u64)(id) & ((1ULL << 56) - 1)))
+#define OBJECT_KIND(object) ((object) >> 56)
+#define OBJECT_ID(object) ((object) & ((1ULL << 56) - 1))
+
+#define FILE_NAME_BYTES 44
+
+struct object_name {
+	union {
+		char comm[16];
+		struct {
+			__u8 address[16];
+			__u16 port, family;
+		} peer;
+		struct {
+			__u64 inode;
+			__u32 device;
+			char base[FILE_NAME_BYTES]; /* its last path component, which may be cut */
+		} file;
+	};
+	__u32 padding;
+};
