@@ -5,52 +5,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "folds.h"
-#include "host.h"
+#include "host_internal.h"
 
 #define TOP_PROCESSES 200
 #define TOP_OF_ACCOUNT 20
-#define TOP_THREADS 64
-#define LEAST_BUSY 100	     /* a thread that was busy for one part in so many of its life may get a row */
-#define MOST_PROCESSES 20000 /* that are told apart until the end, and as many threads */
-#define REST_NAMES 500
+#define LEAST_BUSY 100 /* a thread that was busy for one part in so many of its life may get a row */
 
-struct host_process {
-	uint32_t pid;
-	bool kernel_thread, kept;
-	char comm[COMM_BYTES];
-	uint64_t busy_ns;
-	struct fold fold;
-	UT_hash_handle hh;
-};
-
-/* Kernel threads of one name are shown under the pid of the first one met. */
-struct kernel_name {
-	char comm[COMM_BYTES];
-	uint32_t pid;
-	UT_hash_handle hh;
-};
-
-/* Whose thread it is that others waited for. */
-struct known_thread {
-	uint32_t tid, tgid;
-	UT_hash_handle hh;
-};
-
-struct top_thread {
-	uint64_t busy_ns;
-	struct record record, open;
-};
-
-struct host {
-	struct host_process *processes;
-	struct kernel_name *kernel_names;
-	struct known_thread *known;
-	struct top_thread threads[TOP_THREADS];
-	size_t thread_count;
-};
-
-static struct host *host_of(struct recorder *recorder)
+struct host *host_of(struct recorder *recorder)
 {
 	if (!recorder->host)
 		recorder->host = calloc(1, sizeof(*recorder->host));
@@ -65,39 +26,6 @@ static uint64_t busy_ns_of(const struct account_sum *sums)
 		if (!is_idle(i))
 			ns += sums[i].ns;
 	return ns;
-}
-
-void host_comm(const struct record *record, char comm[COMM_BYTES])
-{
-	char *slash;
-
-	memcpy(comm, record->process_comm, COMM_BYTES);
-	slash = record->kernel_thread ? memchr(comm, '/', COMM_BYTES) : NULL;
-	/* "kworker/u8:3-events" and "ksoftirqd/1", but not "jbd2/vda1-8", nor "irq/24-ahci" */
-	if (slash && (!strncmp(comm, "kworker", 7) ||
-		      strspn(slash + 1, "0123456789") == strnlen(slash + 1, comm + COMM_BYTES - slash - 1)))
-		memset(slash, 0, comm + COMM_BYTES - slash);
-}
-
-uint32_t host_pid(struct recorder *recorder, const struct record *record)
-{
-	struct host *host = host_of(recorder);
-	struct kernel_name *name;
-	char comm[COMM_BYTES];
-
-	if (!record->kernel_thread || !host)
-		return record->tgid;
-	host_comm(record, comm);
-	HASH_FIND(hh, host->kernel_names, comm, COMM_BYTES, name);
-	if (!name) {
-		name = calloc(1, sizeof(*name));
-		if (!name)
-			return record->tgid;
-		memcpy(name->comm, comm, COMM_BYTES);
-		name->pid = record->tgid;
-		HASH_ADD(hh, host->kernel_names, comm, COMM_BYTES, name);
-	}
-	return name->pid;
 }
 
 static struct host_process *process_of(struct recorder *recorder, const struct record *record)
@@ -153,28 +81,6 @@ static void offer_thread(struct host *host, const struct record *record, const s
 	*place = (struct top_thread){ .busy_ns = busy_ns, .record = *record, .open = *open };
 }
 
-static void know_thread(struct host *host, const struct record *record)
-{
-	struct known_thread *known;
-
-	HASH_FIND(hh, host->known, &record->tid, sizeof(record->tid), known);
-	if (!known && HASH_COUNT(host->known) < MOST_PROCESSES && (known = calloc(1, sizeof(*known)))) {
-		known->tid = record->tid;
-		HASH_ADD(hh, host->known, tid, sizeof(known->tid), known);
-	}
-	if (known)
-		known->tgid = record->tgid;
-}
-
-uint32_t host_process_of(const struct recorder *recorder, uint32_t tid)
-{
-	struct known_thread *known = NULL;
-
-	if (recorder->host)
-		HASH_FIND(hh, recorder->host->known, &tid, sizeof(tid), known);
-	return known ? known->tgid : 0;
-}
-
 bool host_take(struct recorder *recorder, const struct record *record, const struct record *open)
 {
 	struct host_process *process = process_of(recorder, record);
@@ -183,7 +89,7 @@ bool host_take(struct recorder *recorder, const struct record *record, const str
 	if (!process)
 		return false;
 	fold_merge(&process->fold, &fold);
-	know_thread(recorder->host, record);
+	host_know(recorder->host, record);
 	offer_thread(recorder->host, record, open);
 	return true;
 }
@@ -264,55 +170,6 @@ size_t host_busiest(const struct recorder *recorder, pid_t pids[HOST_PIDS])
 			pids[count++] = process->pid;
 	}
 	return count;
-}
-
-/* `pid` is 0 where it is all of a name. */
-static void write_process(struct recorder *recorder, uint32_t pid, const char comm[COMM_BYTES], bool is_kernel,
-			  const struct fold *fold)
-{
-	struct json *json = &recorder->json;
-
-	json_open(json, "process");
-	json_u64(json, "at_ns", recorder->end_ns);
-	json_u64(json, "pid", pid);
-	json_bytes(json, "comm", comm, strnlen(comm, COMM_BYTES));
-	json_bool(json, "kernel", is_kernel);
-	fold_write(json, fold);
-	json_write(json, &recorder->output);
-}
-
-/* One that gets no line of its own joins those of its name; false: there is no memory for one more name. */
-static bool join_rest(struct fold_entry **rest, const struct host_process *process)
-{
-	struct fold_entry *same = fold_of_name(rest, process->comm, REST_NAMES);
-
-	if (!same)
-		return false;
-	same->has_process |= !process->kernel_thread;
-	fold_merge(&same->fold, &process->fold);
-	return true;
-}
-
-void host_write(struct recorder *recorder)
-{
-	struct host_process *process, *next;
-	struct fold_entry *rest = NULL, *same, *next_name;
-	struct host *host = recorder->host;
-
-	if (!host)
-		return;
-	HASH_ITER(hh, host->processes, process, next)
-	{
-		if (process->kept || !join_rest(&rest, process)) /* a line too many loses no books */
-			write_process(recorder, process->pid, process->comm, process->kernel_thread, &process->fold);
-	}
-	HASH_ITER(hh, rest, same, next_name)
-	{
-		write_process(recorder, 0, same->comm, !same->has_process, &same->fold);
-		fold_free(&rest, same);
-	}
-	for (size_t i = 0; i < host->thread_count; i++)
-		thread_write(recorder, &host->threads[i].record, &host->threads[i].open);
 }
 
 void host_free(struct recorder *recorder)

@@ -16,8 +16,9 @@
  * sums.c                  account sums and the open segment
  * details.c               distributions by object
  * folds.c                 books by name: of ended threads, of a host's rest
- * host.c                  host mode: threads folded into processes
- * tables.c                devices, sockets, operations
+ * host*.c                 host mode: threads folded into processes
+ * tables.c                devices, operations
+ * sockets.c               connections
  * tables_memory.c         files read, dirty pages
  * nfs.c                   calls, flushes, and requests served
  * kvm.c                   exits of virtual CPUs
@@ -181,6 +182,9 @@ void stacks_free(struct recorder *recorder);
 
 /* tables.c */
 void tables_write(struct recorder *recorder);
+
+/* sockets.c */
+void sockets_write(struct recorder *recorder);
 
 /* nfs.c */
 void nfs_write(struct recorder *recorder);

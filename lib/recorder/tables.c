@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sums the kernel side keeps beside the threads: block devices, TCP sockets, operations. */
+/* Sums the kernel side keeps beside the threads: block devices, operations. */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "map_walk.h"
@@ -48,38 +47,6 @@ static void write_devices(struct recorder *recorder)
 		json_u64(json, "max_ns", sum.max_ns);
 		buckets_write(json, "queue_buckets", sum.queue_buckets);
 		buckets_write(json, "service_buckets", sum.service_buckets);
-		json_write(json, &recorder->output);
-	}
-}
-
-static void write_sockets(struct recorder *recorder)
-{
-	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.sockets) };
-	struct json *json = &recorder->json;
-	struct socket_sum sum;
-	__u64 key;
-
-	while (map_next(&walk, &key, &sum)) {
-		struct in_addr address;
-		char text[INET_ADDRSTRLEN];
-
-		address.s_addr = htonl(sum.local_address);
-		inet_ntop(AF_INET, &address, text, sizeof(text));
-		json_open(json, "socket");
-		object_write(recorder, "object", key);
-		json_format(json, "local", "%s:%u", sum.family == AF_INET ? text : "[]", sum.local_port);
-		json_u64(json, "rtt_us", sum.rtt_us);
-		json_u64(json, "minimum_rtt_us", sum.minimum_rtt_us);
-		json_u64(json, "congestion_window", sum.congestion_window);
-		json_u64(json, "in_flight", sum.in_flight);
-		json_u64(json, "send_window_bytes", sum.send_window_bytes);
-		json_u64(json, "receive_window_bytes", sum.receive_window_bytes);
-		json_u64(json, "retransmits", sum.retransmits);
-		json_u64(json, "retransmits_seen", sum.retransmits_seen);
-		json_u64(json, "waits_congestion", sum.waits_congestion);
-		json_u64(json, "waits_receiver", sum.waits_receiver);
-		json_u64(json, "waits_buffer", sum.waits_buffer);
-		json_u64(json, "waits_unasked", sum.waits_unasked);
 		json_write(json, &recorder->output);
 	}
 }
@@ -136,7 +103,7 @@ void tables_write(struct recorder *recorder)
 {
 	write_operations(recorder);
 	write_devices(recorder);
-	write_sockets(recorder);
+	sockets_write(recorder);
 	nfs_write(recorder);
 	cpus_write(recorder);
 	vm_exits_write(recorder);
