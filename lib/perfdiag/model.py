@@ -1,6 +1,6 @@
 """What a recording means: typed sums, distributions and host facts that findings are computed from.
 
-Built by `build` (ledger.py) from a `Recording` (reader.py).  Nothing here prints, reads files or knows a terminal.
+Built by `perfdiag.ledger` from a `Recording` (reader.py).  Nothing here prints, reads files or knows a terminal.
 All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle time, unless a name says otherwise.
 """
 

@@ -1,0 +1,71 @@
+"""Time that is moved to another account once it is known what was waited for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from perfdiag import schema
+from perfdiag.futexes import Futexes
+from perfdiag.ledger.books import Books, move
+from perfdiag.ledger.rows import IDLE_RING_KEY
+from perfdiag.model import AccountTotal, Row
+from perfdiag.reader import Recording
+from perfdiag.receiving import PARKED, Receiving
+
+
+def take_proven_of_processes(books: Sequence[Books], recording: Recording, futexes: Futexes) -> None:
+    """Of a process without rows of its threads the details tell what is proven, less what the rows it has tell."""
+    told: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for line in recording.threads.values():
+        for futex in line.futexes:
+            told[line.pid, futex.object] += futex.sum_ns
+    processes = {book.pid: book for book in books if isinstance(book.line, schema.Process) and book.pid}
+    for detail in recording.details.values():
+        book = processes.get(detail.pid)
+        if book and detail.account == PARKED and (booking := futexes.booking(detail.pid, detail.object)):
+            ns = detail.sum_ns - told[detail.pid, detail.object]
+            book.move(PARKED, booking.account, ns, detail.count, detail.max_ns)
+
+
+def complete_proven(
+    accounts: dict[str, AccountTotal], before: Mapping[str, AccountTotal], recording: Recording, futexes: Futexes
+) -> None:
+    """Details know every wait on a futex, the threads' short lists only the longest: take what the details prove."""
+    proven: defaultdict[str, list[schema.Detail]] = defaultdict(list)
+    for line in recording.details.values():
+        if line.account == PARKED and (booking := futexes.booking(line.pid, line.object)):
+            proven[booking.account].append(line)
+    for account, lines in proven.items():
+        none = AccountTotal(account, 0, 0, 0)
+        had, own = accounts.get(account, none), before.get(account, none)
+        ns = sum(line.sum_ns for line in lines) - (had.ns - own.ns)
+        longest_ns = max(line.max_ns for line in lines)
+        count = max(0, sum(line.count for line in lines) - (had.count - own.count))
+        move(accounts, PARKED, account, ns, count, longest_ns)
+        if account in accounts:
+            whole = accounts[account]
+            accounts[account] = replace(whole, max_ns=min(max(own.max_ns, longest_ns), whole.ns))
+
+
+def set_receiving_apart(book: Books, receiving: Receiving) -> None:
+    """Other waits in calls that receive are parked; a thread's part of them is that of its process."""
+    other, part = book.accounts.get("kernel.other"), receiving.part(book.pid)
+    if other and part:
+        book.move(other.account, PARKED, round(other.ns * part), round(other.count * part), other.max_ns)
+
+
+def set_idle_rings_apart(book: Books, rows: Sequence[Row]) -> None:
+    """Completions waited for with nothing in flight are idle; a thread's part of them is that of its process."""
+    waiting = book.accounts.get("wait.io_uring")
+    if waiting is None:
+        return
+    own = [row for row in rows if row.pid == book.pid]
+    idle = sum(row.distribution.sum_ns for row in own if row.key == IDLE_RING_KEY)
+    busy = sum(row.distribution.sum_ns for row in own if row.account == "wait.io_uring")
+    if idle:
+        book.move("wait.io_uring", "wait.events", round(waiting.ns * idle / (idle + busy)))
+
+
+__all__ = ["complete_proven", "set_idle_rings_apart", "set_receiving_apart", "take_proven_of_processes"]
