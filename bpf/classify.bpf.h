@@ -157,6 +157,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
+	end_service(record);
 	if (knobs.slo_ns)
 		begin_operation(record, &blocked->call);
 	return 0;

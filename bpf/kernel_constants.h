@@ -28,9 +28,13 @@
 #define AF_INET6 10
 #define AF_VSOCK 40
 #define SOCK_STREAM 1
+#define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
+#define TCP_CLOSE 7
 #define TCP_LISTEN 10
 #define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
 
 #define FUSE_MAGIC 0x65735546
 #define NFS_MAGIC 0x6969

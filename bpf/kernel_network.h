@@ -12,15 +12,27 @@ struct sock_common {
 	unsigned short skc_family;
 	unsigned char skc_state;
 	struct in6_addr skc_v6_daddr;
+	struct {
+		__s64 counter;
+	} skc_cookie;
 };
 
 struct sock {
 	struct sock_common __sk_common;
-	__u16 sk_protocol;
+	__u16 sk_protocol, sk_type;
+	__u32 sk_max_ack_backlog;
 	struct pid *sk_peer_pid;
+	struct socket *sk_socket;
+};
+
+struct unix_address;
+
+struct unix_sock {
+	struct unix_address *addr;
 };
 
 struct socket {
+	struct file *file;
 	struct sock *sk;
 };
 

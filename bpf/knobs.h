@@ -48,7 +48,7 @@ struct knobs {
 	__u32 meeting;	   /* later: one that has woken up is asked for, whatever it does by now */
 	__u32 meets_later; /* out: this kernel cannot give a record to a task that wakes */
 	__u32 sees_guests; /* later: kvm.bpf.c is attached, a virtual CPU's time in its guest is exact */
-	__u32 padding;
+	__u32 sees_requests; /* later: connection.bpf.c is attached, both ways of a connection are seen */
 	struct group group; /* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */

@@ -7,6 +7,7 @@
  * `waker`, `throttled` and what is handed on, stored by the CPU that wakes the thread.
  */
 #pragma once
+#include "connection.bpf.h"
 #include "details.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
@@ -60,6 +61,8 @@ static __always_inline void add_to_sum(struct record *record, __u32 account, __u
 		return;
 	if (knobs.slo_ns && record->operating)
 		book_operation(record, account, ns);
+	if (record->serving)
+		book_request(record, account, ns);
 	sum = &record->accounts[account];
 	sum->ns += ns;
 	sum->count++;

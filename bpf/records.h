@@ -51,6 +51,7 @@
 	X(WAIT_CHILD, "wait.child")                                                                                    \
 	X(WAIT_SIGNAL, "wait.signal")                                                                                  \
 	X(NET_ACCEPT, "net.accept")                                                                                    \
+	X(NET_REQUEST, "net.request")                                                                                  \
 	X(WAIT_STOPPED, "wait.stopped")                                                                                \
 	X(KERNEL_OTHER, "kernel.other")                                                                                \
 	X(UNEXPLAINED, "unexplained")
@@ -69,6 +70,7 @@ static inline _Bool is_idle(__u32 account)
 	case ACCOUNT_WAIT_SIGNAL:
 	case ACCOUNT_WAIT_STOPPED:
 	case ACCOUNT_NET_ACCEPT:
+	case ACCOUNT_NET_REQUEST:
 	case ACCOUNT_VM_HALT: return 1;
 	}
 	return 0;
@@ -103,7 +105,9 @@ static inline _Bool needs_callers(__u32 account)
 	X(DIRTIERS_FULL, "dirtiers_full")	    /* writers of dirty pages there was no room to name */             \
 	X(RPC_FULL, "rpc_full")			    /* calls, flushes and requests of NFS that were not counted */     \
 	X(DEVICES_FULL, "devices_full")		    /* requests of block devices that were not counted */              \
-	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */
+	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */                             \
+	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
+	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -181,7 +185,8 @@ struct record {
 	__u8 vm;		  /* enum vm: what the thread of a virtual CPU is in */
 	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
 	__u8 kernel_thread;
-	__u8 padding2[3];
+	__u8 serving_sure; /* since it waited for events it has read from there */
+	__u8 padding2[2];
 	__u64 serial;
 	__u64 user_start_ns; /* utime and stime when the window began */
 	__u64 kernel_start_ns;
@@ -205,6 +210,8 @@ struct record {
 		__u32 account, padding;
 	} parts[OPERATION_PARTS]; /* of the operation, so far */
 	__u64 rpc; /* struct rpc_clnt of the remote procedure it called last, 0: none since it waited for something else */
+	__u64 serving;	     /* cookie of the connection whose request it serves, 0: none */
+	__u64 serving_since; /* what it did before is none of that request's */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	struct account_sum accounts[ACCOUNT_COUNT];
@@ -229,5 +236,6 @@ struct fold {
 #include "records_devices.h"
 #include "records_network.h"
 #include "records_memory.h"
+#include "records_requests.h"
 #include "records_events.h"
 #include "knobs.h"

@@ -29,6 +29,7 @@ enum object_kind {
 	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
 	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
 	OBJECT_ORDER,	   /* 2^order pages in one piece */
+	OBJECT_REQUEST,	   /* hash of a request's name */
 };
 
 #define OBJECT_SYSCALL_I386 (1ULL << 32)
@@ -37,6 +38,7 @@ enum object_kind {
 #define OBJECT_ID(object) ((object) & ((1ULL << 56) - 1))
 
 #define FILE_NAME_BYTES 44
+#define REQUEST_NAME_BYTES 55
 
 struct object_name {
 	union {
@@ -50,6 +52,10 @@ struct object_name {
 			__u32 device;
 			char base[FILE_NAME_BYTES]; /* its last path component, which may be cut */
 		} file;
+		struct {
+			char text[REQUEST_NAME_BYTES]; /* "GET /users/#" */
+			__u8 length;
+		} request;
 	};
 	__u32 padding;
 };

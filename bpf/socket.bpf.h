@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which account a wait on a socket belongs to, its peer, and for TCP what the connection was like then. */
 #pragma once
+#include "connection.bpf.h"
 #include "file.bpf.h"
 #include "syscall_class.h"
 #include <bpf/bpf_endian.h>
@@ -93,11 +94,21 @@ static __noinline int note_tcp(const struct sock *sock, __u64 object, bool sendi
 	return 0;
 }
 
+static __always_inline bool sends(__u32 class)
+{
+	return class == SYSCALL_SEND || class == SYSCALL_FD_WRITE;
+}
+
 static __always_inline void classify_unix(const struct sock *sock, __u32 class, __u32 *account, __u64 *object)
 {
 	struct pid *peer = LOAD(sock, sock, sk_peer_pid);
 
-	*account = class == SYSCALL_ACCEPT ? ACCOUNT_NET_ACCEPT : ACCOUNT_IPC_UNIX;
+	if (class == SYSCALL_ACCEPT)
+		*account = ACCOUNT_NET_ACCEPT;
+	else if (!sends(class) && awaits_request(sock, AF_UNIX))
+		*account = ACCOUNT_NET_REQUEST;
+	else
+		*account = ACCOUNT_IPC_UNIX;
 	*object = peer ? OBJECT(OBJECT_UNIX, LOAD(pid, peer, numbers[0].nr)) : 0;
 }
 
@@ -107,7 +118,7 @@ static __always_inline void classify_socket(struct open_file *open, __u32 class,
 	struct socket *socket = LOAD(file, file, private_data);
 	struct sock *sock = LOAD(socket, socket, sk);
 	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
-	bool sending = class == SYSCALL_SEND || class == SYSCALL_FD_WRITE;
+	bool sending = sends(class);
 	__u8 state;
 
 	if (family == AF_UNIX) {
@@ -122,6 +133,11 @@ static __always_inline void classify_socket(struct open_file *open, __u32 class,
 	state = LOAD(sock, sock, __sk_common.skc_state);
 	if (class == SYSCALL_ACCEPT || state == TCP_LISTEN) {
 		*account = ACCOUNT_NET_ACCEPT;
+		*object = OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
+		return;
+	}
+	if (!sending && family != AF_VSOCK && state == TCP_ESTABLISHED && awaits_request(sock, family)) {
+		*account = ACCOUNT_NET_REQUEST;
 		*object = OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
 		return;
 	}

@@ -64,6 +64,23 @@ const char *needs_guests(struct recorder *recorder, enum probe_stage stage)
 	return NULL;
 }
 
+/* What is received is a request, or an answer, only where it is also seen what is sent, and when it came in. */
+const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
+{
+	const struct bpf_program *programs[] = {
+		recorder->skeleton->progs.sock_recv_length,    recorder->skeleton->progs.sock_send_length,
+		recorder->skeleton->progs.sk_data_ready,       recorder->skeleton->progs.inet_sock_set_state,
+		recorder->skeleton->progs.end_exchanges,
+	};
+
+	if (stage == PROBE_LOADED)
+		return NULL;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		if (bpf_program__fd(programs[i]) < 0)
+			return "this kernel does not show what sockets send and receive (Linux 6.3 and later do)";
+	return NULL;
+}
+
 /* Who is told what to follow may be told to follow all, or a group. */
 static bool may_be_told(const struct recorder *recorder, enum probe_stage stage)
 {

@@ -41,6 +41,11 @@ static const struct probe probes[] = {
 	{ .name = "mark_victim", .feature = "oom" },
 	{ .name = "block_rq_complete", .feature = "block" },
 	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
+	{ .name = "end_exchanges", .feature = "requests" },
+	{ .name = "inet_sock_set_state", .feature = "requests", .need = needs_both_ways },
+	{ .name = "sk_data_ready", .feature = "requests", .need = needs_both_ways },
+	{ .name = "sock_send_length", .feature = "requests", .need = needs_both_ways },
+	{ .name = "sock_recv_length", .feature = "requests", .need = needs_both_ways },
 	/* nfs and nfsd bring sunrpc along, whose hooks some of these are */
 	{ .name = "rpc_ended", .feature = "nfs", .module = "nfs" },
 	{ .name = "rpc_begun", .feature = "nfs", .module = "nfs" },
@@ -154,6 +159,12 @@ bool probe_is_iterator(const struct probe_state *state)
 	return !strncmp(bpf_program__section_name(state->program), "iter/", 5);
 }
 
+/* It has no hook: user space runs it. */
+bool probe_is_called(const struct probe_state *state)
+{
+	return bpf_program__type(state->program) == BPF_PROG_TYPE_SYSCALL;
+}
+
 int probes_attach(struct recorder *recorder)
 {
 	fill_knobs(recorder);
@@ -162,7 +173,7 @@ int probes_attach(struct recorder *recorder)
 		const char *reason;
 		int err;
 
-		if (!state->wanted)
+		if (!state->wanted || probe_is_called(state))
 			continue;
 		reason = not_needed(recorder, state, PROBE_ATTACHED);
 		if (reason) {
@@ -174,6 +185,8 @@ int probes_attach(struct recorder *recorder)
 						       : bpf_program__attach(state->program);
 		if (state->program == recorder->skeleton->progs.kvm_entry)
 			recorder->skeleton->bss->knobs.sees_guests = state->link != NULL; /* no switch is seen yet */
+		if (state->program == recorder->skeleton->progs.sock_recv_length)
+			recorder->skeleton->bss->knobs.sees_requests = state->link != NULL;
 		if (state->link)
 			continue;
 		err = -errno;

@@ -19,6 +19,7 @@
  * host*.c                 host mode: threads folded into processes
  * tables.c                devices, operations
  * sockets.c               connections
+ * requests.c              requests served, calls made
  * tables_memory.c         files read, dirty pages
  * nfs.c                   calls, flushes, and requests served
  * kvm.c                   exits of virtual CPUs
@@ -201,6 +202,7 @@ void cpus_write(struct recorder *recorder);
 const char *vm_vendor_name(enum vm_vendor vendor);
 void vm_exits_write(struct recorder *recorder);
 /* tables_memory.c: files read, dirty pages */
+void requests_write(struct recorder *recorder);
 void tables_write_memory(struct recorder *recorder);
 
 /* control.c */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Connections that the target has sent or received on: whose side it has, and the request or call that is under way. */
+#pragma once
+#include "maps.bpf.h"
+
+/* 131,072 connections of 248 bytes: allocated one by one, 40 MB if ever full. */
+LEDGER_SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 131072);
+	__type(key, __u64);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+/* NULL: nobody has asked for its cookie, so it is none of the target's. */
+static __always_inline struct connection *connection_of(const struct sock *sock)
+{
+	__u64 cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);
+
+	return cookie ? bpf_map_lookup_elem(&connections, &cookie) : NULL;
+}
+
+/*
+ * Accepted connections are copies of the socket that listens (sk_clone_lock() in net/core/sock.c): they have its limit
+ * of the queue, which others never set.  (listen() with a backlog of 0 leaves no trace: such are taken for connected.)
+ */
+static __always_inline bool is_accepted(const struct sock *sock)
+{
+	return LOAD(sock, sock, sk_max_ack_backlog) != 0;
+}
+
+/* Likewise by its name, which connecting sockets hardly ever bind; -1: neither (socketpair, datagrams). */
+static __always_inline int unix_direction(const struct sock *sock)
+{
+	if (LOAD(sock, sock, sk_type) != SOCK_STREAM)
+		return -1;
+	return LOAD(unix_sock, sock, addr) ? DIRECTION_ACCEPTED : DIRECTION_CONNECTED;
+}
+
+/*
+ * Is somebody who waits to receive here waiting for work: for the first byte of a request?  Not in the middle of one,
+ * and not where the thread has asked for something itself.
+ */
+static __always_inline bool awaits_request(const struct sock *sock, __u16 family)
+{
+	struct connection *connection;
+
+	if (!knobs.sees_requests)
+		return false;
+	connection = connection_of(sock);
+	if (connection)
+		return connection->direction == DIRECTION_ACCEPTED && connection->exchange != EXCHANGE_ASKED;
+	return family == AF_UNIX ? unix_direction(sock) == DIRECTION_ACCEPTED : is_accepted(sock);
+}
+
+/* Adds time to the account of a request: at once, or to what counts only if more of the answer follows. */
+static __always_inline void add_to_part(struct connection *connection, __u32 account, __u64 ns)
+{
+	bool after = connection->exchange == EXCHANGE_ANSWERED;
+
+	for (int i = 0; i < REQUEST_PARTS; i++) {
+		struct request_part *part = &connection->parts[i];
+
+		if ((part->ns || part->after_ns) && part->account != account)
+			continue;
+		part->account = account;
+		if (after)
+			part->after_ns += ns;
+		else
+			part->ns += ns;
+		break;
+	}
+}
+
+/* The same nanoseconds once more, in the ledger of the request that the thread serves. */
+__weak __noinline int book_request(struct record *record, __u32 account, __u64 ns)
+{
+	struct connection *connection;
+	__u64 before;
+
+	if (!record)
+		return 0;
+	before = record->serving_since > record->since ? record->serving_since - record->since : 0;
+	if (ns <= before)
+		return 0;
+	connection = bpf_map_lookup_elem(&connections, &record->serving);
+	if (connection && connection->exchange != EXCHANGE_NONE)
+		add_to_part(connection, account, ns - before);
+	return 0;
+}
+
+/*
+ * A thread that waits for work serves nobody.  One that waits for events may wait for a peer on the request's behalf:
+ * until it is answered.
+ */
+static __always_inline void end_service(struct record *record)
+{
+	struct connection *connection = NULL;
+
+	if (!record->serving)
+		return;
+	if (record->account == ACCOUNT_WAIT_EVENTS)
+		record->serving_sure = 0;
+	if (record->account == ACCOUNT_WAIT_EVENTS)
+		connection = bpf_map_lookup_elem(&connections, &record->serving);
+	else if (record->account != ACCOUNT_NET_ACCEPT && record->account != ACCOUNT_NET_REQUEST)
+		return;
+	if (!connection || connection->exchange != EXCHANGE_ASKED)
+		record->serving = 0;
+}

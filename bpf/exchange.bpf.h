@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where requests and calls begin and end, and what is summed of them. */
+#pragma once
+#include "buckets.bpf.h"
+#include "connection.bpf.h"
+
+/* By port or peer, and name; 1,024 of 480 bytes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, struct exchange_key);
+	__type(value, struct exchange_sum);
+} exchanges SEC(".maps");
+
+/* How long each took, finely; 2,048 of 1.8 kB: 3.7 MB if ever full. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 2048);
+	__type(key, struct latency_key);
+	__type(value, struct latency);
+} latencies SEC(".maps");
+
+#define EARLY_NS 1000000 /* a request is sent before the end of the answer is seen by who sends that */
+
+static __always_inline struct exchange_sum *exchange_of(struct connection *connection, bool over_slo)
+{
+	struct exchange_key key = { .object = connection->object,
+				    .name = connection->name,
+				    .direction = connection->direction,
+				    .over_slo = over_slo };
+
+	return FIND_OR_MAKE(exchanges, &key, COUNTER_EXCHANGES_FULL, NULL);
+}
+
+/* See struct latency. */
+__weak __noinline __u32 latency_bucket(__u64 ns)
+{
+	__u64 units = ns >> LATENCY_UNIT_SHIFT;
+	__u32 doublings;
+
+	if (units < 16)
+		return units;
+	doublings = bucket_of(units << 4) - 1; /* bucket_of() counts doublings from 2^7 on */
+	return doublings < LATENCY_DOUBLINGS ? 16 + doublings * 16 + (units >> (doublings & 31) & 15)
+					     : LATENCY_BUCKETS - 1;
+}
+
+__weak __noinline int count_latency(struct connection *connection, __u32 measure, __u64 ns)
+{
+	struct latency_key key = { .measure = measure };
+	struct latency *latency;
+	__u32 bucket;
+
+	if (!connection)
+		return 0;
+	key.object = connection->object;
+	key.name = connection->name;
+	key.direction = connection->direction;
+	latency = FIND_OR_MAKE(latencies, &key, COUNTER_EXCHANGES_FULL, NULL);
+	if (!latency)
+		return 0;
+	__sync_fetch_and_add(&latency->count, 1);
+	__sync_fetch_and_add(&latency->ns, ns);
+	if (ns > latency->max_ns)
+		latency->max_ns = ns; /* two can race: the smaller one then stays */
+	bucket = latency_bucket(ns);
+	if (bucket < LATENCY_BUCKETS)
+		__sync_fetch_and_add(&latency->buckets[bucket], 1);
+	return 0;
+}
+
+static __always_inline void add_parts(struct exchange_sum *sum, const struct connection *connection)
+{
+	for (int i = 0; i < REQUEST_PARTS; i++) {
+		__u32 account = connection->parts[i].account;
+
+		if (connection->parts[i].ns && account < ACCOUNT_COUNT)
+			__sync_fetch_and_add(&sum->parts_ns[account], connection->parts[i].ns);
+	}
+}
+
+/* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
+__weak __noinline int end_request(struct connection *connection)
+{
+	struct exchange_sum *sum;
+	__u64 ns;
+
+	if (!connection || connection->direction != DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ANSWERED)
+		return 0;
+	connection->exchange = EXCHANGE_NONE;
+	if (connection->multiplexed)
+		return 0;
+	ns = connection->last - connection->begun;
+	sum = exchange_of(connection, knobs.slo_ns && ns >= knobs.slo_ns);
+	if (!sum)
+		return 0;
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->ns, ns);
+	__sync_fetch_and_add(&sum->read_delay_ns, connection->read_delay_ns);
+	__sync_fetch_and_add(&sum->peers_ns, connection->peers_ns);
+	if (!connection->several) {
+		__sync_fetch_and_add(&sum->whole, 1);
+		__sync_fetch_and_add(&sum->whole_ns, ns);
+		add_parts(sum, connection);
+	}
+	count_latency(connection, MEASURE_WHOLE, ns);
+	count_latency(connection, MEASURE_FIRST_BYTE, connection->answered - connection->begun);
+	count_latency(connection, MEASURE_READ_DELAY, connection->read_delay_ns);
+	return 0;
+}
+
+static __always_inline void begin_call(struct connection *connection, __u64 now)
+{
+	struct exchange_sum *sum = exchange_of(connection, false);
+
+	connection->exchange = EXCHANGE_ASKED;
+	connection->begun = connection->asked = now;
+	if (sum && !__sync_fetch_and_add(&sum->busy, 1))
+		sum->busy_since = now;
+}
+
+/* One call less is not answered yet. */
+static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
+{
+	if (__sync_fetch_and_add(&sum->busy, -1) == 1 && now > sum->busy_since)
+		__sync_fetch_and_add(&sum->busy_ns, now - sum->busy_since);
+}
+
+/* The first byte of an answer is there: the rest of it is not waited for here. */
+__weak __noinline int end_call(struct connection *connection, __u64 now)
+{
+	struct exchange_sum *sum;
+	struct connection *owner;
+	__u64 ns;
+
+	if (!connection)
+		return 0;
+	ns = now > connection->asked ? now - connection->asked : 0;
+	connection->exchange = EXCHANGE_ANSWERED;
+	connection->answered = now;
+	sum = exchange_of(connection, false);
+	if (!sum)
+		return 0;
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->ns, ns);
+	end_busy(sum, now);
+	count_latency(connection, MEASURE_WHOLE, ns);
+	owner = bpf_map_lookup_elem(&connections, &connection->owner);
+	if (owner && owner->request == connection->request)
+		__sync_fetch_and_add(&owner->peers_ns, now - connection->begun);
+	return 0;
+}
+
+/* The connection is gone. */
+__weak __noinline int end_connection(struct connection *connection, __u64 now)
+{
+	struct exchange_sum *sum;
+
+	if (!connection)
+		return 0;
+	if (connection->exchange == EXCHANGE_ASKED) {
+		sum = exchange_of(connection, false);
+		if (!sum)
+			return 0;
+		__sync_fetch_and_add(&sum->unanswered, 1);
+		if (connection->direction != DIRECTION_ACCEPTED)
+			end_busy(sum, now);
+	}
+	return end_request(connection);
+}

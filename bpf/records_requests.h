@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The part of records.h that the sockets' own hooks tell (connection.bpf.c); included there. */
+#pragma once
+
+/* Whose side of a connection the target has. */
+enum direction {
+	DIRECTION_ACCEPTED = 1, /* its local port listens: what comes in are requests */
+	DIRECTION_CONNECTED,	/* what goes out are calls */
+	DIRECTION_LOOKUP,	/* calls, too: of names, by UDP */
+};
+
+enum exchange {
+	EXCHANGE_NONE, /* nothing asked, or all answered */
+	EXCHANGE_ASKED,
+	EXCHANGE_ANSWERED, /* at least the first byte */
+};
+
+#define REQUEST_PARTS 6 /* accounts of one request; what finds no room is told as the rest */
+
+/* A socket that a thread of the target has sent or received on, by its cookie; and the exchange it is in. */
+struct connection {
+	__u64 object;	   /* of all that are told together: the peer, or the local port */
+	__u64 begun;	   /* this request's first byte became readable; this call's first byte was sent */
+	__u64 asked;	   /* the call's last byte was sent */
+	__u64 readable_at; /* the first byte that was not read yet came in; 0: all is read */
+	__u64 answered;	   /* first byte of the answer */
+	__u64 last;	   /* last byte of the answer so far */
+	__u64 read_delay_ns; /* of the request, from readable until read, the first time */
+	__u64 peers_ns;	     /* calls made for this request, from sent to answered */
+	__u64 owner;	     /* of a call: cookie of the connection whose request it is made for; 0: not known */
+	__u64 connecting;    /* since when; 0: not */
+	__u32 request;	     /* how many there were; of a call: which of its owner's */
+	__u32 name;	     /* hash of the request's name, 0: it shows none */
+	__u32 tid;	     /* who took the request up */
+	__u32 pending;	     /* look-ups without an answer yet */
+	__u8 direction;	     /* enum direction */
+	__u8 exchange;	     /* enum exchange */
+	__u8 several;	     /* other threads had a part in the request */
+	__u8 multiplexed;    /* requests are told apart by its own frames only (HTTP/2) */
+	__u8 nameless;	     /* no plain text that names its requests */
+	__u8 padding[3];
+	struct request_part {
+		__u64 ns;
+		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */
+		__u32 account, padding;
+	} parts[REQUEST_PARTS];
+};
+
+struct exchange_key {
+	__u64 object;
+	__u32 name;
+	__u8 direction;
+	__u8 over_slo;
+	__u16 padding;
+};
+
+/* Requests of one name on one port, calls of one peer. */
+struct exchange_sum {
+	__u64 count;	  /* answered */
+	__u64 ns;	  /* requests: until the last byte of the answer; calls: until its first */
+	__u64 unanswered; /* the connection ended before */
+	__u64 open;	  /* not answered when the window ended */
+	__u64 early;	  /* requests that came in well before the one before was answered: pipelined */
+	__u64 declined;	  /* connections whose requests are told apart by frames */
+	__u64 whole;	  /* requests that one thread served: their parts are known */
+	__u64 whole_ns;
+	__u64 read_delay_ns;
+	__u64 peers_ns;
+	__u64 connects, connects_failed;
+	__u64 retries; /* SYNs sent again; look-ups asked again */
+	__u64 busy_ns; /* while one or more were not answered */
+	__u64 parts_ns[ACCOUNT_COUNT];
+	__u64 oldest_ns; /* of those that are open */
+	__u64 busy_since;
+	__s64 busy; /* how many just now */
+};
+
+#define EXCHANGE_SUMS 14 /* that are added up, the first ones; then the parts */
+
+/* What is timed of an exchange. */
+enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };
+
+struct latency_key {
+	__u64 object;
+	__u32 name;
+	__u8 direction;
+	__u8 measure;
+	__u16 padding;
+};
+
+/*
+ * Sixteen buckets for each doubling, of 1,024 ns and more: a quantile is right to 3 %.  Bucket i < 16 counts i units,
+ * above that 16 + 16 d + s those of 2^(d+4) (1 + s/16) units.
+ */
+#define LATENCY_DOUBLINGS 27 /* above that, 35 minutes, one bucket holds all */
+#define LATENCY_BUCKETS (16 + 16 * LATENCY_DOUBLINGS)
+#define LATENCY_UNIT_SHIFT 10
+
+struct latency {
+	__u64 count, ns, max_ns;
+	__u32 buckets[LATENCY_BUCKETS];
+};

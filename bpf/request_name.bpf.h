@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a request is called where plain text shows it: method and path of HTTP/1, "GET /users/#/orders".  Without the
+ * query; a part of the path with a digit in it is somebody's number or key ("v1" is not).
+ */
+#pragma once
+#include "compat.bpf.h"
+#include "names.bpf.h"
+
+#define REQUEST_BYTES 64 /* looked at */
+#define HTTP2_PREFACE 0x20495250 /* "PRI ", as a number of this byte order: frames follow */
+
+struct naming {
+	char text[REQUEST_BYTES];
+	struct object_name name;
+	__u32 length, part; /* written so far, and where the part of the path begins */
+	__u32 hash, part_hash;
+	bool in_path, skips;
+};
+
+/* As struct iovec, and struct user_msghdr up to its vectors: fixed by the system call interface. */
+struct user_vector {
+	__u64 base, length;
+};
+
+struct user_message {
+	__u64 name, name_length, vectors;
+};
+
+static __always_inline bool is_http(__u32 word)
+{
+	switch (word) {
+	case 0x20544547: /* "GET " */
+	case 0x54534f50: /* "POST" */
+	case 0x20545550: /* "PUT " */
+	case 0x44414548: /* "HEAD" */
+	case 0x454c4544: /* "DELE" */
+	case 0x43544150: /* "PATC" */
+	case 0x4954504f: /* "OPTI" */
+	case HTTP2_PREFACE: return true;
+	}
+	return false;
+}
+
+static __always_inline bool read_text(struct naming *naming, __u64 address)
+{
+	__builtin_memset(naming->text, 0, sizeof(naming->text));
+	/* A short request may end where the page does. */
+	if (bpf_probe_read_user(naming->text, sizeof(naming->text), (void *)address) &&
+	    bpf_probe_read_user_str(naming->text, sizeof(naming->text), (void *)address) < 0)
+		return false;
+	return is_http(*(__u32 *)naming->text);
+}
+
+/*
+ * The bytes that the current call has read: where its second argument points to, or a vector there, or that of a message
+ * there.  Which of them, the text tells.
+ */
+static __always_inline bool find_text(struct naming *naming, const struct call *call)
+{
+	struct user_message message = {};
+	struct user_vector vector = {};
+	void *argument = (void *)call->arguments[1];
+
+	if (call->number < 0 || call->i386)
+		return false;
+	if (read_text(naming, call->arguments[1]))
+		return true;
+	bpf_probe_read_user(&message, sizeof(message), argument);
+	if (read_text(naming, message.name)) /* as a vector: its first word is the buffer's address */
+		return true;
+	bpf_probe_read_user(&vector, sizeof(vector), (void *)message.vectors);
+	return read_text(naming, vector.base);
+}
+
+static __always_inline bool is_version(const struct naming *naming)
+{
+	return naming->length == naming->part + 1 && naming->part < REQUEST_NAME_BYTES &&
+	       naming->name.request.text[naming->part] == 'v';
+}
+
+static long name_letter(__u32 index, struct naming *naming)
+{
+	char letter;
+
+	if (index >= REQUEST_BYTES || naming->length >= REQUEST_NAME_BYTES)
+		return 1;
+	letter = naming->text[index];
+	if (letter == '?' || letter == '\r' || letter == '\n' || !letter || (letter == ' ' && naming->in_path))
+		return 1;
+	if (letter == ' ' || letter == '/') {
+		naming->in_path = true;
+		naming->skips = false;
+	} else if (naming->skips) {
+		return 0;
+	} else if (naming->in_path && letter >= '0' && letter <= '9' && !is_version(naming)) {
+		naming->length = naming->part;
+		naming->hash = naming->part_hash;
+		naming->skips = true;
+		letter = '#';
+	}
+	if (naming->length >= REQUEST_NAME_BYTES)
+		return 1;
+	naming->name.request.text[naming->length++] = letter;
+	naming->hash = (naming->hash ^ (__u8)letter) * 0x01000193; /* FNV-1a */
+	if (letter == '/') {
+		naming->part = naming->length;
+		naming->part_hash = naming->hash;
+	}
+	return 0;
+}
+
+/* The hash of the name, which is kept. */
+static __always_inline __u32 name_request(struct naming *naming)
+{
+	struct object_name *name;
+
+	naming->hash = 0x811c9dc5;
+	bpf_loop(REQUEST_BYTES, name_letter, naming, 0);
+	naming->name.request.length = naming->length;
+	name = new_name(OBJECT(OBJECT_REQUEST, naming->hash));
+	if (name)
+		__builtin_memcpy(name, &naming->name, sizeof(*name));
+	return naming->hash;
+}

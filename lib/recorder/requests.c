@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Requests that the target served and calls that it made: sums by port or peer and name, and how long they took. */
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "map_walk.h"
+#include "recorder.h"
+#include "perfdiag.skel.h"
+
+static const char *direction_name(unsigned int direction)
+{
+	static const char *const names[] = { "unknown", "accepted", "connected", "lookup" };
+
+	return names[direction <= DIRECTION_LOOKUP ? direction : 0];
+}
+
+static void write_name(struct recorder *recorder, __u32 hash)
+{
+	__u64 object = OBJECT(OBJECT_REQUEST, hash);
+	struct object_name name;
+
+	if (!hash || bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), &name, sizeof(name), 0))
+		return json_text(&recorder->json, "name", "");
+	json_bytes(&recorder->json, "name", name.request.text,
+		   name.request.length < REQUEST_NAME_BYTES ? name.request.length : REQUEST_NAME_BYTES);
+}
+
+static void write_parts(struct json *json, const char *key, const __u64 *parts_ns)
+{
+	json_array(json, key);
+	for (int i = 0; i < ACCOUNT_COUNT; i++) {
+		if (!parts_ns[i])
+			continue;
+		json_array(json, NULL);
+		json_text(json, NULL, account_names[i]);
+		json_u64(json, NULL, parts_ns[i]);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void write_slow(struct json *json, const struct exchange_sum *slow)
+{
+	json_u64(json, "over_slo", slow->count);
+	json_u64(json, "over_slo_ns", slow->ns);
+	json_u64(json, "over_slo_whole_ns", slow->whole_ns);
+	json_u64(json, "over_slo_read_delay_ns", slow->read_delay_ns);
+	json_u64(json, "over_slo_peers_ns", slow->peers_ns);
+	write_parts(json, "over_slo_accounts", slow->parts_ns);
+}
+
+static void write_exchange(struct recorder *recorder, const struct exchange_key *key, const struct exchange_sum *sum,
+			   const struct exchange_sum *slow)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "exchange");
+	object_write(recorder, "object", key->object);
+	write_name(recorder, key->name);
+	json_text(json, "direction", direction_name(key->direction));
+	json_u64(json, "count", sum->count);
+	json_u64(json, "sum_ns", sum->ns);
+	json_u64(json, "unanswered", sum->unanswered);
+	json_u64(json, "open", sum->open);
+	json_u64(json, "oldest_ns", sum->oldest_ns);
+	json_u64(json, "early", sum->early);
+	json_u64(json, "declined", sum->declined);
+	json_u64(json, "whole", sum->whole);
+	json_u64(json, "whole_ns", sum->whole_ns);
+	json_u64(json, "read_delay_ns", sum->read_delay_ns);
+	json_u64(json, "peers_ns", sum->peers_ns);
+	json_u64(json, "connects", sum->connects);
+	json_u64(json, "connects_failed", sum->connects_failed);
+	json_u64(json, "retries", sum->retries);
+	json_u64(json, "busy_ns", sum->busy_ns);
+	write_parts(json, "accounts", sum->parts_ns);
+	write_slow(json, slow);
+	json_write(json, &recorder->output);
+}
+
+static void add_exchange(struct exchange_sum *total, const struct exchange_sum *more)
+{
+	__u64 *into = (__u64 *)total;
+	const __u64 *from = (const __u64 *)more;
+
+	if (more->oldest_ns > total->oldest_ns)
+		total->oldest_ns = more->oldest_ns;
+	for (size_t i = 0; i < EXCHANGE_SUMS + ACCOUNT_COUNT; i++)
+		into[i] += from[i];
+}
+
+static void write_exchanges(struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.exchanges) };
+	struct exchange_sum sum;
+	struct exchange_key key;
+
+	while (map_next(&walk, &key, &sum)) {
+		struct exchange_sum rest = {}, total = sum;
+		struct exchange_key other = key;
+
+		other.over_slo = !key.over_slo;
+		/* One with requests on both sides of the objective is written when its fast ones are met. */
+		if (!bpf_map_lookup_elem(walk.fd, &other, &rest) && key.over_slo)
+			continue;
+		add_exchange(&total, &rest);
+		write_exchange(recorder, &key, &total, key.over_slo ? &sum : &rest);
+	}
+}
+
+static void write_latencies(struct recorder *recorder)
+{
+	static const char *const measures[] = { "whole", "first_byte", "read_delay", "connect" };
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.latencies) };
+	struct json *json = &recorder->json;
+	struct latency latency;
+	struct latency_key key;
+
+	while (map_next(&walk, &key, &latency)) {
+		if (key.measure >= MEASURE_COUNT)
+			continue;
+		json_open(json, "latency");
+		object_write(recorder, "object", key.object);
+		write_name(recorder, key.name);
+		json_text(json, "direction", direction_name(key.direction));
+		json_text(json, "measure", measures[key.measure]);
+		json_u64(json, "count", latency.count);
+		json_u64(json, "sum_ns", latency.ns);
+		json_u64(json, "max_ns", latency.max_ns);
+		json_array(json, "buckets");
+		for (int i = 0; i < LATENCY_BUCKETS; i++) {
+			if (!latency.buckets[i])
+				continue;
+			json_array(json, NULL);
+			json_u64(json, NULL, i);
+			json_u64(json, NULL, latency.buckets[i]);
+			json_end(json);
+		}
+		json_end(json);
+		json_write(json, &recorder->output);
+	}
+}
+
+/* What is under way is ended by the program itself, which knows how. */
+static void end_exchanges(struct recorder *recorder)
+{
+	int fd = bpf_program__fd(recorder->skeleton->progs.end_exchanges);
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+
+	if (fd >= 0 && bpf_prog_test_run_opts(fd, &options))
+		fprintf(stderr, "warning: requests under way at the end are not counted: %s\n", strerror(errno));
+}
+
+void requests_write(struct recorder *recorder)
+{
+	if (!recorder->skeleton->bss->knobs.sees_requests)
+		return;
+	end_exchanges(recorder);
+	write_exchanges(recorder);
+	write_latencies(recorder);
+}
