@@ -99,12 +99,12 @@ static __always_inline void end_service(struct record *record)
 
 	if (!record->serving)
 		return;
-	if (record->account == ACCOUNT_WAIT_EVENTS)
+	if (record->account == ACCOUNT_WAIT_EVENTS) {
 		record->serving_sure = 0;
-	if (record->account == ACCOUNT_WAIT_EVENTS)
 		connection = bpf_map_lookup_elem(&connections, &record->serving);
-	else if (record->account != ACCOUNT_NET_ACCEPT && record->account != ACCOUNT_NET_REQUEST)
+	} else if (record->account != ACCOUNT_NET_ACCEPT && record->account != ACCOUNT_NET_REQUEST) {
 		return;
+	}
 	if (!connection || connection->exchange != EXCHANGE_ASKED)
 		record->serving = 0;
 }

@@ -80,6 +80,7 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("wait.child", "waiting for a child process", _IDLE),
     Account("wait.signal", "waiting for a signal", _IDLE),
     Account("net.accept", "waiting for a connection to come in", _IDLE, object="port"),
+    Account("net.request", "waiting for the next request on a connection it accepted", _IDLE, object="port"),
     Account("wait.stopped", "stopped, traced or frozen", _IDLE),
     Account("kernel.other", "blocked in the kernel for a reason its object names", object="system call"),
     Account("unexplained", "none of the above could be shown"),

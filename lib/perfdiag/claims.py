@@ -11,6 +11,9 @@ A multiplier (low clock, remote memory) makes each nanosecond longer instead of 
 fraction of what is *left* of an account, so two multipliers never give back more than there is.
 Time of idle and "cannot tell" accounts is never granted: no share counts it.
 
+Of a target that serves requests (`Model.request_time`) the whole is their time, not that of its threads: of what a
+finding wants of an account, it is granted the part that requests spent there.
+
 Ranked is by the time granted, faults before profile, and what background threads alone suffer below the rest.
 """
 
@@ -61,7 +64,7 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
             role=role,
             claims={claim: ns for claim, ns in granted.items() if ns},
             claimed_ns=total,
-            share=total / model.busy_ns if model.busy_ns else 0.0,
+            share=total / purse.whole_ns if purse.whole_ns else 0.0,
         )
         if wanted and total < RESIDUE * wanted:
             purse.give_back(granted)
@@ -76,22 +79,41 @@ def counted(account: str) -> bool:
     return kind_of(account) is Kind.LATENCY
 
 
+def whole_ns(model: Model) -> int:
+    """Return what shares are shares of: the time of requests, or the busy time of threads."""
+    return model.request_time.ns if model.request_time else model.busy_ns
+
+
+def whole_accounts(model: Model) -> dict[str, int]:
+    """Return what that time consists of.  Inside a request no wait is idle."""
+    if model.request_time:
+        return dict(model.request_time.accounts)
+    return {name: total.ns for name, total in model.accounts.items() if counted(name)}
+
+
 class _Purse:
     """What nobody has been granted yet: of the target, of each account, and of each row."""
 
     def __init__(self, model: Model) -> None:
-        self.left_ns = model.busy_ns
-        self.accounts = {name: total.ns for name, total in model.accounts.items() if counted(name)}
+        self.accounts = whole_accounts(model)
+        self.left_ns = self.whole_ns = whole_ns(model)
         self.account_ns = dict(self.accounts)
+        self.inside = {
+            name: min(1.0, self.accounts.get(name, 0) / total.ns) if model.request_time else 1.0
+            for name, total in model.accounts.items()
+            if total.ns
+        }
         rows: defaultdict[tuple[str, str], int] = defaultdict(int)
         for row in model.rows:
-            rows[row.account, row.key] += row.distribution.sum_ns
+            rows[row.account, row.key] += self._inside(row.account, row.distribution.sum_ns)
         self.rows = dict(rows)
         self.row_ns = dict(rows)
 
     def worth(self, finding: Finding) -> int:
         """Return what the finding would be granted if it were alone."""
-        return sum(min(max(ns, 0), self._whole(claim)) for claim, ns in finding.claims.items())
+        return sum(
+            min(max(self._inside(account_of(claim), ns), 0), self._whole(claim)) for claim, ns in finding.claims.items()
+        )
 
     def grant(self, claim: Claim, wanted_ns: int, *, part_of_rest: bool) -> int:
         account = account_of(claim)
@@ -99,7 +121,7 @@ class _Purse:
         if not isinstance(claim, str):
             left = min(left, self.rows.get(claim, 0))
         left = min(left, self.left_ns)
-        wanted_ns = min(max(wanted_ns, 0), whole)
+        wanted_ns = min(max(self._inside(account, wanted_ns), 0), whole)
         if part_of_rest and whole:
             wanted_ns = wanted_ns * left // whole
         granted = min(wanted_ns, left)
@@ -109,6 +131,11 @@ class _Purse:
     def give_back(self, granted: Mapping[Claim, int]) -> None:
         for claim, ns in granted.items():
             self._take(claim, -ns)
+
+    def _inside(self, account: str, ns: int) -> int:
+        """Return the part of the threads' time in an account that counts."""
+        part = self.inside.get(account, 1.0)
+        return ns if part == 1.0 else round(ns * part)
 
     def _whole(self, claim: Claim) -> int:
         if isinstance(claim, str):
@@ -161,4 +188,4 @@ def _rank(finding: Finding) -> tuple[object, ...]:
     )
 
 
-__all__ = ["MULTIPLIERS", "Settlement", "counted", "settle"]
+__all__ = ["MULTIPLIERS", "Settlement", "counted", "settle", "whole_accounts", "whole_ns"]

@@ -35,6 +35,7 @@ FEATURES: Mapping[str, tuple[str, str]] = {
     ),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
     "host": ("threads from their first moment on a CPU", "Linux 6.4 or later"),
+    "requests": ("requests served and calls made, and how long they took", "see perfdiag check; a newer kernel"),
     "tcp": ("retransmissions and windows per connection", "see perfdiag check; by hand: ss -ti"),
     "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
     "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),

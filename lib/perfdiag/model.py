@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 
 from perfdiag import schema
 from perfdiag.facts import Facts
+from perfdiag.requests import Exchange, RequestTime
 
 SMALLEST_BUCKET_NS = 256
 SURE_FACTOR = 1.1  # between the bounds of a mean that is said to be known
@@ -224,6 +225,8 @@ class Model:
     cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
     vm_exits: Sequence[schema.VmExit] = ()
     calibrations: Sequence[schema.Calibration] = ()
+    exchanges: Sequence[Exchange] = ()  # requests served and calls made, those that took most time first
+    request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
     host: Host | None = None  # None: of chosen processes
     host_side: HostSide | None = None  # None: the report of one recording
     # What was computed of it `once`; not what it says, so that a changed copy begins without.

@@ -38,6 +38,8 @@ class Recording:
     writebacks: list[schema.Writeback] = field(default_factory=list)
     dirtiers: list[schema.Dirtier] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
+    exchanges: list[schema.Exchange] = field(default_factory=list)
+    latencies: list[schema.Latency] = field(default_factory=list)
     rpcs: list[schema.Rpc] = field(default_factory=list)
     nfs_flushes: list[schema.NfsFlush] = field(default_factory=list)
     nfs_server: list[schema.NfsServer] = field(default_factory=list)
@@ -246,6 +248,10 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.dirtiers.append(line)
         case schema.Socket():
             recording.sockets.append(line)
+        case schema.Exchange():
+            recording.exchanges.append(line)
+        case schema.Latency():
+            recording.latencies.append(line)
         case schema.Rpc():
             recording.rpcs.append(line)
         case schema.NfsFlush():

@@ -5,9 +5,11 @@ Every step moves nanoseconds between accounts of one thread and creates or destr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-from perfdiag import coverage, objects, schema
+from perfdiag import coverage, objects, requests, schema
 from perfdiag.accounts import Kind
 from perfdiag.cpusplit import CpuSplit
 from perfdiag.facts import Facts
@@ -16,7 +18,7 @@ from perfdiag.futexes import Futexes
 from perfdiag.ledger.books import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
 from perfdiag.ledger.moves import complete_proven, set_idle_rings_apart, set_receiving_apart, take_proven_of_processes
 from perfdiag.ledger.rows import rows_of
-from perfdiag.model import FileRead, Host, Model, ThreadLedger
+from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns_of
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 
@@ -54,11 +56,14 @@ def build(recording: Recording) -> Model:
         (_thread(book, futexes, receiving) for book in books), key=lambda t: (-busy_ns(t.accounts), t.pid, t.tid)
     )
     end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
+    window_ns = max(0, end_ns - recording.header.start_ns)
     wall_ns = sum(thread.wall_ns for thread in threads)
+    exchanges = requests.exchanges(recording.exchanges, recording.latencies)
+    lost = recording.footer.lost if recording.footer else {}
     stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
     return Model(
         header=recording.header,
-        window_ns=max(0, end_ns - recording.header.start_ns),
+        window_ns=window_ns,
         wall_ns=wall_ns,
         busy_ns=busy_ns(accounts),
         idle_ns=sum_of(accounts, Kind.IDLE),
@@ -86,8 +91,17 @@ def build(recording: Recording) -> Model:
         cpus=recording.cpus,
         vm_exits=recording.vm_exits,
         calibrations=recording.calibrations,
+        exchanges=exchanges,
+        request_time=requests.request_time(exchanges, lost, _finer(accounts), busy_ns(accounts), window_ns),
         host=_host(recording),
     )
+
+
+def _finer(accounts: Mapping[str, AccountTotal]) -> dict[str, dict[str, int]]:
+    """Return how the target's time in accounts of the kernel side was divided: of what requests spent there, the same
+    parts are taken.  Inside a request nobody waits for work."""
+    divided = {"cpu.user": ("cpu.user", "cpu.kernel"), PARKED: (PARKED, "lock.futex")}
+    return {account: {name: ns_of(accounts, name) for name in names} for account, names in divided.items()}
 
 
 def _host(recording: Recording) -> Host | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import msgspec
 
 from perfdiag import __version__, schema
-from perfdiag.claims import counted
+from perfdiag.claims import whole_accounts, whole_ns
 from perfdiag.config import Config
 from perfdiag.findings import Diagnosis
 from perfdiag.findings import base as found
 from perfdiag.findings.weigh import FAULT_SHARE
 from perfdiag.model import Model
-from perfdiag.report import books, databases, header, hostverdict, shape, stacks
+from perfdiag.report import books, databases, header, hostverdict, requests, requestverdict, shape, stacks
 from perfdiag.report.everyone import everyone
 from perfdiag.report.hostside import host_side
 from perfdiag.report.shape import Report
@@ -40,6 +40,9 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
         idle_ns=model.idle_ns,
         work=header.work(model),
         operations=books.operations(model),
+        requests=requests.served(model),
+        calls=requests.called(model),
+        request_time=requests.time(model),
         accounts=books.accounts(model),
         still_waiting=books.still_waiting(model),
         everyone=everyone(model),
@@ -48,7 +51,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
         stacks=stacks.stacks(model),
         findings=[_finding(finding, config) for finding in diagnosis.findings],
         unclaimed_ns=diagnosis.unclaimed_ns,
-        unclaimed_share=diagnosis.unclaimed_ns / model.busy_ns if model.busy_ns else 0.0,
+        unclaimed_share=diagnosis.unclaimed_ns / whole_ns(model) if whole_ns(model) else 0.0,
         unclaimed=_unclaimed(model, diagnosis),
         checked=[
             shape.Checked(id=check.id, number=check.number, unit=check.unit, text=_text(check.text), fine=_fine(check))
@@ -68,7 +71,12 @@ def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") 
 
 
 def _verdict(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
-    made = decide(model, diagnosis) if model.host is None else hostverdict.decide(model, diagnosis)
+    if model.host:
+        made = hostverdict.decide(model, diagnosis)
+    elif model.request_time:
+        made = requestverdict.decide(model, model.request_time, diagnosis)
+    else:
+        made = decide(model, diagnosis)
     if not model.coverage.contradictions:
         return made
     return msgspec.structs.replace(made, text=f"{made.text} But the recording contradicts itself: see COVERAGE.")
@@ -124,7 +132,7 @@ def _suffered(finding: found.Finding) -> str:
 
 def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
     """What no finding claims, by account, the largest first."""
-    left = {name: total.ns for name, total in model.accounts.items() if counted(name)}
+    left = whole_accounts(model)
     for finding in diagnosis.findings:
         for claim, ns in finding.claims.items():
             left[found.account_of(claim)] = left.get(found.account_of(claim), 0) - ns

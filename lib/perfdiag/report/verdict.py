@@ -29,12 +29,12 @@ SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
 LONGEST_PAIR = 205  # three lines of 80 columns, less what breaking them between words costs
 SLO_BREACH = "SLO-BREACH"
-_SOMEBODY_ELSE = frozenset({"NET-PEER-SLOW", "IPC-PEER-SLOW"})
+SOMEBODY_ELSE = frozenset({"NET-PEER-SLOW", "IPC-PEER-SLOW"})
 
 
 def decide(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
     """Weigh the findings against what is not known, and add which objective was missed."""
-    return _with_objective(_decided(model, diagnosis), diagnosis)
+    return with_objective(_decided(model, diagnosis), diagnosis)
 
 
 def _decided(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
@@ -53,7 +53,7 @@ def _decided(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
     return msgspec.structs.replace(other, text=f"{stop.sentence} {other.text}")
 
 
-def _with_objective(found: shape.Verdict, diagnosis: Diagnosis) -> shape.Verdict:
+def with_objective(found: shape.Verdict, diagnosis: Diagnosis) -> shape.Verdict:
     """Return the verdict with the operations that missed their objective, which was asked for, behind its causes."""
     breach = next((finding for finding in diagnosis.findings if finding.id == SLO_BREACH), None)
     if breach is None or breach.id in found.ids:
@@ -181,10 +181,10 @@ def _second(first: str, finding: Finding) -> str:
 
 def _is_somebody_elses(model: Model, timed: Sequence[Finding]) -> bool:
     """Whether waiting for others is most of the busy time, and no cause of the target's own is worth a word."""
-    if timed[0].id not in _SOMEBODY_ELSE or timed[0].confidence is Confidence.LOW:
+    if timed[0].id not in SOMEBODY_ELSE or timed[0].confidence is Confidence.LOW:
         return False
-    theirs_ns = sum(finding.claimed_ns for finding in timed if finding.id in _SOMEBODY_ELSE)
-    own = max((finding.share for finding in timed if finding.id not in _SOMEBODY_ELSE), default=0.0)
+    theirs_ns = sum(finding.claimed_ns for finding in timed if finding.id in SOMEBODY_ELSE)
+    own = max((finding.share for finding in timed if finding.id not in SOMEBODY_ELSE), default=0.0)
     return 2 * theirs_ns > model.busy_ns and own < SECOND_CAUSE
 
 
@@ -200,4 +200,4 @@ def _besides(model: Model, named: Sequence[Finding]) -> list[str]:
     return [sleep.sentence]
 
 
-__all__ = ["decide"]
+__all__ = ["SECOND_CAUSE", "SOMEBODY_ELSE", "decide", "with_objective"]

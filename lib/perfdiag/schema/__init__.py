@@ -12,6 +12,7 @@ from perfdiag.schema.base import AccountSum, Line
 from perfdiag.schema.machine import Calibration, Cpu, Fact, VmExit
 from perfdiag.schema.network import Socket
 from perfdiag.schema.nfs import NfsFlush, NfsServer, Rpc
+from perfdiag.schema.requests import LATENCY_BUCKETS, LATENCY_STEPS, LATENCY_UNIT_NS, Exchange, Latency, PartSum
 from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
 from perfdiag.schema.waits import Detail, Operation, Stack
@@ -42,6 +43,8 @@ AnyLine = (
     | Writeback
     | Dirtier
     | Socket
+    | Exchange
+    | Latency
     | Calibration
     | Operation
     | Event
@@ -49,6 +52,9 @@ AnyLine = (
 )
 
 __all__ = [
+    "LATENCY_BUCKETS",
+    "LATENCY_STEPS",
+    "LATENCY_UNIT_NS",
     "NO_TIME_LOST",
     "SCHEMA_VERSION",
     "UNTRUSTED_FIELDS",
@@ -61,6 +67,7 @@ __all__ = [
     "Device",
     "Dirtier",
     "Event",
+    "Exchange",
     "Exited",
     "Fact",
     "FileRead",
@@ -69,10 +76,12 @@ __all__ = [
     "Header",
     "Host",
     "Interval",
+    "Latency",
     "Line",
     "NfsFlush",
     "NfsServer",
     "OpenWait",
+    "PartSum",
     "Operation",
     "Options",
     "Probe",

@@ -105,10 +105,12 @@ class Footer(Line, tag="footer"):
 NO_TIME_LOST = frozenset(
     {
         "calls_skipped",
+        "connections_full",
         "detail_full",
         "details",
         "devices_full",
         "dirtiers_full",
+        "exchanges_full",
         "files_full",
         "names_full",
         "operations_full",

@@ -1,6 +1,7 @@
 """The report as data: what --json prints and what other programs may rely on (ARCHITECTURE, "The JSON report").
 
-Times are nanoseconds, shares are of the target's non-idle time (0 to 1), None is "not known" and never zero.
+Times are nanoseconds, shares are of the target's non-idle time, those of findings of `request_time` where there is one
+(0 to 1), None is "not known" and never zero.
 Percentiles (p50_ns, p90_ns, p99_ns) are interpolated in a log2 histogram: each is right to a factor of two, sums,
 counts and maxima are exact.
 Texts that hold names of the target are `Untrusted`: made printable, but still somebody else's words.
@@ -13,6 +14,7 @@ from perfdiag.report.shape.books import Account, Operation, Releaser, Stack, Thr
 from perfdiag.report.shape.causes import Checked, Evidence, Finding, NotMeasured, Remedy, Verdict
 from perfdiag.report.shape.everyone import Consumer, Consumers, Everyone
 from perfdiag.report.shape.hostside import Exits, HostFinding, HostSide, HostTime
+from perfdiag.report.shape.requests import Call, Percentiles, Request, RequestTime
 from perfdiag.report.shape.target import Host, Process, Target, Window
 from perfdiag.report.shape.trust import Cost, Coverage, Program
 
@@ -48,11 +50,15 @@ class Report(Part, frozen=True, kw_only=True):
     stacks: list[Stack] = []  # the heaviest of each account
     everyone: Everyone | None = None  # of a recording of the whole host
     host_side: HostSide | None = None  # of a guest whose host was recorded too
+    requests: list[Request] = []  # that the target served
+    calls: list[Call] = []  # that it made
+    request_time: RequestTime | None = None  # the whole of all shares of findings; None: that is `busy_ns`
 
 
 __all__ = [
     "SCHEMA_VERSION",
     "Account",
+    "Call",
     "Checked",
     "Consumer",
     "Consumers",
@@ -68,11 +74,14 @@ __all__ = [
     "HostTime",
     "NotMeasured",
     "Operation",
+    "Percentiles",
     "Process",
     "Program",
     "Releaser",
     "Remedy",
     "Report",
+    "Request",
+    "RequestTime",
     "Stack",
     "Target",
     "Thread",

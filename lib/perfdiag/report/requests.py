@@ -1,0 +1,93 @@
+"""The part of a report that tells of requests and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag import schema
+from perfdiag.findings.weigh import ENOUGH_FOR_P99
+from perfdiag.model import Model
+from perfdiag.report import shape
+from perfdiag.requests import Exchange, Latencies
+from perfdiag.text import printable
+
+
+def served(model: Model) -> list[shape.Request]:
+    """Return the requests by name and port, those that took most time first."""
+    return [_request(model, each) for each in model.exchanges if each.served]
+
+
+def called(model: Model) -> list[shape.Call]:
+    """Return the calls and look-ups by peer, likewise."""
+    return [_call(model, each) for each in model.exchanges if not each.served]
+
+
+def time(model: Model) -> shape.RequestTime | None:
+    """Return what all requests together spent their time in, where it ranks the findings."""
+    known = model.request_time
+    if known is None:
+        return None
+    accounts = {printable(name): ns for name, ns in sorted(known.accounts.items(), key=lambda item: -item[1])}
+    return shape.RequestTime(count=known.count, ns=known.ns, accounts=accounts)
+
+
+def percentiles(latencies: Latencies) -> shape.Percentiles:
+    """Return the percentiles that so many allow."""
+    return shape.Percentiles(
+        count=latencies.count,
+        mean_ns=latencies.sum_ns // latencies.count if latencies.count else None,
+        p50_ns=latencies.quantile_ns(0.5),
+        p90_ns=latencies.quantile_ns(0.9),
+        p99_ns=latencies.quantile_ns(0.99) if latencies.count >= ENOUGH_FOR_P99 else None,
+        max_ns=latencies.max_ns,
+    )
+
+
+def _per_second(model: Model, count: int) -> float:
+    return count * 1e9 / model.window_ns if model.window_ns else 0.0
+
+
+def _request(model: Model, exchange: Exchange) -> shape.Request:
+    line = exchange.line
+    return shape.Request(
+        name=printable(line.name),
+        port=printable(line.object),
+        per_second=_per_second(model, line.count),
+        whole=percentiles(exchange.whole),
+        first_byte=percentiles(exchange.first_byte),
+        read_delay=percentiles(exchange.read_delay),
+        unanswered=line.unanswered,
+        open=line.open,
+        oldest_ns=line.oldest_ns,
+        early=line.early,
+        declined=line.declined,
+        on_one_thread=line.whole / line.count if line.count else None,
+        over_slo=None if model.header.options.slo_ns is None else line.over_slo,
+        rarity_unseen=min(1.0, 3 / line.count) if line.count else None,
+        accounts=_sums(line.accounts),
+        slowest=_sums(line.over_slo_accounts),
+    )
+
+
+def _call(model: Model, exchange: Exchange) -> shape.Call:
+    line = exchange.line
+    return shape.Call(
+        peer=printable(line.object),
+        lookups=line.direction == "lookup",
+        per_second=_per_second(model, line.count),
+        whole=percentiles(exchange.whole),
+        outstanding_share=min(1.0, line.busy_ns / model.window_ns) if model.window_ns else 0.0,
+        unanswered=line.unanswered,
+        open=line.open,
+        oldest_ns=line.oldest_ns,
+        connect=percentiles(exchange.connect),
+        connects_failed=line.connects_failed,
+        retries=line.retries,
+    )
+
+
+def _sums(parts: Iterable[schema.PartSum]) -> dict[str, int]:
+    return {printable(part.account): part.sum_ns for part in parts}
+
+
+__all__ = ["called", "percentiles", "served", "time"]

@@ -1,0 +1,80 @@
+"""The verdict on a target that serves requests: what they wait for, whatever its threads do besides."""
+
+from __future__ import annotations
+
+from perfdiag.findings import Diagnosis
+from perfdiag.findings.base import Confidence, Finding, Severity
+from perfdiag.model import Model
+from perfdiag.report import shape, stopped
+from perfdiag.report.verdict import SECOND_CAUSE, SOMEBODY_ELSE, with_objective
+from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, told, verdict
+from perfdiag.requests import Exchange, Latencies, RequestTime
+from perfdiag.units import about, count, duration, plural, share
+
+LEADING = 0.5  # of the requests' time
+
+
+def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdict:
+    """Name what takes the requests' time; without a fault say how fast they are answered here."""
+    stop = stopped.stop(model)
+    begin = [stop.sentence] if stop else []
+    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    timed = [finding for finding in faults if finding.share >= SECOND_CAUSE]
+    failed = [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in timed]
+    begin += [f"{first_sentence(finding.claim).rstrip('.')} ({finding.id})." for finding in failed[:1]]
+    made = _timed(model, time, timed) if timed else _no_fault(model, time, diagnosis)
+    named = [finding.id for finding in failed[:1]] + list(made.ids)
+    kind = Kind.CAUSE.value if failed and not timed else made.kind
+    return with_objective(shape.Verdict(kind=kind, text=" ".join([*begin, made.text]), ids=named), diagnosis)
+
+
+def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> shape.Verdict:
+    first, second = timed[0], timed[1] if len(timed) > 1 else None
+    unknown_ns = time.uncertain_ns + round(lost_share(model) * time.ns)
+    gap_ns = first.claimed_ns - (second.claimed_ns if second else 0)
+    answers = _answers(model, time)
+    if unknown_ns > gap_ns and unknown_ns > first.claimed_ns:
+        cannot = f"Cannot tell: {duration(unknown_ns)} of {duration(time.ns)} of request time could not be followed."
+        return verdict(Kind.CANNOT_TELL, [cannot, largest_found(timed[:1]), answers], timed[:1])
+    unsure = "Probably: " if first.confidence is Confidence.LOW else ""
+    if first.id in SOMEBODY_ELSE and first.share >= LEADING and second is None and not unsure:
+        return verdict(Kind.ELSEWHERE, ["This process is not the slow part.", told(first), answers], [first])
+    if second:
+        which = ["Which of the two is larger is within what is not known."] if unknown_ns > gap_ns else []
+        return verdict(Kind.CAUSES, [f"{unsure}{told(first)}", told(second), *which, answers], timed[:2])
+    return verdict(Kind.CAUSE, [f"{unsure}{told(first)}", answers], [first])
+
+
+def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdict:
+    """Return that requests are answered as their own code has it: who sees more has it from elsewhere."""
+    largest = max(time.accounts, key=lambda name: time.accounts[name], default="")
+    most = f"Most of it is {largest} ({share(time.accounts[largest] / time.ns)})." if time.ns else ""
+    if time.uncertain_ns > LEADING * time.ns:
+        return verdict(
+            Kind.CANNOT_TELL,
+            [f"Cannot tell: {share(time.uncertain_ns / time.ns)} of request time could not be followed.", most],
+            [],
+        )
+    answers = _answers(model, time)
+    look = "Clients that see more than that have it on their way here."
+    profile = list(diagnosis.findings[:1])
+    return verdict(Kind.PROFILE, ["No fault found.", answers, most, look, *map(told, profile)], profile)
+
+
+def whole_of(exchanges: list[Exchange]) -> Latencies:
+    """Return how long all these took together."""
+    merged = Latencies()
+    for each in exchanges:
+        merged = merged.merged(each.whole)
+    return merged
+
+
+def _answers(model: Model, time: RequestTime) -> str:
+    whole = whole_of([each for each in model.exchanges if each.served])
+    p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
+    slowest = f"p99 {about(p99)}" if p99 is not None and whole.count >= 300 else f"longest {duration(whole.max_ns)}"
+    middle = f"p50 {about(p50)}, " if p50 is not None else ""
+    return f"Its {plural(time.count, 'request')} took {middle}{slowest} at its own sockets."
+
+
+__all__ = ["decide", "whole_of"]

@@ -1,0 +1,64 @@
+"""Requests served and calls made, with percentiles that are right to 3 %."""
+
+from __future__ import annotations
+
+from perfdiag.report.shape.base import Part, Untrusted
+
+
+class Percentiles(Part, frozen=True, kw_only=True):
+    """How long something took."""
+
+    count: int
+    mean_ns: int | None
+    p50_ns: int | None
+    p90_ns: int | None
+    p99_ns: int | None  # None below 300
+    max_ns: int
+
+
+class Request(Part, frozen=True, kw_only=True):
+    """Requests of one name on one port, from the first byte's arrival to the last byte of the answer."""
+
+    name: Untrusted  # "" where plain text shows none
+    port: Untrusted
+    per_second: float
+    whole: Percentiles
+    first_byte: Percentiles  # to the first byte of the answer
+    read_delay: Percentiles  # from the first byte's arrival until it was read
+    unanswered: int
+    open: int
+    oldest_ns: int  # of those that are open
+    early: int
+    declined: int
+    on_one_thread: float | None  # the part whose accounts are known
+    over_slo: int | None
+    rarity_unseen: float | None  # 3/n: what is rarer may well have been missed by this window
+    accounts: dict[str, int]
+    slowest: dict[str, int]  # accounts of those over the objective
+
+
+class Call(Part, frozen=True, kw_only=True):
+    """Calls to one peer, from the last byte sent to the first byte of the answer."""
+
+    peer: Untrusted
+    lookups: bool  # of names
+    per_second: float
+    whole: Percentiles
+    outstanding_share: float  # of the window, in which at least one was not answered
+    unanswered: int
+    open: int
+    oldest_ns: int
+    connect: Percentiles
+    connects_failed: int
+    retries: int
+
+
+class RequestTime(Part, frozen=True, kw_only=True):
+    """The time of all requests: what shares of findings are of, where it is known; None elsewhere."""
+
+    count: int
+    ns: int
+    accounts: dict[str, int]  # and "request.peers", "request.queued", "request.rest"
+
+
+__all__ = ["Call", "Percentiles", "Request", "RequestTime"]

@@ -1,0 +1,190 @@
+"""Requests and calls of a recording: how long they took, and what the time of requests consists of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perfdiag import schema
+from perfdiag.accounts import Kind, kind_of
+
+# What a request's time holds beside accounts of the thread that serves it.
+PEERS = "request.peers"  # calls made for it are not answered
+QUEUED = "request.queued"  # it has arrived, nobody has read it yet
+REST = "request.rest"  # the thread turned to other requests, or the request was in other hands
+
+# A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
+# batch job with a page of metrics.
+SERVES = 0.5
+# Of requests whose time is known by account less than this, the threads' own books say more.
+ENOUGH_KNOWN = 0.9
+ENOUGH_REQUESTS = 10
+TOLERABLE_EARLY = 0.05  # of requests on shared connections, told apart by nobody
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """A distribution with sixteen buckets for each doubling."""
+
+    count: int = 0
+    sum_ns: int = 0
+    max_ns: int = 0
+    buckets: Mapping[int, int] = field(default_factory=dict)
+
+    def quantile_ns(self, q: float) -> int | None:
+        """Return the quantile `q`, right to 3 % of it or half a microsecond; None of nothing."""
+        total = sum(self.buckets.values())
+        rank = q * total
+        for index in sorted(self.buckets):
+            rank -= self.buckets[index]
+            if rank <= 0:
+                low, high = fine_edges_ns(index)
+                return min((low + high) // 2, self.max_ns)
+        return self.max_ns if total else None
+
+    def merged(self, other: Latencies) -> Latencies:
+        """Return the distribution of both together."""
+        buckets = defaultdict(int, self.buckets)
+        for index, count in other.buckets.items():
+            buckets[index] += count
+        return Latencies(
+            self.count + other.count, self.sum_ns + other.sum_ns, max(self.max_ns, other.max_ns), dict(buckets)
+        )
+
+
+def fine_edges_ns(index: int) -> tuple[int, int]:
+    """Return the shortest duration in a bucket of `Latencies`, and the one that is too long for it."""
+    unit, steps = schema.LATENCY_UNIT_NS, schema.LATENCY_STEPS
+    if index < steps:
+        return index * unit, (index + 1) * unit
+    doublings, step = divmod(index - steps, steps)
+    return (steps + step) * unit << doublings, (steps + step + 1) * unit << doublings
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Requests of one name on one port, or calls of one peer, with how long each took."""
+
+    line: schema.Exchange
+    whole: Latencies = Latencies()
+    first_byte: Latencies = Latencies()
+    read_delay: Latencies = Latencies()
+    connect: Latencies = Latencies()
+
+    @property
+    def served(self) -> bool:
+        """Whether these are requests that the target was asked."""
+        return self.line.direction == "accepted"
+
+
+@dataclass(frozen=True)
+class RequestTime:
+    """What the time of all requests together consists of; the accounts and PEERS, QUEUED and REST add up to `ns`."""
+
+    count: int
+    ns: int
+    accounts: Mapping[str, int]
+
+    @property
+    def uncertain_ns(self) -> int:
+        """Return the time that could hide another cause."""
+        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", "wait.parked"))
+
+
+def exchanges(lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency]) -> list[Exchange]:
+    """Return the exchanges of a recording, those that took most time first."""
+    timed: defaultdict[tuple[str, str, str], dict[str, Latencies]] = defaultdict(dict)
+    for each in latencies:
+        timed[each.object, each.name, each.direction][each.measure] = Latencies(
+            each.count, each.sum_ns, each.max_ns, dict(each.buckets)
+        )
+    found = []
+    for line in lines:
+        of_line = timed[line.object, line.name, line.direction]
+        found.append(
+            Exchange(
+                line,
+                **{
+                    measure: of_line[measure]
+                    for measure in ("whole", "first_byte", "read_delay", "connect")
+                    if measure in of_line
+                },
+            )
+        )
+    return sorted(found, key=lambda each: (-each.line.sum_ns, each.line.object, each.line.name))
+
+
+def request_time(
+    exchanges: Sequence[Exchange],
+    lost: Mapping[str, int],
+    finer: Mapping[str, Mapping[str, int]],
+    busy_ns: int,
+    window_ns: int,
+) -> RequestTime | None:
+    """Return what the requests' time consists of; None where too little of it is known to rank causes by it.
+
+    `finer` says, of an account that the kernel side books and evidence divides afterwards, how the target's time in it
+    was divided.  Of the target's busy time, and the window, requests must be a good part.
+    """
+    served = [each.line for each in exchanges if each.served]
+    count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
+    whole_ns = sum(line.whole_ns for line in served)
+    early = sum(line.early for line in served)
+    if count < ENOUGH_REQUESTS or whole_ns < ENOUGH_KNOWN * ns or early > TOLERABLE_EARLY * count:
+        return None
+    if any(line.declined for line in served) or lost.get("connections_full") or lost.get("exchanges_full"):
+        return None
+    inside_ns = sum(part.sum_ns for line in served for part in line.accounts if kind_of(part.account) is Kind.LATENCY)
+    if inside_ns < SERVES * busy_ns and ns < SERVES * window_ns:
+        return None
+    return RequestTime(count, ns, _divided(_accounts(served, ns), finer))
+
+
+def _accounts(served: Sequence[schema.Exchange], ns: int) -> dict[str, int]:
+    """Return where requests spent their time.
+
+    Calls that a thread waits for itself stand in its account of the wait.  One that waits for events waits for them
+    in the place of all its requests: that time, and what it gave to others meanwhile, is its peers' as far as calls
+    for the request were under way.
+    """
+    accounts: defaultdict[str, int] = defaultdict(int)
+    for line in served:
+        for part in line.accounts:
+            accounts[part.account] += part.sum_ns
+    accounts[QUEUED] = min(sum(line.read_delay_ns for line in served), ns)
+    rest = max(0, ns - sum(accounts.values()))
+    peers = max(0, sum(line.peers_ns for line in served) - accounts.get("net.receive", 0) - accounts.get("ipc.unix", 0))
+    from_events = min(peers, accounts.get("wait.events", 0))
+    from_rest = min(peers - from_events, rest)
+    if from_events:
+        accounts["wait.events"] -= from_events
+    accounts[PEERS] = from_events + from_rest
+    accounts[REST] = rest - from_rest
+    return {name: part for name, part in accounts.items() if part > 0}
+
+
+def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    found: defaultdict[str, int] = defaultdict(int)
+    for account, ns in accounts.items():
+        parts = finer.get(account, {})
+        whole, left = sum(parts.values()), ns
+        for name, part in parts.items():
+            share = ns * part // whole if whole else 0
+            found[name] += share
+            left -= share
+        found[account] += left
+    return {name: part for name, part in found.items() if part > 0}
+
+
+__all__ = [
+    "PEERS",
+    "QUEUED",
+    "REST",
+    "Exchange",
+    "Latencies",
+    "RequestTime",
+    "exchanges",
+    "fine_edges_ns",
+    "request_time",
+]

@@ -1,0 +1,84 @@
+"""Requests that the target served and calls that it made, as its sockets show them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from perfdiag.schema.base import Count, Line, Nanoseconds
+
+LATENCY_UNIT_NS = 1024
+LATENCY_STEPS = 16  # buckets for each doubling
+LATENCY_BUCKETS = 448
+FineBuckets = list[tuple[Annotated[int, msgspec.Meta(ge=0, lt=LATENCY_BUCKETS)], Count]]
+
+
+class PartSum(msgspec.Struct, frozen=True, array_like=True):
+    """What requests spent in one account: ``[account, sum_ns]``."""
+
+    account: str
+    sum_ns: Nanoseconds
+
+
+class Exchange(Line, tag="exchange"):
+    """Requests of one name on one port of the target's ("accepted"), or calls and name look-ups that it made of one
+    peer ("connected", "lookup").
+
+    A request lasts from its first byte's arrival until the last byte of its answer was sent, a call from its last
+    byte sent until the first byte of its answer arrived.
+    """
+
+    object: str  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
+    name: str  # "GET /users/#" of HTTP/1 in plain text, or ""
+    direction: str
+    count: Count  # answered
+    sum_ns: Nanoseconds
+    unanswered: Count  # the connection ended before
+    open: Count  # not answered when the window ended
+    oldest_ns: Nanoseconds  # of those
+    early: Count  # requests that came in before the one before them was answered
+    declined: Count  # connections that carry several requests at once (HTTP/2)
+    whole: Count  # requests that one thread served from begin to end: `accounts` are theirs
+    whole_ns: Nanoseconds
+    read_delay_ns: Nanoseconds  # of requests, from arrived until read
+    peers_ns: Nanoseconds  # of requests, while calls made for them were not answered
+    connects: Count
+    connects_failed: Count
+    retries: Count  # SYNs sent again, or look-ups asked again
+    busy_ns: Nanoseconds  # of calls: while one or more were not answered
+    accounts: list[PartSum]
+    over_slo: Count = 0  # of `count`, and what of the sums is theirs
+    over_slo_ns: Nanoseconds = 0
+    over_slo_whole_ns: Nanoseconds = 0
+    over_slo_read_delay_ns: Nanoseconds = 0
+    over_slo_peers_ns: Nanoseconds = 0
+    over_slo_accounts: list[PartSum] = []
+
+
+class Latency(Line, tag="latency"):
+    """How long one thing of an exchange took.
+
+    Bucket i < 16 counts i units of 1,024 ns and more, up to the next; bucket 16 + 16 d + s those of 2**(d + 4) *
+    (1 + s / 16) units and more: a quantile is right to 3 %.
+    """
+
+    object: str  # these three as in Exchange
+    name: str
+    direction: str
+    measure: str  # "whole", "first_byte" (of the answer), "read_delay", "connect"
+    count: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    buckets: FineBuckets
+
+
+__all__ = [
+    "LATENCY_BUCKETS",
+    "LATENCY_STEPS",
+    "LATENCY_UNIT_NS",
+    "Exchange",
+    "FineBuckets",
+    "Latency",
+    "PartSum",
+]
