@@ -20,6 +20,8 @@ def causes(report: Report, page: Page) -> Section:
     blocks = [_finding(page, index, finding, faults) for index, finding in enumerate(report.findings)]
     shares = [finding.share for finding in report.findings]
     remark = "share = the most a fix can return; nothing is counted twice"
+    if report.request_time:
+        remark = f"shares of {duration(report.request_time.ns)} of request time, the most a fix can return"
     if faults and shares != sorted(shares, reverse=True):
         remark = "faults first; share = the most a fix can return"
 
@@ -32,7 +34,8 @@ def causes(report: Report, page: Page) -> Section:
 
 
 def _unclaimed(report: Report, page: Page) -> str:
-    left = [f"{name} {share(ns / report.busy_ns)}" for name, ns in report.unclaimed.items()]
+    whole_ns = report.request_time.ns if report.request_time else report.busy_ns
+    left = [f"{name} {share(ns / whole_ns)}" for name, ns in report.unclaimed.items()]
     line = f"NO FINDING CLAIMS {share(report.unclaimed_share)}"
     for number, each in enumerate(left):
         longer = line + (", " if number else ": ") + each

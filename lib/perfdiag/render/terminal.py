@@ -20,6 +20,7 @@ from perfdiag.render.everyone import everyone
 from perfdiag.render.head import head, verdict, work
 from perfdiag.render.hostside import host_side
 from perfdiag.render.layout import COLUMNS, LINES, Page, arrange
+from perfdiag.render.requests import requests
 from perfdiag.render.stacks import stacks
 from perfdiag.render.trust import checked, coverage, details, not_measured
 from perfdiag.render.where import still_waiting, threads, where
@@ -52,6 +53,7 @@ def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[T
         head(report, page),
         verdict(report, page),
         work(report, page),
+        requests(report, page),
         where(report, page),
         everyone(report, page),
         still_waiting(report, page),

@@ -9,7 +9,7 @@ from perfdiag.report import shape, stopped
 from perfdiag.report.verdict import SECOND_CAUSE, SOMEBODY_ELSE, with_objective
 from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, told, verdict
 from perfdiag.requests import Exchange, Latencies, RequestTime
-from perfdiag.units import about, count, duration, plural, share
+from perfdiag.units import about, duration, plural, share
 
 LEADING = 0.5  # of the requests' time
 

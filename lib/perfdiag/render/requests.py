@@ -1,0 +1,88 @@
+"""The lines on requests served and calls made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from perfdiag.render.layout import HEADING, Block, Page, Section
+from perfdiag.report.shape import Call, Percentiles, Report, Request
+from perfdiag.units import about, count, duration, share
+
+_SHOWN_ACCOUNTS = 4
+_LEAST = 0.01
+
+
+def requests(report: Report, page: Page) -> Section:
+    """Each name with its percentiles; what all of them spent their time in; the peers that were asked."""
+    if not report.requests and not report.calls:
+        return Section([], [])
+    told = [_served(each) for each in report.requests] + [_called(each) for each in report.calls]
+    blocks: list[Block] = []
+    if report.request_time:
+        blocks.append([page.chunk(_consists(report), 3, first="  ", limit=2)])
+    blocks += [[page.chunk(text, 2 + 4 * index, first="  ", limit=2)] for index, text in enumerate(told)]
+
+    def fold(hidden: Sequence[int]) -> list[Text]:
+        return [Text(f"  and {len(hidden)} more: --full")]
+
+    title = "REQUESTS from arrived until answered, CALLS from sent until the answer's first byte"
+    return Section([Text(title[: page.width], HEADING)], blocks, fold)
+
+
+def _consists(report: Report) -> str:
+    time = report.request_time
+    assert time is not None
+    largest = sorted(time.accounts.items(), key=lambda item: -item[1])
+    told = [f"{name} {share(ns / time.ns)}" for name, ns in largest[:_SHOWN_ACCOUNTS] if ns >= _LEAST * time.ns]
+    return f"{duration(time.ns)} in {count(time.count)} requests: {', '.join(told)}"
+
+
+def _served(request: Request) -> str:
+    name = f"{request.name} " if request.name else ""
+    parts = [f"{name}{request.port}: {count(request.whole.count)}, {request.per_second:.3g}/s"]
+    parts += _percentiles(request.whole)
+    if request.over_slo is not None:
+        parts.append(f"{count(request.over_slo)} over the limit")
+    if request.open:
+        parts.append(f"{count(request.open)} still waiting, since {duration(request.oldest_ns)}")
+    if request.unanswered:
+        parts.append(f"{count(request.unanswered)} without an answer")
+    if request.declined:
+        parts.append(f"{count(request.declined)} connections carry several at once: not told apart")
+    elif request.early:
+        parts.append(f"{count(request.early)} came before the answer to the one before")
+    if request.whole.p99_ns is None and request.rarity_unseen is not None:
+        parts.append(f"rarer than {share(request.rarity_unseen)} could not be seen")
+    return ", ".join(parts)
+
+
+def _called(call: Call) -> str:
+    kind = "name look-ups of" if call.lookups else "calls to"
+    parts = [f"{kind} {call.peer}: {count(call.whole.count)}, {call.per_second:.3g}/s"]
+    parts += _percentiles(call.whole)
+    if call.outstanding_share:
+        parts.append(f"outstanding {share(call.outstanding_share)} of the window")
+    if call.connect.count:
+        slowest = f", longest {duration(call.connect.max_ns)}"
+        parts.append(f"{count(call.connect.count)} connects{slowest}")
+    if call.connects_failed:
+        parts.append(f"{count(call.connects_failed)} of them failed")
+    if call.retries:
+        parts.append(f"{count(call.retries)} asked again" if call.lookups else f"{count(call.retries)} SYNs sent again")
+    if call.unanswered:
+        parts.append(f"{count(call.unanswered)} without an answer")
+    if call.open:
+        parts.append(f"{count(call.open)} still waiting, since {duration(call.oldest_ns)}")
+    return ", ".join(parts)
+
+
+def _percentiles(times: Percentiles) -> list[str]:
+    if not times.count:
+        return []
+    known = (("p50", times.p50_ns), ("p90", times.p90_ns), ("p99", times.p99_ns))
+    return [*(f"{name} {about(ns)}" for name, ns in known if ns is not None), f"longest {duration(times.max_ns)}"]
+
+
+__all__ = ["requests"]
