@@ -140,6 +140,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->name = name;
 	connection->begun = begun;
 	connection->read_delay_ns = now - begun;
+	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = 0;
 	connection->several = 0;
 	connection->request++;
@@ -176,6 +177,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 		return;
 	if (connection->exchange == EXCHANGE_ASKED) {
 		connection->several |= connection->tid != record->tid;
+		connection->arrived = now;
 		serve(record, cookie, now);
 		return;
 	}
@@ -188,6 +190,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 	}
 	if (is_rest(connection, name)) {
 		connection->exchange = EXCHANGE_ASKED;
+		connection->arrived = now;
 	} else {
 		begin_request(connection, name, begun, now);
 		connection->tid = record->tid;

@@ -26,6 +26,7 @@ struct connection {
 	__u64 answered;	   /* first byte of the answer */
 	__u64 last;	   /* last byte of the answer so far */
 	__u64 read_delay_ns; /* of the request, from readable until read, the first time */
+	__u64 arrived;	     /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;	     /* calls made for this request, from sent to answered */
 	__u64 owner;	     /* of a call: cookie of the connection whose request it is made for; 0: not known */
 	__u64 connecting;    /* since when; 0: not */
@@ -65,6 +66,7 @@ struct exchange_sum {
 	__u64 whole;	  /* requests that one thread served: their parts are known */
 	__u64 whole_ns;
 	__u64 read_delay_ns;
+	__u64 arriving_ns; /* of requests, from their first byte read until their last */
 	__u64 peers_ns;
 	__u64 connects, connects_failed;
 	__u64 retries; /* SYNs sent again; look-ups asked again */
@@ -75,7 +77,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 14 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 15 /* that are added up, the first ones; then the parts */
 
 /* What is timed of an exchange. */
 enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };

@@ -11,6 +11,7 @@ from perfdiag.accounts import Kind, kind_of
 
 # What a request's time holds beside accounts of the thread that serves it.
 PEERS = "request.peers"  # calls made for it are not answered
+ARRIVING = "request.arriving"  # its first byte has been read, its last has not come
 QUEUED = "request.queued"  # it has arrived, nobody has read it yet
 REST = "request.rest"  # the thread turned to other requests, or the request was in other hands
 
@@ -80,7 +81,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class RequestTime:
-    """What the time of all requests together consists of; the accounts and PEERS, QUEUED and REST add up to `ns`."""
+    """What the time of all requests together consists of; the accounts and ARRIVING, PEERS, QUEUED and REST add up to `ns`."""
 
     count: int
     ns: int
@@ -144,24 +145,31 @@ def request_time(
 def _accounts(served: Sequence[schema.Exchange], ns: int) -> dict[str, int]:
     """Return where requests spent their time.
 
-    Calls that a thread waits for itself stand in its account of the wait.  One that waits for events waits for them
-    in the place of all its requests: that time, and what it gave to others meanwhile, is its peers' as far as calls
-    for the request were under way.
+    A thread that waits for the rest of a request, or for a peer, does so in an account of its own; one that waits for
+    events does it in the place of all its requests, and meanwhile turns to others.  Such time is the client's, or the
+    peers', as far as the request was still arriving, or calls for it were under way.
     """
     accounts: defaultdict[str, int] = defaultdict(int)
     for line in served:
         for part in line.accounts:
             accounts[part.account] += part.sum_ns
     accounts[QUEUED] = min(sum(line.read_delay_ns for line in served), ns)
-    rest = max(0, ns - sum(accounts.values()))
-    peers = max(0, sum(line.peers_ns for line in served) - accounts.get("net.receive", 0) - accounts.get("ipc.unix", 0))
-    from_events = min(peers, accounts.get("wait.events", 0))
-    from_rest = min(peers - from_events, rest)
-    if from_events:
-        accounts["wait.events"] -= from_events
-    accounts[PEERS] = from_events + from_rest
-    accounts[REST] = rest - from_rest
+    accounts[REST] = max(0, ns - sum(accounts.values()))
+    arriving_ns = sum(line.arriving_ns for line in served)
+    peers_ns = sum(line.peers_ns for line in served)
+    _move(accounts, ARRIVING, arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
+    waited_ns = accounts["net.receive"] + accounts["ipc.unix"]  # for peers, by the thread itself
+    _move(accounts, PEERS, peers_ns - waited_ns, ("wait.events", REST))
     return {name: part for name, part in accounts.items() if part > 0}
+
+
+def _move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -> None:
+    """Book up to `ns` of what stands in `sources`, one after the other, to another account."""
+    for source in sources:
+        part = max(0, min(ns, accounts.get(source, 0)))
+        accounts[source] = accounts.get(source, 0) - part
+        accounts[into] = accounts.get(into, 0) + part
+        ns -= part
 
 
 def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
@@ -178,6 +186,7 @@ def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]
 
 
 __all__ = [
+    "ARRIVING",
     "PEERS",
     "QUEUED",
     "REST",

@@ -42,6 +42,7 @@ class Exchange(Line, tag="exchange"):
     whole: Count  # requests that one thread served from begin to end: `accounts` are theirs
     whole_ns: Nanoseconds
     read_delay_ns: Nanoseconds  # of requests, from arrived until read
+    arriving_ns: Nanoseconds  # of requests, from their first byte read until their last
     peers_ns: Nanoseconds  # of requests, while calls made for them were not answered
     connects: Count
     connects_failed: Count
@@ -52,6 +53,7 @@ class Exchange(Line, tag="exchange"):
     over_slo_ns: Nanoseconds = 0
     over_slo_whole_ns: Nanoseconds = 0
     over_slo_read_delay_ns: Nanoseconds = 0
+    over_slo_arriving_ns: Nanoseconds = 0
     over_slo_peers_ns: Nanoseconds = 0
     over_slo_accounts: list[PartSum] = []
 
