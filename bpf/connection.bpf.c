@@ -167,6 +167,20 @@ static __always_inline __u32 name_of_request(struct connection *connection)
 	return name_request(&naming);
 }
 
+/* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
+static __always_inline void note_turn(struct record *record, struct connection *connection, __u64 cookie)
+{
+	struct exchange_sum *sum;
+	__u64 last = record->read_last;
+
+	record->read_last = cookie;
+	if (!last || last == cookie || !bpf_map_lookup_elem(&connections, &last))
+		return;
+	sum = exchange_of(connection, false);
+	if (sum)
+		__sync_fetch_and_add(&sum->turns, 1);
+}
+
 static __always_inline void receive_request(struct record *record, struct connection *connection, __u64 cookie,
 					    __u64 begun, __u64 now)
 {
@@ -194,6 +208,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 	} else {
 		begin_request(connection, name, begun, now);
 		connection->tid = record->tid;
+		note_turn(record, connection, cookie);
 	}
 	serve(record, cookie, now);
 }

@@ -211,6 +211,7 @@ struct record {
 	} parts[OPERATION_PARTS]; /* of the operation, so far */
 	__u64 rpc; /* struct rpc_clnt of the remote procedure it called last, 0: none since it waited for something else */
 	__u64 serving;	     /* cookie of the connection whose request it serves, 0: none */
+	__u64 read_last;     /* cookie of the connection that it read a request from last */
 	__u64 serving_since; /* what it did before is none of that request's */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];

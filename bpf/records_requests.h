@@ -63,6 +63,7 @@ struct exchange_sum {
 	__u64 open;	  /* not answered when the window ended */
 	__u64 early;	  /* requests that came in well before the one before was answered: pipelined */
 	__u64 declined;	  /* connections whose requests are told apart by frames */
+	__u64 turns;	  /* requests whose thread had turned to them from another connection, still open */
 	__u64 whole;	  /* requests that one thread served: their parts are known */
 	__u64 whole_ns;
 	__u64 read_delay_ns;
@@ -77,7 +78,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 15 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 16 /* that are added up, the first ones; then the parts */
 
 /* What is timed of an exchange. */
 enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.base import RULES, Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.findings.roles import Roles
+from perfdiag.findings.weigh import FAULT_SHARE
 from perfdiag.model import Model
 
 MULTIPLIERS = frozenset({"CPU-FREQUENCY-LOW", "NUMA-REMOTE"})
@@ -58,13 +59,15 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
         }
         total, wanted = sum(granted.values()), purse.worth(finding)
         threads, role = roles.of(claim for claim, ns in granted.items() if ns)
+        part = total / purse.whole_ns if purse.whole_ns else 0.0
         settled = replace(
             finding,
+            severity=_felt(model, finding, part),
             threads=threads,
             role=role,
             claims={claim: ns for claim, ns in granted.items() if ns},
             claimed_ns=total,
-            share=total / purse.whole_ns if purse.whole_ns else 0.0,
+            share=part,
         )
         if wanted and total < RESIDUE * wanted:
             purse.give_back(granted)
@@ -72,6 +75,13 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
         else:
             kept.append(settled)
     return Settlement(sorted(kept, key=_rank), superseded, purse.left_ns)
+
+
+def _felt(model: Model, finding: Finding, part: float) -> Severity:
+    """Return the severity: what threads suffer warns of nothing where the requests hardly do."""
+    if model.request_time and finding.claims and finding.severity is Severity.WARNING and part < FAULT_SHARE:
+        return Severity.INFO
+    return finding.severity
 
 
 def counted(account: str) -> bool:

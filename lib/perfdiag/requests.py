@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 
+if TYPE_CHECKING:
+    from perfdiag.loops import Servers
+
 # What a request's time holds beside accounts of the thread that serves it.
 PEERS = "request.peers"  # calls made for it are not answered
 ARRIVING = "request.arriving"  # its first byte has been read, its last has not come
-QUEUED = "request.queued"  # it has arrived, nobody has read it yet
-REST = "request.rest"  # the thread turned to other requests, or the request was in other hands
+QUEUED = "request.queued"  # it has arrived, and who serves is with others
+REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
 
 # A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
 # batch job with a page of metrics.
@@ -81,7 +85,10 @@ class Exchange:
 
 @dataclass(frozen=True)
 class RequestTime:
-    """What the time of all requests together consists of; the accounts and ARRIVING, PEERS, QUEUED and REST add up to `ns`."""
+    """What the time of all requests together consists of.
+
+    The accounts, and ARRIVING, PEERS, QUEUED and REST among them, add up to `ns`.
+    """
 
     count: int
     ns: int
@@ -120,6 +127,7 @@ def request_time(
     exchanges: Sequence[Exchange],
     lost: Mapping[str, int],
     finer: Mapping[str, Mapping[str, int]],
+    by: Servers,
     busy_ns: int,
     window_ns: int,
 ) -> RequestTime | None:
@@ -139,7 +147,7 @@ def request_time(
     inside_ns = sum(part.sum_ns for line in served for part in line.accounts if kind_of(part.account) is Kind.LATENCY)
     if inside_ns < SERVES * busy_ns and ns < SERVES * window_ns:
         return None
-    return RequestTime(count, ns, _divided(_accounts(served, ns), finer))
+    return RequestTime(count, ns, _held_up(_divided(_accounts(served, ns), finer), by))
 
 
 def _accounts(served: Sequence[schema.Exchange], ns: int) -> dict[str, int]:
@@ -170,6 +178,17 @@ def _move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) 
         accounts[source] = accounts.get(source, 0) - part
         accounts[into] = accounts.get(into, 0) + part
         ns -= part
+
+
+def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
+    """Return the accounts with what a loop does to requests that it has read and not come to, and without what is
+    nobody's turn: a thread that waits for a CPU holds up those behind it, too."""
+    if by.loop:
+        _move(accounts, QUEUED, round(accounts.get(REST, 0) * by.busy), (REST,))
+    queued = accounts.get(QUEUED, 0)
+    for account, part in by.runq.items():
+        _move(accounts, account, round(queued * part), (QUEUED,))
+    return {name: part for name, part in accounts.items() if part > 0}
 
 
 def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

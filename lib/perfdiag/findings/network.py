@@ -10,6 +10,7 @@ from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remed
 from perfdiag.findings.clients import clients_finding
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
+from perfdiag.findings.outstanding import SLOW_ANSWER_NS, outstanding
 from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of, round_trip_ns
 from perfdiag.findings.silent_ends import nothing_came, silent
 from perfdiag.findings.target import again, subject
@@ -34,8 +35,6 @@ from perfdiag.model import Model, Row
 
 ACCOUNTS = ("net.receive", "net.connect", "net.send")
 
-# What a peer takes beyond the round trip is its own work; from 10 ms on it computes, reads a disk or queues.
-SLOW_ANSWER_NS = 10_000_000
 # The way itself varies: by half of the shortest round trip is what TCP expects before it knows better (RFC 6298, 2.2).
 VARIATION = 0.5
 # Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
@@ -85,6 +84,9 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     if worth(model, total_ns(clients)):
         found += 1
         yield clients_finding(model, connections, clients)
+    for finding in outstanding(model):
+        found += 1
+        yield finding
     if not found:
         yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
 

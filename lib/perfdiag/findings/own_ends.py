@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
-from perfdiag.findings.network import ACCOUNTS, SLOW_ANSWER_NS
+from perfdiag.findings.network import ACCOUNTS
+from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (

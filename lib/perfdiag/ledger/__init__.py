@@ -18,6 +18,7 @@ from perfdiag.futexes import Futexes
 from perfdiag.ledger.books import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
 from perfdiag.ledger.moves import complete_proven, set_idle_rings_apart, set_receiving_apart, take_proven_of_processes
 from perfdiag.ledger.rows import rows_of
+from perfdiag.loops import servers
 from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns_of
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
@@ -92,7 +93,9 @@ def build(recording: Recording) -> Model:
         vm_exits=recording.vm_exits,
         calibrations=recording.calibrations,
         exchanges=exchanges,
-        request_time=requests.request_time(exchanges, lost, _finer(accounts), busy_ns(accounts), window_ns),
+        request_time=requests.request_time(
+            exchanges, lost, _finer(accounts), servers(exchanges, threads), busy_ns(accounts), window_ns
+        ),
         host=_host(recording),
     )
 

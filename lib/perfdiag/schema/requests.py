@@ -39,6 +39,7 @@ class Exchange(Line, tag="exchange"):
     oldest_ns: Nanoseconds  # of those
     early: Count  # requests that came in before the one before them was answered
     declined: Count  # connections that carry several requests at once (HTTP/2)
+    turns: Count  # requests whose thread had turned to them from another connection that was still open
     whole: Count  # requests that one thread served from begin to end: `accounts` are theirs
     whole_ns: Nanoseconds
     read_delay_ns: Nanoseconds  # of requests, from arrived until read

@@ -1,0 +1,86 @@
+"""Peers that requests wait for while no thread does: calls that an event loop has sent and that are not answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
+from perfdiag.findings.peers import Peer, peer_of
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import (
+    ENOUGH_FOR_P99,
+    FAULT_SHARE,
+    WORTH_SHARE,
+    about,
+    duration,
+    fix,
+    judged,
+    percent,
+    plain,
+)
+from perfdiag.model import Model
+from perfdiag.requests import PEERS, Exchange
+
+# What a peer takes from here on is more than a network of one site does: it computes, reads a disk or queues.
+SLOW_ANSWER_NS = 10_000_000
+
+
+def outstanding(model: Model) -> Iterable[Finding]:
+    """One finding for each peer that requests wait for, by the time that calls to it took."""
+    time = model.request_time
+    if time is None:
+        return
+    calls = [each for each in model.exchanges if each.line.direction == "connected" and each.line.sum_ns]
+    all_ns = sum(each.line.sum_ns for each in calls)
+    for each in calls:
+        ns = time.accounts.get(PEERS, 0) * each.line.sum_ns // all_ns
+        if ns >= WORTH_SHARE * time.ns:
+            yield _finding(model, each, ns, ns / time.ns)
+
+
+def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
+    peer, line = peer_of(call.line.object), call.line
+    name = plain(str(peer)) if peer else plain(line.object)
+    middle = call.whole.quantile_ns(0.5) or 0
+    slow = middle >= SLOW_ANSWER_NS
+    if slow:
+        claim = f"{name} answers slowly: half of the calls take {about(middle)} or more, and requests wait for them."
+    else:
+        claim = f"{name} answers in {about(middle)}, which is no long time: it is the number of calls that costs."
+    far = "" if peer is None or peer.local else "the round trip to the peer was not measured"
+    confidence, limits = judged(model, Confidence.HIGH, [far])
+    return Finding(
+        "NET-PEER-SLOW",
+        Severity.WARNING if slow and part >= FAULT_SHARE else Severity.INFO,
+        confidence,
+        claim,
+        {PEERS: ns},
+        [_evidence(model, call)],
+        [_measure(peer)]
+        if slow
+        else [fix("ask for the same in fewer calls: batches, a cache, a join"), _measure(peer)],
+        limits=limits,
+        alternatives=["loss on the way: see NET-RETRANSMITS"],
+        verify=f"{again(model)}: calls to {name} under {duration(SLOW_ANSWER_NS)}",
+    )
+
+
+def _evidence(model: Model, call: Exchange) -> Evidence:
+    busy = min(1.0, call.line.busy_ns / model.window_ns) if model.window_ns else 0.0
+    parts = [f"{call.line.count:,} calls, outstanding {percent(busy)} of the window"]
+    for name, q in (("p50", 0.5), ("p99", 0.99)):
+        value = call.whole.quantile_ns(q)
+        if value is not None and (q < 0.9 or call.whole.count >= ENOUGH_FOR_P99):
+            parts.append(f"{name} {about(value)}")
+    parts.append(f"longest {duration(call.whole.max_ns)}")
+    return Evidence(", ".join(parts), float(call.line.sum_ns), "ns", "sockets")
+
+
+def _measure(peer: Peer | None) -> Remedy:
+    if peer is None:
+        return fix("measure the peer: run perfdiag latency there")
+    host = "on this host" if peer.local else f"on {plain(peer.address)}"
+    return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")
+
+
+__all__ = ["outstanding"]

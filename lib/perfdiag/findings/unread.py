@@ -1,0 +1,156 @@
+"""Rules on requests that have arrived and that nobody reads: a loop that is held up, or workers that are all busy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.samples import FUNCTIONS, CpuSamples, words
+from perfdiag.findings.target import again
+from perfdiag.findings.weigh import ENOUGH_FOR_P99, FAULT_SHARE, about, duration, fix, judged, percent
+from perfdiag.loops import servers
+from perfdiag.model import Model
+from perfdiag.requests import PEERS, QUEUED, REST, Latencies, RequestTime
+
+# Less than this is a wake-up: nobody holds up a loop with it.
+HELD_UP_NS = 20_000_000
+# Workers that are idle for more of the time could have read.
+SATURATED_IDLE = 0.3
+_IDLE = ("net.accept", "net.request", "wait.work")
+
+
+@rule(
+    "LOOP-BLOCKED",
+    title="One handler holds up the event loop",
+    accounts=(),
+    meaning="Requests have arrived and are not read: the one thread that reads all of them runs, or waits for,"
+    " something else meanwhile. Everything a handler does without giving way is paid by all the others.",
+    measured="Time from a request's first byte in the socket until it was read, of all requests (sk_data_ready and"
+    " sock_recv_length); where one thread turns from connection to connection. The functions are those of CPU samples"
+    " of that thread in the same window.",
+    alternatives="A thread that is busy all the time with short turns (CPU-SINGLE-THREAD); no CPU for it"
+    " (CPU-CONTENTION).",
+    remedies="Give the work to a worker thread or process, or do it in pieces that give way.",
+    verify="perfdiag latency again: the delay until requests are read.",
+)
+def loop_blocked(model: Model) -> Iterable[Outcome]:
+    """One finding where the loop of a server is held up."""
+    time = model.request_time
+    if time is None or not _loop(model):
+        yield _no_requests(model, "LOOP-BLOCKED", "no event loop that serves requests was seen")
+        return
+    delays, queued = _delays(model), time.accounts.get(QUEUED, 0)
+    if not _is_fault(time) or delays.max_ns < HELD_UP_NS:
+        text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
+        yield Check("LOOP-BLOCKED", text, queued / time.ns, "share")
+        return
+    functions = CpuSamples(model).hottest()
+    held = f", mostly by {functions[0][0]}" if functions else ""
+    confidence, limits = judged(
+        model, Confidence.HIGH, ["" if functions else "which function held it up was not sampled"]
+    )
+    yield Finding(
+        "LOOP-BLOCKED",
+        Severity.WARNING,
+        confidence,
+        f"The event loop is held up{held}: requests wait for it, up to {duration(delays.max_ns)} before they are read.",
+        {QUEUED: queued},
+        [_evidence(delays), *_functions(model)],
+        [fix("give what takes long to a worker thread or process, or let it give way in between")],
+        alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+    )
+
+
+@rule(
+    "POOL-SATURATED",
+    title="All workers are busy while requests wait",
+    accounts=(),
+    meaning="Requests have arrived, in accepted connections or in the queue of the socket that listens, and nobody"
+    " reads them: all threads or processes that could are serving others.",
+    measured="Time from a request's first byte in the socket until it was read (a connection that is not accepted yet"
+    " included), against the time that threads that accept or read requests were idle.",
+    alternatives="Workers that wait for something slow: then that is the cause, and more of them only hide it.",
+    remedies="More workers, if what they wait for can take more; else what they wait for.",
+    verify="perfdiag latency again: the delay until requests are read.",
+)
+def pool_saturated(model: Model) -> Iterable[Outcome]:
+    """One finding where all workers of a server are busy."""
+    time = model.request_time
+    if time is None or _loop(model):
+        yield _no_requests(model, "POOL-SATURATED", "no workers that serve requests were seen")
+        return
+    workers = [thread for thread in model.threads if any(name in thread.accounts for name in _IDLE)]
+    wall_ns = sum(thread.wall_ns for thread in workers)
+    idle = sum(thread.ns(*_IDLE) for thread in workers) / wall_ns if wall_ns else 0.0
+    queued, delays = time.accounts.get(QUEUED, 0), _delays(model)
+    if not _is_fault(time) or idle > SATURATED_IDLE or delays.max_ns < HELD_UP_NS:
+        text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
+        yield Check("POOL-SATURATED", text, queued / time.ns, "share")
+        return
+    does = max(
+        (name for name in time.accounts if name not in (QUEUED, REST)), key=lambda name: time.accounts[name], default=""
+    )
+    busy = f" (of which {does} is most)" if does else ""
+    confidence, limits = judged(model, Confidence.HIGH, [])
+    yield Finding(
+        "POOL-SATURATED",
+        Severity.WARNING,
+        confidence,
+        f"All workers are busy{busy}: requests that have arrived wait {about(_middle(delays))} to be read, half of"
+        f" them longer.",
+        {QUEUED: queued},
+        [
+            _evidence(delays),
+            Evidence(f"threads that serve were idle {percent(idle)} of the time", idle, "share", "ledger"),
+        ],
+        [fix("more workers, if what they wait for can take more; else shorten what keeps them busy")],
+        alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+    )
+
+
+def _functions(model: Model) -> list[Evidence]:
+    """Return where the CPU time went while requests waited, with the error of the sample."""
+    hot = CpuSamples(model).hottest()
+    return [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error)] if hot else []
+
+
+def _loop(model: Model) -> bool:
+    return servers(model.exchanges, model.threads).loop
+
+
+def _is_fault(time: RequestTime) -> bool:
+    return time.accounts.get(QUEUED, 0) >= FAULT_SHARE * time.ns
+
+
+def _delays(model: Model) -> Latencies:
+    merged = Latencies()
+    for each in model.exchanges:
+        if each.served:
+            merged = merged.merged(each.read_delay)
+    return merged
+
+
+def _middle(delays: Latencies) -> int:
+    return delays.quantile_ns(0.5) or 0
+
+
+def _evidence(delays: Latencies) -> Evidence:
+    parts = [f"{delays.count:,} requests read after p50 {about(_middle(delays))}"]
+    slowest = delays.quantile_ns(0.99)
+    if slowest is not None and delays.count >= ENOUGH_FOR_P99:
+        parts.append(f"p99 {about(slowest)}")
+    parts.append(f"longest {duration(delays.max_ns)}")
+    return Evidence(", ".join(parts), float(delays.sum_ns), "ns", "sockets")
+
+
+def _no_requests(model: Model, id: str, none: str) -> Outcome:
+    if not model.measured("requests"):
+        return Silence(id, "requests were not measured", "see perfdiag check, feature requests")
+    return Check(id, none, 0.0, "count")
+
+
+__all__ = ["loop_blocked", "pool_saturated"]
