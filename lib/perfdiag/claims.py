@@ -108,8 +108,9 @@ class _Purse:
         self.accounts = whole_accounts(model)
         self.left_ns = self.whole_ns = whole_ns(model)
         self.account_ns = dict(self.accounts)
+        # More than 1 where several requests wait for what one thread does.
         self.inside = {
-            name: min(1.0, self.accounts.get(name, 0) / total.ns) if model.request_time else 1.0
+            name: self.accounts.get(name, 0) / total.ns if model.request_time else 1.0
             for name, total in model.accounts.items()
             if total.ns
         }
