@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from perfdiag import schema
@@ -93,6 +93,7 @@ class RequestTime:
     count: int
     ns: int
     accounts: Mapping[str, int]
+    excess: bool = False  # of those over the objective alone, what they took beyond the others of their name
 
     @property
     def uncertain_ns(self) -> int:
@@ -134,40 +135,101 @@ def request_time(
     """Return what the requests' time consists of; None where too little of it is known to rank causes by it.
 
     `finer` says, of an account that the kernel side books and evidence divides afterwards, how the target's time in it
-    was divided.  Of the target's busy time, and the window, requests must be a good part.
+    was divided.  Of the target's busy time, and the window, requests must be a good part.  With an objective that some
+    missed it is the time of those, beyond what the others took.
     """
     served = [each.line for each in exchanges if each.served]
-    count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
-    whole_ns = sum(line.whole_ns for line in served)
+    whole = _added(map(_all, served))
     early = sum(line.early for line in served)
-    if count < ENOUGH_REQUESTS or whole_ns < ENOUGH_KNOWN * ns or early > TOLERABLE_EARLY * count:
+    if whole.count < ENOUGH_REQUESTS or whole.whole_ns < ENOUGH_KNOWN * whole.ns:
         return None
-    if any(line.declined for line in served) or lost.get("connections_full") or lost.get("exchanges_full"):
+    if early > TOLERABLE_EARLY * whole.count or any(line.declined for line in served):
         return None
-    inside_ns = sum(part.sum_ns for line in served for part in line.accounts if kind_of(part.account) is Kind.LATENCY)
-    if inside_ns < SERVES * busy_ns and ns < SERVES * window_ns:
+    if lost.get("connections_full") or lost.get("exchanges_full"):
         return None
-    return RequestTime(count, ns, _held_up(_divided(_accounts(served, ns), finer), by))
+    inside_ns = sum(ns for account, ns in whole.accounts.items() if kind_of(account) is Kind.LATENCY)
+    if inside_ns < SERVES * busy_ns and whole.ns < SERVES * window_ns:
+        return None
+    slow = _added(map(_excess, served))
+    ranked = slow if slow.count else whole
+    accounts = _held_up(_divided(_accounts(ranked), finer), by)
+    return RequestTime(round(ranked.count), sum(accounts.values()), accounts, bool(slow.count))
 
 
-def _accounts(served: Sequence[schema.Exchange], ns: int) -> dict[str, int]:
+@dataclass(frozen=True)
+class _Sums:
+    """What is summed of requests: all of a name, or those over the objective."""
+
+    count: float = 0
+    ns: float = 0
+    whole_ns: float = 0
+    read_delay_ns: float = 0
+    arriving_ns: float = 0
+    peers_ns: float = 0
+    accounts: Mapping[str, float] = field(default_factory=dict)
+
+    def plus(self, other: _Sums, times: float = 1) -> _Sums:
+        """Return both together, the other one so many times; nothing falls below zero."""
+        names = self.accounts.keys() | other.accounts.keys()
+        return _Sums(
+            max(0, self.count + times * other.count),
+            max(0, self.ns + times * other.ns),
+            max(0, self.whole_ns + times * other.whole_ns),
+            max(0, self.read_delay_ns + times * other.read_delay_ns),
+            max(0, self.arriving_ns + times * other.arriving_ns),
+            max(0, self.peers_ns + times * other.peers_ns),
+            {name: max(0, self.accounts.get(name, 0) + times * other.accounts.get(name, 0)) for name in names},
+        )
+
+
+def _all(line: schema.Exchange) -> _Sums:
+    accounts = {part.account: part.sum_ns for part in line.accounts}
+    return _Sums(line.count, line.sum_ns, line.whole_ns, line.read_delay_ns, line.arriving_ns, line.peers_ns, accounts)
+
+
+def _slow(line: schema.Exchange) -> _Sums:
+    return _Sums(
+        line.over_slo,
+        line.over_slo_ns,
+        line.over_slo_whole_ns,
+        line.over_slo_read_delay_ns,
+        line.over_slo_arriving_ns,
+        line.over_slo_peers_ns,
+        {part.account: part.sum_ns for part in line.over_slo_accounts},
+    )
+
+
+def _excess(line: schema.Exchange) -> _Sums:
+    """Return what requests over the objective took beyond as many others of their name: the tail has causes of its
+    own.  Where all are over it, that is all they took."""
+    slow = _slow(line)
+    others = _all(line).plus(slow, -1)
+    if not slow.count or not others.count:
+        return slow
+    beyond = slow.plus(others, -slow.count / others.count)
+    return replace(beyond, count=slow.count)
+
+
+def _added(sums: Iterable[_Sums]) -> _Sums:
+    added = _Sums()
+    for each in sums:
+        added = added.plus(each)
+    return added
+
+
+def _accounts(of: _Sums) -> dict[str, int]:
     """Return where requests spent their time.
 
     A thread that waits for the rest of a request, or for a peer, does so in an account of its own; one that waits for
     events does it in the place of all its requests, and meanwhile turns to others.  Such time is the client's, or the
     peers', as far as the request was still arriving, or calls for it were under way.
     """
-    accounts: defaultdict[str, int] = defaultdict(int)
-    for line in served:
-        for part in line.accounts:
-            accounts[part.account] += part.sum_ns
-    accounts[QUEUED] = min(sum(line.read_delay_ns for line in served), ns)
-    accounts[REST] = max(0, ns - sum(accounts.values()))
-    arriving_ns = sum(line.arriving_ns for line in served)
-    peers_ns = sum(line.peers_ns for line in served)
-    _move(accounts, ARRIVING, arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
+    accounts: defaultdict[str, int] = defaultdict(int, {name: round(ns) for name, ns in of.accounts.items()})
+    accounts[QUEUED] = round(min(of.read_delay_ns, of.ns))
+    accounts[REST] = max(0, round(of.ns) - sum(accounts.values()))
+    _move(accounts, ARRIVING, round(of.arriving_ns), ("net.receive", "ipc.unix", "wait.events", REST))
     waited_ns = accounts["net.receive"] + accounts["ipc.unix"]  # for peers, by the thread itself
-    _move(accounts, PEERS, peers_ns - waited_ns, ("wait.events", REST))
+    _move(accounts, PEERS, round(of.peers_ns) - waited_ns, ("wait.events", REST))
     return {name: part for name, part in accounts.items() if part > 0}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.slow_requests import slow_requests
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
 from perfdiag.model import Model
@@ -21,8 +22,9 @@ ENOUGH_FOR_SHARE = 300
     "SLO-BREACH",
     title="Operations took longer than they may",
     accounts=(),
-    meaning="Operations (today: system calls that blocked) took longer than the limit given with --slo. The accounts of"
-    " exactly those slow operations say where their time went, which can be another place than the mean's.",
+    meaning="Requests that the target serves, or its system calls that blocked, took longer than the limit given with"
+    " --slo. The accounts of exactly those slow ones say where their time went, which can be another place than the"
+    " mean's: with slow requests, all findings are ranked by what those took beyond the others.",
     measured="Operations of the window over the limit, by name, with the exact ledger of their own time. Waiting for"
     " work (poll, accept, sleep) is left out. It claims no time: the findings of the accounts do.",
     alternatives="A limit that is too tight for what the operation does.",
@@ -34,6 +36,7 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
     limit_ns = model.header.options.slo_ns
     if not limit_ns:
         return
+    yield from slow_requests(model, limit_ns)
     if not model.measured("operations"):
         yield Silence("SLO-BREACH", "operations were not measured", "see perfdiag check, feature operations")
         return

@@ -21,7 +21,9 @@ def causes(report: Report, page: Page) -> Section:
     shares = [finding.share for finding in report.findings]
     remark = "share = the most a fix can return; nothing is counted twice"
     if report.request_time:
-        remark = f"shares of {duration(report.request_time.ns)} of request time, the most a fix can return"
+        time = report.request_time
+        of = "what slow requests took more" if time.excess else "request time"
+        remark = f"shares of {duration(time.ns)} of {of}, the most a fix can return"
     if faults and shares != sorted(shares, reverse=True):
         remark = "faults first; share = the most a fix can return"
 

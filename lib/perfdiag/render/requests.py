@@ -27,8 +27,8 @@ def requests(report: Report, page: Page) -> Section:
     def fold(hidden: Sequence[int]) -> list[Text]:
         return [Text(f"  and {len(hidden)} more: --full")]
 
-    title = "REQUESTS from arrived until answered, CALLS from sent until the answer's first byte"
-    return Section([Text(title[: page.width], HEADING)], blocks, fold)
+    title = "REQUESTS, from arrived until answered; calls, until the answer's first byte"
+    return Section([page.line(title, HEADING)], blocks, fold)
 
 
 def _consists(report: Report) -> str:
@@ -36,12 +36,16 @@ def _consists(report: Report) -> str:
     assert time is not None
     largest = sorted(time.accounts.items(), key=lambda item: -item[1])
     told = [f"{name} {share(ns / time.ns)}" for name, ns in largest[:_SHOWN_ACCOUNTS] if ns >= _LEAST * time.ns]
-    return f"{duration(time.ns)} in {count(time.count)} requests: {', '.join(told)}"
+    of = f"in {count(time.count)} requests"
+    if time.excess:
+        of = f"that {count(time.count)} over the limit took beyond the others"
+    return f"{duration(time.ns)} {of}: {', '.join(told)}"
 
 
 def _served(request: Request) -> str:
-    name = f"{request.name} " if request.name else ""
-    parts = [f"{name}{request.port}: {count(request.whole.count)}, {request.per_second:.3g}/s"]
+    name = f"{request.name} on " if request.name else ""
+    where = f"port {request.port}" if request.port.isdigit() else request.port
+    parts = [f"{name}{where}: {count(request.whole.count)}, {request.per_second:.3g}/s"]
     parts += _percentiles(request.whole)
     if request.over_slo is not None:
         parts.append(f"{count(request.over_slo)} over the limit")

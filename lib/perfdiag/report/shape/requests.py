@@ -58,6 +58,7 @@ class RequestTime(Part, frozen=True, kw_only=True):
 
     count: int
     ns: int
+    excess: bool  # of requests over the objective alone, what they took beyond the others of their name
     accounts: dict[str, int]  # and "request.peers", "request.queued", "request.rest"
 
 
