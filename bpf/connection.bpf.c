@@ -49,15 +49,23 @@ static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
 	return 0;
 }
 
+/* The process at the other end; of an accepted one the file it listens at, which an abstract name has none of. */
+static __always_inline __u64 unix_object(const struct sock *sock, __u32 direction)
+{
+	struct dentry *dentry = LOAD(unix_sock, sock, path.dentry);
+	struct pid *peer = LOAD(sock, sock, sk_peer_pid);
+
+	if (direction == DIRECTION_ACCEPTED)
+		return dentry ? file_object(LOAD(dentry, dentry, d_inode)) : OBJECT(OBJECT_UNIX, 0);
+	return OBJECT(OBJECT_UNIX, peer ? LOAD(pid, peer, numbers[0].nr) : 0);
+}
+
 static __always_inline __u64 exchange_object(const struct sock *sock, __u16 family, __u32 direction)
 {
-	struct pid *peer;
 	__u64 object;
 
-	if (family == AF_UNIX) {
-		peer = LOAD(sock, sock, sk_peer_pid);
-		return OBJECT(OBJECT_UNIX, direction == DIRECTION_CONNECTED && peer ? LOAD(pid, peer, numbers[0].nr) : 0);
-	}
+	if (family == AF_UNIX)
+		return unix_object(sock, direction);
 	if (direction == DIRECTION_ACCEPTED)
 		return OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
 	object = peer_object(sock, family);
@@ -228,6 +236,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	now = bpf_ktime_get_ns();
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
+	connection->bytes_in += length;
 	if (connection->direction == DIRECTION_ACCEPTED) {
 		if (length)
 			receive_request(record, connection, cookie, begun, now);
@@ -312,6 +321,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	connection = met(sock, &cookie);
 	if (!connection)
 		return 0;
+	connection->bytes_out += length;
 	now = bpf_ktime_get_ns();
 	if (connection->direction == DIRECTION_ACCEPTED)
 		send_answer(record, connection, cookie, now);

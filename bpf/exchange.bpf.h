@@ -81,6 +81,13 @@ static __always_inline void add_parts(struct exchange_sum *sum, const struct con
 	}
 }
 
+static __always_inline void add_bytes(struct exchange_sum *sum, struct connection *connection)
+{
+	__sync_fetch_and_add(&sum->bytes_in, connection->bytes_in);
+	__sync_fetch_and_add(&sum->bytes_out, connection->bytes_out);
+	connection->bytes_in = connection->bytes_out = 0;
+}
+
 /* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
 __weak __noinline int end_request(struct connection *connection)
 {
@@ -98,6 +105,7 @@ __weak __noinline int end_request(struct connection *connection)
 		return 0;
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
+	add_bytes(sum, connection);
 	__sync_fetch_and_add(&sum->read_delay_ns, connection->read_delay_ns);
 	__sync_fetch_and_add(&sum->arriving_ns,
 			     connection->arrived - connection->begun - connection->read_delay_ns);
@@ -147,6 +155,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now)
 		return 0;
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
+	add_bytes(sum, connection);
 	end_busy(sum, now);
 	count_latency(connection, MEASURE_WHOLE, ns);
 	owner = bpf_map_lookup_elem(&connections, &connection->owner);

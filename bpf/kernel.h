@@ -82,6 +82,7 @@ struct qstr {
 struct dentry {
 	struct qstr d_name;
 	struct hlist_node d_alias;
+	struct inode *d_inode;
 };
 
 /* Its union may have a name, see alias_offset(). */

@@ -27,8 +27,13 @@ struct sock {
 
 struct unix_address;
 
+struct path {
+	struct dentry *dentry;
+};
+
 struct unix_sock {
 	struct unix_address *addr;
+	struct path path;
 };
 
 struct socket {

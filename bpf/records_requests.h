@@ -30,6 +30,7 @@ struct connection {
 	__u64 peers_ns;	     /* calls made for this request, from sent to answered */
 	__u64 owner;	     /* of a call: cookie of the connection whose request it is made for; 0: not known */
 	__u64 connecting;    /* since when; 0: not */
+	__u64 bytes_in, bytes_out; /* since the last time they were added up */
 	__u32 request;	     /* how many there were; of a call: which of its owner's */
 	__u32 name;	     /* hash of the request's name, 0: it shows none */
 	__u32 tid;	     /* who took the request up */
@@ -72,13 +73,14 @@ struct exchange_sum {
 	__u64 connects, connects_failed;
 	__u64 retries; /* SYNs sent again; look-ups asked again */
 	__u64 busy_ns; /* while one or more were not answered */
+	__u64 bytes_in, bytes_out;
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns; /* of those that are open */
 	__u64 busy_since;
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 16 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 18 /* that are added up, the first ones; then the parts */
 
 /* What is timed of an exchange. */
 enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };

@@ -79,6 +79,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "connects_failed", sum->connects_failed);
 	json_u64(json, "retries", sum->retries);
 	json_u64(json, "busy_ns", sum->busy_ns);
+	json_u64(json, "bytes_in", sum->bytes_in);
+	json_u64(json, "bytes_out", sum->bytes_out);
 	write_parts(json, "accounts", sum->parts_ns);
 	write_slow(json, slow);
 	json_write(json, &recorder->output);

@@ -64,6 +64,8 @@ def _request(model: Model, exchange: Exchange) -> shape.Request:
         on_one_thread=line.whole / line.count if line.count else None,
         over_slo=None if model.header.options.slo_ns is None else line.over_slo,
         rarity_unseen=min(1.0, 3 / line.count) if line.count else None,
+        bytes_in=line.bytes_in,
+        bytes_out=line.bytes_out,
         accounts=_sums(line.accounts),
         slowest=_sums(line.over_slo_accounts),
     )
@@ -83,6 +85,8 @@ def _call(model: Model, exchange: Exchange) -> shape.Call:
         connect=percentiles(exchange.connect),
         connects_failed=line.connects_failed,
         retries=line.retries,
+        bytes_in=line.bytes_in,
+        bytes_out=line.bytes_out,
     )
 
 

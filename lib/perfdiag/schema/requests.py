@@ -49,6 +49,8 @@ class Exchange(Line, tag="exchange"):
     connects_failed: Count
     retries: Count  # SYNs sent again, or look-ups asked again
     busy_ns: Nanoseconds  # of calls: while one or more were not answered
+    bytes_in: Count  # received and sent, of what was answered
+    bytes_out: Count
     accounts: list[PartSum]
     over_slo: Count = 0  # of `count`, and what of the sums is theirs
     over_slo_ns: Nanoseconds = 0

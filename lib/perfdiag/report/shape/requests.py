@@ -33,6 +33,8 @@ class Request(Part, frozen=True, kw_only=True):
     on_one_thread: float | None  # the part whose accounts are known
     over_slo: int | None
     rarity_unseen: float | None  # 3/n: what is rarer may well have been missed by this window
+    bytes_in: int
+    bytes_out: int
     accounts: dict[str, int]
     slowest: dict[str, int]  # accounts of those over the objective
 
@@ -51,6 +53,8 @@ class Call(Part, frozen=True, kw_only=True):
     connect: Percentiles
     connects_failed: int
     retries: int
+    bytes_in: int
+    bytes_out: int
 
 
 class RequestTime(Part, frozen=True, kw_only=True):
