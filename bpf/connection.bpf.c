@@ -129,12 +129,6 @@ static __always_inline void serve(struct record *record, __u64 cookie, __u64 now
 	record->serving_since = now;
 }
 
-/* More came in on a connection whose last request is answered: another one?  Of HTTP its first bytes tell. */
-static __always_inline bool is_rest(struct connection *connection, __u32 name)
-{
-	return connection->exchange == EXCHANGE_ANSWERED && connection->name && !name;
-}
-
 static __always_inline void begin_request(struct connection *connection, __u32 name, __u64 begun, __u64 now)
 {
 	struct exchange_sum *sum;
@@ -156,23 +150,50 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->exchange = EXCHANGE_ASKED;
 }
 
-static __always_inline __u32 name_of_request(struct connection *connection)
+enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
+
+/* "HTTP/1.1 100 Continue": all that was answered before the rest of a request came. */
+#define CONTINUE_BYTES 25
+
+/* Of TLS only the beginnings of records of data are requests. */
+static __always_inline enum looks look_at_tls(struct connection *connection, const char *text)
+{
+	__u32 type = tls_type(text);
+
+	if (type == TLS_HANDSHAKE && !connection->tls)
+		connection->tls = TLS_SHAKES;
+	if (type != TLS_DATA || (connection->tls == TLS_SHAKES && is_tls_finished(text)))
+		return LOOKS_LIKE_NONE;
+	connection->tls = TLS_TALKS;
+	return LOOKS_NEW;
+}
+
+/* What came in on a connection on which all is answered: another request, the rest of the last one, or none? */
+static __always_inline enum looks look_at_request(struct connection *connection, __u32 *name)
 {
 	struct naming naming = {};
 	struct call call;
 
 	if (connection->nameless)
-		return 0;
+		return LOOKS_NEW;
 	read_call(bpf_get_current_task_btf(), &call);
 	if (!find_text(&naming, &call)) {
-		connection->nameless = !connection->name;
-		return 0;
+		if (connection->tls)
+			return LOOKS_LIKE_NONE;
+		if (connection->name && connection->bytes_out == CONTINUE_BYTES)
+			return LOOKS_LIKE_REST;
+		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
+		connection->nameless = 1;
+		return LOOKS_NEW;
 	}
+	if (connection->tls || tls_type(naming.text))
+		return look_at_tls(connection, naming.text);
 	if (*(__u32 *)naming.text == HTTP2_PREFACE) {
 		connection->multiplexed = connection->nameless = 1;
-		return 0;
+		return LOOKS_NEW;
 	}
-	return name_request(&naming);
+	*name = name_request(&naming);
+	return LOOKS_NEW;
 }
 
 /* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
@@ -193,7 +214,8 @@ static __always_inline void receive_request(struct record *record, struct connec
 					    __u64 begun, __u64 now)
 {
 	struct exchange_sum *sum;
-	__u32 name;
+	enum looks looks;
+	__u32 name = 0;
 
 	if (connection->multiplexed)
 		return;
@@ -203,14 +225,17 @@ static __always_inline void receive_request(struct record *record, struct connec
 		serve(record, cookie, now);
 		return;
 	}
-	name = name_of_request(connection);
+	looks = look_at_request(connection, &name);
+	if (looks == LOOKS_LIKE_NONE)
+		return;
 	if (connection->multiplexed) {
+		end_request(connection);
 		sum = exchange_of(connection, false);
 		if (sum)
 			__sync_fetch_and_add(&sum->declined, 1);
 		return;
 	}
-	if (is_rest(connection, name)) {
+	if (looks == LOOKS_LIKE_REST) {
 		connection->exchange = EXCHANGE_ASKED;
 		connection->arrived = now;
 	} else {

@@ -97,8 +97,6 @@ __weak __noinline int end_request(struct connection *connection)
 	if (!connection || connection->direction != DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ANSWERED)
 		return 0;
 	connection->exchange = EXCHANGE_NONE;
-	if (connection->multiplexed)
-		return 0;
 	ns = connection->last - connection->begun;
 	sum = exchange_of(connection, knobs.slo_ns && ns >= knobs.slo_ns);
 	if (!sum)

@@ -15,6 +15,12 @@ enum exchange {
 	EXCHANGE_ANSWERED, /* at least the first byte */
 };
 
+enum tls {
+	TLS_NONE,
+	TLS_SHAKES, /* hands: what is sent and received is no request */
+	TLS_TALKS,
+};
+
 #define REQUEST_PARTS 6 /* accounts of one request; what finds no room is told as the rest */
 
 /* A socket that a thread of the target has sent or received on, by its cookie; and the exchange it is in. */
@@ -40,7 +46,8 @@ struct connection {
 	__u8 several;	     /* other threads had a part in the request */
 	__u8 multiplexed;    /* requests are told apart by its own frames only (HTTP/2) */
 	__u8 nameless;	     /* no plain text that names its requests */
-	__u8 padding[3];
+	__u8 tls;	     /* enum tls */
+	__u8 padding[2];
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */

@@ -27,9 +27,36 @@ struct user_message {
 	__u64 name, name_length, vectors;
 };
 
-static __always_inline bool is_http(__u32 word)
+/* Records of TLS begin with their type and version 3.x, 1 at the first. */
+#define TLS_CHANGE_CIPHER 0x0314
+#define TLS_HANDSHAKE 0x0316
+#define TLS_DATA 0x0317
+/*
+ * RFC 8446, 5.2: the last message of a client's handshake looks like data.  It is the hash of all before (SHA-256 or
+ * SHA-384), 4 bytes, the type, and 16 bytes of authentication.
+ */
+#define TLS_FINISHED_SHA256 53
+#define TLS_FINISHED_SHA384 69
+
+static __always_inline __u32 tls_type(const char *text)
 {
-	switch (word) {
+	__u32 type = *(const __u16 *)text;
+
+	return type == TLS_CHANGE_CIPHER || type == TLS_HANDSHAKE || type == TLS_DATA ? type : 0;
+}
+
+static __always_inline bool is_tls_finished(const char *text)
+{
+	__u32 length = (__u8)text[3] << 8 | (__u8)text[4];
+
+	return length == TLS_FINISHED_SHA256 || length == TLS_FINISHED_SHA384;
+}
+
+static __always_inline bool is_known(const char *text)
+{
+	if (tls_type(text))
+		return true;
+	switch (*(const __u32 *)text) {
 	case 0x20544547: /* "GET " */
 	case 0x54534f50: /* "POST" */
 	case 0x20545550: /* "PUT " */
@@ -49,7 +76,7 @@ static __always_inline bool read_text(struct naming *naming, __u64 address)
 	if (bpf_probe_read_user(naming->text, sizeof(naming->text), (void *)address) &&
 	    bpf_probe_read_user_str(naming->text, sizeof(naming->text), (void *)address) < 0)
 		return false;
-	return is_http(*(__u32 *)naming->text);
+	return is_known(naming->text);
 }
 
 /*

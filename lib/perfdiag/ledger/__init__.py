@@ -93,7 +93,9 @@ def build(recording: Recording) -> Model:
         vm_exits=recording.vm_exits,
         calibrations=recording.calibrations,
         exchanges=exchanges,
-        request_time=requests.request_time(
+        request_time=None
+        if recording.header.options.host  # whose requests are those of many targets
+        else requests.request_time(
             exchanges, lost, _finer(accounts), servers(exchanges, threads), busy_ns(accounts), window_ns
         ),
         host=_host(recording),
