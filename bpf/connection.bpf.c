@@ -162,16 +162,16 @@ static __always_inline enum looks look_at_tls(struct connection *connection, con
 
 	if (type == TLS_HANDSHAKE && !connection->tls)
 		connection->tls = TLS_SHAKES;
-	if (type != TLS_DATA || (connection->tls == TLS_SHAKES && is_tls_finished(text)))
+	if (type != TLS_DATA || is_tls_own(text, connection->tls == TLS_SHAKES))
 		return LOOKS_LIKE_NONE;
 	connection->tls = TLS_TALKS;
 	return LOOKS_NEW;
 }
 
 /* What came in on a connection on which all is answered: another request, the rest of the last one, or none? */
-static __always_inline enum looks look_at_request(struct connection *connection, __u32 *name)
+static __always_inline enum looks look_at_request(struct connection *connection, __u32 bytes, __u32 *name)
 {
-	struct naming naming = {};
+	struct naming naming = { .bytes = bytes };
 	struct call call;
 
 	if (connection->nameless)
@@ -211,7 +211,7 @@ static __always_inline void note_turn(struct record *record, struct connection *
 }
 
 static __always_inline void receive_request(struct record *record, struct connection *connection, __u64 cookie,
-					    __u64 begun, __u64 now)
+					    __u32 bytes, __u64 begun, __u64 now)
 {
 	struct exchange_sum *sum;
 	enum looks looks;
@@ -225,7 +225,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 		serve(record, cookie, now);
 		return;
 	}
-	looks = look_at_request(connection, &name);
+	looks = look_at_request(connection, bytes, &name);
 	if (looks == LOOKS_LIKE_NONE)
 		return;
 	if (connection->multiplexed) {
@@ -264,7 +264,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	connection->bytes_in += length;
 	if (connection->direction == DIRECTION_ACCEPTED) {
 		if (length)
-			receive_request(record, connection, cookie, begun, now);
+			receive_request(record, connection, cookie, length, begun, now);
 		else
 			end_request(connection);
 		return 0;

@@ -13,6 +13,7 @@
 struct naming {
 	char text[REQUEST_BYTES];
 	struct object_name name;
+	__u32 bytes; /* of the text that have come in: behind them stands what came before */
 	__u32 length, part; /* written so far, and where the part of the path begins */
 	__u32 hash, part_hash;
 	bool in_path, skips;
@@ -28,6 +29,7 @@ struct user_message {
 };
 
 /* Records of TLS begin with their type and version 3.x, 1 at the first. */
+#define TLS_HEADER 4 /* and one byte of the length */
 #define TLS_CHANGE_CIPHER 0x0314
 #define TLS_HANDSHAKE 0x0316
 #define TLS_DATA 0x0317
@@ -37,6 +39,7 @@ struct user_message {
  */
 #define TLS_FINISHED_SHA256 53
 #define TLS_FINISHED_SHA384 69
+#define TLS_ALERT 19 /* 2 bytes, the type, authentication: the connection is closed */
 
 static __always_inline __u32 tls_type(const char *text)
 {
@@ -45,11 +48,17 @@ static __always_inline __u32 tls_type(const char *text)
 	return type == TLS_CHANGE_CIPHER || type == TLS_HANDSHAKE || type == TLS_DATA ? type : 0;
 }
 
-static __always_inline bool is_tls_finished(const char *text)
+static __always_inline __u32 tls_length(const char *text)
 {
-	__u32 length = (__u8)text[3] << 8 | (__u8)text[4];
+	return (__u8)text[3] << 8 | (__u8)text[4];
+}
 
-	return length == TLS_FINISHED_SHA256 || length == TLS_FINISHED_SHA384;
+/* Does a record that looks like data end the handshake (`shakes`: it is under way), or the connection? */
+static __always_inline bool is_tls_own(const char *text, bool shakes)
+{
+	__u32 length = tls_length(text);
+
+	return length == TLS_ALERT || (shakes && (length == TLS_FINISHED_SHA256 || length == TLS_FINISHED_SHA384));
 }
 
 static __always_inline bool is_known(const char *text)
@@ -76,7 +85,7 @@ static __always_inline bool read_text(struct naming *naming, __u64 address)
 	if (bpf_probe_read_user(naming->text, sizeof(naming->text), (void *)address) &&
 	    bpf_probe_read_user_str(naming->text, sizeof(naming->text), (void *)address) < 0)
 		return false;
-	return is_known(naming->text);
+	return naming->bytes > TLS_HEADER && is_known(naming->text);
 }
 
 /*
@@ -110,7 +119,7 @@ static long name_letter(__u32 index, struct naming *naming)
 {
 	char letter;
 
-	if (index >= REQUEST_BYTES || naming->length >= REQUEST_NAME_BYTES)
+	if (index >= REQUEST_BYTES || index >= naming->bytes || naming->length >= REQUEST_NAME_BYTES)
 		return 1;
 	letter = naming->text[index];
 	if (letter == '?' || letter == '\r' || letter == '\n' || !letter || (letter == ' ' && naming->in_path))
