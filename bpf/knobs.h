@@ -41,15 +41,15 @@ struct knobs {
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;
 	__u32 all_stacks;
-	__u32 swept;	   /* later: the pids of the targets may be others' by now */
-	__u32 host;	   /* all tasks are followed (host.bpf.h) */
-	__u32 left_out[2]; /* processes that are perfdiag itself, and their children; 0: none */
-	__u32 tick_stride; /* of so many ticks of a CPU one takes a stack */
-	__u32 meeting;	   /* later: one that has woken up is asked for, whatever it does by now */
-	__u32 meets_later; /* out: this kernel cannot give a record to a task that wakes */
-	__u32 sees_guests; /* later: kvm.bpf.c is attached, a virtual CPU's time in its guest is exact */
+	__u32 swept;	     /* later: the pids of the targets may be others' by now */
+	__u32 host;	     /* all tasks are followed (host.bpf.h) */
+	__u32 left_out[2];   /* processes that are perfdiag itself, and their children; 0: none */
+	__u32 tick_stride;   /* of so many ticks of a CPU one takes a stack */
+	__u32 meeting;	     /* later: one that has woken up is asked for, whatever it does by now */
+	__u32 meets_later;   /* out: this kernel cannot give a record to a task that wakes */
+	__u32 sees_guests;   /* later: kvm.bpf.c is attached, a virtual CPU's time in its guest is exact */
 	__u32 sees_requests; /* later: connection.bpf.c is attached, both ways of a connection are seen */
-	struct group group; /* its id also out: that of a group made anew */
+	struct group group;  /* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */
 };

@@ -25,28 +25,28 @@ enum tls {
 
 /* A socket that a thread of the target has sent or received on, by its cookie; and the exchange it is in. */
 struct connection {
-	__u64 object;	   /* of all that are told together: the peer, or the local port */
-	__u64 begun;	   /* this request's first byte became readable; this call's first byte was sent */
-	__u64 asked;	   /* the call's last byte was sent */
-	__u64 readable_at; /* the first byte that was not read yet came in; 0: all is read */
-	__u64 answered;	   /* first byte of the answer */
-	__u64 last;	   /* last byte of the answer so far */
-	__u64 read_delay_ns; /* of the request, from readable until read, the first time */
-	__u64 arrived;	     /* the request's last byte, as far as it was read before it was answered */
-	__u64 peers_ns;	     /* calls made for this request, from sent to answered */
-	__u64 owner;	     /* of a call: cookie of the connection whose request it is made for; 0: not known */
-	__u64 connecting;    /* since when; 0: not */
+	__u64 object;		   /* of all that are told together: the peer, or the local port */
+	__u64 begun;		   /* this request's first byte became readable; this call's first byte was sent */
+	__u64 asked;		   /* the call's last byte was sent */
+	__u64 readable_at;	   /* the first byte that was not read yet came in; 0: all is read */
+	__u64 answered;		   /* first byte of the answer */
+	__u64 last;		   /* last byte of the answer so far */
+	__u64 read_delay_ns;	   /* of the request, from readable until read, the first time */
+	__u64 arrived;		   /* the request's last byte, as far as it was read before it was answered */
+	__u64 peers_ns;		   /* calls made for this request, from sent to answered */
+	__u64 owner;		   /* of a call: cookie of the connection whose request it is made for; 0: not known */
+	__u64 connecting;	   /* since when; 0: not */
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
-	__u32 request;	     /* how many there were; of a call: which of its owner's */
-	__u32 name;	     /* hash of the request's name, 0: it shows none */
-	__u32 tid;	     /* who took the request up */
-	__u32 pending;	     /* look-ups without an answer yet */
-	__u8 direction;	     /* enum direction */
-	__u8 exchange;	     /* enum exchange */
-	__u8 several;	     /* other threads had a part in the request */
-	__u8 multiplexed;    /* requests are told apart by its own frames only (HTTP/2) */
-	__u8 nameless;	     /* no plain text that names its requests */
-	__u8 tls;	     /* enum tls */
+	__u32 request;		   /* how many there were; of a call: which of its owner's */
+	__u32 name;		   /* hash of the request's name, 0: it shows none */
+	__u32 tid;		   /* who took the request up */
+	__u32 pending;		   /* look-ups without an answer yet */
+	__u8 direction;		   /* enum direction */
+	__u8 exchange;		   /* enum exchange */
+	__u8 several;		   /* other threads had a part in the request */
+	__u8 multiplexed;	   /* requests are told apart by its own frames only (HTTP/2) */
+	__u8 nameless;		   /* no plain text that names its requests */
+	__u8 tls;		   /* enum tls */
 	__u8 padding[2];
 	struct request_part {
 		__u64 ns;

@@ -7,13 +7,13 @@
 #include "compat.bpf.h"
 #include "names.bpf.h"
 
-#define REQUEST_BYTES 64 /* looked at */
+#define REQUEST_BYTES 64	 /* looked at */
 #define HTTP2_PREFACE 0x20495250 /* "PRI ", as a number of this byte order: frames follow */
 
 struct naming {
 	char text[REQUEST_BYTES];
 	struct object_name name;
-	__u32 bytes; /* of the text that have come in: behind them stands what came before */
+	__u32 bytes;	    /* of the text that have come in: behind them stands what came before */
 	__u32 length, part; /* written so far, and where the part of the path begins */
 	__u32 hash, part_hash;
 	bool in_path, skips;

@@ -22,7 +22,8 @@ static void write_name(struct recorder *recorder, __u32 hash)
 	__u64 object = OBJECT(OBJECT_REQUEST, hash);
 	struct object_name name;
 
-	if (!hash || bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), &name, sizeof(name), 0))
+	if (!hash ||
+	    bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), &name, sizeof(name), 0))
 		return json_text(&recorder->json, "name", "");
 	json_bytes(&recorder->json, "name", name.request.text,
 		   name.request.length < REQUEST_NAME_BYTES ? name.request.length : REQUEST_NAME_BYTES);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which connections are followed, and what each is told by. */
+#pragma once
+#include "connection.bpf.h"
+#include "socket.bpf.h"
+
+#define LOOKUP_PORT 53
+
+/* Local ports on which the target has accepted: new connections there are followed before anybody reads from them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, __u16);
+	__type(value, __u8);
+} accepting SEC(".maps");
+
+/* 0: nothing that is followed. */
+static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
+{
+	struct socket *socket = LOAD(sock, sock, sk_socket);
+	int direction;
+
+	if (!socket || !LOAD(socket, socket, file))
+		return 0; /* the kernel's own: NFS sends in the context of who reads a file */
+	if (family == AF_UNIX) {
+		direction = unix_direction(sock);
+		return direction < 0 ? 0 : direction;
+	}
+	if (family != AF_INET && family != AF_INET6)
+		return 0;
+	switch (LOAD(sock, sock, sk_protocol)) {
+	case IPPROTO_TCP: return is_accepted(sock) ? DIRECTION_ACCEPTED : DIRECTION_CONNECTED;
+	case IPPROTO_UDP:
+		return bpf_ntohs(LOAD(sock, sock, __sk_common.skc_dport)) == LOOKUP_PORT ? DIRECTION_LOOKUP : 0;
+	}
+	return 0;
+}
+
+/* The process at the other end; of an accepted one the file it listens at, which an abstract name has none of. */
+static __always_inline __u64 unix_object(const struct sock *sock, __u32 direction)
+{
+	struct dentry *dentry = LOAD(unix_sock, sock, path.dentry);
+	struct pid *peer = LOAD(sock, sock, sk_peer_pid);
+
+	if (direction == DIRECTION_ACCEPTED)
+		return dentry ? file_object(LOAD(dentry, dentry, d_inode)) : OBJECT(OBJECT_UNIX, 0);
+	return OBJECT(OBJECT_UNIX, peer ? LOAD(pid, peer, numbers[0].nr) : 0);
+}
+
+static __always_inline __u64 exchange_object(const struct sock *sock, __u16 family, __u32 direction)
+{
+	__u64 object;
+
+	if (family == AF_UNIX)
+		return unix_object(sock, direction);
+	if (direction == DIRECTION_ACCEPTED)
+		return OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
+	object = peer_object(sock, family);
+	name_peer(sock, family, object);
+	return object;
+}
+
+/* Begins to follow a connection, of that direction. */
+static __always_inline struct connection *follow(struct sock *sock, __u64 cookie, __u16 family, __u32 direction)
+{
+	struct connection *connection = FIND_OR_MAKE(connections, &cookie, COUNTER_CONNECTIONS_FULL, NULL);
+	__u16 port = LOAD(sock, sock, __sk_common.skc_num);
+	__u8 yes = 1;
+
+	if (!connection || connection->direction)
+		return connection;
+	connection->object = exchange_object(sock, family, direction);
+	connection->direction = direction;
+	if (direction == DIRECTION_ACCEPTED && family != AF_UNIX && !bpf_map_lookup_elem(&accepting, &port))
+		bpf_map_update_elem(&accepting, &port, &yes, BPF_ANY);
+	return connection;
+}
+
+static __always_inline struct connection *met(struct sock *sock, __u64 *cookie)
+{
+	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
+	struct connection *connection = connection_of(sock);
+	__u32 direction;
+
+	if (connection) {
+		*cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);
+		return connection;
+	}
+	direction = direction_of(sock, family);
+	if (!direction)
+		return NULL;
+	*cookie = bpf_get_socket_cookie(sock);
+	return follow(sock, *cookie, family, direction);
+}

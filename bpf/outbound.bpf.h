@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Calls that the target makes on connections of its own, look-ups of names among them. */
+#pragma once
+#include "exchange.bpf.h"
+#include "follow.bpf.h"
+
+#define ASKED_AGAIN_NS 100000000 /* after so long a look-up is sent once more; before, it is another one beside it */
+
+/* A look-up that is sent again after a while has not been answered. */
+static __always_inline void send_lookup(struct connection *connection, __u64 now)
+{
+	struct exchange_sum *sum;
+
+	if (now - connection->asked < ASKED_AGAIN_NS) {
+		connection->pending++;
+	} else {
+		sum = exchange_of(connection, false);
+		if (sum)
+			__sync_fetch_and_add(&sum->retries, 1);
+	}
+}
+
+/* For whose request is it that the thread calls?  Since it waited for events only what it read then tells. */
+static __always_inline void take_owner(struct connection *connection, struct record *record)
+{
+	struct connection *owner = record->serving_sure ? bpf_map_lookup_elem(&connections, &record->serving) : NULL;
+
+	connection->owner = owner ? record->serving : 0;
+	connection->request = owner ? owner->request : 0;
+}
+
+static __always_inline void send_call(struct record *record, struct connection *connection, __u64 now)
+{
+	if (connection->exchange == EXCHANGE_ASKED) {
+		if (connection->direction == DIRECTION_LOOKUP)
+			send_lookup(connection, now);
+		else
+			connection->asked = now;
+		return;
+	}
+	/* Who has connected for somebody's request asks for it first: by then the thread may have turned to others. */
+	if (connection->answered || !connection->owner)
+		take_owner(connection, record);
+	connection->pending = 1;
+	begin_call(connection, now);
+	/* The answer can be there before the kernel says that the question was sent: then that took no time to tell. */
+	if (connection->readable_at)
+		end_call(connection, now);
+}
+
+/* A connection of the target's own is being made, was made, or could not be. */
+static __always_inline void connect_state(struct sock *sock, int old, int new, __u64 now)
+{
+	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
+	struct connection *connection;
+	struct exchange_sum *sum;
+	struct record *record;
+	__u32 resent;
+
+	if (new == TCP_SYN_SENT) {
+		record = record_of(bpf_get_current_task_btf());
+		if (!record)
+			return;
+		connection = follow(sock, bpf_get_socket_cookie(sock), family, DIRECTION_CONNECTED);
+		if (!connection)
+			return;
+		connection->connecting = now;
+		take_owner(connection, record);
+		return;
+	}
+	connection = connection_of(sock);
+	if (!connection || !connection->connecting)
+		return;
+	sum = exchange_of(connection, false);
+	if (!sum)
+		return;
+	resent = LOAD(tcp_sock, (const struct tcp_sock *)sock, total_retrans);
+	__sync_fetch_and_add(&sum->retries, resent);
+	__sync_fetch_and_add(new == TCP_ESTABLISHED ? &sum->connects : &sum->connects_failed, 1);
+	count_latency(connection, MEASURE_CONNECT, now - connection->connecting);
+	connection->connecting = 0;
+}

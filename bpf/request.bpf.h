@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Requests that come in on accepted connections, and their answers. */
+#pragma once
+#include "call.bpf.h"
+#include "exchange.bpf.h"
+#include "request_name.bpf.h"
+
+/* What the thread has run since its last switch is the request's that it serves. */
+static __always_inline void credit(struct record *record, __u64 now)
+{
+	__u64 since = record->serving_since > record->since ? record->serving_since : record->since;
+	struct connection *connection = bpf_map_lookup_elem(&connections, &record->serving);
+
+	record->serving_since = now;
+	if (connection && connection->exchange != EXCHANGE_NONE && now > since)
+		add_to_part(connection, ACCOUNT_CPU_USER, now - since);
+}
+
+/* From now on the thread works for that request. */
+static __always_inline void serve(struct record *record, __u64 cookie, __u64 now)
+{
+	record->serving_sure = 1;
+	if (record->serving == cookie)
+		return;
+	if (record->serving)
+		credit(record, now);
+	record->serving = cookie;
+	record->serving_since = now;
+}
+
+static __always_inline void begin_request(struct connection *connection, __u32 name, __u64 begun, __u64 now)
+{
+	struct exchange_sum *sum;
+
+	if (connection->exchange == EXCHANGE_ANSWERED && begun + EARLY_NS < connection->last) {
+		sum = exchange_of(connection, false);
+		if (sum)
+			__sync_fetch_and_add(&sum->early, 1);
+	}
+	end_request(connection);
+	connection->name = name;
+	connection->begun = begun;
+	connection->read_delay_ns = now - begun;
+	connection->arrived = now;
+	connection->answered = connection->last = connection->peers_ns = 0;
+	connection->several = 0;
+	connection->request++;
+	__builtin_memset(connection->parts, 0, sizeof(connection->parts));
+	connection->exchange = EXCHANGE_ASKED;
+}
+
+enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
+
+/* "HTTP/1.1 100 Continue": all that was answered before the rest of a request came. */
+#define CONTINUE_BYTES 25
+
+/* Of TLS only the beginnings of records of data are requests. */
+static __always_inline enum looks look_at_tls(struct connection *connection, const char *text)
+{
+	__u32 type = tls_type(text);
+
+	if (type == TLS_HANDSHAKE && !connection->tls)
+		connection->tls = TLS_SHAKES;
+	if (type != TLS_DATA || is_tls_own(text, connection->tls == TLS_SHAKES))
+		return LOOKS_LIKE_NONE;
+	connection->tls = TLS_TALKS;
+	return LOOKS_NEW;
+}
+
+/* What came in on a connection on which all is answered: another request, the rest of the last one, or none? */
+static __always_inline enum looks look_at_request(struct connection *connection, __u32 bytes, __u32 *name)
+{
+	struct naming naming = { .bytes = bytes };
+	struct call call;
+
+	if (connection->nameless)
+		return LOOKS_NEW;
+	read_call(bpf_get_current_task_btf(), &call);
+	if (!find_text(&naming, &call)) {
+		if (connection->tls)
+			return LOOKS_LIKE_NONE;
+		if (connection->name && connection->bytes_out == CONTINUE_BYTES)
+			return LOOKS_LIKE_REST;
+		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
+		connection->nameless = 1;
+		return LOOKS_NEW;
+	}
+	if (connection->tls || tls_type(naming.text))
+		return look_at_tls(connection, naming.text);
+	if (*(__u32 *)naming.text == HTTP2_PREFACE) {
+		connection->multiplexed = connection->nameless = 1;
+		return LOOKS_NEW;
+	}
+	*name = name_request(&naming);
+	return LOOKS_NEW;
+}
+
+/* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
+static __always_inline void note_turn(struct record *record, struct connection *connection, __u64 cookie)
+{
+	struct exchange_sum *sum;
+	__u64 last = record->read_last;
+
+	record->read_last = cookie;
+	if (!last || last == cookie || !bpf_map_lookup_elem(&connections, &last))
+		return;
+	sum = exchange_of(connection, false);
+	if (sum)
+		__sync_fetch_and_add(&sum->turns, 1);
+}
+
+static __always_inline void receive_request(struct record *record, struct connection *connection, __u64 cookie,
+					    __u32 bytes, __u64 begun, __u64 now)
+{
+	struct exchange_sum *sum;
+	enum looks looks;
+	__u32 name = 0;
+
+	if (connection->multiplexed)
+		return;
+	if (connection->exchange == EXCHANGE_ASKED) {
+		connection->several |= connection->tid != record->tid;
+		connection->arrived = now;
+		serve(record, cookie, now);
+		return;
+	}
+	looks = look_at_request(connection, bytes, &name);
+	if (looks == LOOKS_LIKE_NONE)
+		return;
+	if (connection->multiplexed) {
+		end_request(connection);
+		sum = exchange_of(connection, false);
+		if (sum)
+			__sync_fetch_and_add(&sum->declined, 1);
+		return;
+	}
+	if (looks == LOOKS_LIKE_REST) {
+		connection->exchange = EXCHANGE_ASKED;
+		connection->arrived = now;
+	} else {
+		begin_request(connection, name, begun, now);
+		connection->tid = record->tid;
+		note_turn(record, connection, cookie);
+	}
+	serve(record, cookie, now);
+}
+
+static __always_inline void send_answer(struct record *record, struct connection *connection, __u64 cookie, __u64 now)
+{
+	if (connection->exchange == EXCHANGE_NONE)
+		return; /* nobody has asked: a greeting, or news */
+	connection->several |= connection->tid != record->tid;
+	serve(record, cookie, now);
+	credit(record, now);
+	for (int i = 0; i < REQUEST_PARTS; i++) {
+		connection->parts[i].ns += connection->parts[i].after_ns;
+		connection->parts[i].after_ns = 0;
+	}
+	connection->last = now;
+	if (!connection->answered)
+		connection->answered = now;
+	connection->exchange = EXCHANGE_ANSWERED;
+}
