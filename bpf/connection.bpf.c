@@ -121,8 +121,8 @@ static long end_one(void *map, const __u64 *cookie, struct connection *connectio
 	if (!sum)
 		return 0;
 	sum->open++;
-	if (*now - connection->begun > sum->oldest_ns)
-		sum->oldest_ns = *now - connection->begun;
+	if (*now > connection->begun && *now - connection->begun > sum->oldest_ns)
+		sum->oldest_ns = *now - connection->begun; /* the target runs on: it may have begun just now */
 	if (connection->direction != DIRECTION_ACCEPTED)
 		end_busy(sum, *now);
 	return 0;

@@ -156,7 +156,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now)
 	end_busy(sum, now);
 	count_latency(connection, MEASURE_WHOLE, ns);
 	owner = bpf_map_lookup_elem(&connections, &connection->owner);
-	if (owner && owner->request == connection->request)
+	if (owner && owner->request == connection->request && now > connection->begun)
 		__sync_fetch_and_add(&owner->peers_ns, now - connection->begun);
 	return 0;
 }
