@@ -66,7 +66,11 @@ def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
     words += ["-cpu", "EPYC", "-acpitable", f"file={LAB / 'states.aml'}", "-device", "pc-testdev"]
     words += ["-kernel", str(files / "vmlinuz"), "-initrd", str(files / "initrd")]
     # Without its word that it is reliable, some kernels leave the clock that needs no system call.
-    append = ["console=ttyS0", "loglevel=5", "panic=-1", "mitigations=off", "tsc=reliable", *options]
+    append = ["console=ttyS0", "loglevel=5", "panic=-1", "mitigations=off", "tsc=reliable"]
+    # The same addresses in all processes: else the emulator keeps a translation of a library's code for each of the
+    # thousands that ever ran, and looks at all of them at each write to such a page once it is free.  To clear 2 MiB
+    # for a huge page took minutes then, in which the kernel was within one instruction.
+    append += ["norandmaps", *options]
     words += ["-append", " ".join(append)]
     words += ["-drive", f"if=none,id=root,file={LAB / 'root.ext4'},format=raw,snapshot=on"]
     words += ["-device", "virtio-blk-pci,drive=root"]
