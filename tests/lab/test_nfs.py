@@ -46,13 +46,21 @@ def served(recording: Recording, mount: NfsMount) -> dict[str, schema.NfsServer]
     return {row.procedure: row for row in recording.of(schema.NfsServer) if row.version == int(mount.version)}
 
 
-def assert_counted(rpc: schema.Rpc, before: Calls, after: Calls) -> None:
-    """A line of calls says what /proc/self/mountstats does, which rounds to milliseconds."""
+def left_out(recording: Recording) -> int:
+    """Return how many runs of programs the kernel left out: 7.0 and later do, where one is preempted in the middle."""
+    return recording.footer.lost["programs_skipped"]
+
+
+def assert_counted(rpc: schema.Rpc, before: Calls, after: Calls, left_out: int) -> None:
+    """A line of calls says what /proc/self/mountstats does, which rounds to milliseconds; but for what was left out."""
     none = (0, 0, 0, 0)
     count, *ms = (
         late - early for late, early in zip(after[rpc.procedure], before.get(rpc.procedure, none), strict=True)
     )
-    assert rpc.count == count == sum(number for _, number in rpc.wire_buckets), rpc
+    assert rpc.count == sum(number for _, number in rpc.wire_buckets), rpc
+    assert count - left_out <= rpc.count <= count, (rpc, count, left_out)
+    if rpc.count < count:
+        return
     whole_ns = rpc.queue_ns + rpc.wire_ns + rpc.reply_ns
     for ns, wanted_ms in zip((rpc.queue_ns, rpc.wire_ns, whole_ns), ms, strict=True):
         assert abs(ns - wanted_ms * MILLISECOND) <= 2 * MILLISECOND, (rpc, ms)
@@ -88,11 +96,11 @@ def test_small_and_large_flushes(version: float, guest: Guest, cleanup: Cleanup,
         around_ns = ns_of(thread, "cpu.", "runq.")
         assert 0.95 * truth["flush_ns"] - around_ns <= asked.sum_ns <= truth["flush_ns"], (asked, truth, around_ns)
         calls = rpcs(recording, mount)
-        assert_counted(calls["WRITE"], before, after)
-        assert asked.writes == calls["WRITE"].count
+        assert_counted(calls["WRITE"], before, after, left_out(recording))
+        assert abs(asked.writes - calls["WRITE"].count) <= left_out(recording), (asked, calls["WRITE"])
         assert (asked.commits, asked.stable_writes) == ((count, 0) if kib > 64 else (0, count)), asked
         if kib > 64:
-            assert_counted(calls["COMMIT"], before, after)
+            assert_counted(calls["COMMIT"], before, after, left_out(recording))
         assert_acknowledged(model_of(recording).facts, mount, count * kib << 10, recording.wall_ns)
         slow = "COMMIT" if kib > 64 else "WRITE"
         answers = served(recording, mount)
@@ -120,7 +128,7 @@ def test_small_files(version: float, guest: Guest, cleanup: Cleanup, start: Star
     calls = rpcs(recording, mount)
     for name in ("CREATE" if version < 4 else "OPEN", "WRITE", "RENAME", "REMOVE"):
         assert calls[name].count == 17
-        assert_counted(calls[name], before, after)
+        assert_counted(calls[name], before, after, left_out(recording))
 
 
 @versions(long=3)
