@@ -110,7 +110,9 @@ def test_completions_are_awaited(name: str, tmp_path: Path, cleanup: Cleanup, st
     recording, truth = record(start(name, "--count", 61, "--file", disk.mountpoint / "read.data"))
     thread = recording.thread(truth["pid"])
     assert_waited(thread, truth["wait_ns"], "wait.io_uring")
-    assert_mostly(thread, "wait.io_uring", share=0.8)  # the end of libaio's context takes a while
+    # The end of libaio's context waits until all CPUs have seen it: for longer than some reads, where they are busy.
+    assert_mostly(thread, "wait.io_uring", "kernel.other")
+    assert {row.object for row in recording.details("kernel.other")} <= {"exit"}, table(thread)
     (row,) = recording.details("wait.io_uring")
     assert row.object == "inflight", row
 
