@@ -34,13 +34,15 @@ static int open_output(struct output *output, const char *path, const char *owne
 {
 	_cleanup_close_ int fd = -1;
 	unsigned int uid, gid;
+	struct stat status;
 
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 || fchmod(fd, 0600)) {
+	/* Only a file: a device such as /dev/null, or a pipe, is there for others too. */
+	if (fd < 0 || fstat(fd, &status) || (S_ISREG(status.st_mode) && fchmod(fd, 0600))) {
 		fprintf(stderr, "error: cannot write %s: %s\n", path, strerror(errno));
 		return -errno;
 	}
-	if (owner && (sscanf(owner, "%u:%u", &uid, &gid) != 2 || fchown(fd, uid, gid))) {
+	if (owner && (sscanf(owner, "%u:%u", &uid, &gid) != 2 || (S_ISREG(status.st_mode) && fchown(fd, uid, gid)))) {
 		fprintf(stderr, "error: cannot give %s to %s\n", path, owner);
 		return -EINVAL;
 	}

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import time
 from collections.abc import Iterator
@@ -252,6 +253,18 @@ def test_the_file_is_private_and_owned(spinner: Workload, tmp_path: Path) -> Non
     assert (status.st_mode & 0o777, status.st_uid, status.st_gid) == (0o600, 65534, 65534)
     assert output.read_bytes() == done.stdout
     laws.check(Recording(output))
+
+
+def test_a_device_keeps_its_mode(spinner: Workload, tmp_path: Path) -> None:
+    """As /dev/null does, without which hardly any program runs."""
+    output = tmp_path / "null"
+    os.mknod(output, stat.S_IFCHR, os.makedev(1, 3))
+    output.chmod(0o666)
+    options = ("--duration", "0.3", "--output", output, "--owner", "65534:65534")
+    done = run_recorder("--pid", spinner.pid, *options)
+    assert done.returncode == 0, done.stderr
+    status = output.stat()
+    assert (status.st_mode & 0o777, status.st_uid, status.st_gid) == (0o666, 0, 0)
 
 
 def test_a_slow_reader_does_not_stop_it(spinner: Workload) -> None:
