@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import select
-import stat
 import sys
 from contextlib import nullcontext
 from typing import IO
 
 import click
 
-from perfdiag import afterwards, oomcounts, privileges
+from perfdiag import afterwards, oomcounts, pipes, privileges
 from perfdiag.commands import live, reporting
 from perfdiag.commands.moments import FORMS, TimeOfDay
 from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options
@@ -25,6 +22,7 @@ from perfdiag.target import Wanted
 from perfdiag.text import printable
 
 PATIENCE_S = 30.0  # with a pipe; a journal that is searched from disk may need some
+DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
 
 @click.command("host")
@@ -92,30 +90,29 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
         with nullcontext(sys.stdin.buffer) if path == "-" else _opened(path) as stream:
             log = afterwards.saved_log(stream, name, clocks)
     except OSError as error:
-        hint = (
-            "as a user who may read it, without sudo; or as root: perfdiag host --since TIME --log - < FILE"
-            if isinstance(error, PermissionError)
-            else "journalctl -k > FILE saves a log; give a file of lines"
-        )
-        raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", hint) from error
+        raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", _hint(path, error)) from error
     if log.first is None:
         raise PerfdiagError(f"no line of {log.source} is one of a kernel log", "journalctl -k > FILE saves one")
     return afterwards.look_back(log, None, clocks, since_ns, until_ns)
 
 
 def _opened(path: str) -> IO[bytes]:
-    """Open a file; a pipe that nobody writes into, which opening would wait for without end, is told.  Raises OSError,
-    PerfdiagError."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
-        if stat.S_ISFIFO(os.fstat(fd).st_mode) and not select.select([fd], [], [], PATIENCE_S)[0]:
-            reason = f"nothing was written into this pipe for {PATIENCE_S:g} s"
-            raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "journalctl -k > FILE saves a log")
-        os.set_blocking(fd, True)
-        return os.fdopen(fd, "rb")
-    except BaseException:
-        os.close(fd)
-        raise
+    """Open a file.  Raises OSError; PerfdiagError of a pipe that nobody writes into."""
+
+    def silent() -> None:
+        reason = f"nothing was written into this pipe for {PATIENCE_S:g} s"
+        raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "journalctl -k > FILE saves a log")
+
+    return pipes.opened(path, PATIENCE_S, silent)
+
+
+def _hint(path: str, error: OSError) -> str:
+    """Return what to do about a log that cannot be read."""
+    if not isinstance(error, PermissionError):
+        return "journalctl -k > FILE saves a log; give a file of lines"
+    if path.startswith(DESCRIPTORS):  # of root, who has no rights any more: <(COMMAND) of a shell is one
+        return "give it as standard input: COMMAND | perfdiag host --since TIME --log -"
+    return "as a user who may read it, without sudo; or as root: perfdiag host --since TIME --log - < FILE"
 
 
 __all__ = ["command"]

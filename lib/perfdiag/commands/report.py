@@ -10,7 +10,7 @@ from typing import IO
 
 import click
 
-from perfdiag import config, join, ledger, privileges, reader
+from perfdiag import config, join, ledger, pipes, privileges, progress, reader
 from perfdiag.commands import reporting
 from perfdiag.commands.options import report_options
 from perfdiag.errors import PerfdiagError, RecordingError, UsageError
@@ -18,6 +18,7 @@ from perfdiag.model import Model
 from perfdiag.text import printable
 
 MOST_FILES = 2
+PATIENCE_S = 2.0  # with a pipe, before it is said what is waited for: a recorder says its first line sooner
 
 
 @click.command("report")
@@ -46,9 +47,12 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
 
 
 def _opened(path: str) -> IO[bytes]:
-    """Open a recording.  Raises PerfdiagError where that cannot be."""
+    """Open a recording; a pipe that nobody writes into is waited for, and that is said.  Raises PerfdiagError."""
+    waiting = f"perfdiag: {printable(path)} is a pipe that nobody has written into yet; waiting, Ctrl-C ends it"
     try:
-        return sys.stdin.buffer if path == "-" else open(path, "rb")
+        if path == "-":
+            return sys.stdin.buffer
+        return pipes.opened(path, PATIENCE_S, lambda: progress.say(waiting))
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", _hint(path, error)) from error
 
