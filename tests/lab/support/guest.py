@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import select
 import shutil
 import signal
@@ -54,6 +55,16 @@ def missing(kernel: str) -> str | None:
     return None if (folder / "release").exists() else f"not built: make lab KERNEL={kernel}"
 
 
+def clock_options() -> list[str]:
+    """Return how fast the clock of emulated CPUs is, which is that of this host's: kernels measure it while they boot,
+    and where this host is busy then, a guest's second is up to a quarter off for ever.  Nothing where it is not known:
+    where CPUs change their clock, the one that is shown is another."""
+    shown = Path("/proc/cpuinfo").read_text()
+    mhz = re.search(r"^cpu MHz\s*: (\d+)\.(\d{3})$", shown, re.MULTILINE)
+    changes = "aperfmperf" in shown or Path("/sys/devices/system/cpu/cpu0/cpufreq").exists()
+    return [f"tsc_early_khz={mhz[1]}{mhz[2]}"] if mhz and not changes else []
+
+
 def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
     """Return the command that boots a kernel; `folder` is /lab of the guest."""
     files = LAB / "kernels" / kernel
@@ -70,7 +81,7 @@ def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
     # The same addresses in all processes: else the emulator keeps a translation of a library's code for each of the
     # thousands that ever ran, and looks at all of them at each write to such a page once it is free.  To clear 2 MiB
     # for a huge page took minutes then, in which the kernel was within one instruction.
-    append += ["norandmaps", *options]
+    append += ["norandmaps", *clock_options(), *options]
     words += ["-append", " ".join(append)]
     words += ["-drive", f"if=none,id=root,file={LAB / 'root.ext4'},format=raw,snapshot=on"]
     words += ["-device", "virtio-blk-pci,drive=root"]
