@@ -146,7 +146,7 @@ def test_all_kills_afterwards_from_the_log_alone(guest: Guest, start: Start, cle
     guest.run("dd if=/dev/kmsg iflag=nonblock bs=16384 >/lab/oom.log 2>/dev/null || true")
     with (guest.folder / "oom.log").open("rb") as stream:
         log = afterwards.saved_log(stream, "oom.log", Clocks.now())
-    reports = log.reports
+    reports = log.told.reports
     assert sum(report.kills for report in reports) == counted(guest)
     last = reports[-1]
     assert last.whole_group == "/gone" and {victim.pid for victim in last.victims} == {devour.pid, other.pid}
@@ -169,6 +169,6 @@ def test_settings_of_the_kernel(guest: Guest, start: Start, cleanup: Cleanup, se
     assert isinstance(devour, GuestWorkload) and devour.end() == 137
     guest.run("dmesg >/lab/settings.log")
     with (guest.folder / "settings.log").open("rb") as stream:
-        last = afterwards.saved_log(stream, "settings.log", Clocks.now()).reports[-1]
+        last = afterwards.saved_log(stream, "settings.log", Clocks.now()).told.reports[-1]
     assert last.victim and last.victim.pid == devour.pid and cause_of(last) is Cause.CGROUP
     assert bool(last.tasks) == (name != "oom_dump_tasks")
