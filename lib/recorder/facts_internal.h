@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Between the parts of the host facts: facts_list.c says what is wanted, facts_cgroup.c which directories of the
- * targets' control groups and facts_affinity.c which of their threads; facts_read.c reads one file, facts_cpuid.c and
- * facts_tcp.c what is none, facts.c does it in children with a deadline.
+ * targets' control groups and facts_affinity.c which of their threads; facts_read.c reads one file, facts_cpuid.c,
+ * facts_tcp.c and facts_listen.c what is none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -68,6 +68,8 @@ void fact_read_cpuid(const char *path, struct fact_text *fact);
 #define SOCKET_FACTS "/sock_diag"
 #define NFS_CONNECTIONS_FACT SOCKET_FACTS "/nfs"
 void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fact);
+#define LISTENERS_FACT SOCKET_FACTS "/listen/" /* and of the sockets that process PID listens on */
+void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
 
 /* Reads a file, a link's destination, a directory's entry count, the kernel log's tail or a CPU's clock counters. */
 void fact_read(const struct wanted *wanted, struct fact_text *fact);

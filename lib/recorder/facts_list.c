@@ -331,5 +331,11 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 		if (!err && first_in_namespace(pids, i, "mnt") && !same_namespace(pids[i], "self", "mnt"))
 			err = add_process(list, phase, pids[i], mount_rules, COUNT(mount_rules));
 	}
+	for (size_t i = 0; i < count && !err && phase != FACTS_SERIES; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), LISTENERS_FACT "%d", pids[i]);
+		err = wanted_add(list, path, 0, NULL);
+	}
 	return err;
 }

@@ -27,6 +27,7 @@ from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGr
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.kernellog import KernelLog, LogLine, OomReport, read_kernel_log
 from perfdiag.facts.limits import ClockLimits, PowerZone
+from perfdiag.facts.listeners import Listener, Listeners, read_listeners
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.mountstats import NfsMount
 from perfdiag.facts.network import Interface, Tcp
@@ -267,6 +268,11 @@ class Facts:
         """Return how far a counter of net/snmp or net/netstat went: "TcpExt.ListenOverflows", "Udp.InErrors"."""
         return self.network_deltas.get(name)
 
+    @fact
+    def listeners(self) -> Listeners | None:
+        """The sockets the targets listen on; None where none of them could be asked."""
+        return read_listeners(self.texts)
+
     # Control groups: the targets' own first, then their ancestors up to the root
 
     @fact
@@ -343,6 +349,8 @@ __all__ = [
     "Interface",
     "IoGroup",
     "KernelLog",
+    "Listener",
+    "Listeners",
     "LogLine",
     "MemoryGroup",
     "Mount",

@@ -16,8 +16,10 @@ for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
 
-# What these ask has no answer for a host: which of its threads is the narrow one, whose descriptors, whose child.
-OF_ONE_PROCESS = frozenset({"CPU-SINGLE-THREAD", "FD-EXHAUSTION", "NET-SELF-SLOW", "PROC-CHILD-SLOW"})
+# What these ask has no answer for a host: which of its threads is the narrow one, whose descriptors, sockets, child.
+OF_ONE_PROCESS = frozenset(
+    {"CPU-SINGLE-THREAD", "FD-EXHAUSTION", "NET-LISTEN-OVERFLOW", "NET-SELF-SLOW", "PROC-CHILD-SLOW"}
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,95 @@
+"""The sockets the targets listen on, as sock_diag(7) tells of them: who waits to be accepted, and who was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perfdiag.facts.texts import Texts, difference, lines_of, number, words_of
+
+PATTERN = r"/sock_diag/listen/([0-9]{1,10})"  # of the recorder: no file
+
+
+@dataclass(frozen=True)
+class Listener:
+    """One listening socket at the end of the window."""
+
+    address: str
+    port: int
+    queued: int  # connections that wait to be accepted
+    limit: int  # more than so many: the queue is full
+    dropped: int | None  # begin to end; None: the begin is not known
+    pids: Sequence[int]  # targets that hold it
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """Those of all targets, of which something was dropped in their network namespace at any time."""
+
+    sockets: Sequence[Listener]
+    somaxconn: int | None  # of their network namespace; None: not known, or several that differ
+    own_namespace: bool  # all targets live in the recorder's network namespace
+    complete: bool  # False: of a target that has ended, or has very many descriptors, there may be more
+
+
+def read_listeners(texts: Texts) -> Listeners | None:
+    """Read those of all targets that could be asked at the end; None where none could."""
+    found: dict[int, Listener] = {}
+    settings: list[tuple[int, str]] = []
+    complete, asked = True, 0
+    for path, match in texts.match(PATTERN):
+        end, begin = texts.text(path, "end"), texts.text(path, "begin")
+        cut = any(texts.is_cut_off(path, phase) for phase in ("begin", "end"))
+        complete = complete and end is not None and not cut
+        if end is None:
+            continue
+        asked += 1
+        settings += _settings(end)
+        before = None if begin is None or cut else _parse(begin)
+        for inode, listener in _parse(end).items():
+            known = replace(listener, dropped=_change(before, inode, listener), pids=[int(match[1])])
+            others = found[inode].pids if inode in found else []
+            found[inode] = replace(known, pids=[*others, *known.pids])
+    limits = {limit for limit, _ in settings}
+    return (
+        Listeners(
+            sockets=list(found.values()),
+            somaxconn=limits.pop() if len(limits) == 1 else None,
+            own_namespace=all(where == "own" for _, where in settings),
+            complete=complete,
+        )
+        if asked
+        else None
+    )
+
+
+def _settings(text: str) -> list[tuple[int, str]]:
+    """Return the limit of the network namespace, and whose it is: "somaxconn 4096 own"."""
+    words = [words_of(line) for line in lines_of(text)]
+    return [
+        (limit, each[2])
+        for each in words
+        if len(each) == 3 and each[0] == "somaxconn" and (limit := number(each[1])) is not None
+    ]
+
+
+def _parse(text: str) -> dict[int, Listener]:
+    """Return the sockets by inode number: "ADDRESS PORT QUEUE LIMIT DROPS INODE"."""
+    found = {}
+    for line in lines_of(text):
+        address, *rest = words_of(line) or [""]
+        numbers = [value for value in map(number, rest) if value is not None and value >= 0]
+        if len(numbers) == 5:
+            port, queued, limit, dropped, inode = numbers
+            found[inode] = Listener(address, port, queued, limit, dropped, [])
+    return found
+
+
+def _change(before: Mapping[int, Listener] | None, inode: int, end: Listener) -> int | None:
+    """Return how many were dropped in the window: of a socket that was not there at its begin all of them."""
+    if before is None:
+        return None
+    return difference((before[inode].dropped if inode in before else 0), end.dropped)
+
+
+__all__ = ["Listener", "Listeners", "read_listeners"]
