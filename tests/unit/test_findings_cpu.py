@@ -70,39 +70,6 @@ def test_a_few_samples_name_nothing() -> None:
     assert "deflate" not in found.claim and any("only 30 CPU samples" in limit for limit in found.limits)
 
 
-@pytest.mark.parametrize(
-    "stack",
-    [
-        {"user": ["wait_for_work_spin (app)"]},
-        {"account": "cpu.kernel", "kernel": ["do_sched_yield", "__x64_sys_sched_yield", "do_syscall_64"]},
-    ],
-    ids=["in user space", "yielding"],
-)
-def test_a_busy_poller_spins_and_does_not_compute(stack: dict[str, object]) -> None:
-    model = (
-        Builder()
-        .thread(cpu_user="9 s")
-        .stack("cpu", count=300, **stack)
-        .stack(  # type: ignore[arg-type]
-            "cpu", user=["work (app)"], count=100
-        )
-        .model()
-    )
-    found = finding(model, "CPU-BOUND")
-    assert "spins" in found.claim and "wait instead of asking" in found.remedies[0].text
-
-
-def test_an_event_loop_that_computes_does_not_spin() -> None:
-    model = (
-        Builder()
-        .thread(cpu_user="9 s")
-        .stack("cpu", kernel=["ep_poll", "do_epoll_wait"], count=60)
-        .stack("cpu", user=["handle (app)"], count=340)
-        .model()
-    )
-    assert "computes" in finding(model, "CPU-BOUND").claim
-
-
 def test_lost_records_lower_the_confidence() -> None:
     assert finding(computing().lost(ring_buffer=5_000).model(), "CPU-BOUND").confidence is Confidence.MEDIUM
 

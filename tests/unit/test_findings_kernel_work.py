@@ -15,7 +15,7 @@ KERNEL = "CPU-KERNEL-HEAVY"
 
 def working(**functions: int) -> Builder:
     """So many samples in each kernel function, of a target that is mostly in the kernel."""
-    builder = Builder().thread("worker", cpu_user="1 s", cpu_kernel="7 s")
+    builder = Builder().thread("worker", cpu_user="1 s", cpu_kernel="7 s", wait_events=("1 s", 5000))
     for function, count in functions.items():
         builder.stack("cpu", "cpu.kernel", kernel=["copy", function, "do_syscall_64"], count=count)
     return builder

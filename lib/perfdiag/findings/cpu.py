@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.collection import collection
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, words
+from perfdiag.findings.spinning import spinning
 from perfdiag.findings.target import CPU, again, cpu_ns, subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, worth
 from perfdiag.model import Model
 
 # "Bound" means that more than half of the busy time is of this kind: no other cause can be larger.
 BOUND_SHARE = 0.5
-# Loops that only ask for work are what the target does if they take two fifths of its samples; a busy event loop
-# spends a tenth in epoll_wait.
-SPINNING_SHARE = 0.4
+# All there is to see of a loop that waits for a flag is one function: other work is seldom that even.
+ONE_LOOP = 0.95
 # Half width of the user/kernel split beyond which "mostly kernel" cannot be told from "mostly user".
 SPLIT_ERROR = 0.1
 
@@ -26,26 +26,28 @@ SPLIT_ERROR = 0.1
     title="The target's own code takes most of its time",
     accounts=("cpu.user",),
     meaning="More than half of the busy time the target runs its own code. That is what a CPU is for: profile, no"
-    " fault. The functions named are where a change of the code gives most back. If most of the samples only ask"
-    " whether there is work (spin, yield), the finding says so: then time is burnt, not used.",
+    " fault. The functions named are where a change of the code gives most back. What only asks whether there is"
+    " work is taken off first: CPU-SPINNING.",
     measured="Exact CPU time of the threads (ledger), split into user and kernel by ticks (error stated), joined with"
     " CPU stacks sampled at the scheduler's tick, by thread, over the whole window. A function's share is that of"
     " the samples whose innermost frame it is, with its 95 % interval.",
     alternatives="A low clock, remote memory or a busy sibling hyperthread make the same code take longer: they are"
-    " findings of their own and take their part first. Work that runs in step with the tick is sampled wrongly.",
+    " findings of their own and take their part first. A loop that waits for a flag in memory makes no call and looks"
+    " like one that computes: only its name can tell them apart. Work that runs in step with the tick is sampled"
+    " wrongly.",
     remedies="Change or avoid the functions named; cache results; more or faster CPUs.",
     verify="Measure the same work again: its CPU time per piece of work must have shrunk, not only its share.",
 )
 def bound(model: Model) -> Iterable[Outcome]:
     """Join cpu.user with the innermost functions of sampled CPU stacks, over the window."""
-    share = model.share("cpu.user")
-    if share < BOUND_SHARE or not worth(model, model.ns("cpu.user")):
-        text = f"own code {duration(model.ns('cpu.user'))}, {percent(share)} of busy time"
+    ns = model.ns("cpu.user") - sum(loop.user_ns for loop in spinning(model))
+    share = ns / model.busy_ns if model.busy_ns else 0.0
+    if share < BOUND_SHARE or not worth(model, ns):
+        text = f"own code {duration(ns)}, {percent(share)} of busy time"
         yield Check("CPU-BOUND", text, share, "share")
         return
     samples = CpuSamples(model)
     error = split_error(model)
-    ns = model.ns("cpu.user")
     evidence = [
         Evidence(
             f"{duration(ns)} in own code", float(ns), "ns", "ledger, split by ticks", error=error * model.ns(*CPU)
@@ -54,25 +56,15 @@ def bound(model: Model) -> Iterable[Outcome]:
         *_functions(samples),
     ]
     confidence, limits = judged(model, Confidence.HIGH, [*sample_limits(model, samples), split_limit(error)])
-    spinning, garbage = samples.spinning(), collection(model, samples)
+    garbage = collection(model, samples)
     if garbage:
         evidence.append(garbage.evidence)
-    if samples.count >= ENOUGH and spinning.share - spinning.error >= SPINNING_SHARE:
-        claim = (
-            f"{subject(model, begin=True)} spins: {spinning} of its CPU samples only ask whether there is work. It"
-            f" takes {duration(ns)} of CPU time and waits, it does not compute."
-        )
-        remedy = fix(
-            "wait instead of asking: block in poll or on a condition, or bound the spin; where polling is"
-            " meant (DPDK, low-latency trading), this is its price"
-        )
-    else:
-        named = samples.hottest(1) if samples.count >= ENOUGH else []
-        top = f", most in {named[0][0]} ({named[0][1]} of CPU samples)" if named else ""
-        if garbage:
-            top = f", and {garbage.part} of its CPU samples are garbage collection"
-        claim = f"{subject(model, begin=True)} computes: {percent(share)} of its busy time is its own code{top}."
-        remedy = fix(f"{cheaper(samples)}; if the code is as it must be, more or faster CPUs are what helps")
+    named = samples.hottest(1) if samples.count >= ENOUGH else []
+    top = f", most in {named[0][0]} ({named[0][1]} of CPU samples)" if named else ""
+    if garbage:
+        top = f", and {garbage.part} of its CPU samples are garbage collection"
+    claim = f"{subject(model, begin=True)} computes: {percent(share)} of its busy time is its own code{top}."
+    remedy = fix(f"{cheaper(samples)}; if the code is as it must be, more or faster CPUs are what helps")
     yield Finding(
         "CPU-BOUND",
         Severity.INFO,
@@ -81,7 +73,14 @@ def bound(model: Model) -> Iterable[Outcome]:
         {"cpu.user": ns},
         evidence,
         [*([garbage.remedy] if garbage else []), remedy],
-        alternatives=["code whose time is cache misses or a busy sibling hyperthread: not measured here"],
+        alternatives=[
+            "code whose time is cache misses or a busy sibling hyperthread: not measured here",
+            *(
+                [f"{named[0][0]} waits for a flag in memory: that looks like computing"]
+                if named and named[0][1].share >= ONE_LOOP
+                else []
+            ),
+        ],
         limits=limits,
         verify=f"{again(model)}: CPU time per piece of work",
     )

@@ -8,6 +8,7 @@ from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome
 from perfdiag.findings.cpu import SPLIT_ERROR, sample_limits, split_error, split_limit
 from perfdiag.findings.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
+from perfdiag.findings.spinning import spinning
 from perfdiag.findings.target import CPU, again, subject
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fault, fix, judged, percent, worth
 from perfdiag.model import Model
@@ -39,20 +40,25 @@ LOCK_SPIN_SHARE = 0.1
 )
 def kernel_heavy(model: Model) -> Iterable[Outcome]:
     """Join cpu.kernel with classes of sampled kernel functions, over the window."""
-    kernel, cpu = model.ns("cpu.kernel"), model.ns(*CPU)
+    kernel, cpu = _kernel_ns(model), model.ns(*CPU)
     samples = CpuSamples(model)
     spins = samples.inside(LOCK_SPINS)
     contended = samples.count >= ENOUGH and spins.share - spins.error >= LOCK_SPIN_SHARE
     if contended and worth(model, _spun_ns(model, spins)):
         yield _contended(model, samples, spins)
-    elif kernel >= KERNEL_OF_CPU * cpu and model.share("cpu.kernel") >= KERNEL_SHARE and worth(model, kernel):
+    elif kernel >= KERNEL_OF_CPU * cpu and kernel >= KERNEL_SHARE * model.busy_ns and worth(model, kernel):
         yield _profile(model, samples)
     else:
         yield _little(model)
 
 
+def _kernel_ns(model: Model) -> int:
+    """Return the time in the kernel, without what only asks for work: that is CPU-SPINNING."""
+    return model.ns("cpu.kernel") - sum(loop.kernel_ns for loop in spinning(model))
+
+
 def _spun_ns(model: Model, spins: Part) -> int:
-    return min(model.ns("cpu.kernel"), round(spins.share * model.ns(*CPU)))
+    return min(_kernel_ns(model), round(spins.share * model.ns(*CPU)))
 
 
 def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
@@ -84,7 +90,7 @@ def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
 
 def _little(model: Model) -> Outcome:
     """Return that the kernel takes no time worth a name, or that ticks are too few to say so."""
-    kernel, cpu, error = model.ns("cpu.kernel"), model.ns(*CPU), split_error(model)
+    kernel, cpu, error = _kernel_ns(model), model.ns(*CPU), split_error(model)
     of_cpu = kernel / cpu if cpu else 0.0
     coarse = error > SPLIT_ERROR and of_cpu + error >= KERNEL_OF_CPU
     if coarse and cpu * KERNEL_OF_CPU >= KERNEL_SHARE * model.busy_ns:
@@ -101,7 +107,7 @@ def _little(model: Model) -> Outcome:
 
 def _profile(model: Model, samples: CpuSamples) -> Finding:
     """Time in the kernel departs from no norm by itself; what it is for tells what to do."""
-    kernel, cpu, error = model.ns("cpu.kernel"), model.ns(*CPU), split_error(model)
+    kernel, cpu, error = _kernel_ns(model), model.ns(*CPU), split_error(model)
     found = work(samples)
     most = "mostly" if found and found[0].part.share >= 0.5 else "the largest part"
     mostly = f", {most} for {found[0].name}" if found else ""
@@ -112,7 +118,7 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
         "CPU-KERNEL-HEAVY",
         Severity.INFO,
         confidence,
-        f"{subject(model, begin=True)} computes in the kernel: {percent(model.share('cpu.kernel'))} of its busy"
+        f"{subject(model, begin=True)} computes in the kernel: {percent(kernel / model.busy_ns)} of its busy"
         f" time{mostly}.",
         {"cpu.kernel": kernel},
         [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,27 +32,6 @@ INTERRUPT = (
     "__handle_irq_event_percpu",
     "handle_irq_event",
 )
-
-# Asking again and again whether there is work: system calls that return at once, and loops made to wait.
-ASKING = (
-    "__x64_sys_sched_yield",
-    "__do_sys_sched_yield",
-    "do_sched_yield",
-    "yield_task_fair",
-    "do_sys_poll",
-    "do_poll",
-    "do_epoll_wait",
-    "ep_poll",
-    "core_sys_select",
-    "do_select",
-    "__x64_sys_poll",
-    "__x64_sys_epoll_wait",
-    "__x64_sys_epoll_pwait",
-    "__x64_sys_select",
-    "__x64_sys_pselect6",
-    "__x64_sys_ppoll",
-)
-_SPINNING = re.compile(r"spin|busy_?(wait|poll|loop)|cpu_relax|mm_pause|thread_yield", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -132,10 +110,6 @@ class CpuSamples:
         )
         return inside, {account: ns for account, ns in (("cpu.kernel", kernel_ns), ("cpu.irq", irq_ns)) if ns > 0}
 
-    def spinning(self) -> Part:
-        """Return the part that only asks whether there is something to do."""
-        return self.part(lambda stack: _spins(stack))
-
     def _part(self, count: int) -> Part:
         return part_of(count, self.count)
 
@@ -165,12 +139,6 @@ def _function(frame: str) -> str:
 
 def _interrupted(stack: schema.Stack) -> bool:
     return any(function.startswith(INTERRUPT) for function in stack.kernel)
-
-
-def _spins(stack: schema.Stack) -> bool:
-    if stack.kernel:
-        return any(function.startswith(ASKING) for function in stack.kernel)
-    return bool(stack.user and _SPINNING.search(stack.user[0].split(" (")[0]))
 
 
 __all__ = ["ENOUGH", "FUNCTIONS", "PURPOSES", "SAMPLED", "STANDARD_ERRORS", "CpuSamples", "Part", "part_of", "words"]

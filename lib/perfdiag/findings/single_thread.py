@@ -9,6 +9,7 @@ from perfdiag.findings.cpu import cheaper
 from perfdiag.findings.kernel_work import Work, remedies, work
 from perfdiag.findings.pipelines import Pipeline, Stage, pipelines
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, words
+from perfdiag.findings.spinning import spinning
 from perfdiag.findings.target import CPU, again, cpu_ns, usable_cpus
 from perfdiag.findings.weigh import by_key, duration, fault, fix, judged, percent, plain, total_ns, worth
 from perfdiag.model import Model, Row, ThreadLedger
@@ -64,6 +65,8 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         claim, beside = _stage_claim(stage, len(pipeline.stages) - 1), _beside(pipeline)
         yield _finding(model, stage.thread, pipeline.rows, pipeline.waited_for(stage), claim, beside, waits_told=True)
         return
+    asking = {loop.pid for loop in spinning(model)}
+    running = [thread for thread in running if thread.pid not in asking]  # who only asks for work is full by design
     saturated = [thread for thread in running if _load(thread) >= SATURATED]
     second = max((_load(thread) for thread in running if _load(thread) < SATURATED), default=0.0)
     if len(saturated) != 1 or len(alone) < 2 or second > OTHERS or cpus < 2:

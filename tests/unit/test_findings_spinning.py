@@ -1,0 +1,114 @@
+"""CPU-SPINNING: loops that only ask for work, those that work or sleep, and those that cannot be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Check, Confidence, Severity
+
+from unit.support import Builder
+from unit.support.judging import check, finding, outcomes, silence
+
+ID = "CPU-SPINNING"
+YIELDING = {"kernel": ["do_sched_yield", "__x64_sys_sched_yield", "do_syscall_64"], "user": ["sched_yield (libc.so.6)"]}
+# What the C library's wrapper called is not on the stack yet, or no more.
+IN_BETWEEN = {"kernel": ["do_syscall_64", "entry_SYSCALL_64_after_hwframe"], "user": ["__poll (libc.so.6)"]}
+NO_LIBRARY = {"kernel": ["ep_poll", "do_epoll_wait", "__x64_sys_epoll_pwait"], "user": ["runtime.epollwait (server)"]}
+BY_NAME = {"user": ["wait_for_work_spin (app)"]}
+WORKING = {"user": ["handle (app)"]}
+RECEIVING = {"kernel": ["tcp_recvmsg", "sock_recvmsg", "__sys_recvfrom"], "user": ["recv (libc.so.6)"]}
+COPYING = {"kernel": ["_copy_to_iter", "tcp_recvmsg", "sock_recvmsg"], "user": ["recv (libc.so.6)"]}
+
+
+def running(asking: dict[str, Any], *, asks: int = 300, works: int = 100, sleeps: int = 0) -> Builder:
+    builder = Builder().thread("poller", cpu_user="3 s", cpu_kernel="6 s", wait_events=("500 ms", sleeps))
+    return builder.stack("cpu", count=asks, **asking).stack("cpu", count=works, **WORKING)
+
+
+@pytest.mark.parametrize(
+    ("stack", "call"),
+    [(YIELDING, "sched_yield"), (IN_BETWEEN, "poll"), (NO_LIBRARY, "epoll_pwait"), (RECEIVING, "recv")],
+    ids=["yield", "between two calls", "Go", "recv"],
+)
+def test_who_asks_in_a_loop_burns_what_the_asking_takes(stack: dict[str, Any], call: str) -> None:
+    found = finding(running(stack).model(), ID)
+    assert found.severity is Severity.INFO and found.confidence is Confidence.HIGH
+    assert found.claim.startswith("poller (100) asks for work in a loop instead of sleeping until there is some: 75 %")
+    assert dict(found.claims) == {"cpu.kernel": 6_000_000_000}, "three quarters of 9 s are more than there is"
+    assert found.evidence[0].text.startswith(f"asks by {call} 75 %") and found.evidence[0].error
+    assert "sleep until there is work" in found.remedies[0].text
+
+
+def test_a_loop_in_user_space_is_told_by_its_name_alone() -> None:
+    found = finding(running(BY_NAME).model(), ID)
+    assert dict(found.claims) == {"cpu.user": 3_000_000_000}
+    assert found.confidence is Confidence.MEDIUM and "names of its functions" in found.limits[0]
+
+
+@pytest.mark.parametrize("name", ["SpinPause", "runtime.procyield", "pthread_spin_lock", "cpu_relax", "do_wait_spin"])
+def test_names_of_loops_that_wait(name: str) -> None:
+    assert finding(running({"user": [f"{name} (lib.so)"]}).model(), ID)
+
+
+@pytest.mark.parametrize("name", ["spin", "spinner_draw", "spin_matrix", "respin", "flag_is_set", "yield_curve"])
+def test_names_that_say_nothing_of_waiting(name: str) -> None:
+    assert check(running({"user": [f"{name} (app)"]}).model(), ID)
+
+
+def test_who_burns_is_not_said_to_compute() -> None:
+    found = [each.id for each in diagnose(running(YIELDING, works=30).model()).findings]
+    assert found == [ID]
+
+
+def test_what_computes_beside_it_is_told_apart() -> None:
+    builder = running(YIELDING, works=20).thread("worker", pid=300, cpu_user="9 s")
+    builder.stack("cpu", count=320, **WORKING)
+    claimed_ns = {each.id: each.claimed_ns for each in diagnose(builder.model()).findings}
+    assert claimed_ns == {ID: 6_000_000_000, "CPU-SINGLE-THREAD": 9_000_000_000, "CPU-BOUND": 3_000_000_000}
+
+
+def test_own_threads_that_wait_for_its_cpu_make_it_a_fault() -> None:
+    builder = Builder().thread("poller", cpu_user="3 s", cpu_kernel="6 s", runq_busy="500 ms")
+    builder.stack("cpu", count=300, **YIELDING).thread("worker", tid=101, cpu_user="1 s")
+    builder.row("runq.busy", "own:100:poller", "4 s", count=400)
+    found = finding(builder.model(), ID)
+    assert found.severity is Severity.WARNING
+    assert any("own threads queued 4.00 s behind each other" in each.text for each in found.evidence)
+
+
+def test_a_busy_event_loop_that_computes_does_not_spin() -> None:
+    assert check(running(NO_LIBRARY, asks=60, works=340).model(), ID).number == pytest.approx(0.15)
+
+
+def test_two_fifths_must_be_sure() -> None:
+    assert isinstance(check(running(YIELDING, asks=44, works=56).model(), ID), Check)
+    assert finding(running(YIELDING, asks=440, works=560).model(), ID).severity is Severity.INFO
+
+
+def test_who_sleeps_every_other_millisecond_waits_as_it_should() -> None:
+    assert not outcomes(running(NO_LIBRARY, sleeps=5000).model(), ID)
+    assert finding(running(NO_LIBRARY, sleeps=500).model(), ID)
+
+
+def test_who_is_on_its_way_to_sleep_does_not_return_at_once() -> None:
+    asleep = {"kernel": ["schedule_hrtimeout_range", "do_sys_poll", "__x64_sys_poll"], "user": ["poll (libc.so.6)"]}
+    assert check(running(asleep).model(), ID).number == 0
+
+
+def test_a_receiver_that_is_given_something_does_not_ask_in_vain() -> None:
+    builder = running(RECEIVING, asks=280)
+    assert check(builder.stack("cpu", count=20, **COPYING).model(), ID)
+    assert check(running(RECEIVING, asks=40, works=10).model(), ID), "40 samples do not show that nothing is copied"
+
+
+def test_without_samples_nobody_is_said_to_burn_or_to_work() -> None:
+    blind = Builder().thread("poller", cpu_user="3 s", cpu_kernel="6 s").without("stacks").model()
+    assert "working or asking for work, not told (no CPU stacks were sampled)" in silence(blind, ID).reason
+    assert "only 40 CPU samples" in silence(running(YIELDING, asks=30, works=10).model(), ID).reason
+
+
+def test_one_full_thread_that_only_asks_is_no_bottleneck() -> None:
+    builder = running(YIELDING, works=30).thread("idle", tid=101)
+    assert "CPU-SINGLE-THREAD" not in {each.id for each in diagnose(builder.model()).findings}
