@@ -7,41 +7,21 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import perfdiag.findings  # registers all rules
 import pytest
 from perfdiag.accounts import ACCOUNTS, BY_NAME, Kind
 from perfdiag.findings.base import RULES, Confidence, Finding, RemedyKind, Severity
 
+from conftest import ROOT
 from unit.support import Builder
+from unit.support.never import NEVER, forbidden, texts
 from unit.support.recorded import recorded
 
-# Advice that is never given, each with a sentence that must be caught.
-NEVER: dict[str, tuple[str, str]] = {
-    "WAL on NFS": (r"journal_mode|\bWAL\b", "set journal_mode = WAL on the database"),
-    "async exports": (r"\basync\b.{0,20}export|export.{0,40}\basync\b", "export /jobs with async"),
-    "ZIL off": (r"zil_disable|sync\s*=\s*disabled|logbias", "zfs set sync=disabled tank"),
-    "fsync off": (
-        r"fsync\s*=\s*(off|0|false)|full_page_writes\s*=\s*off|eatmydata|synchronous\s*=\s*off"
-        r"|synchronous_commit\s*=\s*off|innodb_flush_log_at_trx_commit\s*=\s*[02]|without fsync",
-        "run it under eatmydata",
-    ),
-    "barriers off": (r"nobarrier|barrier\s*=\s*0|data=writeback|write_cache", "mount -o remount,nobarrier /"),
-    "dropping caches": (r"drop_caches", "echo 3 > /proc/sys/vm/drop_caches"),
-    "a forced clock": (
-        r"tsc=reliable|clocksource=|>\s*\S*current_clocksource|notsc|hpet=force",
-        "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-    ),
-    "killing": (r"kill -(9|KILL)|SIGKILL|pkill|killall", "kill -9 4121"),
-    "no locks on NFS": (r"\bnolock\b|local_lock=all", "mount -o nolock nas1:/jobs"),
-    "mitigations off": (r"mitigations=off|nopti\b|spectre_v2=off", "boot with mitigations=off"),
-    "no OOM killer": (
-        r"oom_kill_disable|-1000\b.*oom_score_adj|oom_score_adj\D{0,4}-1000",
-        "echo -1000 > /proc/7/oom_score_adj",
-    ),
-    "safety off": (r"setenforce 0|iptables -F|nft flush|tcp_tw_recycle|rm -rf|mkfs|--force\b", "setenforce 0"),
-    "swap off at once": (r"swapoff -a", "swapoff -a"),
-}
+# perfdiag's own process that writes a file, and ends by itself.
+OWN_PROCESS = "process ... goes on with it and ends by itself (kill -KILL ... gives it up); then: ..."
+
 DOCUMENTED = ("title", "meaning", "measured", "alternatives", "remedies", "verify")
 IDS = sorted(RULES)
 
@@ -53,16 +33,6 @@ def test_the_list_catches_what_it_is_for(name: str) -> None:
     assert not re.search(pattern, "run as many worker threads as CPUs", re.IGNORECASE)
 
 
-def forbidden(text: str) -> list[str]:
-    """Return what of the list a text advises; a sentence that says never (or "does not help") advises nothing."""
-    sentences = [s for s in re.split(r"(?<=[.:;])\s", text) if not re.search(r"\bnever\b|not help", s, re.IGNORECASE)]
-    return [
-        name
-        for name, (pattern, _) in NEVER.items()
-        if any(re.search(pattern, sentence, re.IGNORECASE) for sentence in sentences)
-    ]
-
-
 def test_a_warning_against_it_is_no_advice() -> None:
     assert forbidden("Never WAL on NFS.") == [] and forbidden("Try this: WAL on NFS.") == ["WAL on NFS"]
 
@@ -71,6 +41,29 @@ def test_a_warning_against_it_is_no_advice() -> None:
 def test_no_documentation_advises_it(id: str) -> None:
     for part in DOCUMENTED:
         assert forbidden(getattr(RULES[id], part)) == [], part
+
+
+def test_no_text_of_the_sources_advises_it() -> None:
+    """Also those that no fixture brings about; the tables of remedies, and what is not a finding's."""
+    modules = sorted((ROOT / "lib/perfdiag").rglob("*.py"))
+    said = {(path.name, text) for path in modules for text in texts(path)}
+    assert len(said) > 2000, "the sources have texts: where are they?"
+    assert ("outfile.py", OWN_PROCESS) in said, "what is put into texts is left open"
+    found = [(name, text) for name, text in sorted(said) if text != OWN_PROCESS and forbidden(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize("place", ["man/*.[1-9]", "*.md", "tests/incidents/README.md"])
+def test_no_page_advises_it(place: str) -> None:
+    pages = sorted(ROOT.glob(place))
+    assert pages
+    assert {page.name: forbidden(page.read_text()) for page in pages} == {page.name: [] for page in pages}
+
+
+def test_a_text_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text('def f(pid):\n    """Never kill -9 a database."""\n    return fix(f"kill -9 {pid} " "at once")\n')
+    assert list(texts(module)) == ["kill -9 ... at once"] and forbidden("kill -9 ... at once") == ["killing"]
 
 
 # What the fixtures produce

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,13 +11,7 @@ from perfdiag.facts import Facts
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, RemedyKind, Silence
 from perfdiag.model import Model
 
-# Never advised, whatever is found (LEDGER.md).
-FORBIDDEN = re.compile(
-    r"journal_mode|\bWAL\b|\basync\b.*export|export.*\basync\b|drop_caches|kill -9|SIGKILL|nobarrier|barrier=0"
-    r"|zil_disable|sync=disabled|fsync *= *off|synchronous *= *off|current_clocksource|tsc=reliable"
-    r"|eatmydata",
-    re.IGNORECASE,
-)
+from unit.support.never import forbidden
 
 
 def outcomes(model: Model, id: str) -> list[Outcome]:
@@ -87,7 +80,7 @@ def assert_sound(model: Model, each: Finding) -> None:
     assert each.evidence or not each.claims, f"{each.id} claims without evidence"
     assert each.remedies and each.remedies[0].kind is not RemedyKind.RISKY
     for remedy in each.remedies:
-        assert remedy.text.isprintable() and not FORBIDDEN.search(remedy.text), remedy.text
+        assert remedy.text.isprintable() and not forbidden(remedy.text), remedy.text
         if remedy.kind is RemedyKind.TRY:
             assert remedy.undo and remedy.present_value, remedy
         if remedy.kind is RemedyKind.RISKY:
