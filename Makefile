@@ -48,11 +48,11 @@ clean: ## remove build/
 	$(Q)rm -rf build
 
 ##@ Parts
-.PHONY: deps packages workloads man test-unit test-live lab-build lab lab-shell incidents bench readme-kernels readme
+.PHONY: deps packages workloads man test-unit test-live lab-build lab lab-shell incidents truth bench readme-kernels readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
-# Asks dpkg first, so that a second run needs neither network nor privilege.
+# Asks dpkg first, so that a second run needs neither network nor privilege.  No service is started by an installation.
 packages: | build/
 	$(Q)wanted=$$(sed 's/#.*//' $(PACKAGES) | xargs -n1 | sort); \
 	if ! command -v dpkg-query >/dev/null; then \
@@ -63,6 +63,11 @@ packages: | build/
 		echo "  APT     " $$missing; \
 		export DEBIAN_FRONTEND=noninteractive; \
 		options="-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0"; \
+		policy=/usr/sbin/policy-rc.d; \
+		if [ ! -e $$policy ]; then \
+			trap "$(SUDO) rm -f $$policy" EXIT; \
+			printf '#!/bin/sh\nexit 101\n' | $(SUDO) install -m 755 /dev/stdin $$policy; \
+		fi; \
 		$(SUDO) apt-get $$options update; \
 		$(SUDO) apt-get $$options install --yes --no-install-recommends $$missing >build/apt.log; \
 	fi
@@ -107,6 +112,10 @@ incidents: build workloads ## make faults for real and see whether each is named
 	$(Q)$(MAKE) lab-build KERNEL=$(firstword $(KERNEL) 6.1)
 	$(Q)$(AS_ROOT) $(PYTHON) tests/incidents/run.py --kernel $(firstword $(KERNEL) 6.1) --output build/incidents \
 		$(if $(ONLY),--only '$(ONLY)') $(ARGS) $(INCIDENTS)
+
+truth: build workloads ## make real servers ill and see whether the cause is named (ONLY=regex)
+	$(Q)$(MAKE) packages PACKAGES=packages-truth.txt
+	$(Q)$(AS_ROOT) $(PYTHON) tests/truth/run.py --output build/truth $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
 bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt

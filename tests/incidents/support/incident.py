@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from perfdiag.findings import RULES
@@ -69,6 +69,19 @@ class Incident(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: list[Literal["--only", "--stacks"]] = []  # of the recorder
     seconds: float = 0  # end of the recording; 0: when the target has ended
     spoils: bool = False  # the machine is another one afterwards: made last
+
+
+class Described(Protocol):
+    """What cases are made of: an incident, or a row of another table of faults."""
+
+    @property
+    def twin(self) -> Twin: ...
+    @property
+    def fault(self) -> list[Fault]: ...
+    @property
+    def near_miss(self) -> list[NearMiss]: ...
+    @property
+    def settings(self) -> dict[str, Setting]: ...
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -137,7 +150,7 @@ def _foreign(folder: Path) -> str:
     return ""
 
 
-def cases(folder: Path, incident: Incident) -> list[Case]:
+def cases(folder: Path, incident: Described) -> list[Case]:
     """Return what is made of an incident, the twin first: shares of the others are held against its speed."""
     made = [Case(folder.name, folder, "twin", "twin", {**incident.settings, **incident.twin.settings})]
     made += [
@@ -172,7 +185,11 @@ def find(directory: Path) -> list[Path]:
 
 __all__ = [
     "DELAYS",
+    "NAME",
+    "OWN_NAMES",
+    "SETTING",
     "Case",
+    "Described",
     "Fault",
     "Incident",
     "IncidentError",
