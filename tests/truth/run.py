@@ -94,18 +94,19 @@ def main() -> int:
     if not wanted:
         print(f"no row in {options.directory}", file=sys.stderr)
         return 2
-    options.output.mkdir(parents=True, exist_ok=True)
+    output = options.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
     prefer()
     results: list[Held] = []
     ended = "interrupted"
     with contextlib.suppress(KeyboardInterrupt):
-        for held in run(wanted, options.output):
+        for held in run(wanted, output):
             results.append(held)
         ended = "complete"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to be interrupted
     print(f"{len(results)} of {len(wanted)} cases made\n")
     print("\n".join(table.text(results)))
-    (options.output / "results.json").write_bytes(table.document(results, ended))
+    (output / "results.json").write_bytes(table.document(results, ended))
     return 0 if ended == "complete" and results and all(held.right for held in results) else 1
 
 

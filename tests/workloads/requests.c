@@ -2,7 +2,8 @@
 /*
  * requests - HTTP/1.1 requests at a constant rate, whatever the server does: an open loop.  The time of a request runs
  * from the instant it was due, so that a slow server is not asked less and its pauses are not forgotten; that of its
- * service from the instant it was sent, which is what the server can see.  With --fresh 1 each has its own connection.
+ * service from the instant it was sent, which is what the server can see.  With --fresh 1 each has its own connection,
+ * which stays open with --keep 1, as that of a browser does, until the server closes it.
  */
 #include "workload.h"
 #include <arpa/inet.h>
@@ -23,7 +24,8 @@ struct connection {
 	char header[LONGEST_HEADER + 1];
 };
 
-static long port, rate = 100, duration_ms = 5000, warm_ms = 500, connections = 16, fresh, every, patience_ms = 2000;
+static long port, rate = 100, duration_ms = 5000, warm_ms = 500, connections = 16, fresh, keep, every,
+		  patience_ms = 2000;
 static const char *path = "/", *other_path = "/other";
 static struct connection *all;
 static uint64_t *waited_ns, *served_ns, begin_ns;
@@ -40,6 +42,17 @@ static void disconnect(struct connection *connection)
 	if (connection->fd >= 0)
 		close(connection->fd);
 	connection->fd = -1;
+}
+
+/* Leaves the connection to the server, which will close it, and to an entry of its own. */
+static void leave_open(struct connection *connection)
+{
+	struct connection *left = malloc(sizeof(*left));
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = left };
+
+	*left = (struct connection){ .fd = connection->fd };
+	connection->fd = -1;
+	CHECK(epoll_ctl(epoll, EPOLL_CTL_MOD, left->fd, &event));
 }
 
 static bool connect_to_server(struct connection *connection)
@@ -74,7 +87,9 @@ static void finish(struct connection *connection, bool right)
 		waited_ns[counted] = now - connection->due_ns;
 		served_ns[counted++] = now - connection->sent_ns;
 	}
-	if (fresh || connection->closes || !right)
+	if (keep && !connection->closes && right)
+		leave_open(connection);
+	else if (fresh || connection->closes || !right)
 		disconnect(connection);
 }
 
@@ -83,7 +98,7 @@ static void send_request(struct connection *connection)
 	char text[1024];
 	bool other = every && connection->number % every == every - 1;
 	int length = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: %s\r\n\r\n",
-			      other ? other_path : path, fresh ? "close" : "keep-alive");
+			      other ? other_path : path, fresh && !keep ? "close" : "keep-alive");
 
 	connection->sent_ns = now_ns();
 	if (send(connection->fd, text, length, MSG_NOSIGNAL) == length)
@@ -162,12 +177,14 @@ static void handle(struct connection *connection, uint32_t events)
 		receive(connection);
 }
 
-/* Asks as much as is due and as there are connections for. */
+/* Asks as much as is due and as there are connections for, each of them in its turn. */
 static void ask_due(uint64_t now)
 {
-	for (long i = 0; i < connections && asked < total && due(asked) <= now; i++) {
-		if (!all[i].busy)
-			ask(&all[i]);
+	for (long i = 0, first = asked; i < connections && asked < total && due(asked) <= now; i++) {
+		struct connection *connection = &all[(first + i) % connections];
+
+		if (!connection->busy)
+			ask(connection);
 	}
 }
 
@@ -202,12 +219,13 @@ int main(int argc, char **argv)
 		      NUMBER("duration-ms", duration_ms, "how long"),
 		      NUMBER("warm-ms", warm_ms, "of it at first, whose requests are not counted"),
 		      NUMBER("connections", connections, "at most"),
-		      NUMBER("fresh", fresh, "1: a connection for each request"), TEXT("path", path, "asked for"),
+		      NUMBER("fresh", fresh, "1: a connection for each request"),
+		      NUMBER("keep", keep, "1: which is left open"), TEXT("path", path, "asked for"),
 		      NUMBER("every", every, "the so-manyth request is for the other path; 0: none is"),
 		      TEXT("other-path", other_path, "asked for by these"),
 		      NUMBER("patience-ms", patience_ms, "for answers, when all is asked")));
 	uint64_t end_ns;
-	long unanswered;
+	long unanswered, wrong;
 
 	start_work(wait);
 	total = rate * duration_ms / 1000;
@@ -229,6 +247,7 @@ int main(int argc, char **argv)
 		wait_for_events(can_ask ? due(asked) : end_ns);
 	}
 	unanswered = total - answered;
+	wrong = errors;
 	for (long i = 0; i < connections; i++) { /* at least so long */
 		if (all[i].busy)
 			finish(&all[i], false);
@@ -239,7 +258,7 @@ int main(int argc, char **argv)
 	}
 	qsort(waited_ns, counted, sizeof(*waited_ns), compare);
 	qsort(served_ns, counted, sizeof(*served_ns), compare);
-	PRINT_TRUTH({ "requests", counted }, { "errors", errors }, { "unanswered", unanswered },
+	PRINT_TRUTH({ "requests", counted }, { "errors", wrong }, { "unanswered", unanswered },
 		    { "most_busy", most_busy }, { "p50_ns", percentile(waited_ns, 50) },
 		    { "p99_ns", percentile(waited_ns, 99) }, { "max_ns", percentile(waited_ns, 100) },
 		    { "served_p50_ns", percentile(served_ns, 50) }, { "served_p99_ns", percentile(served_ns, 99) });

@@ -36,19 +36,21 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs: list[str] = []  # programs without which the row cannot be made
     ports: list[str] = []  # names for free ports besides PORT; all are listened on before the load begins
     seconds: float = 6  # of the recording
+    warm_seconds: float = 1  # of load before the recording: the first requests are of another kind
     disk: bool = False  # an ext4 at $disk, as slow as READ_US, WRITE_US and FLUSH_US say
+    listens: bool = True  # on PORT
     namespaces: bool = False  # a network, and mounts, of its own
     up: str = ""  # makes what the servers need
     beside: list[str] = []  # commands of whom the target asks
     ready: str = ""  # script: waits for more than the ports
     load: str = ""  # command that asks for $load_ms; may print its truth as JSON in its last line
-    operation: str = ""  # regular expression: the operation of the report that the load's requests are
+    operation: str = "^(request|HTTP|GET)"  # regular expression: the operation that the requests are in the report
     agree: float = 0  # how far percentiles of that may be from what the load saw, of 1; 0: not compared
 
     @property
     def every_port(self) -> list[str]:
         """Names of all ports."""
-        return ["PORT", *self.ports]
+        return [*(["PORT"] if self.listens else []), *self.ports]
 
 
 def read(folder: Path) -> Row:

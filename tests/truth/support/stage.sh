@@ -9,15 +9,24 @@ made_of() {
 	[ "$product" -nt "$here/$source" ] || "$@"
 }
 
-# COMMAND...: as the user of PostgreSQL, with its programs
-as_postgres() {
+# COMMAND...: becomes it, as the user of PostgreSQL, with its programs
+become_postgres() {
 	bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
-	PATH="$bin:$PATH" PGHOST=$folder PGDATABASE=postgres PGUSER=postgres LC_ALL=C \
-		setpriv --reuid=postgres --regid=postgres --clear-groups "$@"
+	export PATH="$bin:$PATH" PGHOST="$folder" PGDATABASE=postgres PGUSER=postgres LC_ALL=C
+	exec setpriv --reuid=postgres --regid=postgres --clear-groups "$@"
 }
 
-# DIRECTORY: an empty cluster in it; its server listens on a socket in $folder alone
+# COMMAND...: the same, and waits for its end
+as_postgres() {
+	(become_postgres "$@")
+}
+
+# DIRECTORY: an empty cluster in it; its server listens on a socket in $folder alone.  For rows with mounts of their own
 make_cluster() {
+	if [ "$(stat -c %a /dev/null)" != 666 ]; then # for root alone, on some hosts
+		mknod -m 666 null c 1 3
+		mount --bind null /dev/null
+	fi
 	mkdir -p "$1"
 	chmod 777 "$folder"
 	chown postgres: "$1"
@@ -42,4 +51,12 @@ nginx_configuration() {
 	END
 	cat - >>nginx.conf
 	echo '}' >>nginx.conf
+}
+
+# CLIENTS RATE SCRIPT: transactions at a constant rate, late or not, with what each took as its last line
+ask_postgres() {
+	chmod 777 "$folder"
+	as_postgres pgbench --no-vacuum --client "$1" --jobs 1 --rate "$2" --time $((load_ms / 1000)) --file "$3" \
+		--log --log-prefix "$folder/transactions" >&2
+	exec /usr/bin/python3 "$here/../support/transactions.py" "$folder"/transactions.*
 }

@@ -1,0 +1,1 @@
+INSERT INTO journal VALUES (:client_id, 'something that happened');

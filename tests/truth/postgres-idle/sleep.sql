@@ -1,0 +1,2 @@
+SELECT 1;
+\sleep 100 s
