@@ -1,6 +1,6 @@
 """`make truth`: starts real servers, healthy and ill, and holds the first finding of each report against what was done.
 
-    run.py --output DIRECTORY [--only REGEX] [DIRECTORY]
+    run.py --output DIRECTORY [--only REGEX] [--real-time] [DIRECTORY]
 
 Prints progress on standard error; at the end, or when it is interrupted, a table, a confusion matrix and the sums on
 standard output, and writes them to results.json.  Exit status 1 if anything is not right or could not be made.
@@ -40,6 +40,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="make servers ill, and see whether perfdiag says of what")
     parser.add_argument("--output", type=Path, required=True, help="directory for results.json and the recordings")
     parser.add_argument("--only", type=pattern, default="", help="only cases ROW/NAME that this finds")
+    parser.add_argument(
+        "--real-time", action="store_true", help="let servers never wait for neighbours on a busy host (SCHED_RR)"
+    )
     parser.add_argument("directory", type=Path, nargs="?", default=OWN, help="of rows; default: the project's own")
     return parser.parse_args()
 
@@ -96,7 +99,7 @@ def main() -> int:
         return 2
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
-    prefer()
+    prefer(options.real_time)
     results: list[Held] = []
     ended = "interrupted"
     with contextlib.suppress(KeyboardInterrupt):
