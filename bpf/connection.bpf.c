@@ -14,19 +14,34 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define MSG_PEEK 2
 
+/* A request may have come in before its connection was followed: TCP knows when, to a tick. */
+static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
+{
+	__u32 ticks;
+
+	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP || LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
+		return 0;
+	ticks = (__u32)bpf_jiffies64() - LOAD(inet_connection_sock, sock, icsk_ack.lrcvtime);
+	return ticks > 1 && ticks * knobs.tick_ns < now ? now - ticks * knobs.tick_ns : 0;
+}
+
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 {
 	struct record *record = record_of(bpf_get_current_task_btf());
 	struct connection *connection, *owner;
 	__u64 now, begun, cookie = 0;
+	bool known;
 
 	if (!record || length < 0 || (flags & MSG_PEEK))
 		return 0;
+	known = connection_of(sock) != NULL;
 	connection = met(sock, &cookie);
 	if (!connection)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (!known)
+		connection->readable_at = arrived_ns(sock, now);
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
 	connection->bytes_in += length;
@@ -84,6 +99,12 @@ int BPF_PROG(sk_data_ready, const struct sock *sock)
 	return 0;
 }
 
+/* No more is sent on an accepted connection: all that was asked there is answered, though its end is still to come. */
+static __always_inline bool is_hung_up(const struct connection *connection, int state)
+{
+	return connection->direction == DIRECTION_ACCEPTED && (state == TCP_FIN_WAIT1 || state == TCP_LAST_ACK);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 {
@@ -98,10 +119,8 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 		connect_state(sock, old, new, now);
 	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && bpf_map_lookup_elem(&accepting, &port))
 		follow(sock, bpf_get_socket_cookie(sock), LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
-	if (new != TCP_CLOSE)
-		return 0;
 	connection = connection_of(sock);
-	if (!connection)
+	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
 		return 0;
 	end_connection(connection, now);
 	cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);

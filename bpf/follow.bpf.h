@@ -15,6 +15,14 @@ struct {
 	__type(value, __u8);
 } accepting SEC(".maps");
 
+/* What is only read to its end is not followed again. */
+static __always_inline bool can_send(const struct sock *sock)
+{
+	__u8 state = LOAD(sock, sock, __sk_common.skc_state);
+
+	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT || state == TCP_SYN_SENT;
+}
+
 /* 0: nothing that is followed. */
 static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
 {
@@ -30,7 +38,7 @@ static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
 	switch (LOAD(sock, sock, sk_protocol)) {
-	case IPPROTO_TCP: return is_accepted(sock) ? DIRECTION_ACCEPTED : DIRECTION_CONNECTED;
+	case IPPROTO_TCP: return can_send(sock) ? is_accepted(sock) ? DIRECTION_ACCEPTED : DIRECTION_CONNECTED : 0;
 	case IPPROTO_UDP:
 		return bpf_ntohs(LOAD(sock, sock, __sk_common.skc_dport)) == LOOKUP_PORT ? DIRECTION_LOOKUP : 0;
 	}

@@ -54,3 +54,9 @@ struct tcp_sock {
 	__u32 snd_una, snd_nxt, write_seq;
 	struct minmax rtt_min;
 };
+
+struct inet_connection_sock {
+	struct {
+		__u32 lrcvtime;
+	} icsk_ack;
+};

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from perfdiag.accounts import Kind, kind_of
 from perfdiag.model import ThreadLedger
 from perfdiag.requests import Exchange
 
 # A loop reads from many connections with one thread, which has most of what its process computes.
 LOOP_TURNS = 0.5
 LOOP_PART = 0.6
+# Whoever is in these would take up what comes; not who waits for the next request of one connection.
+FREE = ("net.accept", "wait.work")
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,12 @@ def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> S
     """Return who serves the requests of a target."""
     loops = _loops(exchanges, threads)
     serving = loops or [thread for thread in threads if thread.tid]
-    busy_ns = sum(map(_busy_ns, serving))
+    free = ("wait.events",) if loops else FREE
     wall_ns = sum(thread.wall_ns for thread in serving)
+    taken_ns = wall_ns - sum(thread.ns(*free) for thread in serving)
     names = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
-    waits = {name: sum(thread.ns(name) for thread in serving) / busy_ns for name in names} if busy_ns else {}
-    return Servers(bool(loops), busy_ns / wall_ns if wall_ns else 0.0, waits)
+    waits = {name: sum(thread.ns(name) for thread in serving) / taken_ns for name in names} if taken_ns > 0 else {}
+    return Servers(bool(loops), taken_ns / wall_ns if wall_ns else 0.0, waits)
 
 
 def _loops(exchanges: Sequence[Exchange], threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
@@ -58,8 +60,4 @@ def _runs_ns(thread: ThreadLedger) -> int:
     return thread.ns("cpu.user", "cpu.kernel")
 
 
-def _busy_ns(thread: ThreadLedger) -> int:
-    return sum(total.ns for name, total in thread.accounts.items() if kind_of(name) is Kind.LATENCY)
-
-
-__all__ = ["Servers", "servers"]
+__all__ = ["FREE", "Servers", "servers"]

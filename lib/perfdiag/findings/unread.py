@@ -8,7 +8,7 @@ from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome
 from perfdiag.findings.samples import FUNCTIONS, CpuSamples, words
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, FAULT_SHARE, about, duration, fix, judged, percent
-from perfdiag.loops import servers
+from perfdiag.loops import FREE, servers
 from perfdiag.model import Model
 from perfdiag.requests import PEERS, QUEUED, REST, Latencies, RequestTime
 
@@ -16,7 +16,8 @@ from perfdiag.requests import PEERS, QUEUED, REST, Latencies, RequestTime
 HELD_UP_NS = 20_000_000
 # Workers that are idle for more of the time could have read.
 SATURATED_IDLE = 0.3
-_IDLE = ("net.accept", "net.request", "wait.work")
+# A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
+BOUND, BOUND_PART = "net.request", 0.3
 
 
 @rule(
@@ -81,9 +82,10 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if time is None or _loop(model):
         yield _no_requests(model, "POOL-SATURATED", "no workers that serve requests were seen")
         return
-    workers = [thread for thread in model.threads if any(name in thread.accounts for name in _IDLE)]
+    workers = [thread for thread in model.threads if any(name in thread.accounts for name in (*FREE, BOUND))]
     wall_ns = sum(thread.wall_ns for thread in workers)
-    idle = sum(thread.ns(*_IDLE) for thread in workers) / wall_ns if wall_ns else 0.0
+    idle = sum(thread.ns(*FREE) for thread in workers) / wall_ns if wall_ns else 0.0
+    bound = sum(thread.ns(BOUND) for thread in workers) / wall_ns if wall_ns else 0.0
     queued, delays = time.accounts.get(QUEUED, 0), _delays(model)
     if not _is_fault(time) or idle > SATURATED_IDLE or delays.max_ns < HELD_UP_NS:
         text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
@@ -92,20 +94,23 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     does = max(
         (name for name in time.accounts if name not in (QUEUED, REST)), key=lambda name: time.accounts[name], default=""
     )
-    busy = f" (of which {does} is most)" if does else ""
+    busy = f", mostly with {does}" if does else ""
+    more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
+    if bound >= BOUND_PART:
+        busy = f", {percent(bound)} of their time with connections that are kept alive and silent"
+        more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
     confidence, limits = judged(model, Confidence.HIGH, [])
     yield Finding(
         "POOL-SATURATED",
         Severity.WARNING,
         confidence,
-        f"All workers are busy{busy}: requests that have arrived wait {about(_middle(delays))} to be read, half of"
-        f" them longer.",
+        f"All workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         {QUEUED: queued},
         [
             _evidence(delays),
             Evidence(f"threads that serve were idle {percent(idle)} of the time", idle, "share", "ledger"),
         ],
-        [fix("more workers, if what they wait for can take more; else shorten what keeps them busy")],
+        [more],
         alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
