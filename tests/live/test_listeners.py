@@ -53,7 +53,7 @@ def test_thirteen_connections_too_many(wrapper: Sequence[str], start: Start, att
     assert (socket.queued, socket.limit) == (6, 5)
     assert socket.dropped is not None and 13 <= socket.dropped <= 26, "each is dropped once, or twice on a busy host"
     (found,) = said(recording)
-    assert isinstance(found, Finding) and found.severity is Severity.WARNING
+    assert isinstance(found, Finding) and found.severity is Severity.CRITICAL
     assert 13 <= found.evidence[0].value <= 26
     assert f"127.0.0.1:{truth['port']} found the accept queue full" in found.claim
     assert [remedy.kind for remedy in found.remedies] == [RemedyKind.FIX, RemedyKind.FIX]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.config import Config
 from perfdiag.facts import Listener, Listeners
+from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, RemedyKind, Severity
 from perfdiag.model import Model
+from perfdiag.report import make
 
 from unit.support import Builder
 from unit.support.facts import facts
@@ -39,7 +42,7 @@ def listening(
 
 def test_a_server_that_accepts_too_slowly() -> None:
     found = finding(listening(socket(17)), ID)
-    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH and not found.claims
+    assert found.severity is Severity.CRITICAL and found.confidence is Confidence.HIGH and not found.claims
     assert found.claim.startswith("17 connections to 0.0.0.0:8080 found the accept queue full and got no answer")
     assert "does not accept them in time, and its queue holds 128" in found.claim
     assert [each.value for each in found.evidence] == [17, 129, pytest.approx(17 / 117)]
@@ -71,6 +74,21 @@ def test_one_client_in_a_crowd_is_no_fault() -> None:
     assert finding(listening(socket(2), overflows=2), ID).severity is Severity.INFO
     assert finding(listening(socket(17), opened=100_000), ID).severity is Severity.INFO
     assert finding(listening(socket(3), overflows=3, opened=200), ID).severity is Severity.WARNING
+    assert finding(listening(socket(3), overflows=3, opened=57), ID).severity is Severity.CRITICAL, "one in twenty"
+
+
+def test_who_drops_connections_is_not_acquitted_for_its_neighbours() -> None:
+    """Its threads wait for a CPU that others have: that is no reason to say that it is not the slow part."""
+    builder = Builder().thread("web", cpu_user="100 ms", runq_busy="500 ms", net_accept="2 s")
+    builder.row("runq.busy", "other:7:backup", "500 ms", count=50).fact("/proc/100/net/netstat", *map(netstat, (0, 17)))
+    builder.fact("/proc/100/net/snmp", "Tcp: PassiveOpens\nTcp: 0\n", "Tcp: PassiveOpens\nTcp: 100\n")
+    model = builder.fact(PATH.format(100), "", "somaxconn 4096 own\n0.0.0.0 80 6 5 17 77\n").model()
+    said = make(model, diagnose(model), Config()).verdict
+    assert said.ids[0] == ID and "17 connections to 0.0.0.0:80 found the accept queue full" in said.text, said
+
+
+def netstat(overflows: int) -> str:
+    return f"TcpExt: ListenOverflows ListenDrops\nTcpExt: {overflows} {overflows}\n"
 
 
 def test_what_others_dropped_is_taken_off() -> None:

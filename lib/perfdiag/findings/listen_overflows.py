@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perfdiag.facts.listeners import Listener, Listeners
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.target import again, subject
-from perfdiag.findings.weigh import WORTH_SHARE, attempt, duration, fix, judged, percent, plain
+from perfdiag.findings.weigh import FAULT_SHARE, WORTH_SHARE, attempt, duration, fix, judged, percent, plain
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.units import first_of, plural
 
@@ -146,10 +146,9 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
         text = f"{plain(acceptor.comm)} ({acceptor.tid}) waited {duration(waited_ns)} for connections"
         evidence.append(Evidence(text, float(waited_ns), "ns", "ledger"))
     confidence, limits = judged(model, Confidence.HIGH, [f"there may be more: {unsaid}" if unsaid else ""])
-    felt = found.least >= ENOUGH and found.share >= WORTH_SHARE
     return Finding(
         ID,
-        Severity.WARNING if felt else Severity.INFO,
+        _severity(found),
         confidence,
         f"{plural(found.least, 'connection')} to {found.where} found the accept queue full and got no answer: {why}."
         " Each client asks again after 1 s, then 3 s, then 7 s.",
@@ -163,6 +162,13 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
         limits=limits,
         verify=f"{again(model)}, or nstat -az TcpExtListenOverflows twice: it stands still under the same load",
     )
+
+
+def _severity(found: _Overflow) -> Severity:
+    """Where one in twenty is dropped, that is what clients feel, whatever the time of the threads says."""
+    if found.least < ENOUGH or found.share < WORTH_SHARE:
+        return Severity.INFO
+    return Severity.CRITICAL if found.share >= FAULT_SHARE else Severity.WARNING
 
 
 def _remedies(first: Listener, listeners: Listeners | None, *, burst: bool) -> list[Remedy]:
