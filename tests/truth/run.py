@@ -59,6 +59,7 @@ def play(case: Case, row: Row, output: Path, twins: dict[str, dict[str, float]])
             table.percentiles(made.truth),
             table.percentiles(made.truth, "served_"),
             table.reported(made.report, row.operation),
+            made.truth["per_second"] * made.report.window.duration_ns / 1e9 if "per_second" in made.truth else None,
             row.agree,
             made.busy,
         )

@@ -61,6 +61,9 @@ def test_percentiles_that_have_to_agree() -> None:
     assert not held(served=seen, reported=Percentiles(1000, 104.0, 220.0), agree=0.05).right
     assert not held(served=seen, agree=0.05).right
     assert held(served=seen).right
+    assert held(served=seen, reported=seen, asked=1015, agree=0.05).right
+    assert not held(served=seen, reported=seen, asked=1030, agree=0.05).right, "requests were missed"
+    assert not held(served=seen, reported=seen, asked=900, agree=0.05).right, "requests were counted twice"
     off = held(served=seen, reported=Percentiles(1000, 104.0, None))
     assert off.apart == pytest.approx(0.04)
 

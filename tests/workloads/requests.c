@@ -26,10 +26,11 @@ struct connection {
 
 static long port, rate = 100, duration_ms = 5000, warm_ms = 500, connections = 16, fresh, keep, every,
 		  patience_ms = 2000;
-static const char *path = "/", *other_path = "/other";
+static const char *path = "/", *other_path = "/other", *log_path;
 static struct connection *all;
-static uint64_t *waited_ns, *served_ns, begin_ns;
-static long total, asked, answered, errors, counted, most_busy, busy;
+static uint64_t *due_ns, *waited_ns, *served_ns, begin_ns;
+static volatile long total; /* fewer, when it is interrupted */
+static long asked, answered, errors, counted, most_busy, busy;
 static int epoll;
 
 static uint64_t due(long number)
@@ -84,6 +85,7 @@ static void finish(struct connection *connection, bool right)
 	answered++;
 	errors += !right;
 	if (connection->due_ns >= begin_ns + warm_ms * MILLISECOND) {
+		due_ns[counted] = connection->due_ns;
 		waited_ns[counted] = now - connection->due_ns;
 		served_ns[counted++] = now - connection->sent_ns;
 	}
@@ -199,6 +201,33 @@ static void wait_for_events(uint64_t until_ns)
 		handle(events[i].data.ptr, events[i].events);
 }
 
+/* What every request took, with the instant it was due by the clock of the wall: a recording can be laid beside it. */
+static void write_log(void)
+{
+	FILE *file = fopen(log_path, "w");
+	struct timespec wall;
+	uint64_t ahead_ns;
+
+	if (!file)
+		die(log_path);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	ahead_ns = wall.tv_sec * SECOND + wall.tv_nsec - now_ns();
+	for (long i = 0; i < counted; i++)
+		fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", due_ns[i] + ahead_ns, waited_ns[i],
+			served_ns[i]);
+	fclose(file);
+}
+
+/* What is due by now is still asked. */
+static void stop(int number)
+{
+	long due_by_now = (now_ns() - begin_ns) * rate / SECOND + 1;
+
+	(void)number;
+	if (due_by_now < total)
+		total = due_by_now;
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
@@ -223,6 +252,7 @@ int main(int argc, char **argv)
 		      NUMBER("keep", keep, "1: which is left open"), TEXT("path", path, "asked for"),
 		      NUMBER("every", every, "the so-manyth request is for the other path; 0: none is"),
 		      TEXT("other-path", other_path, "asked for by these"),
+		      TEXT("log", log_path, "where each of them is noted"),
 		      NUMBER("patience-ms", patience_ms, "for answers, when all is asked")));
 	uint64_t end_ns;
 	long unanswered, wrong;
@@ -230,14 +260,15 @@ int main(int argc, char **argv)
 	start_work(wait);
 	total = rate * duration_ms / 1000;
 	all = calloc(connections, sizeof(*all));
+	due_ns = calloc(total, sizeof(*due_ns));
 	waited_ns = calloc(total, sizeof(*waited_ns));
 	served_ns = calloc(total, sizeof(*served_ns));
 	epoll = CHECK(epoll_create1(EPOLL_CLOEXEC));
 	for (long i = 0; i < connections; i++)
 		all[i].fd = -1;
 	begin_ns = now_ns();
-	end_ns = due(total) + patience_ms * MILLISECOND;
-	while (answered < total && now_ns() < end_ns) {
+	signal(SIGINT, stop);
+	while (answered < total && now_ns() < (end_ns = due(total) + patience_ms * MILLISECOND)) {
 		bool can_ask;
 
 		ask_due(now_ns());
@@ -253,12 +284,15 @@ int main(int argc, char **argv)
 			finish(&all[i], false);
 	}
 	while (asked < total) {
+		due_ns[counted] = due(asked);
 		waited_ns[counted] = now_ns() - due(asked++);
 		served_ns[counted++] = 0;
 	}
+	if (log_path)
+		write_log();
 	qsort(waited_ns, counted, sizeof(*waited_ns), compare);
 	qsort(served_ns, counted, sizeof(*served_ns), compare);
-	PRINT_TRUTH({ "requests", counted }, { "errors", wrong }, { "unanswered", unanswered },
+	PRINT_TRUTH({ "requests", counted }, { "errors", wrong }, { "unanswered", unanswered }, { "per_second", rate },
 		    { "most_busy", most_busy }, { "p50_ns", percentile(waited_ns, 50) },
 		    { "p99_ns", percentile(waited_ns, 99) }, { "max_ns", percentile(waited_ns, 100) },
 		    { "served_p50_ns", percentile(served_ns, 50) }, { "served_p99_ns", percentile(served_ns, 99) });

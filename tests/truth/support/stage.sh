@@ -53,10 +53,17 @@ nginx_configuration() {
 	echo '}' >>nginx.conf
 }
 
-# CLIENTS RATE SCRIPT: transactions at a constant rate, late or not, with what each took as its last line
+# CLIENTS RATE SCRIPT: transactions at a constant rate, late or not, until it is interrupted
 ask_postgres() {
-	chmod 777 "$folder"
 	as_postgres pgbench --no-vacuum --client "$1" --jobs 1 --rate "$2" --time $((load_ms / 1000)) --file "$3" \
-		--log --log-prefix "$folder/transactions" >&2
-	exec /usr/bin/python3 "$here/../support/transactions.py" "$folder"/transactions.*
+		--log --log-prefix "$folder/transactions" >&2 &
+	trap end_sessions INT
+	wait $! || wait $! || : # it complains of the end of its sessions
+	exec /usr/bin/python3 "$here/../support/transactions.py" "$folder"/transactions.* >requests.log
+}
+
+# A signal would end pgbench before it has written what it has noted; the end of its sessions does not.
+end_sessions() {
+	as_postgres psql -qc "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()" >&2
 }

@@ -15,6 +15,8 @@ from perfdiag.units import duration
 from incidents.support import table
 from incidents.support.judge import NONE, Result
 
+MISSED = 0.02  # of all requests
+
 
 class Percentiles(msgspec.Struct, frozen=True):
     """Of requests; None is not known."""
@@ -32,6 +34,7 @@ class Held(msgspec.Struct, frozen=True):
     waited: Percentiles | None = None  # as the load saw it, from the instant that a request was due
     served: Percentiles | None = None  # the same from the instant that it was sent: what a server can see
     reported: Percentiles | None = None  # by perfdiag
+    asked: float | None = None  # requests in the window, by the rate of the load
     agree: float = 0  # how far the last two may be apart, of 1; 0: not compared
     busy: float | None = None  # part of the window in which somebody on this host waited for a CPU
 
@@ -44,9 +47,17 @@ class Held(msgspec.Struct, frozen=True):
         return max((abs(ours - theirs) / theirs for theirs, ours in pairs if theirs and ours), default=None)
 
     @property
+    def attributed(self) -> float | None:
+        """What part of the requests perfdiag has seen, of 1; None where that is not known."""
+        return self.reported.count / self.asked if self.reported and self.asked else None
+
+    @property
     def agrees(self) -> bool:
-        """Whether they agree, where they have to."""
-        return not self.agree or (self.apart is not None and self.apart <= self.agree)
+        """Whether they agree, and nearly all requests have been seen, where that is asked."""
+        apart, attributed = self.apart, self.attributed
+        if not self.agree or apart is None:
+            return not self.agree
+        return apart <= self.agree and (attributed is None or abs(1 - attributed) <= MISSED)
 
     @property
     def right(self) -> bool:
@@ -134,7 +145,10 @@ def document(every: Sequence[Held], ended: str) -> bytes:
     content = {
         "ended": ended,
         "figures": figures(every),
-        "cases": [{**msgspec.to_builtins(held), "right": held.right, "apart": held.apart} for held in every],
+        "cases": [
+            {**msgspec.to_builtins(held), "right": held.right, "apart": held.apart, "attributed": held.attributed}
+            for held in every
+        ],
     }
     return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
 

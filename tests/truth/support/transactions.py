@@ -1,20 +1,15 @@
-"""What pgbench has noted of every transaction, as one line of JSON: transactions.py LOG..."""
+"""What pgbench has noted of every transaction, as `requests --log` would have: transactions.py LOG..."""
 
 import fileinput
-import json
+import sys
 
-# Client, transaction, time, script, seconds, microseconds, lag; with --rate the time begins when it was due.
+count = 0
 with fileinput.input() as lines:
-    rows = [line.split() for line in lines]
-waited = sorted(int(row[2]) for row in rows if row[2].isdigit())
-served = sorted(int(row[2]) - int(row[6]) for row in rows if row[2].isdigit())
-
-
-def of(values: list[int], percent: int) -> int:
-    """Return a percentile in nanoseconds."""
-    return values[(len(values) - 1) * percent // 100] * 1000
-
-
-truth = {f"{prefix}p{percent}_ns": of(values, percent) for prefix, values in (("", waited), ("served_", served))
-         for percent in (50, 99)}  # fmt: skip
-print(json.dumps({"requests": len(rows), **truth}))
+    for line in lines:
+        # With --rate the time begins when it was due, and the lag is how late it was begun.
+        _, _, waited_us, _, end_s, end_us, lag_us = line.split()
+        if waited_us.isdigit():  # not skipped, nor failed
+            end_ns = int(end_s) * 1_000_000_000 + int(end_us) * 1000
+            print(end_ns - int(waited_us) * 1000, int(waited_us) * 1000, (int(waited_us) - int(lag_us)) * 1000)
+            count += 1
+sys.exit(0 if count else "no transaction has come to its end")
