@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import pytest
 from conftest import ROOT
 from incidents.support.incident import IncidentError, cases
 from incidents.support.judge import NONE, Result
+from live.support.recording import Recording
 from truth.support import table
+from truth.support.load import LOG, ended, within
 from truth.support.row import find, read
 from truth.support.table import Held, Percentiles
 
@@ -72,6 +75,46 @@ def test_what_the_load_has_said() -> None:
     truth = {"requests": 7.0, "p50_ns": 2e6, "p99_ns": 3e6}
     assert table.percentiles(truth) == Percentiles(7, 2e6, 3e6)
     assert table.percentiles(truth, "served_") is None
+
+
+def test_only_what_was_due_in_the_window_counts(tmp_path: Path) -> None:
+    path, log = tmp_path / "recording.jsonl", tmp_path / LOG
+    path.write_bytes(gzip.decompress((ROOT / "tests/data/incidents/lock.twin.jsonl.gz").read_bytes()))
+    recording = Recording(path)
+    begin_ns = recording.header.realtime_ns
+    end_ns = begin_ns + recording.footer.at_ns - recording.header.start_ns
+    log.write_text(f"{begin_ns - 1} 900 900\n{begin_ns} 5 3\n{end_ns - 1} 7 2\n{end_ns} 900 900\n")
+    found = within(log, path)
+    assert found == {"requests": 2, "p50_ns": 5, "p99_ns": 5, "served_p50_ns": 2, "served_p99_ns": 2}
+    log.write_text(f"{end_ns} 900 900\n")
+    with pytest.raises(AssertionError, match="nothing was asked"):
+        within(log, path)
+
+
+def begun(script: str) -> subprocess.Popen[bytes]:
+    """Return a load that has set its trap."""
+    load = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert load.stderr and load.stderr.readline()
+    return load
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo >&2", "had ended"),
+        ("trap 'exit 3' INT; echo >&2; while :; do sleep 0.01; done", "status 3"),
+        (
+            """trap 'echo "{\\"errors\\": 1, \\"requests\\": 9}"; exit' INT; echo >&2; while :; do sleep 0.01; done""",
+            "1 of 9 answers",
+        ),
+    ],
+)
+def test_a_load_that_is_none(tmp_path: Path, script: str, why: str) -> None:
+    load = begun(script)
+    if "trap" not in script:
+        load.wait(10)
+    with pytest.raises(AssertionError, match=why):
+        ended(load, tmp_path, tmp_path / "recording.jsonl")
 
 
 def test_the_table() -> None:
