@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -71,8 +72,9 @@ def make(guest: Guest, incident: Incident, case: Case, output: Path) -> Made:
                 patience_ms=PATIENCE_MS,
             )
         )
-        for command in incident.beside:
-            _start(cleanup, guest, command, f"{known}cd {folder}", "[ -s pid ]")
+        for command in incident.beside:  # one that has nothing to do may be over before anybody looks
+            waits = f"sh -c {shlex.quote(f'{command} && exec sleep infinity')}"
+            _start(cleanup, guest, waits, f"{known}cd {folder}", "[ -s pid ]")
         # It reads about the host first; what runs in a guest besides the target is a neighbour of the target.
         recorder.here("""until grep -q '"interval"' out || [ -s status ]; do sleep 0.2; done""")
         guest.run(f"printf 'g\\n' >{target.folder}/in; {recorder.ended}")
