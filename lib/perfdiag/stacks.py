@@ -16,7 +16,10 @@ from perfdiag import schema
 _DISK = ("disk.read", "disk.write")
 _NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
 # A poll on one descriptor is booked to what that descriptor is.
-_POLL = ("wait.events", "net.accept", "net.connect", "net.receive", "net.send", "ipc.pipe", "ipc.unix", "wait.child")
+_POLL = (
+    "wait.events", "net.accept", "net.request", "net.connect", "net.receive", "net.send", "ipc.pipe", "ipc.unix",
+    "wait.child",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ MARKERS: tuple[Marker, ...] = (
         unix_stream_read_generic unix_stream_recvmsg unix_stream_data_wait unix_wait_for_peer unix_stream_sendmsg
         unix_dgram_sendmsg unix_dgram_recvmsg __unix_dgram_recvmsg unix_seqpacket_recvmsg unix_stream_connect
         sock_alloc_send_pskb""",
+        "net.request",
     ),
     _marker(
         "net.send",
@@ -159,6 +163,7 @@ MARKERS: tuple[Marker, ...] = (
         __skb_wait_for_more_packets raw_recvmsg netlink_recvmsg packet_recvmsg inet6_recvmsg udpv6_recvmsg
         sctp_recvmsg tls_rx_rec_wait""",
         "ipc.unix",
+        "net.request",
         "kernel.other",
     ),
     _marker(
