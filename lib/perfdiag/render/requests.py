@@ -21,7 +21,7 @@ def requests(report: Report, page: Page) -> Section:
     told = [_served(each) for each in report.requests] + [_called(each) for each in report.calls]
     blocks: list[Block] = []
     if report.request_time:
-        blocks.append([page.chunk(_consists(report), 3, first="  ", limit=2)])
+        blocks.append([page.chunk(_consists(report), 2, first="  ", limit=2)])  # no later than what stands below it
     blocks += [[page.chunk(text, 2 + 4 * index, first="  ", limit=2)] for index, text in enumerate(told)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:

@@ -1,0 +1,186 @@
+"""The verdict on a target that serves requests, and what its report shows of them."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfdiag import claims, reader, schema
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.model import Model
+from perfdiag.report.words import Kind
+
+from unit.support import Builder
+from unit.support.exchanges import exchange, latency, served
+from unit.support.reports import finding, made
+from unit.support.shown import plain
+
+S = 1_000_000_000
+MS = 1_000_000
+ROWS = {"disk.flush": "device:254:0", "net.receive": "peer:10.0.0.7:5432", "lock.futex": "futex:0x10"}
+
+
+def serving(accounts: dict[str, int], *, rest: int = 0, count: int = 400) -> Model:
+    """Return a target whose threads spent, and whose requests took, so many milliseconds; `rest` nobody can tell."""
+    builder = Builder(comm="server")
+    for account, ms in accounts.items():
+        if account in ROWS:
+            builder.thread("worker").row(account, ROWS[account], f"{ms} ms", count=count)
+        else:
+            builder.thread("worker", **{account.replace(".", "_"): f"{ms} ms"})
+    each_ns = (sum(accounts.values()) + rest) * MS // count
+    for line in served(count, each_ns, {name: ms * MS for name, ms in accounts.items()}):
+        builder.line(line)
+    return builder.model()
+
+
+def test_requests_are_what_shares_are_of() -> None:
+    """Threads also wait for 7.5 s outside of requests: none of that counts."""
+    builder = Builder(comm="server").thread("worker", disk_flush="8 s").thread("other", disk_read="4 s")
+    for line in served(400, 15 * MS, {"disk.flush": 9 * S // 2, "cpu.user": 3 * S // 2}):
+        builder.line(line)
+    model = builder.model()
+    assert model.request_time and model.request_time.ns == 6 * S
+    report = made(model, finding("DISK-FLUSH-SLOW", {"disk.flush": 8 * S}, "Flushes are slow."))
+    assert [found.share for found in report.findings] == [0.75]
+    assert report.unclaimed_share == 0.25 and report.unclaimed == {"cpu.user": 3 * S // 2}
+    assert report.verdict.kind == Kind.CAUSE.value and "400 requests took p50 about 15" in report.verdict.text
+
+
+@pytest.mark.parametrize(
+    ("accounts", "rest", "kind"),
+    [
+        ({"disk.flush": 3000, "lock.futex": 100}, 0, Kind.CAUSE),
+        ({"disk.flush": 3000, "lock.futex": 900}, 0, Kind.CAUSES),
+        ({"disk.flush": 1000, "lock.futex": 90}, 3000, Kind.CANNOT_TELL),
+        ({"disk.flush": 1200, "lock.futex": 1000}, 1000, Kind.CAUSES),
+    ],
+)
+def test_kinds_with_causes(accounts: dict[str, int], rest: int, kind: Kind) -> None:
+    model = serving(accounts, rest=rest)
+    if rest > 0.1 * sum(accounts.values()):
+        assert model.request_time and model.request_time.uncertain_ns == pytest.approx(rest * MS, rel=1e-3)
+    report = made(
+        model,
+        finding("DISK-FLUSH-SLOW", {"disk.flush": accounts["disk.flush"] * MS}, "Flushes are slow."),
+        finding("LOCK-CONTENTION", {"lock.futex": accounts["lock.futex"] * MS}, "A lock is full."),
+    )
+    assert report.verdict.kind == kind.value, report.verdict
+    assert ("Which of the two is larger" in report.verdict.text) == (accounts.get("disk.flush") == 1200)
+
+
+def test_somebody_else() -> None:
+    model = serving({"net.receive": 3000, "cpu.user": 200})
+    slow = {"net.receive": 3000 * MS}
+    report = made(model, finding("NET-PEER-SLOW", slow, "10.0.0.7 answers slowly."))
+    assert report.verdict.kind == Kind.ELSEWHERE.value and "not the slow part" in report.verdict.text
+    unsure = made(model, finding("NET-PEER-SLOW", slow, "10.0.0.7 answers slowly.", confidence=Confidence.LOW))
+    assert unsure.verdict.kind == Kind.CAUSE.value and unsure.verdict.text.startswith("Probably: ")
+
+
+def test_no_fault_says_how_fast_requests_are_answered() -> None:
+    report = made(serving({"cpu.user": 3000}))
+    assert report.verdict.kind == Kind.PROFILE.value
+    assert "No fault found." in report.verdict.text and "cpu.user (100 %)" in report.verdict.text
+
+
+def test_no_fault_in_what_could_not_be_followed_acquits_nobody() -> None:
+    report = made(serving({"cpu.user": 300}, rest=3000))
+    assert report.verdict.kind == Kind.CANNOT_TELL.value and "could not be followed" in report.verdict.text
+
+
+def test_what_is_critical_stands_first() -> None:
+    model = serving({"disk.flush": 3000})
+    killed = finding("OOM-KILL", {}, "A process was killed.", severity=Severity.CRITICAL)
+    report = made(model, killed, finding("DISK-FLUSH-SLOW", {"disk.flush": 3000 * MS}, "Flushes are slow."))
+    assert report.verdict.text.startswith("A process was killed (OOM-KILL). Flushes are slow")
+    assert report.verdict.ids == ["OOM-KILL", "DISK-FLUSH-SLOW"]
+
+
+@given(
+    st.dictionaries(st.sampled_from(["disk.flush", "lock.futex", "net.receive", "cpu.user"]), st.integers(1, 4000)),
+    st.integers(0, 4000),
+    st.lists(st.tuples(st.sampled_from(sorted(ROWS)), st.integers(0, 9000)), max_size=4),
+)
+def test_shares_and_the_unclaimed_are_all_of_the_requests_time(
+    accounts: dict[str, int], rest: int, wanted: list[tuple[str, int]]
+) -> None:
+    model = serving({**accounts, "cpu.kernel": 400}, rest=rest)
+    assert model.request_time
+    findings = [finding(f"F-{number}", {account: ms * MS}) for number, (account, ms) in enumerate(wanted)]
+    settled = claims.settle(model, findings, {})
+    claimed_ns = sum(found.claimed_ns for found in settled.findings)
+    assert claimed_ns + settled.unclaimed_ns == model.request_time.ns and settled.unclaimed_ns >= 0
+    shares = sum(found.share for found in settled.findings) + settled.unclaimed_ns / model.request_time.ns
+    assert shares == pytest.approx(1)
+
+
+# What is shown.
+
+HOSTILE = "GET /\x1b]0;owned\x07\x1b[2J\n\r\t{{}}[bold]\N{RIGHT-TO-LEFT OVERRIDE}"
+
+
+def shown(builder: Builder, **options: bool) -> list[str]:
+    report = made(builder.thread("worker", cpu_user="2 s").model())
+    return plain(report, **options).splitlines()
+
+
+def test_a_crowd_of_names_still_leaves_a_page() -> None:
+    builder = Builder(comm="server")
+    for number in range(200):
+        for line in served(100, 10 * MS, {"cpu.user": 10 * MS}, name=f"GET /{'x' * 30}{number}"):
+            builder.line(line)
+    lines = shown(builder)
+    assert len(lines) <= 45 and max(map(len, lines)) <= 80, lines
+    assert any(re.search(r"and \d+ more: --full", line) for line in lines), lines
+    assert sum("GET /xxx" in line for line in shown(builder, full=True)) >= 200
+
+
+def test_hostile_names_are_escaped() -> None:
+    builder = Builder(comm="server")
+    for line in served(400, 10 * MS, {"cpu.user": 4 * S}, name=HOSTILE):
+        builder.line(line)
+    text = "\n".join(shown(builder))
+    assert "owned" in text and not set(text) & set(HOSTILE) - set("GET /ownedJ;0[]2{}bold\n"), text
+
+
+def test_what_is_open_unanswered_or_declined_is_told() -> None:
+    builder = Builder(comm="server")
+    lines = [
+        exchange(0, 0, name="GET /a", open=7, oldest_ns=5 * S, unanswered=3),
+        exchange(0, 0, name="GET /b", declined=2),
+        exchange(50, S, name="GET /c", early=9),
+        latency([20 * MS] * 50, name="GET /c"),
+        *served(30, 100 * MS, object="peer:10.0.0.7:5432", direction="connected", busy_ns=5 * S, connects_failed=2),
+        *served(30, 100 * MS, object="peer:10.0.0.7:53", direction="lookup", retries=4),
+    ]
+    for line in lines:
+        builder.line(line)
+    text = " ".join(" ".join(shown(builder, full=True)).split())
+    for told in (
+        "7 still waiting, since 5.00 s", "3 without an answer", "2 connections carry several at once",
+        "9 came before the answer", "calls to 10.0.0.7:5432", "outstanding 50 % of the window", "2 of them failed",
+        "name look-ups of 10.0.0.7:53", "4 asked again",
+    ):  # fmt: skip
+        assert told in text, (told, text)
+    assert "p99" not in text.partition("REQUESTS")[2].partition("WHERE")[0], "there are fewer than 300"
+
+
+@pytest.mark.parametrize("forged", [{"count": -1}, {"accounts": [["cpu.user"]]}, {"count": 1 << 70}])
+def test_forged_lines_are_problems_of_the_recording(forged: dict[str, object]) -> None:
+    lines = [msgspec.json.encode(line) for line in Builder().thread("worker", cpu_user="2 s").lines()]
+    fake = {"type": "exchange", **msgspec.to_builtins(exchange(5, S)), **forged}
+    lines.insert(-1, msgspec.json.encode(fake))
+    read = reader.read(io.BytesIO(b"\n".join(lines) + b"\n"))
+    assert read.problems and not read.exchanges
+
+
+def test_a_bucket_beyond_the_last_is_refused() -> None:
+    good = msgspec.to_builtins(latency([5 * MS]))
+    msgspec.convert(good, schema.Latency)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({**good, "buckets": [[448, 1]]}, schema.Latency)
