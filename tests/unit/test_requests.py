@@ -1,0 +1,185 @@
+"""How long requests took, and what their time consists of: right to 3 %, and to the nanosecond."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfdiag import schema
+from perfdiag.loops import Servers
+from perfdiag.requests import ARRIVING, PEERS, QUEUED, REST, Latencies, RequestTime, fine_edges_ns, request_time
+
+from conftest import ROOT
+from unit.support.exchanges import exchange, fine_bucket, joined, latency
+
+S = 1_000_000_000
+MS = 1_000_000
+WORKERS = Servers(False, 1.0, {})
+TIMES = st.lists(st.integers(0, 1800 * S), min_size=1, max_size=200)
+
+
+def latencies(times: list[int]) -> Latencies:
+    line = latency(times)
+    return Latencies(line.count, line.sum_ns, line.max_ns, dict(line.buckets))
+
+
+def timed(*lines: schema.Exchange, by: Servers = WORKERS, **options: object) -> RequestTime | None:
+    given = {"lost": {}, "finer": {}, "busy_ns": 1, "window_ns": 10 * S, **options}
+    return request_time(joined(lines), by=by, **given)  # type: ignore[arg-type]
+
+
+# How long they took.
+
+
+@given(TIMES, st.sampled_from([0.01, 0.5, 0.9, 0.99, 1.0]))
+def test_quantiles_are_right_to_three_percent(times: list[int], q: float) -> None:
+    exact = sorted(times)[max(math.ceil(q * len(times)), 1) - 1]
+    found = latencies(times).quantile_ns(q)
+    assert found is not None and abs(found - exact) <= exact / 32 + 512
+
+
+@given(TIMES, TIMES)
+def test_two_distributions_together(some: list[int], more: list[int]) -> None:
+    assert latencies(some).merged(latencies(more)) == latencies(some + more)
+
+
+def test_buckets_leave_no_gap() -> None:
+    edges = [fine_edges_ns(index) for index in range(schema.LATENCY_BUCKETS)]
+    assert edges[0][0] == 0
+    assert all(high == low for (_, high), (low, _) in itertools.pairwise(edges))
+    assert [fine_bucket(low) for low, _ in edges] == [fine_bucket(high - 1) for _, high in edges] == list(range(448))
+
+
+def test_nothing_has_no_quantile() -> None:
+    assert Latencies().quantile_ns(0.5) is None
+
+
+def test_constants_are_those_of_the_kernel_side() -> None:
+    header = (ROOT / "bpf/records_requests.h").read_text()
+    assert f"#define LATENCY_UNIT_SHIFT {schema.LATENCY_UNIT_NS.bit_length() - 1}\n" in header
+    doublings = (schema.LATENCY_BUCKETS - schema.LATENCY_STEPS) // schema.LATENCY_STEPS
+    assert f"#define LATENCY_DOUBLINGS {doublings} " in header
+
+
+# What their time consists of.
+
+
+def test_a_thread_for_each_request() -> None:
+    time = timed(exchange(100, 10 * S, {"disk.flush": 9 * S, "cpu.user": S // 2}, read_delay_ns=S // 4))
+    assert time and (time.count, time.ns) == (100, 10 * S)
+    assert time.accounts == {"disk.flush": 9 * S, "cpu.user": S // 2, QUEUED: S // 4, REST: S // 4}
+    assert time.uncertain_ns == S // 4
+
+
+def test_an_event_loop_waits_for_peers_in_the_place_of_its_requests() -> None:
+    time = timed(exchange(100, 10 * S, {"wait.events": 4 * S, "cpu.user": S}, peers_ns=8 * S))
+    assert time and time.accounts == {PEERS: 8 * S, "cpu.user": S, REST: S}
+
+
+def test_what_the_thread_waited_for_itself_is_not_its_peers_once_more() -> None:
+    time = timed(exchange(100, 10 * S, {"net.receive": 8 * S, "cpu.user": 2 * S}, peers_ns=8 * S))
+    assert time and time.accounts == {"net.receive": 8 * S, "cpu.user": 2 * S}
+
+
+def test_a_slow_client_is_no_peer_that_was_asked() -> None:
+    time = timed(exchange(100, 10 * S, {"net.receive": 9 * S}, arriving_ns=9 * S))
+    assert time and time.accounts == {ARRIVING: 9 * S, REST: S}
+
+
+def test_a_loop_keeps_requests_waiting_while_it_is_busy() -> None:
+    by = Servers(True, 0.5, {"runq.busy": 0.25})
+    time = timed(exchange(100, 10 * S, {"cpu.user": 2 * S}), by=by)
+    assert time and time.accounts == {"cpu.user": 2 * S, QUEUED: 3 * S, "runq.busy": S, REST: 4 * S}
+
+
+def test_an_account_that_evidence_divides_afterwards() -> None:
+    finer = {"cpu.user": {"cpu.user": 3, "cpu.kernel": 1}}
+    time = timed(exchange(100, 8 * S, {"cpu.user": 8 * S}), finer=finer)
+    assert time and time.accounts == {"cpu.user": 6 * S, "cpu.kernel": 2 * S}
+
+
+def test_those_over_the_objective_by_what_they_took_beyond_the_others() -> None:
+    line = exchange(
+        100, 2 * S, {"cpu.user": S, "disk.flush": S}, over_slo=10, over_slo_ns=11 * S // 10, over_slo_whole_ns=S,
+        over_slo_accounts=[schema.PartSum("cpu.user", S // 10), schema.PartSum("disk.flush", S)],
+    )  # fmt: skip
+    time = timed(line)
+    assert time and time.excess and time.count == 10
+    assert time.accounts == {"disk.flush": S}, "the others compute for as long, and that is no cause of the tail"
+
+
+NUMBERS = st.integers(0, 100 * S)
+NAMES = st.sampled_from(["cpu.user", "wait.events", "net.receive", "wait.parked", "disk.flush", "unexplained"])
+
+
+@given(
+    st.lists(st.tuples(NUMBERS, st.dictionaries(NAMES, NUMBERS), NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4),
+    st.booleans(),
+    st.floats(0, 1),
+    st.dictionaries(st.sampled_from(["runq.busy", "cpu.stolen"]), st.floats(0, 0.5)),
+    st.dictionaries(NAMES, st.dictionaries(NAMES, NUMBERS, min_size=1), max_size=2),
+)
+def test_parts_add_up_whatever_the_numbers(
+    of: list[tuple[int, dict[str, int], int, int, int]],
+    loop: bool,
+    busy: float,
+    runq: dict[str, float],
+    finer: dict[str, dict[str, int]],
+) -> None:
+    lines = [
+        exchange(20, ns, accounts, read_delay_ns=read, arriving_ns=arriving, peers_ns=peers, name=str(number))
+        for number, (ns, accounts, read, arriving, peers) in enumerate(of)
+    ]
+    time = timed(*lines, by=Servers(loop, busy, runq), finer=finer, busy_ns=0)
+    assert time and time.ns == sum(time.accounts.values()) and all(ns > 0 for ns in time.accounts.values())
+    spent = sum(sum(line[1].values()) + min(line[2], line[0]) for line in of)
+    assert (
+        sum(line[0] for line in of) <= time.ns <= max(sum(line[0] for line in of), spent) + sum(line[2] for line in of)
+    )
+
+
+# Where it is not known.
+
+GOOD = exchange(100, 10 * S, {"disk.flush": 9 * S})
+
+
+def changed(**fields: object) -> schema.Exchange:
+    return exchange(100, 10 * S, {"disk.flush": 9 * S}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ([], {}),
+        ([exchange(9, 10 * S, {"disk.flush": 9 * S})], {}),
+        ([changed(direction="connected")], {}),
+        ([changed(whole_ns=8 * S)], {}),
+        ([changed(early=6)], {}),
+        ([GOOD, changed(name="other", declined=1)], {}),
+        ([GOOD], {"lost": {"connections_full": 1}}),
+        ([GOOD], {"lost": {"exchanges_full": 1}}),
+        ([exchange(100, S, {"disk.flush": S})], {"busy_ns": 3 * S}),
+    ],
+    ids=["none", "few", "calls", "other-hands", "pipelined", "frames", "connections-lost", "sums-lost", "a-side-job"],
+)
+def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options: dict[str, object]) -> None:
+    assert timed(*lines, **options) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ([GOOD], {"lost": {"detail_full": 1}}),
+        ([exchange(10, 10 * S, {"disk.flush": 9 * S})], {}),
+        ([changed(whole_ns=9 * S)], {}),
+        ([changed(early=5)], {}),
+        ([exchange(100, S, {"disk.flush": S})], {"busy_ns": 2 * S}),
+        ([exchange(100, 5 * S, {"disk.flush": S})], {"busy_ns": 30 * S}),
+    ],
+    ids=["other-losses", "ten", "nine-tenths", "a-few-pipelined", "half-of-its-time", "half-of-the-window"],
+)
+def test_nearly_unknown_is_known(lines: list[schema.Exchange], options: dict[str, object]) -> None:
+    assert timed(*lines, **options) is not None
