@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from live.support import laws
-from live.support.fixtures import Attach, Cleanup, Record, Recorded, Start
+from live.support.fixtures import Attach, Cleanup, Record, Recorded, Serving, Start
 from live.support.model import check_model
 from live.support.recorder import RECORDER, Recorder
+from live.support.serving import Server
 from live.support.truth import assert_all_waits_seen
 from live.support.workload import WORKLOADS, Workload
 
@@ -36,6 +37,12 @@ def cleanup() -> Iterator[Cleanup]:
 def start(cleanup: Cleanup) -> Start:
     """Start a workload that waits for its start: ``start("flush", "--count", 23)``."""
     return lambda name, *arguments, **options: cleanup.enter_context(Workload(name, *arguments, **options))
+
+
+@pytest.fixture
+def serving(cleanup: Cleanup) -> Serving:
+    """Start a server on loopback: ``serving("thread_each(listening(), sleeps(0.01))")``."""
+    return lambda call: cleanup.enter_context(Server(call))
 
 
 @pytest.fixture

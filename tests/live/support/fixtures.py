@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from live.support.recorder import Recorder
 from live.support.recording import Recording
+from live.support.serving import Server
 from live.support.workload import Workload
 
 Cleanup = contextlib.ExitStack
@@ -14,5 +15,6 @@ Start = Callable[..., Workload]
 Attach = Callable[..., Recorder]
 Recorded = tuple[Recording, dict[str, int]]
 Record = Callable[..., Recorded]
+Serving = Callable[[str], Server]
 
-__all__ = ["Attach", "Cleanup", "Record", "Recorded", "Start"]
+__all__ = ["Attach", "Cleanup", "Record", "Recorded", "Serving", "Start"]

@@ -1,0 +1,220 @@
+"""Requests served and calls made: their number, their names, and how long they took, against what clients measured."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import resource
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from perfdiag.requests import PEERS
+
+from live.support.fixtures import Attach, Serving
+from live.support.model import model_of
+from live.support.serving import answered, asked, cut, exchanged, http, served, stopped
+
+MS = 1_000_000
+PRECISION = 0.05
+
+
+def agrees(mine_ns: int | None, clients_ns: float) -> bool:
+    """Whether that is the same time."""
+    return mine_ns is not None and abs(mine_ns - clients_ns) <= PRECISION * clients_ns
+
+
+def test_percentiles_are_the_clients_own(serving: Serving, attach: Attach) -> None:
+    """A thread for each connection, which sleeps 10 ms for each of 331 requests."""
+    server = serving("thread_each(listening(), sleeps(0.01))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        took = sorted(asked(connection, http("/items/17")) for _ in range(331))
+    recording = stopped(recorder)
+    requests = served(recording, "GET /items/#")
+    assert requests.line.count == 331 and requests.line.whole == 331, requests.line
+    assert requests.line.object == f"port:{server.port}", requests.line
+    assert agrees(requests.line.sum_ns, sum(took)), (requests.line.sum_ns, sum(took))
+    for quantile in (0.5, 0.9):
+        client_ns = took[math.ceil(quantile * len(took)) - 1]
+        assert agrees(requests.whole.quantile_ns(quantile), client_ns), (quantile, client_ns)
+    slept_ns = dict((part.account, part.sum_ns) for part in requests.line.accounts)["wait.timer"]
+    assert 331 * 10 * MS <= slept_ns <= requests.line.sum_ns, requests.line
+    time = model_of(recording).request_time
+    assert time and time.count == 331 and sum(time.accounts.values()) == time.ns, time
+    assert time.accounts["wait.timer"] > 0.9 * time.ns, time
+
+
+def test_an_event_loop_that_waits_for_its_upstream(serving: Serving, attach: Attach) -> None:
+    """Eleven clients at a time, each of whose requests the upstream answers 50 ms later."""
+    upstream = serving("thread_each(listening(), sleeps(0.05))")
+    server = serving(f"proxy({upstream.port})")
+    recorder = attach(server.pid)
+
+    def client(number: int) -> int:
+        with server.connect() as connection:
+            return sum(asked(connection, http(f"/users/{number}/orders?page=3")) for _ in range(7))
+
+    with ThreadPoolExecutor(11) as pool:
+        clients_ns = sum(pool.map(client, range(11)))
+    recording = stopped(recorder)
+    requests = served(recording, "GET /users/#/orders")
+    (calls,) = exchanged(recording, "connected").values()
+    assert requests.line.count == calls.line.count == 77, (requests.line, calls.line)
+    assert calls.line.object == f"peer:127.0.0.1:{upstream.port}" and calls.line.connects == 11, calls.line
+    assert 77 * 50 * MS <= calls.line.sum_ns <= clients_ns, calls.line
+    assert 7 * 50 * MS <= calls.line.busy_ns < 0.6 * calls.line.sum_ns, "eleven were under way at once"
+    assert 0.5 * calls.line.sum_ns < requests.line.peers_ns <= calls.line.sum_ns, (requests.line, calls.line)
+
+
+def test_whose_upstream_an_event_loop_waits_for(serving: Serving, attach: Attach) -> None:
+    """One client: there is no other request that a call could be for."""
+    upstream = serving("thread_each(listening(), sleeps(0.05))")
+    server = serving(f"proxy({upstream.port})")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        client_ns = sum(asked(connection, http("/")) for _ in range(31))
+    recording = stopped(recorder)
+    requests = served(recording, "GET /")
+    (calls,) = exchanged(recording, "connected").values()
+    assert requests.line.count == calls.line.count == 31
+    assert 31 * 50 * MS <= calls.line.sum_ns <= client_ns, calls.line
+    assert agrees(requests.line.peers_ns, calls.line.sum_ns), (requests.line, calls.line)
+    time = model_of(recording).request_time
+    assert time and agrees(time.accounts[PEERS], calls.line.sum_ns), time
+
+
+def test_one_connection_for_each_request_or_one_for_all(serving: Serving, attach: Attach) -> None:
+    server = serving("thread_each(listening(), sleeps(0.001))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(101):
+            asked(connection, http("/kept"))
+    for _ in range(103):
+        with server.connect() as connection:
+            asked(connection, http("/single"))
+    found = exchanged(stopped(recorder), "accepted")
+    assert {name: each.line.count for name, each in found.items()} == {"GET /kept": 101, "GET /single": 103}
+    assert all(not each.line.unanswered and not each.line.early for each in found.values()), found
+
+
+def test_connections_that_were_open_before_the_start(serving: Serving, attach: Attach) -> None:
+    server = serving("thread_each(listening(), sleeps(0.001))")
+    with server.connect() as connection:
+        asked(connection, http("/before"))
+        recorder = attach(server.pid)
+        for _ in range(53):
+            asked(connection, http("/after"))
+        assert served(stopped(recorder), "GET /after").line.count == 53
+
+
+@pytest.mark.parametrize("size", [4, 50])
+def test_a_request_in_pieces_is_one(size: int, serving: Serving, attach: Attach) -> None:
+    """It lasts from its first byte on, however slow its client is."""
+    server = serving("thread_each(listening(), sleeps(0.02))")
+    recorder = attach(server.pid)
+    pieces = cut(http("/in/pieces", "X-Filler: " + "x" * 30), size)
+    with server.connect() as connection:
+        for _ in range(3):
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(0.005)
+            answered(connection)
+    lines = [each.line for each in exchanged(stopped(recorder), "accepted").values()]  # how much of a name came first?
+    assert sum(line.count for line in lines) == 3 and not any(line.early for line in lines), lines
+    assert sum(line.sum_ns for line in lines) >= 3 * (20 + 5 * (len(pieces) - 1)) * MS, "pieces took their time, too"
+
+
+def test_a_client_that_sends_one_byte_a_second(serving: Serving, attach: Attach) -> None:
+    server = serving("thread_each(listening(), sleeps(0.001))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for piece in (b"G", b"E", b"T / HTTP/1.1\r\n\r\n"):
+            connection.sendall(piece)
+            time.sleep(1)
+        answered(connection)
+        begun = time.monotonic_ns()
+        connection.sendall(b"G")
+        time.sleep(0.5)
+        recording = stopped(recorder)
+        waited_ns = time.monotonic_ns() - begun
+    (requests,) = exchanged(recording, "accepted").values()
+    assert requests.line.count == 1 and requests.line.sum_ns > 2000 * MS, requests.line
+    assert requests.line.open == 1 and 500 * MS <= requests.line.oldest_ns <= waited_ns, requests.line
+    slow_ns = dict((part.account, part.sum_ns) for part in requests.line.accounts)["net.receive"]
+    assert slow_ns > 1900 * MS, "waiting in the middle of a request is no waiting for work"
+
+
+def test_what_a_body_is_asked_for_is_one_request(serving: Serving, attach: Attach) -> None:
+    """Expect: 100-continue."""
+    server = serving("thread_each(listening(), continues(0.01))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(11):
+            connection.sendall(http("/upload", "Expect: 100-continue", "Content-Length: 4", method="POST"))
+            answered(connection, b"100 Continue\r\n\r\n")
+            time.sleep(0.005)
+            connection.sendall(b"body")
+            answered(connection)
+    requests = served(stopped(recorder), "POST /upload")
+    assert requests.line.count == 11 and requests.line.sum_ns >= 11 * 15 * MS, requests.line
+
+
+def test_an_answer_in_pieces(serving: Serving, attach: Attach) -> None:
+    server = serving("thread_each(listening(), in_pieces(3, 0.01))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(11):
+            asked(connection, http("/pieces"))
+    requests = served(stopped(recorder), "GET /pieces")
+    assert requests.line.count == 11 and requests.line.sum_ns >= 11 * 20 * MS, requests.line
+    assert requests.first_byte.count == 11 and requests.first_byte.sum_ns < requests.line.sum_ns / 2, requests
+    slept_ns = dict((part.account, part.sum_ns) for part in requests.line.accounts)["wait.timer"]
+    assert 11 * 20 * MS <= slept_ns <= requests.line.sum_ns, requests.line
+
+
+def test_requests_that_never_end(serving: Serving, attach: Attach) -> None:
+    server = serving("thread_each(listening(), never)")
+    recorder = attach(server.pid)
+    with contextlib.ExitStack() as connections:
+        begun = time.monotonic_ns()
+        for _ in range(7):
+            connections.enter_context(server.connect()).sendall(http("/for/ever"))
+        for _ in range(3):
+            with server.connect() as given_up:
+                given_up.sendall(http("/for/ever"))
+                time.sleep(0.1)
+        recording = stopped(recorder)
+        waited_ns = time.monotonic_ns() - begun
+    requests = served(recording, "GET /for/ever")
+    assert (requests.line.count, requests.line.open, requests.line.unanswered) == (0, 7, 3), requests.line
+    assert 300 * MS <= requests.line.oldest_ns <= waited_ns, requests.line
+
+
+def test_answered_by_another_thread(serving: Serving, attach: Attach) -> None:
+    """Such a request is timed, but whose books would say what it waited for?"""
+    server = serving("handed_on(listening(), 0.005)")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(53):
+            asked(connection, http("/handed"))
+    recording = stopped(recorder)
+    requests = served(recording, "GET /handed")
+    assert requests.line.count == 53 and requests.line.whole == 0, requests.line
+    assert requests.line.sum_ns >= 53 * 5 * MS
+    assert model_of(recording).request_time is None
+
+
+def test_2003_connections_at_once(serving: Serving, attach: Attach) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (10000, 10000))
+    server = serving("loop(0.0)")
+    recorder = attach(server.pid)
+    with contextlib.ExitStack() as opened:
+        connections = [opened.enter_context(server.connect()) for _ in range(2003)]
+        for connection in connections:
+            connection.sendall(http("/one"))
+        for connection in connections:
+            answered(connection)
+        recording = stopped(recorder)
+    assert served(recording, "GET /one").line.count == 2003
+    assert not recording.footer.lost["connections_full"] and not recording.footer.lost["exchanges_full"]

@@ -1,0 +1,189 @@
+"""What clients and servers do that is no request, hides one, or has a hostile name; and what cannot be told apart."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from perfdiag import schema
+
+from live.support.fixtures import Attach, Serving
+from live.support.model import model_of
+from live.support.serving import answered, asked, exchanged, http, served, stopped
+from live.support.workload import PATIENCE_SECONDS
+
+MS = 1_000_000
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+SLEEPER = "thread_each(listening(), sleeps(0.001))"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "name"),
+    [
+        ("GET /users/123/orders/7f3a?token=secret HTTP/1.1", "GET /users/#/orders/#"),
+        ("GET /v1/items HTTP/1.1", "GET /v1/items"),
+        ("GET /v2x/a1b2 HTTP/1.1", "GET /v2x/#"),
+        ("DELETE / HTTP/1.1", "DELETE /"),
+        ("GET /?secret=1 HTTP/1.1", "GET /"),
+        ("GET /\x1b[31mred\x07\x7f HTTP/1.1", "GET /#"),
+        ("GET /\x1b[mred\x07\x7f HTTP/1.1", "GET /\x1b[mred\x07\x7f"),
+        ("GET /\xff\xfe HTTP/1.1", "GET /\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"),
+    ],
+)
+def test_names(request_line: str, name: str, serving: Serving, attach: Attach) -> None:
+    """Numbers and queries, which can be secrets, are in no recording; versions stay."""
+    server = serving(SLEEPER)
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(5):
+            asked(connection, request_line.encode("latin-1") + b"\r\n\r\n")
+    recording = stopped(recorder)
+    assert b"secret" not in recording.path.read_bytes()
+    (requests,) = exchanged(recording, "accepted").values()
+    assert requests.line.count == 5
+    assert requests.line.name == name
+
+
+def test_a_path_of_a_megabyte(serving: Serving, attach: Attach) -> None:
+    server = serving(SLEEPER)
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(3):
+            asked(connection, http("/" + "x" * (1 << 20)))
+    (requests,) = exchanged(stopped(recorder), "accepted").values()
+    assert requests.line.count == 3 and requests.line.bytes_in > 3 << 20, requests.line
+    assert requests.line.name.startswith("GET /xxx") and len(requests.line.name) < 64, requests.line
+
+
+def test_pipelined_requests_are_noticed(serving: Serving, attach: Attach) -> None:
+    """They share a connection at the same time: what they consist of is not told."""
+    server = serving("thread_each(listening(), one_by_one)")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(20):
+            connection.sendall(http("/a") * 7)
+            answered(connection, OK * 7)
+    recording = stopped(recorder)
+    assert sum(each.line.declined for each in exchanged(recording, "accepted").values()) == 1
+    assert model_of(recording).request_time is None
+
+
+def test_http2_is_declined(serving: Serving, attach: Attach) -> None:
+    server = serving("thread_each(listening(), sleeps(0.001))")
+    recorder = attach(server.pid)
+    for _ in range(3):
+        with server.connect() as connection:
+            connection.sendall(b"PRI * HTTP/2.0\r\n\r\n")
+            answered(connection)
+            connection.sendall(b"SM\r\n\r\n")
+            answered(connection)
+    recording = stopped(recorder)
+    (requests,) = exchanged(recording, "accepted").values()
+    assert requests.line.declined == 3 and not requests.line.count, requests.line
+    assert model_of(recording).request_time is None
+
+
+def test_a_client_that_has_sent_all_it_will(serving: Serving, attach: Attach) -> None:
+    """Half-closed: the answer still comes."""
+    server = serving(SLEEPER)
+    recorder = attach(server.pid)
+    for _ in range(17):
+        with server.connect() as connection:
+            connection.sendall(http("/half"))
+            connection.shutdown(socket.SHUT_WR)
+            answered(connection)
+    requests = served(stopped(recorder), "GET /half")
+    assert requests.line.count == 17 and not requests.line.unanswered, requests.line
+
+
+def test_one_client_port_again_and_again(serving: Serving, attach: Attach) -> None:
+    """The same two addresses, another connection."""
+    server = serving(SLEEPER)
+    recorder = attach(server.pid)
+    port = 0
+    for _ in range(11):
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # closed at once
+            connection.bind(("127.0.0.1", port))
+            connection.settimeout(PATIENCE_SECONDS)
+            connection.connect(("127.0.0.1", server.port))
+            asked(connection, http("/again"))
+            port = connection.getsockname()[1]
+    requests = served(stopped(recorder), "GET /again")
+    assert requests.line.count == 11, requests.line
+
+
+def test_connections_passed_to_another_process(serving: Serving, attach: Attach) -> None:
+    server = serving("passed_on(listening())")
+    recorder = attach(server.pid)
+    for _ in range(13):
+        with server.connect() as connection:
+            asked(connection, http("/passed"))
+    requests = served(stopped(recorder), "GET /passed")
+    assert requests.line.count == requests.line.whole == 13, requests.line
+    assert requests.line.sum_ns >= 13 * 5 * MS, requests.line
+
+
+def test_unix_sockets(serving: Serving, attach: Attach, tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    server = serving(f"thread_each(listening(path={str(path)!r}), sleeps(0.01))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        begin = time.monotonic_ns()
+        for _ in range(29):
+            connection.sendall(http("/unix"))
+            answered(connection)
+        client_ns = time.monotonic_ns() - begin
+    requests = served(stopped(recorder), "GET /unix")
+    assert requests.line.count == 29 and 29 * 10 * MS <= requests.line.sum_ns <= client_ns, requests.line
+
+
+def test_datagrams_are_not_taken_for_requests(serving: Serving, attach: Attach) -> None:
+    server = serving("datagrams(0.001)")
+    recorder = attach(server.pid)
+    with socket.socket(type=socket.SOCK_DGRAM) as client:
+        client.settimeout(PATIENCE_SECONDS)
+        for _ in range(19):
+            client.sendto(http("/"), ("127.0.0.1", server.port))
+            assert client.recv(100) == b"ok"
+    assert not stopped(recorder).of(schema.Exchange)
+
+
+def test_what_is_spliced_out_of_a_socket_is_not_seen(serving: Serving, attach: Attach) -> None:
+    """No tracepoint tells of it: there are no requests, rather than wrong ones."""
+    server = serving("thread_each(listening(), spliced)")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(7):
+            asked(connection, http("/spliced"))
+    assert not exchanged(stopped(recorder), "accepted")
+
+
+def test_a_listener_with_a_backlog_of_zero(serving: Serving, attach: Attach) -> None:
+    """Its connections look like connected ones: what it sends is taken for calls.  The manual says so."""
+    server = serving("thread_each(listening(0), sleeps(0.001))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(23):
+            asked(connection, http("/zero"))
+            time.sleep(0.002)
+    recording = stopped(recorder)
+    assert not exchanged(recording, "accepted")
+    (calls,) = exchanged(recording, "connected").values()
+    assert calls.line.count == 23, calls.line
+    assert model_of(recording).request_time is None
+
+
+def test_accepted_connections_have_the_limit_of_their_listener(serving: Serving, attach: Attach) -> None:
+    """By this alone is told who serves and who calls; with the smallest limit that there is."""
+    server = serving("thread_each(listening(1), sleeps(0.001))")
+    recorder = attach(server.pid)
+    with contextlib.ExitStack() as connections:
+        for _ in range(3):
+            asked(connections.enter_context(server.connect()), http("/one"))
+    recording = stopped(recorder)
+    assert served(recording, "GET /one").line.count == 3 and not exchanged(recording, "connected")
