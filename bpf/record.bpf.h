@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A thread's record from its first moment to its last: opened, named, closed. */
 #pragma once
+#include "chain.bpf.h"
 #include "ledger.bpf.h"
 
 /* Threads that ended while the ring was full, by the comm of their process. */
@@ -62,6 +63,7 @@ static __always_inline void open_record(struct record *record, struct task_struc
 	record->guest_ns = task->gtime;
 	record->kernel_thread = task->flags & PF_KTHREAD ? 1 : 0;
 	__sync_fetch_and_add(&live_threads, 1);
+	begin_chain(task, now);
 }
 
 /* Begins a running segment: remembers the clocks of interrupts and steal. */

@@ -107,7 +107,8 @@ static inline _Bool needs_callers(__u32 account)
 	X(DEVICES_FULL, "devices_full")		    /* requests of block devices that were not counted */              \
 	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */                             \
 	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
-	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */
+	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                              \
+	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -236,6 +237,7 @@ struct fold {
 #include "records_operations.h"
 #include "records_devices.h"
 #include "records_network.h"
+#include "records_chains.h"
 #include "records_memory.h"
 #include "records_requests.h"
 #include "records_events.h"

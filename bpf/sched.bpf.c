@@ -82,6 +82,8 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 				       struct cpu_state *cpu, bool preempted, __u64 now)
 {
 	__u32 state = task_state(task);
+	struct chain *chain;
+	bool ended;
 
 	begin_write(record);
 	note_ran(record, cpu, now);
@@ -94,7 +96,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 		book_guest(record, task, now);
 		book_running(record, cpu, steal_clock(task) - record->steal_ns, now);
 	} else {
-		book_unseen_run(task, record, cpu, now);
+		book_unseen_run(task, record, chain_of(task), cpu, now);
 	}
 	if (dormant)
 		wake_recorder(record, now); /* it came in unseen */
@@ -106,7 +108,11 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 		record->state = STATE_CLOSED;
 		record->at = now;
 		end_write(record);
-		close_record(record, LOAD(signal_struct, LOAD(task_struct, task, signal), live.counter) <= 0);
+		ended = LOAD(signal_struct, LOAD(task_struct, task, signal), live.counter) <= 0;
+		chain = chain_of(task);
+		if (chain)
+			spill_reasons(chain, ended ? 0 : record->tgid);
+		close_record(record, ended);
 		__sync_fetch_and_add(&live_threads, -1); /* last: who sees 0 finds all ends in the ring */
 		return;
 	}
@@ -133,16 +139,31 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 	end_write(record);
 }
 
+/* The account that most of a time in a run queue was booked to. */
+static __always_inline __u32 most_of(__u64 ns, __u64 waking, __u64 throttled)
+{
+	if (2 * throttled > ns)
+		return ACCOUNT_RUNQ_THROTTLED;
+	return 2 * waking > ns ? ACCOUNT_RUNQ_WAKING : ACCOUNT_RUNQ_BUSY;
+}
+
 static __always_inline void switch_in(struct task_struct *task, struct record *record, struct task_struct *prev,
 				      struct cpu_state *cpu, __u64 now)
 {
-	__u64 runnable;
+	struct chain *chain = chain_of(task);
+	__u64 runnable, waking, throttled;
 
 	begin_write(record);
 	if (record->state == STATE_RUNNING)
 		unseen_leave(task, record, now);
 	runnable = record->state == STATE_BLOCKED ? book_wait(record, now) : record->since;
+	waking = record->accounts[ACCOUNT_RUNQ_WAKING].ns;
+	throttled = record->accounts[ACCOUNT_RUNQ_THROTTLED].ns;
 	book_runnable(task, record, prev, cpu, runnable, now);
+	waking = record->accounts[ACCOUNT_RUNQ_WAKING].ns - waking;
+	throttled = record->accounts[ACCOUNT_RUNQ_THROTTLED].ns - throttled;
+	if (chain)
+		pass_time(record, chain, runnable, most_of(now - runnable, waking, throttled), now);
 	begin_running(record, task, cpu, now);
 	end_write(record);
 	if (dormant)
@@ -239,5 +260,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	record->waking = bpf_ktime_get_ns();
 	if (record->state == STATE_BLOCKED && is_handed_on(record->account))
 		hand_on(record, record->waker ? record_of(waker) : NULL, record->waking);
+	if (record->waker)
+		follow_waker(record, task, waker);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What is booked at a switch: the running segment that ends, the wait that is over, the time until a CPU was there. */
 #pragma once
+#include "because.bpf.h"
 #include "classify.bpf.h"
 #include "file_read.bpf.h"
 #include "ledger.bpf.h"
@@ -234,8 +235,8 @@ static __always_inline __u64 ran_since(struct task_struct *task, struct record *
 }
 
 /* At switch-out of a thread that was not seen coming in: it waited, was runnable, and ran to the end of that time. */
-static __always_inline void book_unseen_run(struct task_struct *task, struct record *record, struct cpu_state *cpu,
-					    __u64 now)
+static __always_inline void book_unseen_run(struct task_struct *task, struct record *record, struct chain *chain,
+					    struct cpu_state *cpu, __u64 now)
 {
 	__u64 began = now - ran_since(task, record, now), runnable = record->since;
 
@@ -246,6 +247,8 @@ static __always_inline void book_unseen_run(struct task_struct *task, struct rec
 		book_waking(record, cpu, runnable, began); /* the last switch seen here was to the idle task */
 	else if (began > runnable)
 		book(record, ACCOUNT_RUNQ_BUSY, 0, began - runnable);
+	if (chain)
+		pass_time(record, chain, runnable, ACCOUNT_RUNQ_BUSY, began);
 	add_to_sum(record, ACCOUNT_CPU_USER, now - began);
 }
 

@@ -4,8 +4,9 @@ A finding states what it *wants* (`Finding.claims`).  Several may want the same 
 that makes it slow and the cgroup limit that fills the queue.  `settle` grants in this order:
 
 1. faults before profile (severity INFO), because a fact must not take time from its cause;
-2. a rule before every rule it refines, directly or through others (`Rule.refines`);
-3. otherwise a fixed order of the findings' own content, so that the order in which rules ran never shows.
+2. of faults, those first that are the root of what others waited for (behind.py): a path is not its own cause;
+3. a rule before every rule it refines, directly or through others (`Rule.refines`);
+4. otherwise a fixed order of the findings' own content, so that the order in which rules ran never shows.
 
 A multiplier (low clock, remote memory) makes each nanosecond longer instead of adding some: it is granted its
 fraction of what is *left* of an account, so two multipliers never give back more than there is.
@@ -172,6 +173,7 @@ def _most_specific_first(findings: Iterable[Finding], rules: Mapping[str, Rule])
     def key(finding: Finding) -> tuple[object, ...]:
         return (
             finding.severity is Severity.INFO,
+            not finding.is_root,
             -depth(finding.id),
             _CONFIDENCE[finding.confidence],
             -sum(finding.claims.values()),

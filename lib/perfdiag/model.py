@@ -12,6 +12,7 @@ from functools import wraps
 from typing import TypeVar, cast
 
 from perfdiag import schema
+from perfdiag.chains import Chain
 from perfdiag.facts import Facts
 from perfdiag.requests import Exchange, RequestTime
 
@@ -219,6 +220,7 @@ class Model:
     not_measured: Sequence[NotMeasured]
     cost: schema.Cost | None
     footer: schema.Footer | None
+    chains: Sequence[Chain] = ()  # longest first; a second view on the rows
     rpcs: Sequence[schema.Rpc] = ()
     nfs_flushes: Sequence[schema.NfsFlush] = ()
     nfs_server: Sequence[schema.NfsServer] = ()

@@ -32,6 +32,7 @@ class Recording:
     processes: dict[tuple[int, str], schema.Process] = field(default_factory=dict)  # pid, comm; of a host
     intervals: list[schema.Interval] = field(default_factory=list)
     details: dict[tuple[int, str, str], schema.Detail] = field(default_factory=dict)  # pid, account, object
+    because: list[schema.Because] = field(default_factory=list)
     stacks: list[schema.Stack] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     files_read: list[schema.FileRead] = field(default_factory=list)
@@ -230,6 +231,8 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.intervals.append(line)
         case schema.Detail():
             recording.details[line.pid, line.account, line.object] = line
+        case schema.Because():
+            recording.because.append(line)
         case schema.Stack():
             recording.stacks.append(line)
         case schema.Fact():

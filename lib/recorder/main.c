@@ -204,6 +204,7 @@ static int record(struct recorder *recorder, int signals)
 		return err;
 	cost_end(recorder);
 	err = interval_sweep_due(recorder) == UINT64_MAX ? 0 : interval_sweep(recorder);
+	because_end(recorder);
 	err = rows_interval(recorder, true, true) ?: err;
 	if (err) {
 		fprintf(stderr, "warning: the last snapshot failed: %s\n", strerror(-err));
@@ -227,6 +228,7 @@ static int record(struct recorder *recorder, int signals)
 	stacks_name(recorder, NAMES_DEADLINE_MS, true);
 	stacks_write(recorder);
 	stacks_free(recorder); /* ends the helper that names them, whose CPU time belongs into the footer */
+	because_write(recorder);
 	tables_write(recorder);
 	footer_write(recorder);
 	if (output_flush(&recorder->output))

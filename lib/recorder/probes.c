@@ -79,6 +79,7 @@ static const struct probe probes[] = {
 	{ .name = "sched_switch", .feature = "ledger", .required = true },
 	{ .name = "sweep", .feature = "ledger", .required = true },
 	{ .name = "snapshot", .feature = "ledger", .required = true },
+	{ .name = "gather_reasons", .feature = "chains" },
 };
 
 #define PROBES (sizeof(probes) / sizeof(*probes))
@@ -210,29 +211,42 @@ void probes_pace_stacks(struct recorder *recorder)
 static int iterator_fd(struct recorder *recorder, const struct bpf_program *program)
 {
 	for (size_t i = 0; i < PROBES; i++)
-		if (recorder->probes[i].program == program)
+		if (recorder->probes[i].program == program && recorder->probes[i].link)
 			return bpf_iter_create(bpf_link__fd(recorder->probes[i].link));
 	return -ENOENT;
 }
 
 /* Reads an iterator that writes nothing. */
-int probes_sweep(struct recorder *recorder)
+static int run_iterator(struct recorder *recorder, const struct bpf_program *program)
 {
+	_cleanup_close_ int fd = iterator_fd(recorder, program);
 	char byte;
 
+	if (fd < 0)
+		return fd;
+	while (read(fd, &byte, 1) > 0)
+		;
+	return 0;
+}
+
+int probes_sweep(struct recorder *recorder)
+{
 	/*
 	 * Twice: a thread made during the first pass by one not yet met has no record from its fork.  (Of a host all
 	 * have.)
 	 */
 	for (int pass = 0; pass < (recorder->options.host ? 1 : 2); pass++) {
-		_cleanup_close_ int fd = iterator_fd(recorder, recorder->skeleton->progs.sweep);
+		int err = run_iterator(recorder, recorder->skeleton->progs.sweep);
 
-		if (fd < 0)
-			return fd;
-		while (read(fd, &byte, 1) > 0)
-			;
+		if (err)
+			return err;
 	}
 	return 0;
+}
+
+int probes_gather_reasons(struct recorder *recorder)
+{
+	return run_iterator(recorder, recorder->skeleton->progs.gather_reasons);
 }
 
 void probes_meet(struct recorder *recorder, pid_t tid)

@@ -15,6 +15,7 @@
  * rows.c                  snapshots: threads and intervals
  * sums.c                  account sums and the open segment
  * details.c               distributions by object
+ * because.c               roots of waits for other threads
  * folds.c                 books by name: of ended threads, of a host's rest
  * host*.c                 host mode: threads folded into processes
  * tables.c                devices, operations
@@ -112,8 +113,9 @@ uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
 void probes_meet(struct recorder *recorder, pid_t tid); /* as a sweep, of one thread that may be gone */
 void probes_pace_stacks(struct recorder *recorder);
-int probes_snapshot_fd(struct recorder *recorder); /* an iterator over struct record, to be read and closed */
-void probes_write(struct recorder *recorder);	   /* the header's "probes" */
+int probes_gather_reasons(struct recorder *recorder); /* of living threads, into the map of all */
+int probes_snapshot_fd(struct recorder *recorder);    /* an iterator over struct record, to be read and closed */
+void probes_write(struct recorder *recorder);	      /* the header's "probes" */
 void probes_detach(struct recorder *recorder);
 
 /* cost.c */
@@ -154,6 +156,10 @@ void rows_exited(struct recorder *recorder, struct record *record, bool process_
 void rows_end(struct recorder *recorder);
 /* `open`: the same record before its open segment was added. */
 void thread_write(struct recorder *recorder, const struct record *record, const struct record *open);
+
+/* because.c */
+void because_end(struct recorder *recorder); /* before the last rows: no wait is to have more roots than time */
+void because_write(struct recorder *recorder);
 
 /* details.c */
 /* spare: what book_open() left over, or NULL; tgid: 0 for a process that ended */

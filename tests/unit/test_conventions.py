@@ -62,7 +62,7 @@ LAYER_OF = {
     ),
     "claims": "findings",
     "kvm": "base",
-    **dict.fromkeys(["debuggers", "hiddenlocks", "hostside", "loops", "receiving", "requests"], "model"),
+    **dict.fromkeys(["chains", "debuggers", "hiddenlocks", "hostside", "loops", "receiving", "requests"], "model"),
 }
 COMMAND_LINE = {"__main__", "cli", "commands", "manual"}
 

@@ -4,15 +4,24 @@
  */
 #include "workload.h"
 
+static void flush(const char *path)
+{
+	int fd = CHECK(open(path, O_RDWR | O_CREAT, 0600));
+
+	if (pwrite(fd, path, 1, 0) != 1)
+		die("pwrite");
+	CHECK(fsync(fd));
+}
+
 int main(int argc, char **argv)
 {
-	const char *how = "sleep";
+	const char *how = "sleep", *path = "slow_child.data";
 	long count = 7, child_ms = 150;
 	uint64_t wait_ns = 0;
-	bool wait =
-		parse_options(argc, argv,
-			      KNOBS(NUMBER("count", count, "children"), NUMBER("child-ms", child_ms, "life of each"),
-				    TEXT("how", how, "they sleep or spin")));
+	bool wait = parse_options(
+		argc, argv,
+		KNOBS(NUMBER("count", count, "children"), NUMBER("child-ms", child_ms, "life of each"),
+		      TEXT("how", how, "they sleep, spin or flush"), TEXT("file", path, "what they flush")));
 
 	start_work(wait);
 	for (long i = 0; i < count; i++) {
@@ -22,6 +31,8 @@ int main(int argc, char **argv)
 		if (child == 0) {
 			if (!strcmp(how, "spin"))
 				spin_until(begin + child_ms * MILLISECOND);
+			else if (!strcmp(how, "flush"))
+				flush(path);
 			else
 				sleep_ns(child_ms * MILLISECOND);
 			_exit(0);

@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 # The module, not its names: claims imports this package too, and may be only half loaded when it is asked for first.
 from perfdiag import claims
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Rule, Silence
+from perfdiag.findings.behind import with_paths
 from perfdiag.model import Model
 
 for _module in iter_modules(__path__):
@@ -60,7 +61,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
                 silences.append(outcome)
     if model.coverage.contradictions:  # nothing that is said of it can be sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
-    settled = claims.settle(model, findings, rules)
+    settled = claims.settle(model, with_paths(model, findings), rules)
     return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
 
 

@@ -65,6 +65,9 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     if inside:
         sums, names, known = _children(model, worst)
         claim += f"; their time is in these books: {top(sums)}" if sums else "; they did next to nothing"
+        if meanwhile := _meanwhile(model, worst.pid):
+            text = f"while it waited, those that ended were in {top(meanwhile)}"
+            evidence.append(Evidence(text, float(sum(meanwhile.values())), "ns", "sched_waking"))
         if names:
             evidence.append(Evidence(f"children: {', '.join(names)}", float(len(names)), "count", "/proc/PID/status"))
         limits.append(
@@ -123,6 +126,15 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
         limits=limits,
         verify=f"{again(model)}: processes started a second, at the same work",
     )
+
+
+def _meanwhile(model: Model, pid: int) -> dict[str, int]:
+    """Return what children were in while a process waited for them, or the threads that those waited for."""
+    sums: dict[str, int] = {}
+    for chain in model.chains:
+        if chain.account == CHILD and chain.pid in (pid, 0):
+            sums[chain.root] = sums.get(chain.root, 0) + chain.ns
+    return sums
 
 
 def _children(model: Model, parent: ThreadLedger) -> tuple[dict[str, int], list[str], bool]:

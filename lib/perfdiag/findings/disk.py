@@ -13,6 +13,7 @@ from functools import partial
 from perfdiag.findings.array import slow_member
 from perfdiag.findings.backing import Requests, device_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.findings.behind import behind_ns
 from perfdiag.findings.disk_neighbours import LIMIT, Neighbours, neighbours
 from perfdiag.findings.disk_waits import FLUSH, READ, WRITE, Case, Kind, case_of, without_cpus
 from perfdiag.findings.target import again, subject
@@ -56,7 +57,7 @@ MEASURED = (
 def _judge(kind: Kind, model: Model) -> Iterable[Outcome]:
     found = False
     for rows in by_key(model.rows_of(kind.account)).values():
-        if worth(model, total_ns(rows)):
+        if worth(model, total_ns(rows) + behind_ns(model, rows[0].account, rows[0].key)):
             finding = _finding(model, kind, case_of(model, kind, rows))
             found = found or finding is not None
             yield from [finding] if finding else []
@@ -115,6 +116,7 @@ def _judgement(
 ) -> tuple[Severity, int, str] | None:
     """Return how bad the waits on one device are, how much of them is claimed, and the claim; None: not worth one."""
     ns, name, each = total_ns(case.rows), case.where.name, about(case.wait_ns)
+    felt_ns = ns + behind_ns(model, kind.account, case.rows[0].key)
     mean = duration(case.wait.sum_ns / case.wait.count) if case.wait.count else each
     half = f"take {mean} on average, half of their time lies in waits of {each}"
     if case.above:
@@ -122,17 +124,21 @@ def _judgement(
         if starved := without_cpus(model):
             above += f", as likely as not because the kernel's own threads wait for CPUs: {starved}"
         disk = f"its disk answers in {about(case.chain.typical_ns)}"
-        return fault(model, ns), case.lost_ns, f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
+        return fault(model, felt_ns), case.lost_ns, f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
     if others:
         long = slow or f"half of the time of {kind.nouns} lies in waits of {each}"
         claim = f"Others keep the disk under {name} busy: {others.words}, and {long}; a wait takes {mean} on average."
-        return fault(model, ns), ns, claim
+        return fault(model, felt_ns), ns, claim
     if slow:
         claim = f"The disk under {name} is slow: {slow}; a wait for {kind.nouns} takes {mean} on average."
-        return fault(model, ns), ns, claim
+        return fault(model, felt_ns), ns, claim
     if not case.chain.count and case.wait_ns >= SURELY * case.where.norm_ns(case.chain, kind is FLUSH):
-        return fault(model, ns), ns, f"Waits for {kind.nouns} on {name} {half}: longer than any such device should."
-    if ns < PROFILE_SHARE * model.busy_ns:
+        return (
+            fault(model, felt_ns),
+            ns,
+            f"Waits for {kind.nouns} on {name} {half}: longer than any such device should.",
+        )
+    if felt_ns < PROFILE_SHARE * model.busy_ns:
         return None
     each_of = f"{case.wait.count:,} waits for {kind.nouns} on {name} take {mean} on average"
     norm = "its disk's requests" if case.chain.count else "such devices may"

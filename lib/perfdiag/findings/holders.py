@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perfdiag.accounts import Kind, kind_of
+from perfdiag.findings.behind import roots_of
 from perfdiag.findings.competition import competition, long_ns, surely_neighbours
 from perfdiag.findings.silent_ends import nothing_came
 from perfdiag.findings.target import subject
@@ -70,6 +71,8 @@ class Holder:
     root_part: float  # of the holder's time outside locks; where `known`, of what a thread waited for the lock
     another: str = ""  # the lock that it waits for itself meanwhile
     known: bool = False  # what the lock is for is the root
+    exact: bool = False  # the root is what the holder was in while others waited, not what its ledger shows besides
+    root_object: str = ""  # for people; only where that is so
     tid: int = 0  # of one thread of the target
 
     @property
@@ -81,8 +84,30 @@ class Holder:
 def holder_of(model: Model, rows: list[Row]) -> Holder | None:
     """Return who the waiters of one lock wait for; None where neither a waker nor a waiter is known.
 
-    The ledger of the holder is that of the whole window, not only of the time it held the lock.
+    What the holder was in meanwhile was seen at each wake-up.  Where it was not, its ledger has to do: that is of the
+    whole window, not only of the time it held the lock.
     """
+    holder = _guessed(model, rows)
+    return _with_root(model, rows, holder) if holder else None
+
+
+def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
+    """Return the holder with what it was in while others waited, as far as that is known of most of their time."""
+    waited_ns = total_ns(rows)
+    roots = roots_of(model, rows[0].account, rows[0].key)
+    if not waited_ns or sum(roots.values()) < HELD_PART * waited_ns:
+        return holder
+    (root, name), ns = next(iter(roots.items()))
+    if ns < ROOT_PART * waited_ns:
+        return replace(holder, root="", root_part=0.0, another="")
+    if _lock(root):
+        return replace(holder, root="", root_part=0.0, another=name)
+    if root == "cpu.user" and holder.root == "cpu.kernel":
+        root = holder.root  # which of the two it was is told by the ticks alone
+    return replace(holder, root=root, root_part=ns / waited_ns, another="", exact=True, root_object=name)
+
+
+def _guessed(model: Model, rows: list[Row]) -> Holder | None:
     ended: dict[int, int] = {}
     for row in rows:
         if row.waker_tid:
@@ -222,6 +247,8 @@ def path(holder: Holder) -> str:
     if holder.known:
         return f", which {does}: that is the root, the lock is its path"
     who = f"its holder, {holder.name}," if holder.one else f"each of its holders ({holder.name})"
+    if holder.root_object:
+        does += f" on {holder.root_object}"
     computes = holder.root.startswith("cpu.")
     root = "the section under the lock is long" if computes else "that is the root, the lock is its path"
     return f", because {who} mostly {does}: {root}"

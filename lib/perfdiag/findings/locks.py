@@ -51,10 +51,11 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " is the root and the lock only its path.",
     measured="Joins lock waits by lock over the whole window, all words of a runtime's lock (the GIL, a JVM's garbage"
     " collection) as one; the holder is the thread that at least half of them were for: who ended them (sched_waking),"
-    " or had the lock longest before it was handed on. Its ledger is that of the whole window. It names a root only if"
-    " it takes as long as the lock must have been held: what threads that take turns do beyond one window, they do"
-    " without the lock. Who waits all along, be it with timeouts, and is woken by nobody is deadlocked. Futex waits"
-    " count as lock only with evidence; the others stay 'cannot tell'.",
+    " or had the lock longest before it was handed on. Its root is what the holder was in while others waited, compared"
+    " at each wake-up, through queues and other threads; where that is not known of four fifths of the time, what the"
+    " holder's ledger of the whole window shows, if it takes as long as the lock must have been held: what threads that"
+    " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
+    " by nobody is deadlocked. Futex waits count as lock only with evidence; the others stay 'cannot tell'.",
     alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
     " a lock because its stack holds a lock function.",
     remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
@@ -188,6 +189,10 @@ def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
     part = f"of what they did besides, {percent(holder.root_part)} is {holder.root}"
     if holder.known:
         part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
+    if holder.exact:
+        part = f"while others waited, {percent(holder.root_part)} of the time it was in {holder.root}"
+        text = f"held by {holder.name}; {part} {holder.root_object}".rstrip()
+        return path(holder), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
     had = "held longest by" if holder.one else "taken by"
     shown = Evidence(f"{had} {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
     limit = "the holder's ledger is of the whole window, not only of the time it held the lock"

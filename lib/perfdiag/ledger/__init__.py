@@ -11,6 +11,7 @@ import msgspec
 
 from perfdiag import coverage, objects, requests, schema
 from perfdiag.accounts import Kind
+from perfdiag.chains import Chain, chains_of
 from perfdiag.cpusplit import CpuSplit
 from perfdiag.facts import Facts
 from perfdiag.facts.host import HostFacts
@@ -86,6 +87,7 @@ def build(recording: Recording) -> Model:
         not_measured=coverage.not_measured(recording, facts),
         cost=recording.footer.cost if recording.footer else None,
         footer=recording.footer,
+        chains=_chains(recording, futexes, receiving, names),
         rpcs=recording.rpcs,
         nfs_flushes=recording.nfs_flushes,
         nfs_server=recording.nfs_server,
@@ -118,6 +120,16 @@ def _host(recording: Recording) -> Host | None:
         kernel=frozenset(line.pid for line in lines if line.kernel),
         left_out=recording.footer.threads_left_out if recording.footer else None,
     )
+
+
+def _chains(recording: Recording, futexes: Futexes, receiving: Receiving, names: objects.Names) -> list[Chain]:
+    def booked(pid: int, account: str, key: str) -> tuple[str, str]:
+        if account == PARKED and (booking := futexes.booking(pid, key)):
+            return booking
+        return receiving.account(pid, account, key), key
+
+    pids = {line.tid: line.pid for line in recording.threads.values()}
+    return chains_of(recording.because, pids, booked, names.resolve)
 
 
 def _files_read(recording: Recording, names: objects.Names) -> list[FileRead]:

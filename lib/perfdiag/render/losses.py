@@ -7,6 +7,7 @@ from perfdiag.units import count, plural
 # A noun that takes an s, and what follows it.
 _WORDS = {
     "bad_lines": ("line", " of the recording that cannot be read"),
+    "because_full": ("wait", " without its root"),
     "calls_skipped": ("end", " of calls on this host not seen"),
     "detail_full": ("object", " of waits dropped"),
     "details": ("object", " of waits dropped at the end"),

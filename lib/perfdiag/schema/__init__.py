@@ -15,13 +15,26 @@ from perfdiag.schema.nfs import NfsFlush, NfsServer, Rpc
 from perfdiag.schema.requests import LATENCY_BUCKETS, LATENCY_STEPS, LATENCY_UNIT_NS, Exchange, Latency, PartSum
 from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
-from perfdiag.schema.waits import Detail, Operation, Stack
+from perfdiag.schema.waits import Because, Detail, Operation, Stack
 from perfdiag.schema.window import NO_TIME_LOST, Cost, Event, Footer, Header, Host, Options, Probe, ProgramCost, Target
 
 SCHEMA_VERSION = 1
 
 UNTRUSTED_FIELDS = frozenset(
-    {"comm", "waker_comm", "by_comm", "text", "kernel", "user", "scan", "object", "name", "path", "local"}
+    {
+        "comm",
+        "waker_comm",
+        "by_comm",
+        "text",
+        "kernel",
+        "user",
+        "scan",
+        "object",
+        "root_object",
+        "name",
+        "path",
+        "local",
+    }
 )
 
 AnyLine = (
@@ -32,6 +45,7 @@ AnyLine = (
     | Process
     | Interval
     | Detail
+    | Because
     | Stack
     | Device
     | Rpc
@@ -60,6 +74,7 @@ __all__ = [
     "UNTRUSTED_FIELDS",
     "AccountSum",
     "AnyLine",
+    "Because",
     "Calibration",
     "Cost",
     "Cpu",

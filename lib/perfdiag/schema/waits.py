@@ -24,6 +24,26 @@ class Detail(Line, tag="detail"):
     waker_comm: str = ""  # its name when the window ended, where it can be another process's
 
 
+class Because(Line, tag="because"):
+    """For what another thread was waited for: the root of waits of one account and object of one process.
+
+    A second view on time that stands in the details in full, never to be added to it.  What no such line tells of a
+    wait had no other thread behind it, or nothing is known of that one.
+    """
+
+    pid: Count  # as in Detail
+    account: str
+    object: str
+    steps: list[str]  # the accounts between the wait and its root, the nearest first; at most three
+    cut: bool  # there were more steps, next to the root
+    root: str  # the account of the thread at the end of the chain
+    root_object: str
+    root_tid: Count  # who was in it most of the time; 0: not known
+    root_tid_ns: Nanoseconds  # how much of sum_ns is known to be due to it, at least
+    sum_ns: Nanoseconds
+    count: Count  # of waits; one with several roots counts for each
+
+
 class Stack(Line, tag="stack"):
     """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
 
@@ -56,4 +76,4 @@ class Operation(Line, tag="operation"):
     over_slo_accounts: list[AccountSum] = []
 
 
-__all__ = ["Detail", "Operation", "Stack"]
+__all__ = ["Because", "Detail", "Operation", "Stack"]

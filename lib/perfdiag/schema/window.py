@@ -104,6 +104,7 @@ class Footer(Line, tag="footer"):
 # time of the books with them.
 NO_TIME_LOST = frozenset(
     {
+        "because_full",
         "calls_skipped",
         "connections_full",
         "detail_full",

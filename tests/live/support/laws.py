@@ -53,6 +53,23 @@ def closed(recording: Recording) -> Iterator[str]:
             yield f"not closed by {booked - row.wall_ns:+,} ns: {table(row)}"
 
 
+def rooted(recording: Recording) -> Iterator[str]:
+    """What waits were for is a part of them: never more than an account has, and no other one's."""
+    sums: defaultdict[str, int] = defaultdict(int)
+    roots: defaultdict[str, int] = defaultdict(int)
+    for total in itertools.chain.from_iterable(row.accounts for row in recording.books):
+        sums[total.account] += total.sum_ns
+    for line in recording.of(schema.Because):
+        roots[line.account] += line.sum_ns
+        if {line.account, line.root, *line.steps} - BY_NAME.keys():
+            yield f"unknown account: {line}"
+        if (line.account, line.object) == (line.root, line.root_object) or len(line.steps) > 3 or not line.count:
+            yield f"cannot be true: {line}"
+    for account, ns in roots.items():
+        if ns > sums[account]:
+            yield f"{account} is {sums[account]:,} ns, and was waited in for {ns:,}"
+
+
 def exclusive(recording: Recording) -> Iterator[str]:
     """An account stands once in a row, is known, and its numbers can be true together."""
     rows: list[Books | schema.Interval] = [*recording.of(schema.Thread), *recording.of(schema.Exited)]
@@ -207,6 +224,6 @@ def operated(recording: Recording) -> Iterator[str]:
             yield f"cannot be true: {row}"
 
 
-LAWS = (framed, closed, exclusive, explained, cumulative, timed, identified, detailed, summed, operated)
+LAWS = (framed, closed, rooted, exclusive, explained, cumulative, timed, identified, detailed, summed, operated)
 
 __all__ = ["check"]

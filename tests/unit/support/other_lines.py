@@ -24,6 +24,37 @@ class OtherLines(Threads):
         self._lines.append(line)
         return self
 
+    def because(
+        self,
+        account: str,
+        object: str,
+        root: str,
+        time: Time,
+        root_object: str = "",
+        *,
+        steps: Sequence[str] = (),
+        cut: bool = False,
+        count: int = 100,
+        root_tid: int = 0,
+    ) -> Self:
+        """Add what was waited for in an account and object of the first target: a root, which one thread was in."""
+        ns = nanoseconds(time)
+        return self.line(
+            schema.Because(
+                pid=self.pid,
+                account=account,
+                object=object,
+                steps=list(steps),
+                cut=cut,
+                root=root,
+                root_object=root_object,
+                root_tid=root_tid,
+                root_tid_ns=ns if root_tid else 0,
+                sum_ns=ns,
+                count=count,
+            )
+        )
+
     def fact(
         self,
         path: str,

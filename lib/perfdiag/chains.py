@@ -1,0 +1,78 @@
+"""For what threads waited that waited for each other: the root of their waits, and the way there.
+
+The recorder finds both at each wake-up, to the nanosecond; here they get the accounts and names that the rows have.  It
+is a second view on the same time: nothing of it is ever added to an account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from perfdiag import schema
+
+# A thread that was in the root for less of the time is one of several that take turns.
+MAJORITY = 0.5
+ARROW = " -> "
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Waits on one object that had one root, the same way."""
+
+    account: str
+    key: str  # as in Row, the pid too
+    pid: int
+    steps: tuple[str, ...]  # accounts in between
+    cut: bool  # there were more of them, next to the root
+    root: str
+    root_key: str
+    root_object: str  # for people
+    root_tid: int  # one thread that was in the root most of the time, 0: several, or not known
+    ns: int
+    count: int
+
+    @property
+    def path(self) -> str:
+        """The way from the wait to its root: "lock.futex -> ipc.pipe -> disk.flush vda (254:0)"."""
+        root = f"{self.root} {self.root_object}".rstrip()
+        return ARROW.join([self.account, *self.steps, *(["..."] if self.cut else []), root])
+
+
+def chains_of(
+    lines: Iterable[schema.Because],
+    pids: dict[int, int],
+    booked: Callable[[int, str, str], tuple[str, str]],
+    resolve: Callable[[str], str],
+) -> list[Chain]:
+    """Return the chains of a recording, the longest first; pids: the process of each thread.
+
+    booked: where an account and object of a process stand in the rows; resolve: an object for people.
+    """
+    found = []
+    for line in lines:
+        account, key = booked(line.pid, line.account, line.object)
+        root, root_key = booked(pids.get(line.root_tid, line.pid), line.root, line.root_object)
+        if (account, key) == (root, root_key):
+            continue  # of a lock with several words: it waits for itself
+        one = line.root_tid if line.root_tid_ns >= MAJORITY * line.sum_ns else 0
+        steps = tuple(line.steps)
+        found.append(
+            Chain(
+                account,
+                key,
+                line.pid,
+                steps,
+                line.cut,
+                root,
+                root_key,
+                resolve(root_key),
+                one,
+                line.sum_ns,
+                line.count,
+            )
+        )
+    return sorted(found, key=lambda chain: (-chain.ns, chain.account, chain.key, chain.root, chain.root_key))
+
+
+__all__ = ["Chain", "chains_of"]

@@ -1,0 +1,91 @@
+"""What others waited behind a cause: a lock whose holder waits for a flush is the flush, the lock is its path.
+
+Rules claim the time of threads that are in the cause themselves; `with_paths` adds that of the threads which waited for
+those, as the recorder found it at each wake-up.  Only of causes that are a fault: behind what is as fast as it can be,
+the lock is what can be mended.  And only of waits: of a holder that computes, the section under the lock is the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfdiag.accounts import Kind, kind_of
+from perfdiag.chains import Chain
+from perfdiag.findings.base import Evidence, Finding, Severity
+from perfdiag.findings.weigh import duration, worth
+from perfdiag.model import Model, once
+
+Pair = tuple[str, str]
+
+
+def behind_ns(model: Model, account: str, key: str) -> int:
+    """Return the time that threads waited for others which were in `account` on that object."""
+    return sum(chain.ns for chain in _by_root(model).get((account, key), ()))
+
+
+def with_paths(model: Model, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings; those that are the root of waits for others claim these too, and say so."""
+    return [_with_paths(model, finding) for finding in findings]
+
+
+@once
+def _by_root(model: Model) -> dict[Pair, list[Chain]]:
+    """Chains from a wait that counts to another one, by their root; of ways that are told apart the longest first."""
+    found: dict[Pair, list[Chain]] = {}
+    for chain in model.chains:
+        if kind_of(chain.account) is Kind.LATENCY and not chain.root.startswith(("cpu.", "lock.")):
+            found.setdefault((chain.root, chain.root_key), []).append(chain)
+    return found
+
+
+@once
+def _row_ns(model: Model) -> dict[Pair, int]:
+    found: dict[Pair, int] = {}
+    for row in model.rows:
+        found[row.account, row.key] = found.get((row.account, row.key), 0) + row.distribution.sum_ns
+    return found
+
+
+def _with_paths(model: Model, finding: Finding) -> Finding:
+    if finding.severity is Severity.INFO:
+        return finding
+    claims, longest, moved = dict(finding.claims), None, 0
+    for pair, part in _parts(model, finding).items():
+        for chain in _by_root(model)[pair]:
+            ns = round(part * chain.ns)
+            if (chain.account, chain.key) in finding.claims or chain.account in finding.claims:
+                continue  # it is its own path
+            claims[chain.account, chain.key] = claims.get((chain.account, chain.key), 0) + ns
+            moved += ns
+            longest = max(longest or chain, chain, key=lambda each: each.ns)
+    if longest is None or not worth(model, moved):
+        return finding
+    claim = f"{finding.claim} Others waited {duration(moved)} behind that, most of it {longest.path}."
+    text = f"{duration(moved)} behind it: what those were in that others waited for, at each wake-up ({longest.path})"
+    evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
+    return replace(finding, claim=claim, claims=claims, evidence=evidence, is_root=True)
+
+
+def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
+    """Return which roots a finding claims, and what part of their time."""
+    parts: dict[Pair, float] = {}
+    for pair in _by_root(model):
+        wanted = finding.claims.get(pair)
+        whole = _row_ns(model).get(pair, 0) if wanted is not None else model.ns(pair[0])
+        wanted = finding.claims.get(pair[0], 0) if wanted is None else wanted
+        if wanted and whole:
+            parts[pair] = min(1.0, wanted / whole)
+    return parts
+
+
+def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]:
+    """Return what was waited for behind an account and object, by account and object for people, the largest first."""
+    found: dict[tuple[str, str], int] = {}
+    for chain in model.chains:
+        if (chain.account, chain.key) == (account, key):
+            found[chain.root, chain.root_object] = found.get((chain.root, chain.root_object), 0) + chain.ns
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+__all__ = ["behind_ns", "roots_of", "with_paths"]
