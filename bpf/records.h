@@ -107,7 +107,7 @@ static inline _Bool needs_callers(__u32 account)
 	X(DEVICES_FULL, "devices_full")		    /* requests of block devices that were not counted */              \
 	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */                             \
 	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
-	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                              \
+	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                     \
 	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
