@@ -28,7 +28,7 @@ class Because(Line, tag="because"):
     """For what another thread was waited for: the root of waits of one account and object of one process.
 
     A second view on time that stands in the details in full, never to be added to it.  What no such line tells of a
-    wait had no other thread behind it, or nothing is known of that one.
+    wait had no other thread behind it, was under 20 us, or nothing is known of that thread.
     """
 
     pid: Count  # as in Detail
