@@ -24,7 +24,7 @@ def ended(load: subprocess.Popen[bytes], folder: Path, recording: Path) -> dict[
     assert load.returncode == 0, f"the load ended with status {load.returncode}"
     lines = said.decode(errors="replace").strip().splitlines()
     truth = json.loads(lines[-1]) if lines else {}
-    assert not truth.get("errors"), f"{truth['errors']} of {truth['requests']} answers were wrong"
+    assert not truth.get("errors"), f"{truth['errors']} answers were wrong"
     if (folder / LOG).exists():
         truth |= within(folder / LOG, recording)
     return {name: float(value) for name, value in truth.items() if isinstance(value, int | float)}

@@ -67,3 +67,9 @@ end_sessions() {
 	as_postgres psql -qc "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()" >&2
 }
+
+# asks for nothing until it is interrupted
+ask_nothing() {
+	trap 'exit 0' INT
+	while :; do sleep 0.5; done
+}

@@ -1,0 +1,2 @@
+# A program that takes its time, and neither a CPU nor a disk.
+sleep 0.3
