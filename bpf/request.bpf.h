@@ -81,6 +81,8 @@ static __always_inline enum looks look_at_request(struct connection *connection,
 			return LOOKS_LIKE_NONE;
 		if (connection->name && connection->bytes_out == CONTINUE_BYTES)
 			return LOOKS_LIKE_REST;
+		if (bytes <= TLS_HEADER)
+			return LOOKS_NEW; /* too little to tell: a client that sends byte by byte */
 		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
 		connection->nameless = 1;
 		return LOOKS_NEW;

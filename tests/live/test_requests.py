@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from perfdiag.requests import PEERS
+from perfdiag.requests import PEERS, QUEUED
 
 from live.support.fixtures import Attach, Serving
 from live.support.model import model_of
@@ -39,10 +39,11 @@ def test_percentiles_are_the_clients_own(serving: Serving, attach: Attach) -> No
         client_ns = took[math.ceil(quantile * len(took)) - 1]
         assert agrees(requests.whole.quantile_ns(quantile), client_ns), (quantile, client_ns)
     slept_ns = dict((part.account, part.sum_ns) for part in requests.line.accounts)["wait.timer"]
-    assert 331 * 10 * MS <= slept_ns <= requests.line.sum_ns, requests.line
+    assert 0.95 * 331 * 10 * MS <= slept_ns <= requests.line.sum_ns, requests.line
     time = model_of(recording).request_time
     assert time and time.count == 331 and sum(time.accounts.values()) == time.ns, time
-    assert time.accounts["wait.timer"] > 0.9 * time.ns, time
+    known_ns = sum(ns for name, ns in time.accounts.items() if name == "wait.timer" or name.startswith("runq."))
+    assert known_ns + time.accounts[QUEUED] > 0.95 * time.ns, "the rest of it are some instructions for each request"
 
 
 def test_an_event_loop_that_waits_for_its_upstream(serving: Serving, attach: Attach) -> None:
@@ -170,7 +171,7 @@ def test_an_answer_in_pieces(serving: Serving, attach: Attach) -> None:
     assert requests.line.count == 11 and requests.line.sum_ns >= 11 * 20 * MS, requests.line
     assert requests.first_byte.count == 11 and requests.first_byte.sum_ns < requests.line.sum_ns / 2, requests
     slept_ns = dict((part.account, part.sum_ns) for part in requests.line.accounts)["wait.timer"]
-    assert 11 * 20 * MS <= slept_ns <= requests.line.sum_ns, requests.line
+    assert 0.95 * 11 * 20 * MS <= slept_ns <= requests.line.sum_ns, requests.line
 
 
 def test_requests_that_never_end(serving: Serving, attach: Attach) -> None:
