@@ -19,7 +19,7 @@ TIMER = "wait.timer"
     meaning="The thread that serves a request sleeps for a chosen time in the middle of it: a retry with a pause, a"
     " poll of something that could wake it instead, a limit on the rate. Nobody else can give that time back.",
     measured="wait.timer inside requests: between the arrival of a request and the last byte of its answer, in the"
-    " thread that serves it.",
+    " thread that serves it, over the window.",
     alternatives="A sleep that is meant: a limit on how much a client may ask.",
     remedies="Wait for the thing itself (an event, a condition, a descriptor) instead of asking again after a pause.",
     verify="perfdiag latency again: wait.timer in the requests' time.",

@@ -91,9 +91,9 @@ def listen_overflow(model: Model) -> Iterable[Outcome]:
 def _unsaid(model: Model, listeners: Listeners | None) -> str:
     """Return why there may be more sockets of the target's than are known, "" where there are not."""
     if listeners is None:
-        return model.facts.reason("listeners") or "the target's sockets were not asked for"
+        return model.facts.reason("listeners") or "its sockets were not asked for"
     if not listeners.complete:
-        return "some of the target's processes could not be asked for all of their sockets"
+        return "some of its processes could not be asked for all of their sockets"
     if any(each.dropped is None for each in listeners.sockets):
         return "what its sockets had dropped before is not known"
     return ""

@@ -37,7 +37,7 @@ BOUND, BOUND_PART = "net.request", 0.3
 def loop_blocked(model: Model) -> Iterable[Outcome]:
     """One finding where the loop of a server is held up."""
     time = model.request_time
-    if time is None or not _loop(model):
+    if time is None or not model.measured("requests") or not _loop(model):
         yield _no_requests(model, "LOOP-BLOCKED", "no event loop that serves requests was seen")
         return
     delays, queued = _delays(model), time.accounts.get(QUEUED, 0)
@@ -71,7 +71,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     meaning="Requests have arrived, in accepted connections or in the queue of the socket that listens, and nobody"
     " reads them: all threads or processes that could are serving others.",
     measured="Time from a request's first byte in the socket until it was read (a connection that is not accepted yet"
-    " included), against the time that threads that accept or read requests were idle.",
+    " included), against the time that threads that accept or read requests were idle, over the window.",
     alternatives="Workers that wait for something slow: then that is the cause, and more of them only hide it.",
     remedies="More workers, if what they wait for can take more; else what they wait for.",
     verify="perfdiag latency again: the delay until requests are read.",
@@ -79,7 +79,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
 def pool_saturated(model: Model) -> Iterable[Outcome]:
     """One finding where all workers of a server are busy."""
     time = model.request_time
-    if time is None or _loop(model):
+    if time is None or not model.measured("requests") or _loop(model):
         yield _no_requests(model, "POOL-SATURATED", "no workers that serve requests were seen")
         return
     workers = [thread for thread in model.threads if any(name in thread.accounts for name in (*FREE, BOUND))]

@@ -1,0 +1,127 @@
+"""LOOP-BLOCKED, POOL-SATURATED, WAIT-TIMER-IN-REQUEST, and peers that event loops wait for (NET-PEER-SLOW)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from perfdiag.findings.base import Severity
+from perfdiag.requests import QUEUED
+
+from unit.support import Builder
+from unit.support.exchanges import exchange, latency
+from unit.support.judging import check, finding, silence
+
+S, MS = 1_000_000_000, 1_000_000
+LOOP, POOL, TIMER, PEER = "LOOP-BLOCKED", "POOL-SATURATED", "WAIT-TIMER-IN-REQUEST", "NET-PEER-SLOW"
+UPSTREAM = "peer:10.0.0.7:5432"
+HANDLER = {"user": ["renderYearlyReport (app.js)"]}
+
+
+def requests(
+    builder: Builder,
+    accounts: dict[str, int],
+    *,
+    count: int = 400,
+    turns: int = 0,
+    delays: list[int] | None = None,
+    **sums: Any,
+) -> Builder:
+    """Let a target serve requests that took so long (milliseconds, all together) in accounts, until read, and else."""
+    delays = delays or [0] * count
+    parts = {name: ms * MS for name, ms in accounts.items()}
+    whole_ns = sum(parts.values()) + sum(delays) * MS + sums.pop("rest", 0) * MS
+    fields = {name: value * MS for name, value in sums.items()}
+    read_delay_ns = sum(delays) * MS
+    builder.line(exchange(count, whole_ns, parts, turns=turns, read_delay_ns=read_delay_ns, **fields))
+    builder.line(latency([whole_ns // count] * count))
+    return builder.line(latency([ms * MS for ms in delays], "read_delay"))
+
+
+def loop(slow_ms: int, accounts: dict[str, int] | None = None) -> Builder:
+    """Return an event loop; in front of one handler of so many milliseconds twenty of 400 requests queue up."""
+    builder = Builder(comm="node").thread("node", cpu_user=f"{2000 + slow_ms} ms", wait_events="6 s")
+    builder.stack("cpu", count=100, **HANDLER)
+    delays = [slow_ms // 2] * 20 + [0] * 380
+    return requests(builder, {"cpu.user": 2000 + slow_ms, **(accounts or {})}, turns=390, delays=delays)
+
+
+def pool(accept_ms: int, request_ms: int = 0, **accounts: str) -> Builder:
+    """Return four workers that are idle for so long; half of 100 requests waited 400 ms to be read."""
+    builder = Builder(comm="httpd")
+    for _ in range(4):
+        idle = {"net_accept": f"{accept_ms} ms", "net_request": f"{request_ms} ms"}
+        builder.thread("worker", disk_read=f"{8000 - accept_ms - request_ms} ms", **idle, **accounts)
+    inside = {"disk.read": 4 * (8000 - accept_ms - request_ms)}
+    return requests(builder, inside, count=100, delays=[400] * 50 + [0] * 50)
+
+
+def test_a_handler_that_holds_up_the_loop() -> None:
+    found = finding(loop(400).model(), LOOP)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 4 * S}
+    assert "renderYearlyReport (app.js)" in found.claim and "up to 200 ms" in found.claim
+
+
+def test_turns_that_are_short_hold_up_nobody() -> None:
+    """The same loop, and as many wait: for 2 ms."""
+    assert "requests wait" in check(loop(4).model(), LOOP).text
+
+
+def test_a_loop_without_a_cpu_is_not_blocked_by_a_handler() -> None:
+    builder = Builder(comm="node").thread("node", cpu_user="10 ms", runq_busy="3990 ms", wait_events="4 s")
+    delays = [200] * 20 + [0] * 380
+    model = requests(builder, {"cpu.user": 10, "runq.busy": 3990}, turns=390, delays=delays).model()
+    assert model.request_time and model.request_time.accounts.get(QUEUED, 0) < 0.01 * model.request_time.ns
+    assert check(model, LOOP).number < 0.01
+
+
+def test_a_pool_that_is_full() -> None:
+    found = finding(pool(accept_ms=100).model(), POOL)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 20 * S}
+    assert "up to 400 ms" in found.claim and "disk.read" in found.claim
+
+
+def test_workers_that_sit_on_silent_connections_are_taken() -> None:
+    found = finding(pool(accept_ms=0, request_ms=6000).model(), POOL)
+    assert "75 % of their time with connections that are kept alive and silent" in found.claim
+    assert "KeepAliveTimeout" in found.remedies[0].text
+
+
+def test_a_pool_with_workers_to_spare_is_not_full() -> None:
+    assert check(pool(accept_ms=4000).model(), POOL).id == POOL
+
+
+@pytest.mark.parametrize(("ms", "fires"), [(400, True), (60, False)])
+def test_requests_that_are_slept_through(ms: int, fires: bool) -> None:
+    builder = Builder(comm="api").thread("worker", cpu_user="2 s", wait_timer=f"{ms + 3000} ms", net_request="2 s")
+    model = requests(builder, {"cpu.user": 2000, "wait.timer": ms}).model()
+    if not fires:
+        assert "requests sleep 3 % of their time" in check(model, TIMER).text
+        return
+    found = finding(model, TIMER)
+    assert "400 ms of 2.40 s" in found.claim and dict(found.claims) == {"wait.timer": (ms + 3000) * MS}
+
+
+@pytest.mark.parametrize(("middle_ms", "severity"), [(200, Severity.WARNING), (4, Severity.INFO)])
+def test_a_peer_that_an_event_loop_waits_for(middle_ms: int, severity: Severity) -> None:
+    builder = Builder(comm="node").thread("node", cpu_user="500 ms", wait_events="7500 ms")
+    requests(builder, {"cpu.user": 500, "wait.events": 3000}, turns=390, rest=400 * middle_ms, peers_ns=400 * middle_ms)
+    call = {"object": UPSTREAM, "name": "", "direction": "connected"}
+    builder.line(exchange(400, 400 * middle_ms * MS, {}, **call))
+    builder.line(latency([middle_ms * MS] * 400, **call))
+    found = finding(builder.model(), PEER)
+    assert found.severity is severity and "10.0.0.7:5432" in found.claim
+
+
+@pytest.mark.parametrize("id", [LOOP, POOL, TIMER])
+def test_what_was_not_measured_is_said(id: str) -> None:
+    model = loop(400).without("requests").model()
+    assert silence(model, id).reason == "requests were not measured"
+
+
+@pytest.mark.parametrize("id", [LOOP, POOL])
+def test_connections_that_were_not_followed_rank_nothing(id: str) -> None:
+    """What is known of the others' time may not be the rule: no finding claims any of it."""
+    model = (loop(400) if id == LOOP else pool(100)).lost(connections_full=7).model()
+    assert model.request_time is None
+    assert check(model, id).number == 0
