@@ -132,6 +132,14 @@ static long end_one(void *map, const __u64 *cookie, struct connection *connectio
 {
 	struct exchange_sum *sum;
 
+	if (connection->connecting) {
+		sum = exchange_of(connection, false);
+		if (sum)
+			sum->connecting++;
+		count_latency(connection, MEASURE_CONNECT,
+			      *now > connection->connecting ? *now - connection->connecting : 0);
+		return 0;
+	}
 	if (connection->exchange != EXCHANGE_ASKED) {
 		end_request(connection);
 		return 0;

@@ -135,11 +135,19 @@ static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
 		__sync_fetch_and_add(&sum->busy_ns, now - sum->busy_since);
 }
 
+/* For so long the request for which this connection was made, or asked for something, waited for the peer. */
+static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
+{
+	struct connection *owner = bpf_map_lookup_elem(&connections, &connection->owner);
+
+	if (owner && owner->request == connection->request)
+		__sync_fetch_and_add(&owner->peers_ns, ns);
+}
+
 /* The first byte of an answer is there: the rest of it is not waited for here. */
 __weak __noinline int end_call(struct connection *connection, __u64 now)
 {
 	struct exchange_sum *sum;
-	struct connection *owner;
 	__u64 ns;
 
 	if (!connection)
@@ -155,9 +163,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now)
 	add_bytes(sum, connection);
 	end_busy(sum, now);
 	count_latency(connection, MEASURE_WHOLE, ns);
-	owner = bpf_map_lookup_elem(&connections, &connection->owner);
-	if (owner && owner->request == connection->request && now > connection->begun)
-		__sync_fetch_and_add(&owner->peers_ns, now - connection->begun);
+	give_to_owner(connection, now > connection->begun ? now - connection->begun : 0);
 	return 0;
 }
 

@@ -78,5 +78,6 @@ static __always_inline void connect_state(struct sock *sock, int old, int new, _
 	__sync_fetch_and_add(&sum->retries, resent);
 	__sync_fetch_and_add(new == TCP_ESTABLISHED ? &sum->connects : &sum->connects_failed, 1);
 	count_latency(connection, MEASURE_CONNECT, now - connection->connecting);
+	give_to_owner(connection, now - connection->connecting);
 	connection->connecting = 0;
 }

@@ -78,8 +78,9 @@ struct exchange_sum {
 	__u64 arriving_ns; /* of requests, from their first byte read until their last */
 	__u64 peers_ns;
 	__u64 connects, connects_failed;
-	__u64 retries; /* SYNs sent again; look-ups asked again */
-	__u64 busy_ns; /* while one or more were not answered */
+	__u64 connecting; /* neither, when the window ended */
+	__u64 retries;	  /* SYNs sent again; look-ups asked again */
+	__u64 busy_ns;	  /* while one or more were not answered */
 	__u64 bytes_in, bytes_out;
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns; /* of those that are open */
@@ -87,7 +88,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 18 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 19 /* that are added up, the first ones; then the parts */
 
 /* What is timed of an exchange. */
 enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };

@@ -228,7 +228,7 @@ def _accounts(of: _Sums) -> dict[str, int]:
     accounts[QUEUED] = round(min(of.read_delay_ns, of.ns))
     accounts[REST] = max(0, round(of.ns) - sum(accounts.values()))
     _move(accounts, ARRIVING, round(of.arriving_ns), ("net.receive", "ipc.unix", "wait.events", REST))
-    waited_ns = accounts["net.receive"] + accounts["ipc.unix"]  # for peers, by the thread itself
+    waited_ns = sum(accounts[name] for name in ("net.connect", "net.receive", "ipc.unix"))  # for peers, by the thread
     _move(accounts, PEERS, round(of.peers_ns) - waited_ns, ("wait.events", REST))
     return {name: part for name, part in accounts.items() if part > 0}
 

@@ -78,6 +78,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "peers_ns", sum->peers_ns);
 	json_u64(json, "connects", sum->connects);
 	json_u64(json, "connects_failed", sum->connects_failed);
+	json_u64(json, "connecting", sum->connecting);
 	json_u64(json, "retries", sum->retries);
 	json_u64(json, "busy_ns", sum->busy_ns);
 	json_u64(json, "bytes_in", sum->bytes_in);

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from perfdiag import schema
+from perfdiag.findings import diagnose
 
 from live.support.fixtures import Attach, Record, Start
+from live.support.model import model_of
 from live.support.recording import count_of, ns_of, table
 from live.support.truth import assert_mostly, assert_waited
 from unit.support.waiting import until
@@ -65,6 +67,12 @@ def test_a_connection_that_takes_a_second(start: Start, record: Record) -> None:
     assert_waited(thread, truth["connect_ns"], "net.connect", waits=1, blocks=truth["blocks"])
     (row,) = recording.details("net.connect")
     assert row.object == f"peer:127.0.0.1:{truth['port']}"
+    model = model_of(recording)
+    (call,) = model.exchanges
+    assert (call.line.connects, call.line.connects_failed, call.line.retries) == (1, 0, 1), call
+    assert 900_000_000 < call.connect.sum_ns <= truth["connect_ns"], call
+    first = diagnose(model).findings[0]
+    assert first.id == "NET-CONNECT-SLOW" and first.share > 0.9 and "takes retries" in first.claim, first
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,6 @@ def test_many_small_peers_are_counted_together() -> None:
     assert "200 peers" in found.claim and found.confidence is Confidence.MEDIUM
 
 
-def test_connects_that_are_retried_say_so() -> None:
-    found = finding(client({"1.02 s": 3}, "net.connect").model(), PEER)
-    assert "takes retries" in found.claim and found.severity is Severity.WARNING
-
-
 def test_a_local_peer_is_measured_here_and_a_name_server_named() -> None:
     local = finding(client({"60 ms": 100}, object="peer:127.0.0.1:3306").model(), PEER)
     assert "on this host: perfdiag latency --port 3306" in local.remedies[0].text

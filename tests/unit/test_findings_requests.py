@@ -91,15 +91,19 @@ def test_a_pool_with_workers_to_spare_is_not_full() -> None:
     assert check(pool(accept_ms=4000).model(), POOL).id == POOL
 
 
-@pytest.mark.parametrize(("ms", "fires"), [(400, True), (60, False)])
-def test_requests_that_are_slept_through(ms: int, fires: bool) -> None:
+def sleepy(ms: int) -> Builder:
+    """Return a server whose requests sleep so long, all together, and whose worker sleeps 3 s besides."""
     builder = Builder(comm="api").thread("worker", cpu_user="2 s", wait_timer=f"{ms + 3000} ms", net_request="2 s")
-    model = requests(builder, {"cpu.user": 2000, "wait.timer": ms}).model()
-    if not fires:
-        assert "requests sleep 3 % of their time" in check(model, TIMER).text
-        return
-    found = finding(model, TIMER)
-    assert "400 ms of 2.40 s" in found.claim and dict(found.claims) == {"wait.timer": (ms + 3000) * MS}
+    return requests(builder, {"cpu.user": 2000, "wait.timer": ms})
+
+
+def test_requests_that_are_slept_through() -> None:
+    found = finding(sleepy(400).model(), TIMER)
+    assert "400 ms of 2.40 s" in found.claim and dict(found.claims) == {"wait.timer": 3400 * MS}
+
+
+def test_a_sleep_outside_of_requests_is_none_of_theirs() -> None:
+    assert "requests sleep 3 % of their time" in check(sleepy(60).model(), TIMER).text
 
 
 @pytest.mark.parametrize(("middle_ms", "severity"), [(200, Severity.WARNING), (4, Severity.INFO)])

@@ -75,7 +75,7 @@ def test_who_reads_what_it_never_asked_for_waits_for_no_answer() -> None:
 
 def test_a_connection_or_room_in_a_pipe_is_no_work() -> None:
     connects = waiting(DB, account="net.connect").model()
-    assert finding(connects, NET).severity is Severity.WARNING
+    assert finding(connects, "NET-CONNECT-SLOW").severity is Severity.WARNING
     writes = waiting("pipe:88").stack("wait", "ipc.pipe", object="pipe:88", kernel=["anon_pipe_write"], weight="9 s")
     assert "reads slowly" in finding(writes.model(), IPC).claim
 

@@ -9,6 +9,7 @@ from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.clients import clients_finding
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
+from perfdiag.findings.connects import told_apart
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS, outstanding
 from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of, round_trip_ns
@@ -23,7 +24,6 @@ from perfdiag.findings.weigh import (
     fix,
     judged,
     plain,
-    share_above,
     still_waiting,
     together,
     total_ns,
@@ -40,8 +40,6 @@ VARIATION = 0.5
 # Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
 MANY_WAITS = 10
 LONG_ANSWER_NS = 500_000_000
-# A lost SYN is sent again after 1 s (then 3 s, 7 s): connects above half a second (a bucket's edge) were retried.
-RETRIED_CONNECT_NS = 536_870_912
 
 
 @rule(
@@ -69,8 +67,11 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     rows = model.rows_of(*ACCOUNTS)
     mine: dict[str, list[Row]] = {}
     clients: list[Row] = []
+    elsewhere = told_apart(model)
     for row in rows:
         peer = peer_of(row.key)
+        if row.account == "net.connect" and row.key in elsewhere:
+            continue
         if not connections.asked(row.key) or (peer and peer.unconnected):
             clients.append(row)
         elif not connections.answered_here(row.key):
@@ -110,11 +111,6 @@ class _Waits:
         if len(self.peers) == 1:
             return plain(str(self.peers[0]))
         return f"{len(self.peers)} peers" if self.peers else "peers not named"
-
-    @property
-    def connects(self) -> list[Row]:
-        """Return the waits for a connection."""
-        return [row for row in self.rows if row.account == "net.connect"]
 
     @property
     def few_or_long(self) -> bool:
@@ -221,14 +217,6 @@ def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
 def _judgement(model: Model, found: _Waits) -> tuple[Severity, str, list[Remedy]]:
     """Return what the waits for a peer mean, and what to do."""
     name, typical = found.name, about(found.typical_ns)
-    connects_ns = total_ns(found.connects)
-    if worth(model, connects_ns) and share_above(together(found.connects), RETRIED_CONNECT_NS) >= 0.5:
-        return (
-            fault(model, connects_ns),
-            f"Connecting to {name} takes retries: {duration(connects_ns)} of waiting for an answer, because its listen"
-            " queue is full, it is down, or packets are dropped on the way.",
-            _retry_remedies(),
-        )
     remedies = _remedies(found)
     if not found.slow:
         return (
@@ -274,15 +262,6 @@ def _buffer_remedy(model: Model) -> Remedy:
         "let the program ask for a larger send buffer (SO_SNDBUF), or none so that the kernel sizes it"
         f"{f' up to the third value of net.ipv4.tcp_wmem (present {plain(present)})' if present else ''}"
     )
-
-
-def _retry_remedies() -> list[Remedy]:
-    return [
-        fix(
-            "ask the peer whether it listens and accepts: ss -ltn (Recv-Q against Send-Q), nstat -az"
-            " TcpExtListenOverflows TcpExtListenDrops; then the firewalls between"
-        )
-    ]
 
 
 def _where(peers: list[Peer]) -> str:

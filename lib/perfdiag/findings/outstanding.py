@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
+from perfdiag.findings.calls import of_requests_ns
 from perfdiag.findings.peers import Peer, peer_of
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
@@ -31,9 +32,8 @@ def outstanding(model: Model) -> Iterable[Finding]:
     if time is None:
         return
     calls = [each for each in model.exchanges if each.line.direction == "connected" and each.line.sum_ns]
-    all_ns = sum(each.line.sum_ns for each in calls)
     for each in calls:
-        ns = time.accounts.get(PEERS, 0) * each.line.sum_ns // all_ns
+        ns = of_requests_ns(model, each.line.sum_ns)
         if ns >= WORTH_SHARE * time.ns:
             yield _finding(model, each, ns, ns / time.ns)
 

@@ -47,6 +47,7 @@ class Exchange(Line, tag="exchange"):
     peers_ns: Nanoseconds  # of requests, while calls made for them were not answered
     connects: Count
     connects_failed: Count
+    connecting: Count  # neither, when the window ended: "connect" counts them, too, for as long as that took
     retries: Count  # SYNs sent again, or look-ups asked again
     busy_ns: Nanoseconds  # of calls: while one or more were not answered
     bytes_in: Count  # received and sent, of what was answered

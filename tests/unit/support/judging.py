@@ -10,11 +10,7 @@ import perfdiag.findings  # registers all rules
 from perfdiag.facts import Facts
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, RemedyKind, Silence
 from perfdiag.model import Model
-from perfdiag.requests import ARRIVING, PEERS, QUEUED
-
 from unit.support.never import forbidden
-
-PARTS = (ARRIVING, PEERS, QUEUED)  # of the requests' time beside the accounts of threads
 
 
 def outcomes(model: Model, id: str) -> list[Outcome]:
@@ -76,9 +72,13 @@ def assert_sound(model: Model, each: Finding) -> None:
     """Assert what holds of every finding, whatever the rule."""
     rule = RULES[each.id]
     assert each.claim and "\n" not in each.claim and each.claim.isprintable(), each.claim
+    of_requests = model.request_time.accounts if model.request_time else {}
     for claim, ns in each.claims.items():
         account = claim if isinstance(claim, str) else claim[0]
-        assert account in (*rule.accounts, *PARTS), f"{each.id} claims {account}, which its rule does not name"
+        if account.startswith("request."):  # no account of threads
+            assert 0 < ns <= of_requests[account], f"{each.id} claims more of {account} than there is"
+            continue
+        assert account in rule.accounts, f"{each.id} claims {account}, which its rule does not name"
         assert 0 < ns <= model.ns(account), f"{each.id} claims more of {account} than there is"
     assert each.evidence or not each.claims, f"{each.id} claims without evidence"
     assert each.remedies and each.remedies[0].kind is not RemedyKind.RISKY

@@ -9,10 +9,11 @@ from perfdiag import schema
 
 from unit.support.amounts import Sum, Time, account_name, bucket_of, nanoseconds, sum_of
 from unit.support.books import account_sums
+from unit.support.exchanging import Exchanging
 from unit.support.threads import START_NS, Threads
 
 
-class OtherLines(Threads):
+class OtherLines(Exchanging, Threads):
     """The part of a builder that only adds lines; every method returns the builder."""
 
     def __init__(self, window_ns: int, pid: int) -> None:

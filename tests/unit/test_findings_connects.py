@@ -1,0 +1,111 @@
+"""NET-CONNECT-SLOW: connections that need SYNs sent again, with threads that wait for them and in event loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Check, Confidence, Severity
+from perfdiag.requests import PEERS
+
+from unit.support import Builder
+from unit.support.judging import check, finding, findings, outcomes, silence
+from unit.support.reports import made
+
+ID, PEER = "NET-CONNECT-SLOW", "NET-PEER-SLOW"
+DB = "peer:10.0.0.5:5432"
+
+
+def waiting(durations: dict[str, int]) -> Builder:
+    return Builder().thread(cpu_user="1 s").row("net.connect", DB, durations=durations)
+
+
+def loop(connect: dict[str, int], **fields: Any) -> Builder:
+    """An event loop that connects for its requests: no thread waits for that."""
+    builder = Builder().thread("loop", cpu_user="500 ms")
+    builder.exchange("port:80", "accepted", {"100 ms": 100}, peers_ns="9 s", accounts={"wait_events": "9 s"})
+    return builder.exchange(DB, "connected", {"1 ms": 100}, connect=connect, **fields)
+
+
+def test_a_thread_that_waits_for_a_repeated_syn() -> None:
+    model = waiting({"1.02 s": 3}).exchange(DB, "connected", {}, connect={"1.02 s": 3}, retries=3).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "Connecting to 10.0.0.5:5432 takes retries: 3.06 s" in found.claim
+    assert dict(found.claims) == {("net.connect", DB): 3_060_000_000}
+    assert any("3 SYNs sent again" in each.text for each in found.evidence)
+    assert "sport = :5432" in found.remedies[0].text
+
+
+def test_it_stands_once() -> None:
+    """Its peer was said to answer slowly besides."""
+    model = waiting({"1.02 s": 3}).row("net.receive", DB, durations={"300 us": 100}).model()
+    assert not findings(model, PEER) or "net.connect" not in str(findings(model, PEER)[0].claims)
+    diagnosis = diagnose(model)
+    assert [each.id for each in diagnosis.findings if each.severity is Severity.WARNING] == [ID]
+    told = made(model, *diagnosis.findings).verdict
+    assert "not the slow part" in told.text and told.ids == [ID], told
+
+
+def test_connects_within_the_round_trip_are_fine() -> None:
+    assert check(waiting({"300 us": 20}).model(), ID).number < 0.01
+    far = waiting({"160 ms": 20}).socket(DB, rtt_us=160_000, minimum_rtt_us=158_000).model()
+    assert not findings(far, ID)
+    unmeasured = waiting({"160 ms": 20}).model()
+    assert not findings(unmeasured, ID), "how far that peer is nobody knows"
+    assert "160 ms" in finding(unmeasured, PEER).evidence[0].text
+
+
+def test_connects_far_beyond_a_known_way_need_no_syn_sent_again() -> None:
+    found = finding(waiting({"160 ms": 20}).socket(DB).model(), ID)
+    assert "far longer than the way" in found.claim
+    assert found.claims["net.connect", DB] == 20 * (160_000_000 - 150_000)
+
+
+def test_without_the_sockets_the_waits_tell() -> None:
+    found = finding(waiting({"1.02 s": 3}).without("requests").probe("requests", "no hook").model(), ID)
+    assert found.confidence is Confidence.MEDIUM and any("not counted" in limit for limit in found.limits)
+
+
+def test_an_event_loop_waits_for_it_with_its_requests() -> None:
+    model = loop({"1.02 s": 8, "1 ms": 92}, retries=8).model()
+    assert model.request_time is not None
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and "8 of them took" in found.evidence[0].text
+    assert 0.9 < found.claims[PEERS] / 8_800_000_000 < 1.1
+    diagnosis = diagnose(model)
+    assert diagnosis.findings[0].id == ID and diagnosis.findings[0].share > 0.8
+    assert sum(each.claimed_ns for each in diagnosis.findings) <= model.request_time.ns
+
+
+def test_an_event_loop_without_requests_of_its_own() -> None:
+    builder = Builder().thread("crawler", cpu_user="500 ms")
+    model = builder.exchange(DB, "connected", {"1 ms": 100}, connect={"1.02 s": 8, "1 ms": 92}, retries=8).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and not found.claims
+    few = Builder().thread("crawler").exchange(DB, "connected", {}, connect={"1.02 s": 2}, retries=2).model()
+    assert not findings(few, ID), "two of them happen on any network"
+
+
+def test_connects_still_under_way_are_told() -> None:
+    """To a dead address: nothing is known of them but that they have begun."""
+    builder = Builder().thread("proxy", cpu_user="500 ms")
+    model = builder.exchange(DB, "connected", {}, connect={"7 s": 40}, connecting=40).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and "40 not made when the window ended" in found.evidence[0].text
+
+
+def test_refused_connects_take_no_time() -> None:
+    said = outcomes(loop({"200 us": 100}, connects_failed=60).model(), ID)
+    (refused,) = said
+    assert isinstance(refused, Check) and refused.large and "60 of 100 connects" in refused.text
+    assert isinstance(check(loop({"200 us": 100}, connects_failed=3).model(), ID), Check)
+    assert check(loop({"200 us": 100}, connects_failed=3).model(), ID).large is None
+
+
+def test_what_was_not_followed_is_not_fine() -> None:
+    assert "not followed" in silence(loop({"1 ms": 100}).lost(connections_full=4).model(), ID).reason
+    model = waiting({"1.02 s": 3}).lost(exchanges_full=4).model()
+    assert any("not followed" in limit for limit in finding(model, ID).limits)
+    unmeasured = Builder().thread("loop", cpu_user="1 s").probe("requests", "no hook").model()
+    assert "event loops" in silence(unmeasured, ID).reason

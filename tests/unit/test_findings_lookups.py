@@ -1,0 +1,90 @@
+"""NET-DNS-SLOW: name servers that take long, or lose queries, for threads and for event loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.requests import PEERS
+
+from unit.support import Builder
+from unit.support.judging import check, finding, findings, silence
+from unit.support.reports import made
+
+ID, PEER = "NET-DNS-SLOW", "NET-PEER-SLOW"
+SERVER = "peer:10.0.0.1:53"
+
+
+def waiting(durations: dict[str, int], server: str = SERVER) -> Builder:
+    return Builder().thread(cpu_user="500 ms").row("net.receive", server, durations=durations)
+
+
+def loop(lookups: dict[str, int], **fields: Any) -> Builder:
+    """An event loop with a resolver of its own: no thread waits for a name."""
+    builder = Builder().thread("loop", cpu_user="500 ms")
+    builder.exchange("port:80", "accepted", {"100 ms": 100}, peers_ns="9 s", accounts={"wait_events": "9 s"})
+    return builder.exchange(SERVER, "lookup", lookups, **fields)
+
+
+def test_lost_queries_cost_five_seconds_each() -> None:
+    model = waiting({"5 s": 1, "300 us": 99}).exchange(SERVER, "lookup", {"5 s": 1, "300 us": 99}, retries=1).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "Look-ups at name server 10.0.0.1:53 get lost: 1 query sent again, 5.03 s" in found.claim
+    assert found.claims == {("net.receive", SERVER): 5_029_700_000}
+    texts = [remedy.text for remedy in found.remedies]
+    assert "@10.0.0.1" in texts[0] and "timeout:1" in texts[1]
+    diagnosis = diagnose(model)
+    assert diagnosis.findings[0].id == ID and not [each for each in diagnosis.findings if each.id == PEER]
+    assert "not the slow part" in made(model, *diagnosis.findings).verdict.text
+
+
+def test_a_name_server_that_never_answers() -> None:
+    model = waiting({"5 s": 1}).exchange(SERVER, "lookup", {}, open=2, oldest_ns="5 s", retries=2).model()
+    found = finding(model, ID)
+    assert "2 queries sent again, 2 not answered yet" in found.claim
+    assert "0 look-ups answered" in found.evidence[1].text
+
+
+def test_a_name_server_that_takes_long_loses_nothing() -> None:
+    model = waiting({"120 ms": 40}).exchange(SERVER, "lookup", {"120 ms": 40}).model()
+    found = finding(model, ID)
+    assert "take long" in found.claim and "lost" not in found.claim and "about 120 ms" in found.claim
+    assert not any("timeout:1" in remedy.text for remedy in found.remedies)
+
+
+def test_prompt_name_servers_are_fine() -> None:
+    prompt = waiting({"2 ms": 900}).exchange(SERVER, "lookup", {"2 ms": 900}).model()
+    assert check(prompt, ID) and finding(prompt, PEER).severity is Severity.INFO, "their number costs"
+    assert check(waiting({"300 us": 10}).model(), ID).number < 0.01
+    assert not findings(waiting({"5 s": 1}, "peer:10.0.0.1:5353").model(), ID), "no name server"
+    assert not findings(waiting({"5 s": 1}, "peer:0.0.0.0:0").model(), ID), "nobody in particular"
+
+
+def test_without_the_sockets_the_waits_tell() -> None:
+    found = finding(waiting({"5 s": 1, "300 us": 99}).probe("requests", "no hook").model(), ID)
+    assert "get lost: 5.03 s" in found.claim and found.confidence is Confidence.MEDIUM
+    assert any("by their length" in limit for limit in found.limits)
+
+
+def test_an_event_loop_waits_for_names_with_its_requests() -> None:
+    model = loop({"5 s": 2, "300 us": 98}, retries=2).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.claims[PEERS] > 8_500_000_000
+    assert diagnose(model).findings[0].id == ID
+    assert not findings(loop({"300 us": 100}).model(), ID)
+
+
+def test_a_resolver_without_requests_of_its_own() -> None:
+    builder = Builder().thread("crawler", cpu_user="500 ms")
+    found = finding(builder.exchange(SERVER, "lookup", {"5 s": 2, "300 us": 98}, retries=2).model(), ID)
+    assert found.severity is Severity.WARNING and not found.claims
+
+
+def test_what_was_not_followed_is_not_fine() -> None:
+    assert "not followed" in silence(loop({"300 us": 100}).lost(exchanges_full=1).model(), ID).reason
+    unmeasured = Builder().thread("loop", cpu_user="1 s").probe("requests", "no hook").model()
+    assert "event loops" in silence(unmeasured, ID).reason
+    cut = finding(waiting({"5 s": 1}).cut().model(), ID)
+    assert any("cut off" in limit for limit in cut.limits)
