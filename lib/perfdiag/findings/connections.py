@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from perfdiag import schema
 from perfdiag.findings.base import Check, Finding, Outcome, Silence
 from perfdiag.findings.peers import connections_of, peer_of
-from perfdiag.findings.weigh import by_key, midpoint_ns, percent, plain, worth
+from perfdiag.findings.weigh import by_key, midpoint_ns, percent, plain, total_ns, worth
 from perfdiag.model import Distribution, Model, Row
 
 # One or two segments sent again in a window happen on any network.
@@ -54,6 +54,12 @@ def outcomes(
         yield Check(id, f"{what} {percent(share)} of busy time", share, "share")
 
 
+def held_ns(rows: list[Row], socket: schema.Socket, waits_of_cause: int) -> int:
+    """Return the part of waits in send during which a cause held the connection, of those that it was asked for."""
+    asked = socket.waits_congestion + socket.waits_receiver + socket.waits_buffer
+    return round(total_ns(rows) * waits_of_cause / asked) if asked else 0
+
+
 def without_timeouts(distribution: Distribution, retransmits: int) -> Distribution:
     """Return a distribution without as many of its longest waits as segments were sent again, if they can be timeouts.
 
@@ -79,4 +85,4 @@ def named(causes: list[Cause]) -> str:
     return first if not others else f"{first} and {others} other peer{'s' * (others > 1)}"
 
 
-__all__ = ["ENOUGH_RETRANSMITS", "Cause", "named", "outcomes", "without_timeouts"]
+__all__ = ["ENOUGH_RETRANSMITS", "Cause", "held_ns", "named", "outcomes", "without_timeouts"]

@@ -14,6 +14,7 @@ from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, te
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS, outstanding
 from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of, round_trip_ns
 from perfdiag.findings.silent_ends import nothing_came, silent
+from perfdiag.findings.slow_clients import tells_of_requests
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     about,
@@ -82,6 +83,8 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
         found += 1
         yield _peer_finding(model, connections, group)
+    if tells_of_requests(model):
+        clients = [row for row in clients if row.account != "net.receive" or connections.asked(row.key)]
     if worth(model, total_ns(clients)):
         found += 1
         yield clients_finding(model, connections, clients)

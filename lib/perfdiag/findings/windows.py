@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
-from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
+from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, held_ns, named, outcomes
 from perfdiag.findings.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.findings.target import subject
-from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, size, together, total_ns, waits
-from perfdiag.model import Model, Row
+from perfdiag.findings.weigh import attempt, duration, fault, fix, judged, size, together, waits
+from perfdiag.model import Model
 
 # A round trip of twice the shortest one means that packets queue on the way: not to a peer on this host, where there is
 # no way.  There the round trip is that of two programs taking turns on the CPUs, the shortest one a few microseconds.
@@ -34,20 +34,16 @@ SMALL_WINDOW = 20
     refines=("NET-PEER-SLOW",),
 )
 def receiver_window(model: Model) -> Iterable[Outcome]:
-    """Join waits in send with what held the connection: the peer's window."""
+    """Join waits in send with what held the connection: the peer's window.  Of clients NET-SLOW-CLIENT tells."""
+    asked = connections_of(model).asked
     return outcomes(
         model,
         "NET-RECEIVER-WINDOW",
         ("net.send",),
-        lambda rows, socket: _part(rows, socket, socket.waits_receiver),
+        lambda rows, socket: held_ns(rows, socket, socket.waits_receiver) if asked(socket.object) else 0,
         _receiver_finding,
         "receivers' windows",
     )
-
-
-def _part(rows: list[Row], socket: schema.Socket, waits_of_cause: int) -> int:
-    asked = socket.waits_congestion + socket.waits_receiver + socket.waits_buffer
-    return round(total_ns(rows) * waits_of_cause / asked) if asked else 0
 
 
 def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
@@ -125,7 +121,7 @@ def congestion(model: Model) -> Iterable[Outcome]:
         model,
         "NET-CONGESTION",
         ("net.send",),
-        lambda rows, socket: _part(
+        lambda rows, socket: held_ns(
             rows, socket, socket.waits_congestion + (socket.waits_buffer if _queued(model, socket) else 0)
         ),
         _congestion_finding,

@@ -29,7 +29,7 @@ SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
 LONGEST_PAIR = 205  # three lines of 80 columns, less what breaking them between words costs
 SLO_BREACH = "SLO-BREACH"
-SOMEBODY_ELSE = frozenset({"NET-PEER-SLOW", "NET-CONNECT-SLOW", "NET-DNS-SLOW", "IPC-PEER-SLOW"})
+SOMEBODY_ELSE = frozenset({"NET-PEER-SLOW", "NET-CONNECT-SLOW", "NET-DNS-SLOW", "NET-SLOW-CLIENT", "IPC-PEER-SLOW"})
 
 
 def decide(model: Model, diagnosis: Diagnosis) -> shape.Verdict:

@@ -1,0 +1,217 @@
+"""Findings on what requests wait for, with known answers: connects, look-ups, many short calls, slow clients."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Finding, Severity
+from perfdiag.model import Model
+from perfdiag.requests import ARRIVING, PEERS
+
+from live.support.fixtures import Attach, Cleanup, Record, Start
+from live.support.model import model_of
+from live.support.truth import assert_waited
+
+# Answers each question after 200 us.
+UPSTREAM = """
+import socket, threading, time
+def serve(connection):
+    while data := connection.recv(100):
+        time.sleep(0.0002)
+        connection.sendall(data)
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+# Reads a request of one line, asks the upstream so many times, one after the other, and answers.
+ASKING = """
+import socket, sys
+upstream = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+request = b""
+while data := connection.recv(100):
+    request += data
+    if not request.endswith(b"\\n"):
+        continue
+    for _ in range(int(sys.argv[2])):
+        upstream.sendall(b"?")
+        upstream.recv(100)
+    connection.sendall(b"done")
+    request = b""
+"""
+
+# An event loop that connects to the upstream for each request.
+CONNECTING = """
+import asyncio, sys
+async def serve(reader, writer):
+    while line := await reader.readline():
+        _, upstream = await asyncio.open_connection("127.0.0.1", int(sys.argv[1]))
+        upstream.close()
+        writer.write(b"done")
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+
+
+def go_first() -> None:
+    """A call between two that go first is as fast as the network, whatever else the host does."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+
+@contextlib.contextmanager
+def serving(text: str, *arguments: object, first: bool = False) -> Iterator[tuple[int, int]]:
+    """Run a server; its pid and the port at which it listens."""
+    words = [sys.executable, "-c", text, *map(str, arguments)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, preexec_fn=go_first if first else None) as process:
+        try:
+            assert process.stdout
+            yield process.pid, int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def ask(connection: socket.socket, number: int) -> None:
+    for _ in range(number):
+        connection.sendall(b"please\n")
+        assert connection.recv(100) == b"done"
+
+
+def fault(model: Model, id: str) -> Finding | None:
+    """Return that fault, if it was found.  On a busy host there are others: of CPUs, and of who waits for those."""
+    found = [each for each in diagnose(model).findings if each.id == id and each.severity is not Severity.INFO]
+    assert len(found) <= 1, found
+    return found[0] if found else None
+
+
+def test_a_name_server_that_loses_queries(start: Start, record: Record) -> None:
+    recording, truth = record(start("lookups", "--count", 20, "--drop", 7), only=True)
+    assert truth["lost"] == 3
+    assert_waited(recording.thread(truth["pid"]), truth["spent_ns"], "net.receive")
+    model = model_of(recording)
+    (lookups,) = model.exchanges
+    line = lookups.line
+    assert (line.object, line.direction, line.count) == ("peer:127.0.0.53:53", "lookup", 20), line
+    assert (line.retries, line.unanswered, line.open) == (3, 0, 0), line
+    assert 2.9e9 < line.sum_ns <= truth["spent_ns"], line
+    found = fault(model, "NET-DNS-SLOW")
+    assert found and found.share > 0.5, found
+    assert "get lost: 3 queries sent again" in found.claim, found
+
+
+def test_a_prompt_name_server(start: Start, record: Record) -> None:
+    recording, truth = record(start("lookups", "--count", 101, "--drop", 1009), only=True)
+    model = model_of(recording)
+    assert truth["lost"] == 0 and model.exchanges[0].line.count == 101 and not model.exchanges[0].line.retries
+    assert fault(model, "NET-DNS-SLOW") is None
+
+
+def test_requests_that_make_many_short_calls(attach: Attach, cleanup: Cleanup) -> None:
+    """Each of 101 requests makes 23 calls; its healthy twin makes one."""
+    for number, chatty in ((23, True), (1, False)):
+        _, upstream = cleanup.enter_context(serving(UPSTREAM, first=True))
+        pid, port = cleanup.enter_context(serving(ASKING, upstream, number, first=True))
+        recorder = attach(pid, only=True)
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            ask(client, 101)
+        model = model_of(recorder.stop())
+        assert model.request_time and model.request_time.count == 101, model.exchanges
+        calls = next(each.line for each in model.exchanges if each.line.direction == "connected")
+        assert calls.count == 101 * number and calls.object == f"peer:127.0.0.1:{upstream}", calls
+        found = [each for each in diagnose(model).findings if each.id == "NET-CHATTY"]
+        assert bool(found) == chatty, found
+        if chatty:
+            assert f"asks 127.0.0.1:{upstream} 23 times" in found[0].claim and found[0].share > 0.5, found
+
+
+def test_an_event_loop_whose_connects_are_not_answered(attach: Attach, cleanup: Cleanup) -> None:
+    """The queue of the upstream is full: the first SYN is dropped, the one a second later is answered."""
+    listener = cleanup.enter_context(socket.socket())
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(0)
+    fillers = 0
+    while True:
+        filler = cleanup.enter_context(socket.socket())
+        filler.setblocking(False)
+        filler.connect_ex(listener.getsockname())
+        if not select.select([], [filler], [], 0.05)[1]:
+            filler.close()
+            break
+        fillers += 1
+    pid, port = cleanup.enter_context(serving(CONNECTING, listener.getsockname()[1]))
+    recorder = attach(pid, only=True)
+    client = cleanup.enter_context(socket.create_connection(("127.0.0.1", port)))
+    client.sendall(b"please\n")
+    time.sleep(0.3)
+    for _ in range(fillers):
+        cleanup.enter_context(listener.accept()[0])
+    listener.listen(100)
+    assert client.recv(100) == b"done"
+    ask(client, 16)
+    model = model_of(recorder.stop())
+    upstream = next(each for each in model.exchanges if each.line.direction == "connected")
+    assert (upstream.line.connects, upstream.line.connects_failed, upstream.line.retries) == (17, 0, 1), upstream
+    assert 0.9e9 < upstream.connect.max_ns < 1.5e9, upstream.connect
+    assert model.request_time and model.request_time.accounts[PEERS] > 0.9e9, model.request_time
+    found = fault(model, "NET-CONNECT-SLOW")
+    assert found and found.share > 0.5, found
+
+
+def test_a_dead_address_that_an_event_loop_connects_to_all_the_time(attach: Attach, cleanup: Cleanup) -> None:
+    listener = cleanup.enter_context(socket.socket())
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(0)
+    for _ in range(8):  # far more than its queue holds
+        filler = cleanup.enter_context(socket.socket())
+        filler.setblocking(False)
+        filler.connect_ex(listener.getsockname())
+    pid, port = cleanup.enter_context(serving(CONNECTING, listener.getsockname()[1]))
+    recorder = attach(pid, only=True)
+    for _ in range(5):
+        cleanup.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(b"please\n")
+    time.sleep(1.0)
+    model = model_of(recorder.stop())
+    line = next(each.line for each in model.exchanges if each.line.direction == "connected")
+    assert (line.connecting, line.connects, line.connects_failed) == (5, 0, 0), line
+    found = fault(model, "NET-CONNECT-SLOW")
+    assert found and "5 not made when the window ended" in found.evidence[0].text, found
+
+
+def test_a_client_that_sends_its_requests_piece_by_piece(attach: Attach, cleanup: Cleanup) -> None:
+    """Each of eleven requests takes 80 ms to arrive; its healthy twin sends them whole."""
+    for pause_s in (0.02, 0.0):
+        _, upstream = cleanup.enter_context(serving(UPSTREAM))
+        pid, port = cleanup.enter_context(serving(ASKING, upstream, 1))
+        recorder = attach(pid, only=True)
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for _ in range(11):
+                for piece in (b"pl", b"ea", b"s", b"e") if pause_s else ():
+                    client.sendall(piece)
+                    time.sleep(pause_s)
+                client.sendall(b"\n" if pause_s else b"please\n")
+                assert client.recv(100) == b"done"
+        model = model_of(recorder.stop())
+        requests = next(each.line for each in model.exchanges if each.served)
+        assert requests.count == 11, requests
+        found = fault(model, "NET-SLOW-CLIENT")
+        if pause_s:
+            assert requests.arriving_ns >= 11 * 80_000_000, requests
+            assert model.request_time and model.request_time.accounts[ARRIVING] >= 11 * 80_000_000, model.request_time
+            assert found and found.share > 0.5, found
+        else:
+            assert requests.arriving_ns == 0 and found is None, requests

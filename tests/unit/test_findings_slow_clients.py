@@ -1,0 +1,105 @@
+"""NET-SLOW-CLIENT: requests that arrive piece by piece, answers that are not taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.requests import ARRIVING
+
+from unit.support import Builder
+from unit.support.judging import check, finding, findings, silence
+from unit.support.reports import made
+
+ID, PEER, RECEIVER = "NET-SLOW-CLIENT", "NET-PEER-SLOW", "NET-RECEIVER-WINDOW"
+CLIENT = "peer:10.0.0.9:41000"
+ACCEPTED = "10.0.0.2:80"
+
+
+def worker(arriving: str, requests: dict[str, int], **fields: Any) -> Builder:
+    """A thread that serves one client at a time, and waits for the rest of its request."""
+    builder = Builder().thread("worker", cpu_user="500 ms").row("net.receive", CLIENT, arriving, count=100)
+    accounts = {"cpu.user": "400 ms", "net.receive": arriving}
+    builder.socket(CLIENT, local=ACCEPTED)
+    return builder.exchange(
+        "port:80", "accepted", requests, name="POST /up", arriving_ns=arriving, accounts=accounts, **fields
+    )
+
+
+def test_a_request_that_arrives_piece_by_piece() -> None:
+    model = worker("8 s", {"85 ms": 100}).model()
+    assert model.request_time is not None
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "Clients send their requests slowly (8.00 s from first byte to last)" in found.claim
+    assert dict(found.claims) == {ARRIVING: 8_000_000_000}
+    assert "POST /up on port 80: 100 requests arrived in 80.0 ms on average" in found.evidence[0].text
+    diagnosis = diagnose(model)
+    assert diagnosis.findings[0].id == ID and diagnosis.findings[0].share > 0.9
+    assert PEER not in [each.id for each in diagnosis.findings], "it stands once"
+    told = made(model, *diagnosis.findings).verdict
+    assert "not the slow part" in told.text and told.ids == [ID], told
+
+
+def test_in_an_event_loop_nobody_waits_for_it() -> None:
+    builder = Builder().thread("loop", cpu_user="500 ms")
+    builder.exchange("port:80", "accepted", {"85 ms": 100}, arriving_ns="8 s", accounts={"wait.events": "8 s"})
+    found = finding(builder.model(), ID)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {ARRIVING: 8_000_000_000}
+
+
+def test_requests_that_arrive_as_their_way_is_are_profile() -> None:
+    found = finding(worker("1500 ms", {"4 ms": 1_500}).model(), ID)
+    assert found.severity is Severity.INFO and "their way here" in found.claim
+    assert check(worker("30 ms", {"85 ms": 100}).model(), ID)
+
+
+def test_where_the_time_of_requests_is_not_known_the_waits_tell() -> None:
+    model = worker("8 s", {"85 ms": 100}, declined=1).model()
+    assert model.request_time is None
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", CLIENT): 8_000_000_000}
+    assert not findings(model, PEER)
+
+
+def test_requests_that_never_end_are_told() -> None:
+    builder = worker("8 s", {"85 ms": 100}, open=12, oldest_ns="9 s")
+    assert "12 requests not answered when the window ended, the oldest since 9.00 s" in str(
+        finding(builder.model(), ID).evidence
+    )
+
+
+def sending(local: str, waits_receiver: int = 90) -> Builder:
+    builder = Builder().thread("worker", cpu_user="500 ms").row("net.send", CLIENT, "6 s", count=100)
+    return builder.socket(CLIENT, local=local, waits_receiver=waits_receiver, waits_buffer=100 - waits_receiver)
+
+
+def test_a_client_that_does_not_take_the_answer() -> None:
+    model = sending(ACCEPTED).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {("net.send", CLIENT): 5_400_000_000}
+    assert "take answers slowly (5.40 s with their windows full)" in found.claim
+    assert not findings(model, RECEIVER), "it stands once"
+    assert diagnose(model).findings[0].id == ID
+
+
+def test_who_was_asked_itself_is_no_client() -> None:
+    asked = sending("10.0.0.2:40000").model()
+    assert not findings(asked, ID) and findings(asked, RECEIVER)
+    assert not findings(sending(ACCEPTED, waits_receiver=0).model(), ID), "the own buffer"
+
+
+def test_without_requests_waiting_for_clients_may_be_idle() -> None:
+    idle = (
+        Builder().thread("worker", cpu_user="500 ms").row("net.receive", CLIENT, "8 s").socket(CLIENT, local=ACCEPTED)
+    )
+    unmeasured = idle.probe("requests", "no hook").model()
+    assert not findings(unmeasured, ID) and "nothing here tells which" in finding(unmeasured, PEER).claim
+
+
+def test_what_was_not_followed_is_not_fine() -> None:
+    lost = worker("30 ms", {"85 ms": 100}).lost(connections_full=3)
+    assert "not followed" in silence(lost.model(), ID).reason
+    blind = sending(ACCEPTED).without("tcp").model()
+    assert any("holds answers up" in limit for limit in finding(blind, ID).limits)
