@@ -10,6 +10,7 @@ import perfdiag.findings  # registers all rules
 from perfdiag.facts import Facts
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, RemedyKind, Silence
 from perfdiag.model import Model
+
 from unit.support.never import forbidden
 
 
