@@ -76,14 +76,15 @@ static __always_inline void add_to_part(struct connection *connection, __u32 acc
 __weak __noinline int book_request(struct record *record, __u32 account, __u64 ns)
 {
 	struct connection *connection;
-	__u64 before;
+	__u64 before, serving;
 
 	if (!record)
 		return 0;
+	serving = record->serving; /* Linux 6.1 takes no key from the argument of a global function */
 	before = record->serving_since > record->since ? record->serving_since - record->since : 0;
 	if (ns <= before)
 		return 0;
-	connection = bpf_map_lookup_elem(&connections, &record->serving);
+	connection = bpf_map_lookup_elem(&connections, &serving);
 	if (connection && connection->exchange != EXCHANGE_NONE)
 		add_to_part(connection, account, ns - before);
 	return 0;
@@ -96,12 +97,13 @@ __weak __noinline int book_request(struct record *record, __u32 account, __u64 n
 static __always_inline void end_service(struct record *record)
 {
 	struct connection *connection = NULL;
+	__u64 serving = record->serving; /* a key of its own: see book_request() */
 
-	if (!record->serving)
+	if (!serving)
 		return;
 	if (record->account == ACCOUNT_WAIT_EVENTS) {
 		record->serving_sure = 0;
-		connection = bpf_map_lookup_elem(&connections, &record->serving);
+		connection = bpf_map_lookup_elem(&connections, &serving);
 	} else if (record->account != ACCOUNT_NET_ACCEPT && record->account != ACCOUNT_NET_REQUEST) {
 		return;
 	}
