@@ -187,10 +187,10 @@ def _evidence(server: _Server) -> list[Evidence]:
 def _remedies(server: _Server) -> list[Remedy]:
     peer = peer_of(server.key)
     at = f" @{plain(peer.address.strip('[]'))}" if peer else ""
-    ask = fix(f"ask it yourself, more than once, for names that the target wants: dig +tries=1 +time=2{at} NAME")
+    ask = fix(f"ask it yourself, more than once, for names that it wants: dig +tries=1 +time=2{at} NAME")
     cache = fix("let a cache on this host answer (systemd-resolved, unbound, dnsmasq), or keep connections open")
     sooner = fix(
-        "let a lost query cost less, in the target's own /etc/resolv.conf: options timeout:1 attempts:3, rotate where"
+        "let a lost query cost less, in its own /etc/resolv.conf: options timeout:1 attempts:3, rotate where"
         " it names several servers; single-request where one of the two queries (A, AAAA) sent at once gets lost"
     )
     return [ask, sooner, cache] if server.loses else [ask, cache]
