@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import socket
 import struct
 import subprocess
@@ -27,7 +30,10 @@ class Server:
 
     def __init__(self, call: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", f"{PROGRAM.read_text()}\n{call}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+            [sys.executable, "-c", f"{PROGRAM.read_text()}\n{call}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
         )
         assert self.process.stdout
         self.address = self.process.stdout.readline().decode().strip()
@@ -56,7 +62,8 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # its children too
         self.process.wait(PATIENCE_SECONDS)
         assert self.process.stdout
         self.process.stdout.close()
