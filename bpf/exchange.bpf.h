@@ -138,7 +138,8 @@ static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
 /* For so long the request for which this connection was made, or asked for something, waited for the peer. */
 static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
 {
-	struct connection *owner = bpf_map_lookup_elem(&connections, &connection->owner);
+	__u64 cookie = connection->owner; /* no key comes from the argument of a global function: see book_request() */
+	struct connection *owner = bpf_map_lookup_elem(&connections, &cookie);
 
 	if (owner && owner->request == connection->request)
 		__sync_fetch_and_add(&owner->peers_ns, ns);
