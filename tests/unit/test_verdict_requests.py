@@ -88,6 +88,21 @@ def test_no_fault_says_how_fast_requests_are_answered() -> None:
     assert "No fault found." in report.verdict.text and "cpu.user (100 %)" in report.verdict.text
 
 
+def test_the_tail_ranks_and_all_are_counted() -> None:
+    """Only ten of 400 are over the objective: the percentiles are not theirs, nor is their number that of all."""
+    builder = Builder(comm="server").thread("worker", cpu_user="2 s", disk_flush="1 s")
+    slow = [schema.PartSum("disk.flush", S)]
+    line = exchange(
+        400, 3 * S, {"cpu.user": 2 * S, "disk.flush": S}, over_slo=10, over_slo_ns=S, over_slo_whole_ns=S,
+        over_slo_accounts=slow,
+    )  # fmt: skip
+    model = builder.line(line).line(latency([5 * MS] * 390 + [100 * MS] * 10)).model()
+    assert model.request_time and model.request_time.excess and model.request_time.count == 10
+    text = made(model).verdict.text
+    assert "Its 400 requests took p50 about 5" in text, text
+    assert "what those over the limit took beyond the others is disk.flush" in text, text
+
+
 def test_no_fault_in_what_could_not_be_followed_acquits_nobody() -> None:
     report = made(serving({"cpu.user": 300}, rest=3000))
     assert report.verdict.kind == Kind.CANNOT_TELL.value and "could not be followed" in report.verdict.text

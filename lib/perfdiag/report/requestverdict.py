@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Confidence, Finding, Severity
+from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
 from perfdiag.report import shape, stopped
 from perfdiag.report.verdict import SECOND_CAUSE, SOMEBODY_ELSE, with_objective
@@ -30,9 +31,9 @@ def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdi
 
 def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> shape.Verdict:
     first, second = timed[0], timed[1] if len(timed) > 1 else None
-    unknown_ns = time.uncertain_ns + round(lost_share(model) * time.ns)
+    unknown_ns = min(time.ns, time.uncertain_ns + round(lost_share(model) * time.ns))
     gap_ns = first.claimed_ns - (second.claimed_ns if second else 0)
-    answers = _answers(model, time)
+    answers = _answers(model)
     if unknown_ns > gap_ns and unknown_ns > first.claimed_ns:
         cannot = f"Cannot tell: {duration(unknown_ns)} of {duration(time.ns)} of request time could not be followed."
         return verdict(Kind.CANNOT_TELL, [cannot, largest_found(timed[:1]), answers], timed[:1])
@@ -48,14 +49,15 @@ def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> shape.Verdi
 def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdict:
     """Return that requests are answered as their own code has it: who sees more has it from elsewhere."""
     largest = max(time.accounts, key=lambda name: time.accounts[name], default="")
-    most = f"Most of it is {largest} ({share(time.accounts[largest] / time.ns)})." if time.ns else ""
+    of = "what those over the limit took beyond the others" if time.excess else "it"
+    most = f"The largest part of {of} is {largest} ({share(time.accounts[largest] / time.ns)})." if time.ns else ""
     if time.uncertain_ns > LEADING * time.ns:
         return verdict(
             Kind.CANNOT_TELL,
             [f"Cannot tell: {share(time.uncertain_ns / time.ns)} of request time could not be followed.", most],
             [],
         )
-    answers = _answers(model, time)
+    answers = _answers(model)
     look = "Clients that see more than that have it on their way here."
     profile = list(diagnosis.findings[:1])
     return verdict(Kind.PROFILE, ["No fault found.", answers, most, look, *map(told, profile)], profile)
@@ -69,12 +71,14 @@ def whole_of(exchanges: list[Exchange]) -> Latencies:
     return merged
 
 
-def _answers(model: Model, time: RequestTime) -> str:
+def _answers(model: Model) -> str:
+    """Return how long all requests took, also where only those over the objective rank the findings."""
     whole = whole_of([each for each in model.exchanges if each.served])
     p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
-    slowest = f"p99 {about(p99)}" if p99 is not None and whole.count >= 300 else f"longest {duration(whole.max_ns)}"
+    many = whole.count >= ENOUGH_FOR_P99
+    slowest = f"p99 {about(p99)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
     middle = f"p50 {about(p50)}, " if p50 is not None else ""
-    return f"Its {plural(time.count, 'request')} took {middle}{slowest} at its own sockets."
+    return f"Its {plural(whole.count, 'request')} took {middle}{slowest} at its own sockets."
 
 
 __all__ = ["decide", "whole_of"]
