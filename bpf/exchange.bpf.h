@@ -4,7 +4,7 @@
 #include "buckets.bpf.h"
 #include "connection.bpf.h"
 
-/* By port or peer, and name; 1,024 of 480 bytes. */
+/* By port or peer, and name; 1,024 of 536 bytes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
