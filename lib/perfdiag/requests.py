@@ -141,7 +141,7 @@ def request_time(
     served = [each.line for each in exchanges if each.served]
     whole = _added(map(_all, served))
     early = sum(line.early for line in served)
-    if whole.count < ENOUGH_REQUESTS or whole.whole_ns < ENOUGH_KNOWN * whole.ns:
+    if whole.count < ENOUGH_REQUESTS or not whole.ns or whole.whole_ns < ENOUGH_KNOWN * whole.ns:
         return None
     if early > TOLERABLE_EARLY * whole.count or any(line.declined for line in served):
         return None

@@ -123,9 +123,20 @@ def test_what_was_not_measured_is_said(id: str) -> None:
     assert silence(model, id).reason == "requests were not measured"
 
 
-@pytest.mark.parametrize("id", [LOOP, POOL])
+@pytest.mark.parametrize("id", [LOOP, POOL, TIMER])
 def test_connections_that_were_not_followed_rank_nothing(id: str) -> None:
     """What is known of the others' time may not be the rule: no finding claims any of it."""
-    model = (loop(400) if id == LOOP else pool(100)).lost(connections_full=7).model()
+    model = (pool(100) if id == POOL else loop(400)).lost(connections_full=7).model()
     assert model.request_time is None
-    assert check(model, id).number == 0
+    assert "7 times a connection or call was not followed" in silence(model, id).reason
+
+
+@pytest.mark.parametrize("id", [LOOP, POOL, TIMER])
+def test_requests_whose_time_is_not_known_are_not_fine(id: str) -> None:
+    """They are handed from thread to thread, or carried by frames: nobody knows whether they wait or sleep."""
+    handed = Builder().thread("worker", cpu_user="2 s").line(exchange(400, 4 * S, {"cpu.user": 2 * S}, whole_ns=S))
+    frames = Builder().thread("worker", cpu_user="2 s").line(exchange(0, 0, declined=3))
+    for model in (handed.model(), frames.model()):
+        assert model.request_time is None
+        assert silence(model, id).reason == "where requests spend their time is not known"
+    assert check(Builder().thread("worker", cpu_user="2 s").model(), id).number == 0, "no requests"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.calls import without_time
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent
 from perfdiag.model import Model
@@ -27,12 +28,12 @@ TIMER = "wait.timer"
 def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     """One finding where sleeping is a good part of the requests' time."""
     time = model.request_time
-    if not model.measured("requests"):
-        yield Silence("WAIT-TIMER-IN-REQUEST", "requests were not measured", "see perfdiag check, feature requests")
+    if time is None or not model.measured("requests"):
+        yield without_time(model, "WAIT-TIMER-IN-REQUEST", "no requests were served that could sleep")
         return
-    ns = time.accounts.get(TIMER, 0) if time else 0
-    part = ns / time.ns if time and time.ns else 0.0
-    if time is None or part < FAULT_SHARE:
+    ns = time.accounts.get(TIMER, 0)
+    part = ns / time.ns
+    if part < FAULT_SHARE:
         yield Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
         return
     confidence, limits = judged(model, Confidence.HIGH, [])

@@ -77,6 +77,18 @@ def fine_or_unknown(model: Model, id: str, what: str, *accounts: str) -> Check |
     return fine(model, id, what, *accounts)
 
 
+def without_time(model: Model, id: str, none: str) -> Check | Silence:
+    """Return what a rule says that needs to know where requests spend their time, and does not; `none` where the target
+    served none at all."""
+    if not model.measured("requests"):
+        return Silence(id, "requests were not measured", "see perfdiag check, feature requests")
+    if lost := not_followed(model):
+        return Silence(id, lost, "record for a shorter time, or fewer processes")
+    if any(each.served and (each.line.count or each.line.declined) for each in model.exchanges):
+        return Silence(id, "where requests spend their time is not known", "record for longer, or the whole service")
+    return Check(id, none, 0.0, "count")
+
+
 def _low(bucket: int) -> int:
     return fine_edges_ns(bucket)[0]
 
@@ -91,4 +103,5 @@ __all__ = [
     "not_followed",
     "of_requests_ns",
     "severity",
+    "without_time",
 ]

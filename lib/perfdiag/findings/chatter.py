@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
-from perfdiag.findings.calls import by_peer, claimed, longer_ns, not_followed, of_requests_ns
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.calls import by_peer, claimed, longer_ns, not_followed, of_requests_ns, without_time
 from perfdiag.findings.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import about, duration, fix, judged, percent, plain, total_ns
@@ -44,7 +44,7 @@ def chatty(model: Model) -> Iterable[Outcome]:
     """One finding for each peer that is asked many times a request."""
     time = model.request_time
     if time is None or not_followed(model):
-        yield _unknown(model)
+        yield without_time(model, ID, "no requests were served: calls are not counted by request")
         return
     counts = {key: _calls_a_request(model, call) for key, call in by_peer(model, "connected").items()}
     found = [
@@ -56,16 +56,6 @@ def chatty(model: Model) -> Iterable[Outcome]:
     if not found:
         most = max(counts.values(), default=0.0)
         yield Check(ID, f"at most {most:.1f} calls a request to one peer", most, "count")
-
-
-def _unknown(model: Model) -> Outcome:
-    if not model.measured("requests"):
-        return Silence(ID, "requests were not measured", "see perfdiag check, feature requests")
-    if lost := not_followed(model):
-        return Silence(ID, lost, "record for a shorter time, or fewer processes")
-    if any(each.served and each.line.count for each in model.exchanges):
-        return Silence(ID, "where requests spend their time is not known", "record for longer, or the whole service")
-    return Check(ID, "no requests were served: calls are not counted by request", 0.0, "count")
 
 
 def _calls_a_request(model: Model, call: Exchange) -> float:

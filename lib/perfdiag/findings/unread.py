@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.calls import without_time
 from perfdiag.findings.samples import FUNCTIONS, CpuSamples, words
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, FAULT_SHARE, about, duration, fix, judged, percent
@@ -37,8 +38,11 @@ BOUND, BOUND_PART = "net.request", 0.3
 def loop_blocked(model: Model) -> Iterable[Outcome]:
     """One finding where the loop of a server is held up."""
     time = model.request_time
-    if time is None or not model.measured("requests") or not _loop(model):
-        yield _no_requests(model, "LOOP-BLOCKED", "no event loop that serves requests was seen")
+    if time is None or not model.measured("requests"):
+        yield without_time(model, "LOOP-BLOCKED", "no requests were served")
+        return
+    if not _loop(model):
+        yield Check("LOOP-BLOCKED", "no event loop that serves requests was seen", 0.0, "count")
         return
     delays, queued = _delays(model), time.accounts.get(QUEUED, 0)
     if not _is_fault(time) or delays.max_ns < HELD_UP_NS:
@@ -79,8 +83,11 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
 def pool_saturated(model: Model) -> Iterable[Outcome]:
     """One finding where all workers of a server are busy."""
     time = model.request_time
-    if time is None or not model.measured("requests") or _loop(model):
-        yield _no_requests(model, "POOL-SATURATED", "no workers that serve requests were seen")
+    if time is None or not model.measured("requests"):
+        yield without_time(model, "POOL-SATURATED", "no requests were served")
+        return
+    if _loop(model):
+        yield Check("POOL-SATURATED", "no workers that serve requests were seen", 0.0, "count")
         return
     workers = [thread for thread in model.threads if any(name in thread.accounts for name in (*FREE, BOUND))]
     wall_ns = sum(thread.wall_ns for thread in workers)
@@ -150,12 +157,6 @@ def _evidence(delays: Latencies) -> Evidence:
         parts.append(f"p99 {about(slowest)}")
     parts.append(f"longest {duration(delays.max_ns)}")
     return Evidence(", ".join(parts), float(delays.sum_ns), "ns", "sockets")
-
-
-def _no_requests(model: Model, id: str, none: str) -> Outcome:
-    if not model.measured("requests"):
-        return Silence(id, "requests were not measured", "see perfdiag check, feature requests")
-    return Check(id, none, 0.0, "count")
 
 
 __all__ = ["loop_blocked", "pool_saturated"]
