@@ -25,6 +25,7 @@ SERVES = 0.5
 # Of requests whose time is known by account less than this, the threads' own books say more.
 ENOUGH_KNOWN = 0.9
 ENOUGH_REQUESTS = 10
+TOLERABLE_UNKNOWN = 0.5  # what they waited for: in futexes of which nothing proves a lock, or in other hands
 TOLERABLE_EARLY = 0.05  # of requests on shared connections, told apart by nobody
 
 
@@ -153,7 +154,8 @@ def request_time(
     slow = _added(map(_excess, served))
     ranked = slow if slow.count else whole
     accounts = _held_up(_divided(_accounts(ranked), finer), by)
-    return RequestTime(round(ranked.count), sum(accounts.values()), accounts, bool(slow.count))
+    known = RequestTime(round(ranked.count), sum(accounts.values()), accounts, bool(slow.count))
+    return known if known.uncertain_ns <= TOLERABLE_UNKNOWN * known.ns else None
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,10 @@ def test_a_connection_that_takes_a_second(start: Start, record: Record) -> None:
     (row,) = recording.details("net.connect")
     assert row.object == f"peer:127.0.0.1:{truth['port']}"
     model = model_of(recording)
-    (call,) = model.exchanges
-    assert (call.line.connects, call.line.connects_failed, call.line.retries) == (1, 0, 1), call
-    assert 900_000_000 < call.connect.sum_ns <= truth["connect_ns"], call
+    if model.measured("requests"):  # before Linux 6.3 the wait alone tells
+        (call,) = model.exchanges
+        assert (call.line.connects, call.line.connects_failed, call.line.retries) == (1, 0, 1), call
+        assert 900_000_000 < call.connect.sum_ns <= truth["connect_ns"], call
     first = diagnose(model).findings[0]
     assert first.id == "NET-CONNECT-SLOW" and first.share > 0.9 and "takes retries" in first.claim, first
 

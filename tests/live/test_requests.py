@@ -16,6 +16,7 @@ from live.support.model import model_of
 from live.support.serving import answered, asked, cut, exchanged, http, served, stopped
 
 MS = 1_000_000
+TICK_NS = 10 * MS  # the longest that kernels are built with
 PRECISION = 0.05
 
 
@@ -123,7 +124,9 @@ def test_a_request_in_pieces_is_one(size: int, serving: Serving, attach: Attach)
             answered(connection)
     lines = [each.line for each in exchanged(stopped(recorder), "accepted").values()]  # how much of a name came first?
     assert sum(line.count for line in lines) == 3 and not any(line.early for line in lines), lines
-    assert sum(line.sum_ns for line in lines) >= 3 * (20 + 5 * (len(pieces) - 1)) * MS, "pieces took their time, too"
+    # Of the first one, on a port that nobody had read from, it is known to a tick when it came in.
+    least_ns = 3 * (20 + 5 * (len(pieces) - 1)) * MS - TICK_NS
+    assert sum(line.sum_ns for line in lines) >= least_ns, "pieces took their time, too"
 
 
 def test_a_client_that_sends_one_byte_a_second(serving: Serving, attach: Attach) -> None:

@@ -134,10 +134,10 @@ def test_parts_add_up_whatever_the_numbers(
         for number, (ns, accounts, read, arriving, peers) in enumerate(of)
     ]
     time = timed(*lines, by=Servers(loop, busy, runq), finer=finer, busy_ns=0)
-    if not any(line[0] for line in of):
-        assert time is None, "of no time there are no shares"
-        return
-    assert time and time.ns == sum(time.accounts.values()) and all(ns > 0 for ns in time.accounts.values())
+    if time is None:
+        return  # no time at all, or mostly waits that nothing is known of: both have tests of their own
+    assert time.uncertain_ns <= time.ns / 2
+    assert time.ns == sum(time.accounts.values()) and all(ns > 0 for ns in time.accounts.values())
     spent = sum(sum(line[1].values()) + min(line[2], line[0]) for line in of)
     assert (
         sum(line[0] for line in of) <= time.ns <= max(sum(line[0] for line in of), spent) + sum(line[2] for line in of)
