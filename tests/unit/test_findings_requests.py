@@ -117,6 +117,17 @@ def test_a_peer_that_an_event_loop_waits_for(middle_ms: int, severity: Severity)
     assert found.severity is severity and "10.0.0.7:5432" in found.claim
 
 
+def test_a_peer_that_answers_soon_but_for_a_few_calls() -> None:
+    """Of 400 calls 390 take half a millisecond, and ten a second: not their number costs."""
+    builder = Builder(comm="node").thread("node", cpu_user="500 ms", wait_events="7500 ms")
+    requests(builder, {"cpu.user": 500, "wait.events": 3000}, turns=390, rest=10_000, peers_ns=10_000)
+    call = {"object": UPSTREAM, "name": "", "direction": "connected"}
+    times = [MS // 2] * 390 + [S] * 10
+    builder.line(exchange(400, sum(times), {}, **call)).line(latency(times, **call))
+    found = finding(builder.model(), PEER)
+    assert found.severity is Severity.WARNING and "in calls of about 990 ms" in found.claim, found.claim
+
+
 @pytest.mark.parametrize("id", [LOOP, POOL, TIMER])
 def test_what_was_not_measured_is_said(id: str) -> None:
     model = loop(400).without("requests").model()

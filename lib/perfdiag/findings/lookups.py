@@ -132,8 +132,8 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         counted = f" {_lost_words(server.lookups)}," if server.lookups else ""
         claim = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are asked again."
     else:
-        typical = typical_ns(together(server.rows)) if server.rows else _middle_ns(server)
-        claim = f"Look-ups at {name} take long: half of their time lies in those of {about(typical)} or more."
+        typical = about(_typical_ns(server))
+        claim = f"Look-ups at {name} take long: half of their time lies in those of {typical} or more."
     hanging = [thread for thread, wait in still_waiting(model, RECEIVE) if wait.object == server.key]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
@@ -154,8 +154,10 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     )
 
 
-def _middle_ns(server: _Server) -> int:
-    return (server.lookups.whole.quantile_ns(0.5) or 0) if server.lookups else 0
+def _typical_ns(server: _Server) -> int:
+    if server.rows:
+        return typical_ns(together(server.rows))
+    return server.lookups.whole.typical_ns() if server.lookups else 0
 
 
 def _lost_words(lookups: Exchange) -> str:
@@ -165,7 +167,7 @@ def _lost_words(lookups: Exchange) -> str:
     if line.unanswered:
         parts.append(f"{line.unanswered:,} never answered")
     if line.open:
-        parts.append(f"{line.open:,} not answered yet")
+        parts.append(f"{line.open:,} not answered when the window ended")
     return ", ".join(parts)
 
 

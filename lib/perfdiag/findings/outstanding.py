@@ -41,12 +41,15 @@ def outstanding(model: Model) -> Iterable[Finding]:
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     peer, line = peer_of(call.line.object), call.line
     name = plain(str(peer)) if peer else plain(line.object)
-    middle = call.whole.quantile_ns(0.5) or 0
-    slow = middle >= SLOW_ANSWER_NS
+    typical_ns = call.whole.typical_ns()
+    slow = typical_ns >= SLOW_ANSWER_NS
     if slow:
-        claim = f"{name} answers slowly: half of the calls take {about(middle)} or more, and requests wait for them."
+        claim = (
+            f"{name} answers slowly: half of the time lies in calls of {about(typical_ns)} or more, and requests wait"
+            " for them."
+        )
     else:
-        claim = f"{name} answers in {about(middle)}, which is no long time: it is the number of calls that costs."
+        claim = f"{name} answers in {about(typical_ns)}, which is no long time: it is the number of calls that costs."
     far = "" if peer is None or peer.local else "the round trip to the peer was not measured"
     confidence, limits = judged(model, Confidence.HIGH, [far])
     return Finding(
