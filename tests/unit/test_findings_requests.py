@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag.findings.base import Severity
+from perfdiag.findings.base import Confidence, Severity
 from perfdiag.requests import QUEUED
 
 from unit.support import Builder
@@ -89,6 +89,21 @@ def test_workers_that_sit_on_silent_connections_are_taken() -> None:
 
 def test_a_pool_with_workers_to_spare_is_not_full() -> None:
     assert check(pool(accept_ms=4000).model(), POOL).id == POOL
+
+
+def unseen(cpu_ms: int, **idle: str) -> Builder:
+    """Return four threads of which none ever waits for a request; half of 100 requests waited 400 ms to be read."""
+    builder = Builder(comm="go-server")
+    for _ in range(4):
+        builder.thread("worker", cpu_user=f"{cpu_ms} ms", **idle)
+    return requests(builder, {"cpu.user": 4 * cpu_ms}, count=100, delays=[400] * 50 + [0] * 50)
+
+
+def test_workers_that_nobody_has_seen_wait_are_not_said_to_be_idle_for_no_time() -> None:
+    found = finding(unseen(8000).model(), POOL)
+    assert found.confidence is Confidence.MEDIUM and "which threads serve was not seen" in found.limits[0]
+    assert not any("idle" in evidence.text for evidence in found.evidence)
+    assert "who could read them was not seen" in silence(unseen(3000, wait_events="5 s").model(), POOL).reason
 
 
 def sleepy(ms: int) -> Builder:

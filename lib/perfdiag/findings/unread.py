@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.accounts import Kind, kind_of
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.calls import without_time
 from perfdiag.findings.samples import FUNCTIONS, CpuSamples, words
 from perfdiag.findings.target import again
@@ -106,17 +107,20 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if bound >= BOUND_PART:
         busy = f", {percent(bound)} of their time with connections that are kept alive and silent"
         more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
-    confidence, limits = judged(model, Confidence.HIGH, [])
+    if not workers and _working(model) < 1 - SATURATED_IDLE:
+        reason = "requests wait to be read, and who could read them was not seen: nobody waited for one"
+        yield Silence("POOL-SATURATED", reason, "record for longer, or the whole service")
+        return
+    unseen = "" if workers else "which threads serve was not seen: nobody waited for a request"
+    confidence, limits = judged(model, Confidence.HIGH, [unseen])
+    serve = f"threads that serve were idle {percent(idle)} of the time"
     yield Finding(
         "POOL-SATURATED",
         Severity.WARNING,
         confidence,
         f"All workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         {QUEUED: queued},
-        [
-            _evidence(delays),
-            Evidence(f"threads that serve were idle {percent(idle)} of the time", idle, "share", "ledger"),
-        ],
+        [_evidence(delays), *([Evidence(serve, idle, "share", "ledger")] if workers else [])],
         [more],
         alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
         limits=limits,
@@ -132,6 +136,15 @@ def _functions(model: Model) -> list[Evidence]:
 
 def _loop(model: Model) -> bool:
     return servers(model.exchanges, model.threads).loop
+
+
+def _working(model: Model) -> float:
+    """Return the part of all threads' time in which they are neither idle nor, perhaps, waiting for work."""
+    wall_ns = sum(thread.wall_ns for thread in model.threads)
+    busy_ns = sum(
+        total.ns for thread in model.threads for name, total in thread.accounts.items() if kind_of(name) is Kind.LATENCY
+    )
+    return busy_ns / wall_ns if wall_ns else 0.0
 
 
 def _is_fault(time: RequestTime) -> bool:
