@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from perfdiag import schema
 from perfdiag.findings.base import Confidence, Severity
 
 from unit.support import Builder
+from unit.support.exchanges import exchange, latency
 from unit.support.judging import check, finding, findings, outcomes, silence
 
-ID = "SLO-BREACH"
+ID, S = "SLO-BREACH", 1_000_000_000
 
 
 def flushing(slo: str | None = "250 ms", **fields: object) -> Builder:
@@ -60,6 +62,40 @@ def test_ends_of_calls_that_nobody_saw_are_told_and_lower_nothing() -> None:
     )
     whole = finding(flushing().model(), ID)
     assert finding(flushing().lost(calls_skipped=12_820).model(), ID).confidence is whole.confidence
+
+
+def serving(*names: str) -> Builder:
+    """Return a server of which ten of 400 requests of each name are over the limit, for the disk; the rest computes."""
+    builder = Builder(slo="50 ms").thread("worker", cpu_user="2 s", disk_flush="1 s")
+    for name in names:
+        fields = {"over_slo_ns": S, "over_slo_whole_ns": S, "over_slo_accounts": [schema.PartSum("disk.flush", S)]}
+        builder.line(exchange(400, 3 * S, {"cpu.user": 2 * S, "disk.flush": S}, name=name, over_slo=10, **fields))
+        builder.line(latency([5_000_000] * 390 + [100_000_000] * 10, name=name))
+    return builder
+
+
+def test_slow_requests_are_named_with_what_they_took_beyond_the_others() -> None:
+    found = finding(serving("GET /a").model(), ID)
+    assert "10 of 400 requests GET /a on port 8080 took longer than 50.0 ms; the largest part" in found.claim
+    assert found.claim.endswith("is disk.flush.") and "(3 %)" in found.evidence[0].text
+    assert "10 of 400 requests on port 8080" in finding(serving("").model(), ID).claim
+
+
+def test_what_several_names_took_together_is_none_of_one() -> None:
+    for found in findings(serving("GET /a", "GET /b").model(), ID):
+        assert "disk.flush" not in found.claim, found.claim
+        assert "slow requests of all names took beyond the others: disk.flush" in found.evidence[1].text
+
+
+def test_requests_that_are_not_answered_at_all_break_the_limit() -> None:
+    def hanging(oldest_ns: int) -> list[str]:
+        builder = Builder(slo="50 ms").thread("worker", wait_timer="5 s")
+        builder.line(exchange(0, 0, open=3, oldest_ns=oldest_ns))
+        return [found.claim for found in findings(builder.model(), ID)]
+
+    assert hanging(4 * S) == ["3 requests on port 8080 not answered when the window ended, the oldest after 4.00 s:"
+                              " the limit is 50.0 ms."]  # fmt: skip
+    assert not hanging(49_000_000)
 
 
 def test_waiting_for_work_breaks_no_limit() -> None:
