@@ -49,6 +49,14 @@ def test_forty_waiters_behind_one_flush_are_the_flush() -> None:
     assert LOCK in {each.id for each in found.superseded}
 
 
+def test_what_lies_on_several_ways_is_not_said_to_lie_on_one() -> None:
+    builder = queue()
+    for steps in (["ipc.pipe"], ["ipc.unix"], ["lock.file"]):
+        builder.because("lock.futex", FUTEX, "disk.flush", "90 s", DISK, steps=steps)
+    claim = told(builder).findings[0].claim
+    assert "270 s behind that, on several ways, the most common lock.futex -> " in claim and "most of it" not in claim
+
+
 def test_without_chains_the_lock_is_all_that_is_known() -> None:
     found = told(queue())
     assert found.findings[0].id == LOCK and not any("->" in each.claim for each in found.findings)

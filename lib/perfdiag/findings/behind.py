@@ -50,7 +50,7 @@ def _row_ns(model: Model) -> dict[Pair, int]:
 def _with_paths(model: Model, finding: Finding) -> Finding:
     if finding.severity is Severity.INFO:
         return finding
-    claims, longest, moved = dict(finding.claims), None, 0
+    claims, longest, longest_ns, moved = dict(finding.claims), None, 0, 0
     for pair, part in _parts(model, finding).items():
         for chain in _by_root(model)[pair]:
             ns = round(part * chain.ns)
@@ -58,10 +58,12 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
                 continue  # it is its own path
             claims[chain.account, chain.key] = claims.get((chain.account, chain.key), 0) + ns
             moved += ns
-            longest = max(longest or chain, chain, key=lambda each: each.ns)
+            if longest is None or ns > longest_ns:
+                longest, longest_ns = chain, ns
     if longest is None or not worth(model, moved):
         return finding
-    claim = f"{finding.claim} Others waited {duration(moved)} behind that, most of it {longest.path}."
+    most = "most of it" if 2 * longest_ns > moved else "on several ways, the most common"
+    claim = f"{finding.claim} Others waited {duration(moved)} behind that, {most} {longest.path}."
     text = f"{duration(moved)} behind it: what those were in that others waited for, at each wake-up ({longest.path})"
     evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
     return replace(finding, claim=claim, claims=claims, evidence=evidence, is_root=True)

@@ -68,7 +68,7 @@ class Holder:
     name: str
     one: bool  # most waits were for one thread; else all that waited take turns
     root: str  # the account of what it mostly does, "" where nothing is more than half
-    root_part: float  # of the holder's time outside locks; where `known`, of what a thread waited for the lock
+    root_part: float  # of the holder's time outside locks; where `known` or `exact`, of what was waited for the lock
     another: str = ""  # the lock that it waits for itself meanwhile
     known: bool = False  # what the lock is for is the root
     exact: bool = False  # the root is what the holder was in while others waited, not what its ledger shows besides
@@ -104,7 +104,7 @@ def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
         return replace(holder, root="", root_part=0.0, another=name)
     if root == "cpu.user" and holder.root == "cpu.kernel":
         root = holder.root  # which of the two it was is told by the ticks alone
-    return replace(holder, root=root, root_part=ns / waited_ns, another="", exact=True, root_object=name)
+    return replace(holder, root=root, root_part=min(1.0, ns / waited_ns), another="", exact=True, root_object=name)
 
 
 def _guessed(model: Model, rows: list[Row]) -> Holder | None:
