@@ -171,7 +171,9 @@ def test_what_is_open_unanswered_or_declined_is_told() -> None:
         exchange(50, S, name="GET /c", early=9),
         latency([20 * MS] * 50, name="GET /c"),
         *served(30, 100 * MS, object="peer:10.0.0.7:5432", direction="connected", busy_ns=5 * S, connects_failed=2),
-        *served(30, 100 * MS, object="peer:10.0.0.7:53", direction="lookup", retries=4),
+        *served(30, 100 * MS, object="peer:10.0.0.7:53", direction="lookup", retries=4, open=2, oldest_ns=6 * S),
+        exchange(0, 0, object="peer:10.0.0.8:5432", direction="connected", connecting=1, retries=1),
+        latency([4 * S], "connect", object="peer:10.0.0.8:5432", direction="connected"),
     ]
     for line in lines:
         builder.line(line)
@@ -179,7 +181,8 @@ def test_what_is_open_unanswered_or_declined_is_told() -> None:
     for told in (
         "7 still waiting, since 5.00 s", "3 without an answer", "2 connections carry several at once",
         "9 came before the answer", "calls to 10.0.0.7:5432", "outstanding 50 % of the window", "2 of them failed",
-        "name look-ups of 10.0.0.7:53", "4 asked again",
+        "name look-ups of 10.0.0.7:53", "4 asked again", "2 not answered, the first asked 6.00 s ago",
+        "1 connect, longest 4.00 s, 1 of them not made yet, 1 SYN sent again",
     ):  # fmt: skip
         assert told in text, (told, text)
     assert "p99" not in text.partition("REQUESTS")[2].partition("WHERE")[0], "there are fewer than 300"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from perfdiag.render.layout import HEADING, Block, Page, Section
 from perfdiag.report.shape import Call, Percentiles, Report, Request
-from perfdiag.units import about, count, duration, share
+from perfdiag.units import about, count, duration, plural, share
 
 _SHOWN_ACCOUNTS = 4
 _LEAST = 0.01
@@ -54,7 +54,8 @@ def _served(request: Request) -> str:
     if request.unanswered:
         parts.append(f"{count(request.unanswered)} without an answer")
     if request.declined:
-        parts.append(f"{count(request.declined)} connections carry several at once: not told apart")
+        carry = "connection carries" if request.declined == 1 else "connections carry"
+        parts.append(f"{count(request.declined)} {carry} several at once: not told apart")
     elif request.early:
         parts.append(f"{count(request.early)} came before the answer to the one before")
     if request.whole.p99_ns is None and request.rarity_unseen is not None:
@@ -69,16 +70,21 @@ def _called(call: Call) -> str:
     if call.outstanding_share:
         parts.append(f"outstanding {share(call.outstanding_share)} of the window")
     if call.connect.count:
-        slowest = f", longest {duration(call.connect.max_ns)}"
-        parts.append(f"{count(call.connect.count)} connects{slowest}")
+        parts.append(f"{plural(call.connect.count, 'connect')}, longest {duration(call.connect.max_ns)}")
     if call.connects_failed:
         parts.append(f"{count(call.connects_failed)} of them failed")
+    if call.connecting:
+        parts.append(f"{count(call.connecting)} of them not made yet")
     if call.retries:
-        parts.append(f"{count(call.retries)} asked again" if call.lookups else f"{count(call.retries)} SYNs sent again")
+        sent = f"{count(call.retries)} asked" if call.lookups else f"{plural(call.retries, 'SYN')} sent"
+        parts.append(f"{sent} again")
     if call.unanswered:
         parts.append(f"{count(call.unanswered)} without an answer")
     if call.open:
-        parts.append(f"{count(call.open)} still waiting, since {duration(call.oldest_ns)}")
+        # Whether somebody still waits for a name the socket of a look-up does not tell: UDP is closed unseen.
+        waits = "not answered, the first asked" if call.lookups else "still waiting, since"
+        ago = " ago" if call.lookups else ""
+        parts.append(f"{count(call.open)} {waits} {duration(call.oldest_ns)}{ago}")
     return ", ".join(parts)
 
 

@@ -84,6 +84,7 @@ def _call(model: Model, exchange: Exchange) -> shape.Call:
         oldest_ns=line.oldest_ns,
         connect=percentiles(exchange.connect),
         connects_failed=line.connects_failed,
+        connecting=line.connecting,
         retries=line.retries,
         bytes_in=line.bytes_in,
         bytes_out=line.bytes_out,

@@ -52,6 +52,7 @@ class Call(Part, frozen=True, kw_only=True):
     oldest_ns: int
     connect: Percentiles
     connects_failed: int
+    connecting: int  # neither made nor failed when the window ended; `connect` counts them, too
     retries: int
     bytes_in: int
     bytes_out: int
