@@ -96,7 +96,7 @@ def target_options(function: F) -> F:
                 "--slo",
                 type=Duration(None),
                 metavar="TIME",
-                help="Time system calls as operations against this limit, such as 250ms.",
+                help="Time requests, and system calls as operations, against this limit, such as 250ms.",
             ),
             click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
             click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
