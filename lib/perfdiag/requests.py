@@ -25,7 +25,8 @@ SERVES = 0.5
 # Of requests whose time is known by account less than this, the threads' own books say more.
 ENOUGH_KNOWN = 0.9
 ENOUGH_REQUESTS = 10
-TOLERABLE_UNKNOWN = 0.5  # what they waited for: in futexes of which nothing proves a lock, or in other hands
+# Of what is parked in futexes, nothing proves a lock: of that the threads' books, with who woke whom, say more.
+PARKED, TOLERABLE_PARKED = "wait.parked", 0.5
 TOLERABLE_EARLY = 0.05  # of requests on shared connections, told apart by nobody
 
 
@@ -110,7 +111,7 @@ class RequestTime:
     @property
     def uncertain_ns(self) -> int:
         """Return the time that could hide another cause."""
-        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", "wait.parked"))
+        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", PARKED))
 
 
 def exchanges(lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency]) -> list[Exchange]:
@@ -166,7 +167,7 @@ def request_time(
     ranked = slow if slow.count else whole
     accounts = _held_up(_divided(_accounts(ranked), finer), by)
     known = RequestTime(round(ranked.count), sum(accounts.values()), accounts, bool(slow.count))
-    return known if known.uncertain_ns <= TOLERABLE_UNKNOWN * known.ns else None
+    return known if known.accounts.get(PARKED, 0) <= TOLERABLE_PARKED * known.ns else None
 
 
 @dataclass(frozen=True)

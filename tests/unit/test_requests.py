@@ -136,7 +136,7 @@ def test_parts_add_up_whatever_the_numbers(
     time = timed(*lines, by=Servers(loop, busy, runq), finer=finer, busy_ns=0)
     if time is None:
         return  # no time at all, or mostly waits that nothing is known of: both have tests of their own
-    assert time.uncertain_ns <= time.ns / 2
+    assert time.accounts.get("wait.parked", 0) <= time.ns / 2
     assert time.ns == sum(time.accounts.values()) and all(ns > 0 for ns in time.accounts.values())
     spent = sum(sum(line[1].values()) + min(line[2], line[0]) for line in of)
     assert (
@@ -165,8 +165,12 @@ def changed(**fields: object) -> schema.Exchange:
         ([GOOD], {"lost": {"connections_full": 1}}),
         ([GOOD], {"lost": {"exchanges_full": 1}}),
         ([exchange(100, S, {"disk.flush": S})], {"busy_ns": 3 * S}),
+        ([exchange(100, 10 * S, {"disk.flush": 4 * S, "wait.parked": 6 * S})], {}),
     ],
-    ids=["none", "few", "calls", "other-hands", "pipelined", "frames", "connections-lost", "sums-lost", "a-side-job"],
+    ids=[
+        *("none", "few", "calls", "other-hands", "pipelined", "frames", "connections-lost", "sums-lost", "a-side-job"),
+        "parked",
+    ],
 )
 def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options: dict[str, object]) -> None:
     assert timed(*lines, **options) is None
