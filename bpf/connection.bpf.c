@@ -44,14 +44,15 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 		connection->readable_at = arrived_ns(sock, now);
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
-	connection->bytes_in += length;
 	if (connection->direction == DIRECTION_ACCEPTED) {
 		if (length)
 			receive_request(record, connection, cookie, length, begun, now);
 		else
 			end_request(connection);
+		connection->bytes_in += length; /* after the request before has been summed up */
 		return 0;
 	}
+	connection->bytes_in += length;
 	owner = bpf_map_lookup_elem(&connections, &connection->owner);
 	if (owner && owner->request == connection->request && owner->exchange == EXCHANGE_ASKED)
 		serve(record, connection->owner, now);
@@ -79,6 +80,17 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	return 0;
 }
 
+/* Is all there is to read that the peer sends no more (its FIN counts as one byte)? */
+static __always_inline bool is_end_only(const struct sock *sock, const struct connection *connection)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+
+	if (connection->direction != DIRECTION_CONNECTED || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP ||
+	    LOAD(sock, sock, __sk_common.skc_state) != TCP_CLOSE_WAIT)
+		return false;
+	return LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq) <= 1;
+}
+
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(sk_data_ready, const struct sock *sock)
 {
@@ -94,6 +106,8 @@ int BPF_PROG(sk_data_ready, const struct sock *sock)
 		return 0;
 	if (connection->direction == DIRECTION_LOOKUP && connection->pending > 1)
 		connection->pending--;
+	else if (is_end_only(sock, connection))
+		end_connection(connection, now);
 	else
 		end_call(connection, now);
 	return 0;

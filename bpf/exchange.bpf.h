@@ -180,6 +180,7 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 		if (!sum)
 			return 0;
 		__sync_fetch_and_add(&sum->unanswered, 1);
+		connection->exchange = EXCHANGE_NONE;
 		if (connection->direction != DIRECTION_ACCEPTED)
 			end_busy(sum, now);
 	}

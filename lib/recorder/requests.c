@@ -157,7 +157,7 @@ static void end_exchanges(struct recorder *recorder)
 	int fd = bpf_program__fd(recorder->skeleton->progs.end_exchanges);
 	LIBBPF_OPTS(bpf_test_run_opts, options);
 
-	if (fd >= 0 && bpf_prog_test_run_opts(fd, &options))
+	if (fd >= 0 && (bpf_prog_test_run_opts(fd, &options) || options.retval))
 		fprintf(stderr, "warning: requests under way at the end are not counted: %s\n", strerror(errno));
 }
 

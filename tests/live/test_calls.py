@@ -68,6 +68,26 @@ asyncio.run(main())
 """
 
 
+# Calls one that closes instead of answering, so many times.
+HUNG_UP_ON = """
+import socket, sys, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+def hang_up():
+    while True:
+        connection = listener.accept()[0]
+        connection.recv(100)
+        connection.close()
+threading.Thread(target=hang_up, daemon=True).start()
+print(listener.getsockname()[1], flush=True)
+sys.stdin.readline()
+for _ in range(int(sys.argv[1])):
+    with socket.create_connection(listener.getsockname()) as connection:
+        connection.sendall(b"?")
+        connection.recv(100)
+time.sleep(60)
+"""
+
+
 def go_first() -> None:
     """A call between two that go first is as fast as the network, whatever else the host does."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -215,3 +235,17 @@ def test_a_client_that_sends_its_requests_piece_by_piece(attach: Attach, cleanup
             assert found and found.share > 0.5, found
         else:
             assert requests.arriving_ns == 0 and found is None, requests
+
+
+def test_who_hangs_up_has_not_answered(attach: Attach, cleanup: Cleanup) -> None:
+    words = [sys.executable, "-c", HUNG_UP_ON, "19"]
+    process = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    cleanup.callback(process.kill)
+    assert process.stdin and process.stdout
+    port = int(process.stdout.readline())
+    recorder = attach(process.pid)
+    process.stdin.write(b"go\n")
+    process.stdin.flush()
+    time.sleep(0.7)
+    lines = {each.line.object: each.line for each in model_of(recorder.stop()).exchanges}
+    assert (lines[f"peer:127.0.0.1:{port}"].count, lines[f"peer:127.0.0.1:{port}"].unanswered) == (0, 19), lines
