@@ -152,7 +152,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
 
 def _has_nfs(facts: Facts) -> bool:
     """Whether an NFS was mounted when the window began, or when it ended."""
-    return any(mount.fstype in ("nfs", "nfs4") for mount in facts.mounts) or bool(facts.nfs_mounts)
+    return any(mount.is_nfs for mount in facts.mounts) or bool(facts.nfs_mounts)
 
 
 def _matters(probe: schema.Probe, facts: Facts) -> bool:

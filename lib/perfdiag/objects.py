@@ -109,8 +109,9 @@ class Names:
         return " ".join([BY_ID[id].name, *address]) + whose
 
     def _mount(self, device: str) -> str:
-        mount = self._facts.mount_of(device)
-        return f"{mount.source} on {mount.mountpoint} ({mount.fstype})" if mount else f"file system {device}"
+        found = self._facts.mounts_of(device)
+        words = [f"{mount.source} on {mount.mountpoint} ({mount.fstype})" for mount in found]
+        return ", or later ".join(words) or f"file system {device}"
 
 
 __all__ = ["Names"]

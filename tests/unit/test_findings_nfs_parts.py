@@ -59,3 +59,17 @@ def test_rules_share_the_time_without_claiming_any_twice(builder: Builder) -> No
     settled = diagnose(model)
     assert not [silence for silence in settled.silences if "rule itself failed" in silence.reason]
     assert sum(found.claimed_ns for found in settled.findings) + settled.unclaimed_ns == model.busy_ns
+
+
+def test_options_are_those_of_the_mount_that_was_waited_for() -> None:
+    """Not of what got its number later; of two mounts of NFS that had it, it is not known whose waits they are."""
+    line = "30 1 0:52 / /srv rw - {}\n"
+    first = line.format("nfs4 nas1:/jobs rw,sync,vers=4.2")
+    for later, source, options in (
+        (first, "nas1:/jobs", {"sync", "vers"}),
+        (line.format("tmpfs tmpfs rw,size=4k"), "nas1:/jobs", {"sync", "vers"}),
+        (line.format("nfs4 nas2:/home rw,vers=4.1"), "", set()),
+    ):
+        builder = Builder().thread(cpu_user="1 s").fact("/proc/self/mountinfo", first, later)
+        (use,) = uses(builder.row("nfs.write", MOUNT, 10**9, count=100).model())
+        assert use.source == source and options == use.options.keys() - {"rw"}, (later, use)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from perfdiag.facts import Facts
 from perfdiag.objects import Names
 
-from unit.support import Builder
+from unit.support import Builder, facts
 
 
 def names() -> Names:
@@ -65,6 +65,31 @@ def names() -> Names:
 )
 def test_words(key: str, words: str) -> None:
     assert names().resolve(key) == words
+
+
+JOBS, TEMPORARY = "30 1 0:51 / /srv rw - nfs4 nas1:/jobs rw\n", "31 1 0:51 / /run/user/7 rw - tmpfs tmpfs rw\n"
+NEXT = "30 1 0:51 / /srv rw - nfs4 nas2:/jobs rw\n"
+JOBS_NAME, TEMPORARY_NAME = "nas1:/jobs on /srv (nfs4)", "tmpfs on /run/user/7 (tmpfs)"
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "words"),
+    [
+        (JOBS, "", JOBS_NAME),
+        ("", TEMPORARY, TEMPORARY_NAME),
+        (JOBS, TEMPORARY, f"{JOBS_NAME}, or later {TEMPORARY_NAME}"),
+        (JOBS, NEXT, f"{JOBS_NAME}, or later nas2:/jobs on /srv (nfs4)"),
+        (JOBS, JOBS.replace("rw", "ro"), JOBS_NAME),  # the same, with other options
+        (JOBS + JOBS.replace("/srv", "/mnt/jobs"), JOBS.replace("/srv", "/mnt/jobs"), JOBS_NAME),
+        (JOBS, None, JOBS_NAME),
+        (None, TEMPORARY, TEMPORARY_NAME),
+    ],
+)
+def test_a_number_that_another_mount_gets(begin: str | None, end: str | None, words: str) -> None:
+    """The kernel gives the number of what was unmounted to the next: which of the two it was cannot be told."""
+    path = "/proc/self/mountinfo"
+    known = facts.facts({path: begin} if begin is not None else {}, {path: end} if end is not None else {})
+    assert Names(known, Builder().thread("app").recording()).resolve("mount:0:51") == words
 
 
 KINDS = ["device", "peer", "unix", "task", "own", "cgroup", "idle", "file", "mount", "vmexit", "port", "function", ""]

@@ -216,6 +216,11 @@ class Facts:
         names = [disk.name, *([f"mapper/{disk.label}"] if disk.label else [])] if disk else []
         return storage.find_mount(self.mounts, device, names)
 
+    def mounts_of(self, device: str) -> Sequence[Mount]:
+        """Return the mount of a device; both, in their order, where another file system got its number meanwhile."""
+        found = self.mount_of(device)
+        return storage.find_successor(self.texts, self.mounts, device) or ((found,) if found else ())
+
     @fact
     def nfs_mounts(self) -> Sequence[NfsMount]:
         """NFS mounts of the recorder's mount namespace, with the calls of everybody in the window."""

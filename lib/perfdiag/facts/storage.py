@@ -25,6 +25,11 @@ class Mount:
     root: str  # what of the file system is mounted; other than "/" for bind mounts
     options: frozenset[str]  # of the mount and of its file system
 
+    @property
+    def is_nfs(self) -> bool:
+        """Whether calls of an NFS client serve it."""
+        return self.fstype in ("nfs", "nfs4")
+
 
 @dataclass(frozen=True)
 class DiskActivity:
@@ -92,7 +97,22 @@ def find_mount(mounts: Iterable[Mount], device: str, names: Iterable[str]) -> Mo
     """Return the best mount of a device: by number, else (btrfs, ZFS: numbers of their own) by name."""
     sources = {f"/dev/{name}" for name in names}
     found = [mount for mount in mounts if mount.device == device] or [m for m in mounts if m.source in sources]
-    return min(found, key=lambda mount: (mount.root != "/", len(mount.mountpoint)), default=None)
+    return min(found, key=_rank, default=None)
+
+
+def _rank(mount: Mount) -> tuple[bool, int]:
+    return mount.root != "/", len(mount.mountpoint)
+
+
+def find_successor(texts: Texts, mounts: Iterable[Mount], device: str) -> tuple[Mount, Mount] | None:
+    """Return what had a number at the begin and what has it at the end, where these are two file systems: the kernel
+    gives the number of one that was unmounted to the next that is mounted and has no device of its own."""
+    first, last = (list(parse_mounts(texts.text("/proc/self/mountinfo", phase))) for phase in ("begin", "end"))
+    after = [mount for mount in last if mount.device == device]
+    before = [mount for mount in (*first, *mounts) if mount.device == device and mount not in after]
+    if not first or {(mount.source, mount.fstype) for mount in before} & {(m.source, m.fstype) for m in after}:
+        return None
+    return (min(before, key=_rank), min(after, key=_rank)) if before and after else None
 
 
 def read_disks(texts: Texts, hypervisor: Hypervisor | None) -> Mapping[str, Disk]:
@@ -204,4 +224,4 @@ def _activity(begin: list[int], end: list[int]) -> DiskActivity | None:
     )
 
 
-__all__ = ["Disk", "DiskActivity", "Mount", "find_mount", "parse_mounts", "read_disks", "read_mounts"]
+__all__ = ["Disk", "DiskActivity", "Mount", "find_mount", "find_successor", "parse_mounts", "read_disks", "read_mounts"]

@@ -184,8 +184,10 @@ def uses(model: Model) -> Sequence[Use]:
 
 def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Sequence[schema.NfsFlush]) -> Use:
     device = key.removeprefix("mount:") if key.startswith("mount:") else ""
-    mount = model.facts.nfs_mount_of(device) if device else None
-    place = model.facts.mount_of(device) if device else None
+    # Of two mounts that had one number, one after the other, it is not known which was waited for.
+    places = [each for each in model.facts.mounts_of(device) if each.is_nfs] if device else []
+    place = places[0] if len(places) == 1 else None
+    mount = model.facts.nfs_mount_of(device) if place else None
     options = dict(mount.options) if mount else {}
     for option in place.options if place else ():
         name, _, value = option.partition("=")
