@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * small_files - makes a file, fills, closes, stats, renames and removes it, N times: what a tar or a mail spool does.
- * On NFS nearly all of it is round trips for names and attributes, and closing a file makes its data safe.
+ * On NFS nearly all of it is round trips for names and attributes, and closing a file makes its data safe.  With
+ * --stay 1 it then leaves the directory, tells the truth, and goes on until another byte comes.
  */
 #include "workload.h"
 
 int main(int argc, char **argv)
 {
 	const char *directory = ".";
-	long count = 23, bytes = 4096, keep = 0;
+	long count = 23, bytes = 4096, keep = 0, stay = 0;
 	uint64_t open_ns = 0, write_ns = 0, close_ns = 0, name_ns = 0;
 	bool wait = parse_options(argc, argv,
 				  KNOBS(TEXT("directory", directory, "where"), NUMBER("count", count, "how many files"),
 					NUMBER("bytes", bytes, "size of each; 0: stays empty"),
-					NUMBER("keep", keep, "1: neither renamed nor removed")));
+					NUMBER("keep", keep, "1: neither renamed nor removed"),
+					NUMBER("stay", stay, "1: waits for stdin, elsewhere, when all is done")));
 	char *block = malloc(bytes + 1), name[64], other[64];
 
 	memset(block, 'x', bytes + 1);
@@ -45,7 +47,11 @@ int main(int argc, char **argv)
 		close_ns += times[3] - times[2];
 		name_ns += times[4] - times[3];
 	}
+	if (stay)
+		CHECK(chdir("/"));
 	PRINT_TRUTH({ "count", count }, { "open_ns", open_ns }, { "write_ns", write_ns }, { "close_ns", close_ns },
 		    { "name_ns", name_ns });
+	if (stay && read(0, name, 1) < 0)
+		die("read of stdin");
 	return 0;
 }

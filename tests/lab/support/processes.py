@@ -112,6 +112,10 @@ class GuestWorkload(Process):
         """Let it go."""
         self.here("printf g >in")
 
+    def await_truth(self) -> None:
+        """Wait until it has said the truth, of one that goes on afterwards."""
+        self.here("until [ $(wc -l <out) = 2 ] || [ -e status ]; do sleep 0.1; done; [ ! -e status ]")
+
     def truth(self) -> dict[str, int]:
         """Wait for its end and return what it says of itself."""
         assert self.end() == 0, self.here("cat err")
@@ -150,6 +154,10 @@ class GuestRecorder(Process):
         command += ["--interval", interval_ms] if interval_ms else []
         command += ["--patience", patience_ms] if patience_ms else []
         super().__init__(guest, command, "", "grep -qs attached, err")
+
+    def resident_bytes(self) -> int:
+        """Return VmRSS of the recorder now."""
+        return int(self.here("sed -n 's/^VmRSS:[[:space:]]*\\([0-9]*\\) kB/\\1/p' /proc/$(cat pid)/status")) * 1024
 
     def stop(self) -> Recording:
         """Tell it to stop, and return its recording."""
