@@ -37,7 +37,7 @@ LEDGER_SHARED struct {
 	__type(value, struct object_name);
 } names SEC(".maps");
 
-/* The device of the NFS mount that a client of remote procedure calls (struct rpc_clnt) serves. */
+/* The device of the NFS mount that a client of remote procedure calls serves, by the client's id: client_id(). */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -45,6 +45,15 @@ LEDGER_SHARED struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } rpc_mounts SEC(".maps");
+
+/* How many such clients there have been at an address, all of them gone. */
+LEDGER_SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u64);
+} rpc_gone SEC(".maps");
 
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -2,9 +2,10 @@
 /*
  * nfs - where does a remote procedure call of NFS spend its time?
  *
- * HOOKS   tp_btf rpc_task_begin, rpc_stats_latency (sunrpc); nfs_refresh_inode_enter, nfs_aop_readahead (nfs).
- * COST    a call: two look-ups and some thirty loads; an answer with names or attributes, or a read-ahead, three
- *         look-ups at most and some five loads: of anybody on the host.  Nothing without the modules.
+ * HOOKS   tp_btf rpc_task_begin, rpc_stats_latency, rpc_clnt_free (sunrpc); nfs_refresh_inode_enter, nfs_aop_readahead
+ *         (nfs).
+ * COST    a call: three look-ups and some thirty loads; an answer with names or attributes, or a read-ahead,
+ *         five look-ups at most and some five loads: of anybody on the host.  Nothing without the modules.
  * CANNOT  tell the wire from the server: to the client both are the time until the answer.
  */
 #include "buckets.bpf.h"
@@ -48,7 +49,7 @@ __weak __noinline int name_rpc(struct rpc_key *of)
 	name = FIND_OR_MAKE(rpc_names, &key, COUNTER_RPC_FULL, NULL);
 	if (!name)
 		return 0;
-	client = (struct rpc_clnt *)key.client;
+	client = (struct rpc_clnt *)(key.client & ~RPC_CLIENTS_GONE);
 	procedure = (struct rpc_procinfo *)key.procedure;
 	name->version = BPF_CORE_READ(client, cl_vers);
 	text = BPF_CORE_READ(client, cl_program, name);
@@ -82,7 +83,7 @@ int BPF_PROG(rpc_ended, struct rpc_task *task, __u64 queue_ns, __u64 wire_ns, __
 	if (!task) /* 7.2 wants arguments of modules' tracepoints asked for NULL; none is */
 		return 0;
 	request = BPF_CORE_READ(task, tk_rqstp);
-	key.client = (__u64)BPF_CORE_READ(task, tk_client);
+	key.client = client_id(BPF_CORE_READ(task, tk_client));
 	key.procedure = (__u64)BPF_CORE_READ(task, tk_msg.rpc_proc);
 	if (!key.client || !key.procedure)
 		return 0;
@@ -113,7 +114,16 @@ int BPF_PROG(rpc_begun, struct rpc_task *task)
 	struct record *record = record_of(bpf_get_current_task_btf());
 
 	if (record && task)
-		record->rpc = (__u64)BPF_CORE_READ(task, tk_client);
+		record->rpc = client_id(BPF_CORE_READ(task, tk_client));
+	return 0;
+}
+
+/* All its calls are over: what is at its address from now on is another one. */
+SEC("tp_btf/rpc_clnt_free")
+int BPF_PROG(rpc_client_gone, const struct rpc_clnt *client)
+{
+	if (client)
+		forget_client(client);
 	return 0;
 }
 

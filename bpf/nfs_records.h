@@ -3,7 +3,10 @@
 #pragma once
 #include "records.h"
 
-/* Remote procedure calls of one client (of a mount, as a rule) and procedure: both by their addresses. */
+/* Of a client's id: not of its address, which is a multiple of its size rounded up to a power of two, 1 KiB. */
+#define RPC_CLIENTS_GONE 0xffULL
+
+/* Remote procedure calls of one client (of a mount, as a rule), by its id, and procedure, by its address. */
 struct rpc_key {
 	__u64 client;
 	__u64 procedure;

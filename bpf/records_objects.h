@@ -25,7 +25,7 @@ enum object_kind {
 	OBJECT_RETURN,	   /* work on the way back to user space */
 	OBJECT_FAULT,	   /* a page fault of a kind not shown */
 	OBJECT_WORKER,	   /* a kernel worker serving the target */
-	OBJECT_RPC,	   /* address of the struct rpc_clnt: the NFS mount, or server, that the thread called last */
+	OBJECT_RPC,	   /* id of the RPC client: the NFS mount, or server, that the thread called last */
 	OBJECT_VM_EXIT,	   /* enum vm_vendor << 32 | its exit code */
 	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
 	OBJECT_ORDER,	   /* 2^order pages in one piece */

@@ -10,12 +10,12 @@
 #include "perfdiag.skel.h"
 #include "syscall_table.h"
 
-#define CLIENT_ADDRESS(id)                                                                                             \
-	((id) | 0xffULL << 56) /* an object keeps 56 bits, of the kernel's addresses all that differ */
+/* An object keeps 56 bits of a client's id, which is an address of the kernel: the others are the same in all. */
+#define CLIENT_ID(object) (OBJECT_ID(object) | 0xffULL << 56)
 
 __u64 nfs_object(struct recorder *recorder, __u64 object)
 {
-	__u64 client = CLIENT_ADDRESS(OBJECT_ID(object));
+	__u64 client = CLIENT_ID(object);
 	__u32 device;
 
 	if (OBJECT_KIND(object) != OBJECT_RPC ||
@@ -45,7 +45,7 @@ void nfs_server_write(struct recorder *recorder, const char *key, __u64 client)
 	if (OBJECT_KIND(object) == OBJECT_MOUNT)
 		return object_write(recorder, key, object);
 	while (map_next(&walk, &rpc, &name))
-		if (rpc.client == CLIENT_ADDRESS(client))
+		if (rpc.client == CLIENT_ID(client))
 			return write_server(&recorder->json, key, &name);
 	json_text(&recorder->json, key, "");
 }

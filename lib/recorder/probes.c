@@ -49,6 +49,7 @@ static const struct probe probes[] = {
 	/* nfs and nfsd bring sunrpc along, whose hooks some of these are */
 	{ .name = "rpc_ended", .feature = "nfs", .module = "nfs" },
 	{ .name = "rpc_begun", .feature = "nfs", .module = "nfs" },
+	{ .name = "rpc_client_gone", .feature = "nfs", .module = "nfs" },
 	{ .name = "nfs_mount_met", .feature = "nfs", .module = "nfs" },
 	{ .name = "nfs_commit_begun", .feature = "nfs", .module = "nfs" },
 	{ .name = "nfs_write_begun", .feature = "nfs", .module = "nfs" },
