@@ -71,6 +71,14 @@ class Latencies:
         )
 
 
+def together(latencies: Iterable[Latencies]) -> Latencies:
+    """Return the distribution of all of them."""
+    merged = Latencies()
+    for each in latencies:
+        merged = merged.merged(each)
+    return merged
+
+
 def fine_edges_ns(index: int) -> tuple[int, int]:
     """Return the shortest duration in a bucket of `Latencies`, and the one that is too long for it."""
     unit, steps = schema.LATENCY_UNIT_NS, schema.LATENCY_STEPS
@@ -106,6 +114,7 @@ class RequestTime:
     count: int
     ns: int
     accounts: Mapping[str, int]
+    loop: bool = False  # event loops serve them, not workers
     excess: bool = False  # of those over the objective alone, what they took beyond the others of their name
 
     @property
@@ -166,7 +175,7 @@ def request_time(
     slow = _added(map(_excess, served))
     ranked = slow if slow.count else whole
     accounts = _held_up(_divided(_accounts(ranked), finer), by)
-    known = RequestTime(round(ranked.count), sum(accounts.values()), accounts, bool(slow.count))
+    known = RequestTime(round(ranked.count), sum(accounts.values()), accounts, by.loop, bool(slow.count))
     return known if known.accounts.get(PARKED, 0) <= TOLERABLE_PARKED * known.ns else None
 
 
@@ -291,4 +300,5 @@ __all__ = [
     "exchanges",
     "fine_edges_ns",
     "request_time",
+    "together",
 ]

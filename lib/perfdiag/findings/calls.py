@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfdiag.findings.base import Check, Severity, Silence
-from perfdiag.findings.weigh import FAULT_OF_WINDOW, FAULT_SHARE, WORTH_SHARE, fault, fine, worth
+from perfdiag.findings.weigh import (
+    ENOUGH_FOR_P99,
+    FAULT_OF_WINDOW,
+    FAULT_SHARE,
+    WORTH_SHARE,
+    about,
+    duration,
+    fault,
+    fine,
+    worth,
+)
 from perfdiag.model import Model
 from perfdiag.requests import PEERS, Exchange, Latencies, fine_edges_ns
 from perfdiag.units import plural
@@ -61,6 +71,15 @@ def longer(latencies: Latencies, ns: int) -> int:
     return sum(count for each, count in latencies.buckets.items() if _low(each) >= ns)
 
 
+def spread(latencies: Latencies) -> str:
+    """Return the middle, the slowest of a hundred where there are enough of them, and the longest."""
+    asked = (("p50", 0.5), *([("p99", 0.99)] if latencies.count >= ENOUGH_FOR_P99 else []))
+    known = [(name, latencies.quantile_ns(q)) for name, q in asked]
+    return ", ".join(
+        [*(f"{name} {about(ns)}" for name, ns in known if ns is not None), f"longest {duration(latencies.max_ns)}"]
+    )
+
+
 def not_followed(model: Model) -> str:
     """Return what of connections and calls found no room, "" where all did."""
     lost = model.coverage.lost.get("connections_full", 0) + model.coverage.lost.get("exchanges_full", 0)
@@ -103,5 +122,6 @@ __all__ = [
     "not_followed",
     "of_requests_ns",
     "severity",
+    "spread",
     "without_time",
 ]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
-from perfdiag.findings.calls import of_requests_ns
+from perfdiag.findings.calls import of_requests_ns, spread
 from perfdiag.findings.peers import Peer, peer_of
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
-    ENOUGH_FOR_P99,
     FAULT_SHARE,
     WORTH_SHARE,
     about,
@@ -70,13 +69,8 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
 
 def _evidence(model: Model, call: Exchange) -> Evidence:
     busy = min(1.0, call.line.busy_ns / model.window_ns) if model.window_ns else 0.0
-    parts = [f"{call.line.count:,} calls, outstanding {percent(busy)} of the window"]
-    for name, q in (("p50", 0.5), ("p99", 0.99)):
-        value = call.whole.quantile_ns(q)
-        if value is not None and (q < 0.9 or call.whole.count >= ENOUGH_FOR_P99):
-            parts.append(f"{name} {about(value)}")
-    parts.append(f"longest {duration(call.whole.max_ns)}")
-    return Evidence(", ".join(parts), float(call.line.sum_ns), "ns", "sockets")
+    text = f"{call.line.count:,} calls, outstanding {percent(busy)} of the window, {spread(call.whole)}"
+    return Evidence(text, float(call.line.sum_ns), "ns", "sockets")
 
 
 def _measure(peer: Peer | None) -> Remedy:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
-from perfdiag.findings.calls import without_time
-from perfdiag.findings.samples import FUNCTIONS, CpuSamples, words
+from perfdiag.findings.calls import spread, without_time
+from perfdiag.findings.samples import FUNCTIONS, CpuSamples, Part, words
 from perfdiag.findings.target import again
-from perfdiag.findings.weigh import ENOUGH_FOR_P99, FAULT_SHARE, about, duration, fix, judged, percent
-from perfdiag.loops import FREE, servers
+from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent
+from perfdiag.loops import FREE
 from perfdiag.model import Model
-from perfdiag.requests import PEERS, QUEUED, REST, Latencies, RequestTime
+from perfdiag.requests import PEERS, QUEUED, REST, Latencies, RequestTime, together
 
 # Less than this is a wake-up: nobody holds up a loop with it.
 HELD_UP_NS = 20_000_000
@@ -42,13 +41,12 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if time is None or not model.measured("requests"):
         yield without_time(model, "LOOP-BLOCKED", "no requests were served")
         return
-    if not _loop(model):
+    if not time.loop:
         yield Check("LOOP-BLOCKED", "no event loop that serves requests was seen", 0.0, "count")
         return
     delays, queued = _delays(model), time.accounts.get(QUEUED, 0)
     if not _is_fault(time) or delays.max_ns < HELD_UP_NS:
-        text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
-        yield Check("LOOP-BLOCKED", text, queued / time.ns, "share")
+        yield _fine("LOOP-BLOCKED", time)
         return
     functions = CpuSamples(model).hottest()
     held = f", mostly by {functions[0][0]}" if functions else ""
@@ -61,7 +59,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         confidence,
         f"The event loop is held up{held}: requests wait for it, up to {duration(delays.max_ns)} before they are read.",
         {QUEUED: queued},
-        [_evidence(delays), *_functions(model)],
+        [_evidence(delays), *_functions(functions)],
         [fix("give what takes long to a worker thread or process, or let it give way in between")],
         alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
         limits=limits,
@@ -87,7 +85,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if time is None or not model.measured("requests"):
         yield without_time(model, "POOL-SATURATED", "no requests were served")
         return
-    if _loop(model):
+    if time.loop:
         yield Check("POOL-SATURATED", "no workers that serve requests were seen", 0.0, "count")
         return
     workers = [thread for thread in model.threads if any(name in thread.accounts for name in (*FREE, BOUND))]
@@ -96,8 +94,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     bound = sum(thread.ns(BOUND) for thread in workers) / wall_ns if wall_ns else 0.0
     queued, delays = time.accounts.get(QUEUED, 0), _delays(model)
     if not _is_fault(time) or idle > SATURATED_IDLE or delays.max_ns < HELD_UP_NS:
-        text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
-        yield Check("POOL-SATURATED", text, queued / time.ns, "share")
+        yield _fine("POOL-SATURATED", time)
         return
     does = max(
         (name for name in time.accounts if name not in (QUEUED, REST)), key=lambda name: time.accounts[name], default=""
@@ -107,7 +104,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if bound >= BOUND_PART:
         busy = f", {percent(bound)} of their time with connections that are kept alive and silent"
         more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
-    if not workers and _working(model) < 1 - SATURATED_IDLE:
+    if not workers and model.busy_ns <= (1 - SATURATED_IDLE) * model.wall_ns:
         reason = "requests wait to be read, and who could read them was not seen: nobody waited for one"
         yield Silence("POOL-SATURATED", reason, "record for longer, or the whole service")
         return
@@ -128,23 +125,9 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     )
 
 
-def _functions(model: Model) -> list[Evidence]:
+def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
     """Return where the CPU time went while requests waited, with the error of the sample."""
-    hot = CpuSamples(model).hottest()
     return [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error)] if hot else []
-
-
-def _loop(model: Model) -> bool:
-    return servers(model.exchanges, model.threads).loop
-
-
-def _working(model: Model) -> float:
-    """Return the part of all threads' time in which they are neither idle nor, perhaps, waiting for work."""
-    wall_ns = sum(thread.wall_ns for thread in model.threads)
-    busy_ns = sum(
-        total.ns for thread in model.threads for name, total in thread.accounts.items() if kind_of(name) is Kind.LATENCY
-    )
-    return busy_ns / wall_ns if wall_ns else 0.0
 
 
 def _is_fault(time: RequestTime) -> bool:
@@ -152,24 +135,18 @@ def _is_fault(time: RequestTime) -> bool:
 
 
 def _delays(model: Model) -> Latencies:
-    merged = Latencies()
-    for each in model.exchanges:
-        if each.served:
-            merged = merged.merged(each.read_delay)
-    return merged
+    return together(each.read_delay for each in model.exchanges if each.served)
 
 
-def _middle(delays: Latencies) -> int:
-    return delays.quantile_ns(0.5) or 0
+def _fine(id: str, time: RequestTime) -> Check:
+    queued = time.accounts.get(QUEUED, 0)
+    text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
+    return Check(id, text, queued / time.ns, "share")
 
 
 def _evidence(delays: Latencies) -> Evidence:
-    parts = [f"{delays.count:,} requests read after p50 {about(_middle(delays))}"]
-    slowest = delays.quantile_ns(0.99)
-    if slowest is not None and delays.count >= ENOUGH_FOR_P99:
-        parts.append(f"p99 {about(slowest)}")
-    parts.append(f"longest {duration(delays.max_ns)}")
-    return Evidence(", ".join(parts), float(delays.sum_ns), "ns", "sockets")
+    text = f"{delays.count:,} requests read after {spread(delays)}"
+    return Evidence(text, float(delays.sum_ns), "ns", "sockets")
 
 
 __all__ = ["loop_blocked", "pool_saturated"]

@@ -9,7 +9,7 @@ from perfdiag.model import Model
 from perfdiag.report import shape, stopped
 from perfdiag.report.verdict import SECOND_CAUSE, SOMEBODY_ELSE, with_objective
 from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, told, verdict
-from perfdiag.requests import Exchange, Latencies, RequestTime
+from perfdiag.requests import RequestTime, together
 from perfdiag.units import about, duration, plural, share
 
 LEADING = 0.5  # of the requests' time
@@ -63,17 +63,9 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
     return verdict(Kind.PROFILE, ["No fault found.", answers, most, look, *map(told, profile)], profile)
 
 
-def whole_of(exchanges: list[Exchange]) -> Latencies:
-    """Return how long all these took together."""
-    merged = Latencies()
-    for each in exchanges:
-        merged = merged.merged(each.whole)
-    return merged
-
-
 def _answers(model: Model) -> str:
     """Return how long all requests took, also where only those over the objective rank the findings."""
-    whole = whole_of([each for each in model.exchanges if each.served])
+    whole = together(each.whole for each in model.exchanges if each.served)
     p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
     many = whole.count >= ENOUGH_FOR_P99
     slowest = f"p99 {about(p99)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
@@ -81,4 +73,4 @@ def _answers(model: Model) -> str:
     return f"Its {plural(whole.count, 'request')} took {middle}{slowest} at its own sockets."
 
 
-__all__ = ["decide", "whole_of"]
+__all__ = ["decide"]
