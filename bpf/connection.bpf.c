@@ -35,8 +35,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 
 	if (!record || length < 0 || (flags & MSG_PEEK))
 		return 0;
-	known = connection_of(sock) != NULL;
-	connection = met(sock, &cookie);
+	connection = met(sock, &cookie, &known);
 	if (!connection)
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -53,8 +52,8 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 		return 0;
 	}
 	connection->bytes_in += length;
-	owner = bpf_map_lookup_elem(&connections, &connection->owner);
-	if (owner && owner->request == connection->request && owner->exchange == EXCHANGE_ASKED)
+	owner = owner_of(connection);
+	if (owner && owner->exchange == EXCHANGE_ASKED)
 		serve(record, connection->owner, now);
 	return 0;
 }
@@ -65,10 +64,11 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	struct record *record = record_of(bpf_get_current_task_btf());
 	struct connection *connection;
 	__u64 now, cookie = 0;
+	bool known;
 
 	if (!record || length <= 0)
 		return 0;
-	connection = met(sock, &cookie);
+	connection = met(sock, &cookie, &known);
 	if (!connection)
 		return 0;
 	connection->bytes_out += length;

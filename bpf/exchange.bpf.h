@@ -34,6 +34,15 @@ static __always_inline struct exchange_sum *exchange_of(struct connection *conne
 	return FIND_OR_MAKE(exchanges, &key, COUNTER_EXCHANGES_FULL, NULL);
 }
 
+/* One more of what a sum counts: a field of struct exchange_sum. */
+#define COUNT_EXCHANGES(connection, field)                                                                             \
+	do {                                                                                                           \
+		struct exchange_sum *counted = exchange_of(connection, false);                                         \
+                                                                                                                       \
+		if (counted)                                                                                           \
+			__sync_fetch_and_add(&counted->field, 1);                                                      \
+	} while (0)
+
 /* See struct latency. */
 __weak __noinline __u32 latency_bucket(__u64 ns)
 {
@@ -135,13 +144,21 @@ static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
 		__sync_fetch_and_add(&sum->busy_ns, now - sum->busy_since);
 }
 
-/* For so long the request for which this connection was made, or asked for something, waited for the peer. */
-static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
+/* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */
+static __always_inline struct connection *owner_of(const struct connection *connection)
 {
 	__u64 cookie = connection->owner; /* no key comes from the argument of a global function: see book_request() */
 	struct connection *owner = bpf_map_lookup_elem(&connections, &cookie);
 
-	if (owner && owner->request == connection->request)
+	return owner && owner->request == connection->request ? owner : NULL;
+}
+
+/* For so long the request for which this connection was made, or asked for something, waited for the peer. */
+static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
+{
+	struct connection *owner = owner_of(connection);
+
+	if (owner)
 		__sync_fetch_and_add(&owner->peers_ns, ns);
 }
 

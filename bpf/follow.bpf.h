@@ -85,12 +85,14 @@ static __always_inline struct connection *follow(struct sock *sock, __u64 cookie
 	return connection;
 }
 
-static __always_inline struct connection *met(struct sock *sock, __u64 *cookie)
+/* The connection of a socket that the target uses; `known`: it was followed already. */
+static __always_inline struct connection *met(struct sock *sock, __u64 *cookie, bool *known)
 {
 	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
 	struct connection *connection = connection_of(sock);
 	__u32 direction;
 
+	*known = connection;
 	if (connection) {
 		*cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);
 		return connection;

@@ -9,15 +9,10 @@
 /* A look-up that is sent again after a while has not been answered. */
 static __always_inline void send_lookup(struct connection *connection, __u64 now)
 {
-	struct exchange_sum *sum;
-
-	if (now - connection->asked < ASKED_AGAIN_NS) {
+	if (now - connection->asked < ASKED_AGAIN_NS)
 		connection->pending++;
-	} else {
-		sum = exchange_of(connection, false);
-		if (sum)
-			__sync_fetch_and_add(&sum->retries, 1);
-	}
+	else
+		COUNT_EXCHANGES(connection, retries);
 }
 
 /* For whose request is it that the thread calls?  Since it waited for events only what it read then tells. */

@@ -30,13 +30,8 @@ static __always_inline void serve(struct record *record, __u64 cookie, __u64 now
 
 static __always_inline void begin_request(struct connection *connection, __u32 name, __u64 begun, __u64 now)
 {
-	struct exchange_sum *sum;
-
-	if (connection->exchange == EXCHANGE_ANSWERED && begun + EARLY_NS < connection->last) {
-		sum = exchange_of(connection, false);
-		if (sum)
-			__sync_fetch_and_add(&sum->early, 1);
-	}
+	if (connection->exchange == EXCHANGE_ANSWERED && begun + EARLY_NS < connection->last)
+		COUNT_EXCHANGES(connection, early);
 	end_request(connection);
 	connection->name = name;
 	connection->begun = begun;
@@ -100,21 +95,17 @@ static __always_inline enum looks look_at_request(struct connection *connection,
 /* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
 static __always_inline void note_turn(struct record *record, struct connection *connection, __u64 cookie)
 {
-	struct exchange_sum *sum;
 	__u64 last = record->read_last;
 
 	record->read_last = cookie;
 	if (!last || last == cookie || !bpf_map_lookup_elem(&connections, &last))
 		return;
-	sum = exchange_of(connection, false);
-	if (sum)
-		__sync_fetch_and_add(&sum->turns, 1);
+	COUNT_EXCHANGES(connection, turns);
 }
 
 static __always_inline void receive_request(struct record *record, struct connection *connection, __u64 cookie,
 					    __u32 bytes, __u64 begun, __u64 now)
 {
-	struct exchange_sum *sum;
 	enum looks looks;
 	__u32 name = 0;
 
@@ -131,9 +122,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 		return;
 	if (connection->multiplexed) {
 		end_request(connection);
-		sum = exchange_of(connection, false);
-		if (sum)
-			__sync_fetch_and_add(&sum->declined, 1);
+		COUNT_EXCHANGES(connection, declined);
 		return;
 	}
 	if (looks == LOOKS_LIKE_REST) {

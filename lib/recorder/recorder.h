@@ -144,6 +144,7 @@ struct fold fold_of(const struct record *record);
 void fold_merge(struct fold *fold, const struct fold *more);
 void sums_write(struct json *json, const char *key, const struct account_sum *sums);
 void fold_write(struct json *json, const struct fold *fold);
+void counts_write(struct json *json, const char *key, const __u32 *buckets, int number); /* empty ones left out */
 void buckets_write(struct json *json, const char *key, const __u32 *buckets);
 /* Extends a record by its open segment; details that find no place in it are left in `spare` (zeroed before). */
 #define OPEN_SEGMENTS 3

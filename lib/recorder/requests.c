@@ -137,16 +137,7 @@ static void write_latencies(struct recorder *recorder)
 		json_u64(json, "count", latency.count);
 		json_u64(json, "sum_ns", latency.ns);
 		json_u64(json, "max_ns", latency.max_ns);
-		json_array(json, "buckets");
-		for (int i = 0; i < LATENCY_BUCKETS; i++) {
-			if (!latency.buckets[i])
-				continue;
-			json_array(json, NULL);
-			json_u64(json, NULL, i);
-			json_u64(json, NULL, latency.buckets[i]);
-			json_end(json);
-		}
-		json_end(json);
+		counts_write(json, "buckets", latency.buckets, LATENCY_BUCKETS);
 		json_write(json, &recorder->output);
 	}
 }

@@ -150,10 +150,10 @@ void fold_write(struct json *json, const struct fold *fold)
 	sums_write(json, "accounts", fold->accounts);
 }
 
-void buckets_write(struct json *json, const char *key, const __u32 *buckets)
+void counts_write(struct json *json, const char *key, const __u32 *buckets, int number)
 {
 	json_array(json, key);
-	for (int i = 0; i < BUCKETS; i++) {
+	for (int i = 0; i < number; i++) {
 		if (!buckets[i])
 			continue;
 		json_array(json, NULL);
@@ -162,4 +162,9 @@ void buckets_write(struct json *json, const char *key, const __u32 *buckets)
 		json_end(json);
 	}
 	json_end(json);
+}
+
+void buckets_write(struct json *json, const char *key, const __u32 *buckets)
+{
+	counts_write(json, key, buckets, BUCKETS);
 }
