@@ -8,6 +8,7 @@
  * header.c                the first and the last line
  * load.c                  loading, each program on its own terms
  * probes.c                the table of programs; attaching
+ * iterators.c             programs that go over the tasks
  * probe_needs.c           which of them a recording asks for
  * cost.c                  what they cost and lost
  * interval.c              what is done when, paced by its cost
@@ -106,7 +107,7 @@ struct recorder {
 
 extern const char *const account_names[ACCOUNT_COUNT];
 
-/* probes.c: functions return 0 or -errno and have said on stderr what went wrong */
+/* load.c, probes.c, iterators.c: functions return 0 or -errno and have said on stderr what went wrong */
 int probes_load(struct recorder *recorder);
 int probes_attach(struct recorder *recorder);
 uint64_t probes_tick_ns(void);
