@@ -244,8 +244,9 @@ int main(int argc, char **argv)
 	setenv(PROGRAM, paths.program, true);
 	if (needs_recorder(argc, argv) && !has_room()) {
 		fprintf(stderr,
-			"error: memory is short: perfdiag needs 30 MiB, and its target could be killed for them\n"
-			"HINT: make room, or start perfdiag outside the control group that is full\n");
+			"error: memory is short: perfdiag needs %d MiB, and its target could be killed for them\n"
+			"HINT: make room, or start perfdiag outside the control group that is full\n",
+			NEEDED_MEBIBYTES);
 		return 1;
 	}
 	ended = start_watcher();

@@ -15,7 +15,7 @@
 
 #define OOM_SCORE "PERFDIAG_OOM_SCORE"
 #define PYTHON_OOM_SCORE "1000"
-#define NEEDED_BYTES (30UL << 20) /* recorder, its programs and Python together */
+#define NEEDED_BYTES ((size_t)NEEDED_MEBIBYTES << 20)
 #define ROOM_TIMEOUT_MS 1000
 #define VMSTAT_BYTES (64 << 10) /* it has 8 KiB */
 

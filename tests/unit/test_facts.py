@@ -144,8 +144,9 @@ def test_processes() -> None:
     empty = facts({"/proc/77/status": "Name:\t\nThreads:\t7\n"}).processes[77]
     assert empty.comm == "(no name)"
     assert found.session_nice == -3 and empty.session_nice is None
-    cut = facts({"/proc/77/status": "Name:\tx\n", "/proc/77/autogroup": "/autogroup-8"}).processes[77]
-    assert cut.session_nice is None
+    for text in ("/autogroup-8", "/autogroup-0 nice 0\n"):
+        none = facts({"/proc/77/status": "Name:\tx\n", "/proc/77/autogroup": text}).processes[77]
+        assert none.session_nice is None
 
 
 def test_threads_with_cpus_of_their_own() -> None:

@@ -6,6 +6,7 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from perfdiag.facts import MemoryGroup, WritebackLimits
 from perfdiag.findings.base import Check, Confidence, RemedyKind, Severity, Silence
 from perfdiag.model import Model
@@ -89,11 +90,12 @@ def test_a_small_part_of_the_limit_can_be_made_larger() -> None:
     assert finding(model, DIRTY).remedies[0].text == "echo 2 > /sys/class/bdi/8:16/max_ratio"
 
 
-def test_another_device_that_fills_the_limit_is_named() -> None:
-    builder = dirtied(own=38, other=2).writeback("0:45", 900 * MIB, written_bytes=10 * MIB, span="10 s")
+@pytest.mark.parametrize(("mebibytes", "named"), [(900, True), (270, True), (180, False)])  # the own one has 90
+def test_another_device_that_fills_the_limit_is_named(mebibytes: int, named: bool) -> None:
+    builder = dirtied(own=38, other=2).writeback("0:45", mebibytes * MIB, written_bytes=10 * MIB, span="10 s")
     found = finding(knowing(builder.model(), disks={}, mounts=[], processes={}, writeback_limits={}), DIRTY)
-    assert "most of the host's dirty pages are of 0:45" in found.claim
-    assert not any("another slow mount" in each for each in found.alternatives)
+    assert ("most of the host's dirty pages are of 0:45" in found.claim) is named
+    assert any("another slow mount" in each for each in found.alternatives) is not named
 
 
 def test_writers_that_were_not_all_counted_accuse_nobody() -> None:

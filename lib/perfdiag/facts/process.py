@@ -111,9 +111,10 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
 
 
 def _session_nice(text: str | None) -> int | None:
-    """Parse "/autogroup-82 nice 0"."""
+    """Parse "/autogroup-82 nice 0".  Group 0 is none: its threads stand beside the groups (sched_autogroup_init())."""
     words = words_of(text)
-    return number(words[2]) if len(words) == 3 and words[1] == "nice" else None
+    grouped = len(words) == 3 and words[1] == "nice" and words[0] != "/autogroup-0"
+    return number(words[2]) if grouped else None
 
 
 def _thread_cpus(texts: Texts, pid: int, tids: Sequence[int]) -> dict[int, str]:

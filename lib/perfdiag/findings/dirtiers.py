@@ -12,8 +12,9 @@ from perfdiag.text import NO_NAME
 
 # Shorter, and the few pages that each CPU keeps back from the device's counter would weigh.
 RATE_SPAN_NS = 500_000_000
-# A device that has several times as many dirty pages fills the limit; twice as many may be chance.
-ELSEWHERE_FACTOR = 4
+# Twice as many may be chance: the most of each was at a time of its own.  (Behind a server of 200 ms a burst to the
+# victim's own disk, before anybody was held, reached a quarter of what the mount had: tests/incidents/dirty-nfs.)
+ELSEWHERE_FACTOR = 2.5
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class Stage:
 
     def words(self, script: str, shell: str = "sh") -> list[str]:
         """Return the command that runs a script where the case is made."""
-        group = f"echo {NICENESS} >{OWN_GROUP}" if OWN_GROUP.exists() else ""
+        group = f"{{ echo {NICENESS} >{OWN_GROUP}; }} 2>/dev/null || :"
         return [*self._prefix, shell, "-ec", f'{group}\n. {FUNCTIONS}; cd "$folder"\n{script}']
 
     def run(self, script: str, shell: str = "sh", patience_s: float = PATIENCE_SECONDS) -> None:
@@ -127,16 +127,19 @@ class Stage:
 def prefer(real_time: bool) -> None:
     """Let this process, and all that it starts, have the CPU before its neighbours: mostly, or always."""
     os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
-    if OWN_GROUP.exists():
-        OWN_GROUP.write_text(str(NICENESS))
+    _prefer_own_group()
     if real_time:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
+def _prefer_own_group() -> None:
+    with contextlib.suppress(OSError):  # not there, or group 0, which has no weight: its threads stand for themselves
+        OWN_GROUP.write_text(str(NICENESS))
+
+
 def _never_before_servers() -> None:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    if OWN_GROUP.exists():
-        OWN_GROUP.write_text(str(NICENESS))
+    _prefer_own_group()
 
 
 def _free_ports(count: int) -> list[int]:
