@@ -37,6 +37,7 @@ struct knobs {
 	__u64 slo_ns;	       /* 0: operations are not followed */
 	__u64 stack_period_ns; /* later: a wait's stack is kept once per this much time in its detail */
 	__u64 tick_ns;	       /* what a sample of a running thread stands for */
+	__u64 seed;	       /* of hashes of what clients send */
 	__u64 tick_function;   /* address of the scheduler tick's hrtimer function, 0: no CPU samples */
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;

@@ -47,7 +47,8 @@ struct connection {
 	__u8 multiplexed;	   /* requests are told apart by its own frames only (HTTP/2) */
 	__u8 nameless;		   /* no plain text that names its requests */
 	__u8 tls;		   /* enum tls */
-	__u8 padding[2];
+	__u8 turned;		   /* the thread came from another connection that is still open */
+	__u8 padding;
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */
@@ -71,7 +72,7 @@ struct exchange_sum {
 	__u64 open;	  /* not answered when the window ended */
 	__u64 early;	  /* requests that came in well before the one before was answered: pipelined */
 	__u64 declined;	  /* connections whose requests are told apart by frames */
-	__u64 turns;	  /* requests whose thread had turned to them from another connection, still open */
+	__u64 turns;	  /* answered ones whose thread had turned to them from another connection, still open */
 	__u64 whole;	  /* requests that one thread served: their parts are known */
 	__u64 whole_ns;
 	__u64 read_delay_ns;

@@ -5,11 +5,10 @@
 #include "exchange.bpf.h"
 #include "request_name.bpf.h"
 
-/* What the thread has run since its last switch is the request's that it serves. */
-static __always_inline void credit(struct record *record, __u64 now)
+/* What the thread has run since its last switch is the request's that it serves, on that connection. */
+static __always_inline void credit(struct record *record, struct connection *connection, __u64 now)
 {
 	__u64 since = record->serving_since > record->since ? record->serving_since : record->since;
-	struct connection *connection = bpf_map_lookup_elem(&connections, &record->serving);
 
 	record->serving_since = now;
 	if (connection && connection->exchange != EXCHANGE_NONE && now > since)
@@ -23,7 +22,7 @@ static __always_inline void serve(struct record *record, __u64 cookie, __u64 now
 	if (record->serving == cookie)
 		return;
 	if (record->serving)
-		credit(record, now);
+		credit(record, bpf_map_lookup_elem(&connections, &record->serving), now);
 	record->serving = cookie;
 	record->serving_since = now;
 }
@@ -98,9 +97,7 @@ static __always_inline void note_turn(struct record *record, struct connection *
 	__u64 last = record->read_last;
 
 	record->read_last = cookie;
-	if (!last || last == cookie || !bpf_map_lookup_elem(&connections, &last))
-		return;
-	COUNT_EXCHANGES(connection, turns);
+	connection->turned = last && last != cookie && bpf_map_lookup_elem(&connections, &last);
 }
 
 static __always_inline void receive_request(struct record *record, struct connection *connection, __u64 cookie,
@@ -142,7 +139,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 		return; /* nobody has asked: a greeting, or news */
 	connection->several |= connection->tid != record->tid;
 	serve(record, cookie, now);
-	credit(record, now);
+	credit(record, connection, now);
 	for (int i = 0; i < REQUEST_PARTS; i++) {
 		connection->parts[i].ns += connection->parts[i].after_ns;
 		connection->parts[i].after_ns = 0;

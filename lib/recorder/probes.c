@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 #include "probes.h"
@@ -129,6 +130,8 @@ static void fill_knobs(struct recorder *recorder)
 	const struct options *options = &recorder->options;
 	uint64_t start, end;
 
+	if (getrandom(&knobs->seed, sizeof(knobs->seed), GRND_NONBLOCK) < 0)
+		knobs->seed = now_ns(); /* just booted: better than nothing */
 	knobs->descendants = !options->only;
 	knobs->group = options->group;
 	knobs->all_stacks = options->stacks;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +15,12 @@ from bench import tracers
 from bench.measure import Context
 from bench.processes import PATIENCE_SECONDS, running, status
 from bench.table import Row
+from live.support.recorder import Recorder
 from live.support.workload import WORKLOADS
 
 SECTION = "5. Memory of the recorder, by threads followed"
 MIB = 1 << 20
+TASK_STORAGE = 29  # BPF_MAP_TYPE_TASK_STORAGE
 
 
 @contextlib.contextmanager
@@ -66,14 +70,52 @@ def of_recording(pid: int, seconds: float) -> Memory:
     return Memory(peak * 1024, last * 1024, kernel)
 
 
+def maps_of(recorder: Recorder) -> Iterator[dict[str, str]]:
+    """What the kernel tells of each map of the recorder."""
+    for path in Path(f"/proc/{recorder.process.pid}/fdinfo").iterdir():
+        values = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
+        if "map_type" in values:
+            yield values
+
+
 def record_bytes() -> int:
-    """Size of a thread's record in task storage, as the kernel has it."""
+    """Size of what a thread has in task storage, as the kernel has it."""
     with tracers.perfdiag([os.getpid()], only=True) as recorder:
-        for path in Path(f"/proc/{recorder.process.pid}/fdinfo").iterdir():
-            values = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
-            if int(values.get("map_type", 0)) == 29:  # BPF_MAP_TYPE_TASK_STORAGE
-                return int(values["value_size"])
-    raise LookupError("the recorder has no task storage")
+        return sum(int(each["value_size"]) for each in maps_of(recorder) if int(each["map_type"]) == TASK_STORAGE)
+
+
+# Opens so many pairs of connected sockets; once it is told to, each end has asked and answered something.
+SOCKETS = """
+import resource, socket, sys
+pairs = int(sys.argv[1])
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+listening = socket.create_server(("127.0.0.1", 0))
+def pair():
+    connected = socket.create_connection(listening.getsockname())
+    return connected, listening.accept()[0]
+both = [pair() for _ in range(pairs)]
+print("open", flush=True)
+sys.stdin.readline()
+for connected, accepted in both:
+    connected.send(b"?" * 64), accepted.recv(64), accepted.send(b"!"), connected.recv(1)
+print("used", flush=True)
+sys.stdin.readline()
+"""
+
+
+def socket_bytes(pairs: int) -> float:
+    """What the maps grow by for each of many sockets that are followed (allocators may round it up)."""
+    words = [sys.executable, "-Ic", SOCKETS, pairs]
+    with running(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin and process.stdout
+        if process.stdout.readline() != b"open\n":
+            raise RuntimeError(f"{2 * pairs:,} sockets could not be opened")
+        with tracers.perfdiag([process.pid]) as recorder:
+            before = sum(int(each["memlock"]) for each in maps_of(recorder))
+            process.stdin.write(b"\n")
+            process.stdout.readline()
+            return (sum(int(each["memlock"]) for each in maps_of(recorder)) - before) / (2 * pairs)
 
 
 def rows(context: Context) -> Iterator[Row]:
@@ -97,13 +139,21 @@ def rows(context: Context) -> Iterator[Row]:
         "bytes",
         note="of its memory at the end, when it has met every thread",
     )
-    yield Row(SECTION, "kernel, record of a thread", record_bytes(), "bytes", limit=4000.0)
+    yield Row(SECTION, "kernel, records of a thread", record_bytes(), "bytes")
     yield Row(
         SECTION,
         "kernel, growth of its objects per thread (5,000)",
         found[5000].kernel / 5000,
         "bytes",
         note="of the whole host: others can make it larger or smaller",
+    )
+    pairs = 9001
+    yield Row(
+        SECTION,
+        "kernel, growth of its maps for 100,000 sockets",
+        socket_bytes(pairs) * 100_000 / MIB,
+        "MiB",
+        note=f"from {2 * pairs:,}, as the kernel accounts maps",
     )
 
 

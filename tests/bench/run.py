@@ -4,7 +4,7 @@
 
 Writes bench.txt and bench.json.  It needs root, some minutes and a quiet machine; it is no test and never fails on a
 figure.  Sections: switches, throughput, idle, start, memory, programs, scale, waking,
-guest (in an emulated machine of the lab).
+requests, guest (in an emulated machine of the lab).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
-from bench import guest, idle, memory, programs, scale, start, switches, table, throughput, waking  # noqa: E402
+from bench import guest, idle, memory, programs, requests, scale, start, switches, table, throughput, waking  # noqa: E402
 from bench.measure import Context  # noqa: E402
 from bench.table import Row  # noqa: E402
 
@@ -36,6 +36,7 @@ SECTIONS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "programs": programs.rows,
     "scale": scale.rows,
     "waking": waking.rows,
+    "requests": requests.rows,
     "guest": guest.rows,
 }
 
