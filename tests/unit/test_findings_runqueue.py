@@ -206,6 +206,20 @@ def test_waits_shorter_than_a_slice_are_profile() -> None:
     assert finding(crowd(wait="200 us").model(), "CPU-OVERSUBSCRIBED").severity is Severity.INFO
 
 
+@pytest.mark.parametrize(
+    ("durations", "severity"),
+    [
+        ({"6 ms": 1, "3 ms": 3}, Severity.INFO),
+        ({"3 ms": 5}, Severity.WARNING),
+        ({"150 ms": 1}, Severity.WARNING),
+    ],
+)
+def test_a_wait_or_two_of_a_short_time_are_an_accident(durations: dict[str, int], severity: Severity) -> None:
+    builder = Builder(window="500 ms").thread("web", cpu_user="100 ms")
+    builder.row("runq.busy", "task:7:kworker", durations=durations)
+    assert finding(builder.model(), "CPU-CONTENTION").severity is severity
+
+
 @pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
 def test_waits_whose_end_was_not_seen_are_not_fine(id: str) -> None:
     quiet = Builder().thread("a", cpu_user="1 s", disk_read=("2 s", 1000))

@@ -44,11 +44,13 @@ from perfdiag.findings.weigh import (
     typical_ns,
     worth,
 )
-from perfdiag.model import Model, Row
+from perfdiag.model import Distribution, Model, Row
 from perfdiag.units import first_of
 
 # Behind somebody who computes one waits a slice of the scheduler, 0.75 to 3 ms: from 524 us on (a bucket's edge).
 SLICE_NS = 524_288
+# One wait that is a third of less than a tenth of a second is an accident of scheduling; contention comes again.
+ACCIDENT_NS, ACCIDENT_PART = 100_000_000, 1 / 3
 # With a third of the host's CPUs idle, waiting for one is a matter of placement.
 PLACEMENT_IDLE = 0.3
 # A neighbour's competition is answered with a multiple of the target's own weight that is felt but leaves it some.
@@ -68,7 +70,8 @@ LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
     " by the tasks that had it meanwhile, over the whole window. Waits that began behind a kernel thread count as"
     " behind own threads where those are most of the competition. Waits up to 131 us are left out: that is what"
     " handing a CPU over takes. It is a fault when half of the time lies in waits of a scheduler's slice (0.5 ms)"
-    " or more. Of waits of which is not known who ran, as much is taken in as own CPU time cannot explain: nobody"
+    " or more, and no third of a short time (0.1 s) in a single one. Of waits of which is not known who ran, as much"
+    " is taken in as own CPU time cannot explain: nobody"
     " queues behind own threads for longer than those ran.",
     alternatives="An affinity or cpuset that confines the target to few CPUs; a CPU quota (CPU-QUOTA-THROTTLED) and"
     " a host that takes the CPU away (CPU-STOLEN) are measured apart.",
@@ -93,7 +96,7 @@ def contention(model: Model) -> Iterable[Outcome]:
     confidence, limits = judged(model, Confidence.HIGH, [not_named, *what_is_missing(model, competing, ns, unknown_ns)])
     yield Finding(
         id,
-        fault(model, ns) if typical_ns(whole) >= SLICE_NS else Severity.INFO,
+        fault(model, ns) if typical_ns(whole) >= SLICE_NS and not _is_accident(whole) else Severity.INFO,
         confidence,
         _claim(model, names, ns),
         claims(wanted),
@@ -109,6 +112,10 @@ def contention(model: Model) -> Iterable[Outcome]:
         limits=limits,
         verify=f"{again(model)}: runq.busy",
     )
+
+
+def _is_accident(waits: Distribution) -> bool:
+    return waits.sum_ns < ACCIDENT_NS and waits.max_ns > ACCIDENT_PART * waits.sum_ns
 
 
 def host(model: Model) -> list[Evidence]:
