@@ -71,12 +71,12 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	connection = met(sock, &cookie, &known);
 	if (!connection)
 		return 0;
-	connection->bytes_out += length;
 	now = bpf_ktime_get_ns();
 	if (connection->direction == DIRECTION_ACCEPTED)
-		send_answer(record, connection, cookie, now);
+		send_answer(record, connection, cookie, length, now);
 	else
 		send_call(record, connection, now);
+	connection->bytes_out += length;
 	return 0;
 }
 

@@ -38,8 +38,11 @@ static __always_inline void send_call(struct record *record, struct connection *
 		take_owner(connection, record);
 	connection->pending = 1;
 	begin_call(connection, now);
-	/* The answer can be there before the kernel says that the question was sent: then that took no time to tell. */
-	if (connection->readable_at)
+	/*
+	 * The answer can be there before the kernel says that the question was sent: then that took no time to tell.  What
+	 * has been there for longer answers something else.
+	 */
+	if (connection->readable_at > connection->answered && now - connection->readable_at < EARLY_NS)
 		end_call(connection, now);
 }
 

@@ -133,10 +133,25 @@ static __always_inline void receive_request(struct record *record, struct connec
 	serve(record, cookie, now);
 }
 
-static __always_inline void send_answer(struct record *record, struct connection *connection, __u64 cookie, __u64 now)
+/* Requests that were read at once are one here, until the head of a second answer is sent. */
+static __always_inline bool answers_another(const struct connection *connection, __u32 bytes)
+{
+	struct naming naming = { .bytes = bytes };
+	struct call call;
+
+	if (connection->exchange != EXCHANGE_ANSWERED || !connection->name || connection->bytes_out == CONTINUE_BYTES)
+		return false;
+	read_call(bpf_get_current_task_btf(), &call);
+	return find_text(&naming, &call) && *(__u32 *)naming.text == HTTP_ANSWER;
+}
+
+static __always_inline void send_answer(struct record *record, struct connection *connection, __u64 cookie, __u32 bytes,
+					__u64 now)
 {
 	if (connection->exchange == EXCHANGE_NONE)
 		return; /* nobody has asked: a greeting, or news */
+	if (answers_another(connection, bytes))
+		COUNT_EXCHANGES(connection, early);
 	connection->several |= connection->tid != record->tid;
 	serve(record, cookie, now);
 	credit(record, connection, now);

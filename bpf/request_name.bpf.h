@@ -9,6 +9,7 @@
 
 #define REQUEST_BYTES 64	 /* looked at */
 #define HTTP2_PREFACE 0x20495250 /* "PRI ", as a number of this byte order: frames follow */
+#define HTTP_ANSWER 0x50545448	 /* "HTTP" */
 
 struct naming {
 	char text[REQUEST_BYTES] __attribute__((aligned(8)));
@@ -88,6 +89,7 @@ static __always_inline bool is_known(const char *text)
 	case 0x454c4544: /* "DELE" */
 	case 0x43544150: /* "PATC" */
 	case 0x4954504f: /* "OPTI" */
+	case HTTP_ANSWER:
 	case HTTP2_PREFACE: return true;
 	}
 	return false;

@@ -88,6 +88,21 @@ time.sleep(60)
 """
 
 
+# Calls so many times one that greets, and reads the greeting with the first answer.
+GREETED_BY = """
+import socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+upstream = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+listener.accept()[0].recv(1)
+for _ in range(int(sys.argv[2])):
+    upstream.sendall(b"?")
+    while not upstream.recv(100).endswith(b"!"):
+        pass
+time.sleep(60)
+"""
+
+
 def go_first() -> None:
     """A call between two that go first is as fast as the network, whatever else the host does."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -249,3 +264,20 @@ def test_who_hangs_up_has_not_answered(attach: Attach, cleanup: Cleanup) -> None
     time.sleep(0.7)
     lines = {each.line.object: each.line for each in model_of(recorder.stop()).exchanges}
     assert (lines[f"peer:127.0.0.1:{port}"].count, lines[f"peer:127.0.0.1:{port}"].unanswered) == (0, 19), lines
+
+
+def test_a_greeting_that_was_not_read_yet_is_no_answer(attach: Attach, cleanup: Cleanup) -> None:
+    """It came 50 ms before the first question; each answer takes 20 ms."""
+    greeter = cleanup.enter_context(socket.create_server(("127.0.0.1", 0)))
+    pid, port = cleanup.enter_context(serving(GREETED_BY, greeter.getsockname()[1], 11))
+    recorder = attach(pid, only=True)
+    client = cleanup.enter_context(greeter.accept()[0])
+    client.sendall(b"hello")
+    time.sleep(0.05)
+    cleanup.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(b"!")
+    for _ in range(11):
+        client.recv(1)
+        time.sleep(0.02)
+        client.sendall(b"!")
+    line = next(each.line for each in model_of(recorder.stop()).exchanges if each.line.direction == "connected")
+    assert line.count == 11 and 11 * 20_000_000 <= line.sum_ns < 11 * 40_000_000, line

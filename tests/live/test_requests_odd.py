@@ -71,6 +71,21 @@ def test_pipelined_requests_are_noticed(serving: Serving, attach: Attach) -> Non
     assert model_of(recording).request_time is None
 
 
+def test_pipelined_requests_that_are_read_at_once_are_noticed(serving: Serving, attach: Attach) -> None:
+    """The second answer tells; one to a request at a time is no sign of it."""
+    server = serving("thread_each(listening(), all_at_once)")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for count in (7, 1):
+            for _ in range(20):
+                connection.sendall(http("/a") * count)
+                answered(connection, OK * count)
+    recording = stopped(recorder)
+    requests = served(recording, "GET /a")
+    assert (requests.line.count, requests.line.early) == (40, 20 * 6), requests.line
+    assert model_of(recording).request_time is None
+
+
 def test_http2_is_declined(serving: Serving, attach: Attach) -> None:
     server = serving("thread_each(listening(), sleeps(0.001))")
     recorder = attach(server.pid)

@@ -106,6 +106,13 @@ def one_by_one(connection: socket.socket) -> None:
             connection.sendall(OK)
 
 
+def all_at_once(connection: socket.socket) -> None:
+    """Read what has come, however many requests, and answer each."""
+    while data := connection.recv(1 << 16):
+        for _ in range(data.count(b"\r\n\r\n")):
+            connection.sendall(OK)
+
+
 def never(connection: socket.socket) -> None:
     """Read, and answer nothing."""
     while connection.recv(65536):
