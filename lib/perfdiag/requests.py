@@ -19,6 +19,8 @@ ARRIVING = "request.arriving"  # its first byte has been read, its last has not 
 QUEUED = "request.queued"  # it has arrived, and who serves is with others
 REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
 
+WAITS_FOR_PEERS = ("net.connect", "net.receive", "ipc.unix")
+
 # A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
 # batch job with a page of metrics.
 SERVES = 0.5
@@ -163,7 +165,7 @@ def request_time(
     served = [each.line for each in exchanges if each.served]
     whole = _added(map(_all, served))
     early = sum(line.early for line in served)
-    if whole.count < ENOUGH_REQUESTS or not whole.ns or whole.whole_ns < ENOUGH_KNOWN * whole.ns:
+    if whole.count < ENOUGH_REQUESTS or not whole.ns or _known_ns(whole) < ENOUGH_KNOWN * whole.ns:
         return None
     if early > TOLERABLE_EARLY * whole.count or any(line.declined for line in served):
         return None
@@ -203,6 +205,13 @@ class _Sums:
             max(0, self.peers_ns + times * other.peers_ns),
             {name: max(0, self.accounts.get(name, 0) + times * other.accounts.get(name, 0)) for name in names},
         )
+
+
+def _known_ns(of: _Sums) -> float:
+    """Return the time whose account is known: all that one thread served, and of the others, as Go's goroutines are,
+    the calls that were made for them, beyond what the former can have made."""
+    waited_ns = sum(of.accounts.get(name, 0) for name in (*WAITS_FOR_PEERS, "wait.events"))
+    return of.whole_ns + max(0, min(of.peers_ns - waited_ns, of.ns - of.whole_ns))
 
 
 def _all(line: schema.Exchange) -> _Sums:
@@ -251,7 +260,7 @@ def _accounts(of: _Sums) -> dict[str, int]:
     accounts[QUEUED] = round(min(of.read_delay_ns, of.ns))
     accounts[REST] = max(0, round(of.ns) - sum(accounts.values()))
     _move(accounts, ARRIVING, round(of.arriving_ns), ("net.receive", "ipc.unix", "wait.events", REST))
-    waited_ns = sum(accounts[name] for name in ("net.connect", "net.receive", "ipc.unix"))  # for peers, by the thread
+    waited_ns = sum(accounts[name] for name in WAITS_FOR_PEERS)  # by the thread
     _move(accounts, PEERS, round(of.peers_ns) - waited_ns, ("wait.events", REST))
     return {name: part for name, part in accounts.items() if part > 0}
 

@@ -84,6 +84,11 @@ def test_what_the_thread_waited_for_itself_is_not_its_peers_once_more() -> None:
     assert time and time.accounts == {"net.receive": 8 * S, "cpu.user": 2 * S}
 
 
+def test_calls_of_requests_that_go_from_thread_to_thread() -> None:
+    time = timed(exchange(100, 10 * S, {"cpu.user": S}, whole_ns=S, peers_ns=9 * S))
+    assert time and time.accounts == {"cpu.user": S, PEERS: 9 * S}
+
+
 def test_a_slow_client_is_no_peer_that_was_asked() -> None:
     time = timed(exchange(100, 10 * S, {"net.receive": 9 * S}, arriving_ns=9 * S))
     assert time and time.accounts == {ARRIVING: 9 * S, REST: S}
@@ -160,6 +165,7 @@ def changed(**fields: object) -> schema.Exchange:
         ([exchange(9, 10 * S, {"disk.flush": 9 * S})], {}),
         ([changed(direction="connected")], {}),
         ([changed(whole_ns=8 * S)], {}),
+        ([exchange(100, 10 * S, {"net.receive": S}, whole_ns=S, peers_ns=9 * S - 1)], {}),
         ([changed(early=6)], {}),
         ([GOOD, changed(name="other", declined=1)], {}),
         ([GOOD], {"lost": {"connections_full": 1}}),
@@ -168,7 +174,18 @@ def changed(**fields: object) -> schema.Exchange:
         ([exchange(100, 10 * S, {"disk.flush": 4 * S, "wait.parked": 6 * S})], {}),
     ],
     ids=[
-        *("none", "few", "calls", "other-hands", "pipelined", "frames", "connections-lost", "sums-lost", "a-side-job"),
+        *(
+            "none",
+            "few",
+            "calls",
+            "other-hands",
+            "hardly-any-more-calls",
+            "pipelined",
+            "frames",
+            "connections-lost",
+            "sums-lost",
+            "a-side-job",
+        ),
         "parked",
     ],
 )
@@ -182,11 +199,20 @@ def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options:
         ([GOOD], {"lost": {"detail_full": 1}}),
         ([exchange(10, 10 * S, {"disk.flush": 9 * S})], {}),
         ([changed(whole_ns=9 * S)], {}),
+        ([exchange(100, 10 * S, {"net.receive": S}, whole_ns=S, peers_ns=9 * S)], {}),
         ([changed(early=5)], {}),
         ([exchange(100, S, {"disk.flush": S})], {"busy_ns": 2 * S}),
         ([exchange(100, 5 * S, {"disk.flush": S})], {"busy_ns": 30 * S}),
     ],
-    ids=["other-losses", "ten", "nine-tenths", "a-few-pipelined", "half-of-its-time", "half-of-the-window"],
+    ids=[
+        "other-losses",
+        "ten",
+        "nine-tenths",
+        "goroutines",
+        "a-few-pipelined",
+        "half-of-its-time",
+        "half-of-the-window",
+    ],
 )
 def test_nearly_unknown_is_known(lines: list[schema.Exchange], options: dict[str, object]) -> None:
     assert timed(*lines, **options) is not None
