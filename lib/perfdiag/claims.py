@@ -24,11 +24,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.base import RULES, Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.findings.roles import Roles
 from perfdiag.findings.weigh import FAULT_SHARE
 from perfdiag.model import Model
+from perfdiag.whole import whole_accounts, whole_ns
 
 MULTIPLIERS = frozenset({"CPU-FREQUENCY-LOW", "NUMA-REMOTE"})
 
@@ -83,23 +83,6 @@ def _felt(model: Model, finding: Finding, part: float) -> Severity:
     if model.request_time and finding.claims and finding.severity is Severity.WARNING and part < FAULT_SHARE:
         return Severity.INFO
     return finding.severity
-
-
-def counted(account: str) -> bool:
-    """Return whether time of this account is part of the busy time that shares are shares of."""
-    return kind_of(account) is Kind.LATENCY
-
-
-def whole_ns(model: Model) -> int:
-    """Return what shares are shares of: the time of requests, or the busy time of threads."""
-    return model.request_time.ns if model.request_time else model.busy_ns
-
-
-def whole_accounts(model: Model) -> dict[str, int]:
-    """Return what that time consists of.  Inside a request no wait is idle."""
-    if model.request_time:
-        return dict(model.request_time.accounts)
-    return {name: total.ns for name, total in model.accounts.items() if counted(name)}
 
 
 class _Purse:
@@ -201,4 +184,4 @@ def _rank(finding: Finding) -> tuple[object, ...]:
     )
 
 
-__all__ = ["MULTIPLIERS", "Settlement", "counted", "settle", "whole_accounts", "whole_ns"]
+__all__ = ["MULTIPLIERS", "Settlement", "settle"]

@@ -13,6 +13,7 @@ _START = re.compile(r"_ZN[VKrRO]*(St)?")
 _LENGTH = re.compile(r"L?(\d{1,3})")
 _NO_NAME = re.compile(r"h[0-9a-f]{16}|_GLOBAL__N_1")  # the hash at the end of Rust's names, a namespace without a name
 _RUST_MARKS = (("$LT$", "<"), ("$GT$", ">"), ("$u20$", " "), ("$RF$", "&"), ("..", "::"))
+_SCRIPT = re.compile(r"JS:[*^~+]?(\S*) (?:\S*/)?([^/\s]+:\d+):\d+ \(jit\)")
 _RUST_CLOSURE = "_$u7b$$u7b$closure$u7d$$u7d$"
 
 
@@ -29,8 +30,12 @@ def is_named(frame: str) -> bool:
 def readable(frame: str) -> str:
     """Return "ObjectMonitor::enter (libjvm.so)" for "_ZN13ObjectMonitor5enterEv (libjvm.so)"; other names as given.
 
-    C++ and Rust, as far as that takes no parser of types: scopes and name, no arguments.
+    C++ and Rust, as far as that takes no parser of types: scopes and name, no arguments.  Node.js, in its perf map:
+    "busy (server.js:6)" for "JS:*busy /srv/server.js:6:14 (jit)", whatever compiler the mark stands for.
     """
+    script = _SCRIPT.fullmatch(frame)
+    if script:
+        return f"{script[1] or 'a function'} ({script[2]})"
     start = _START.match(frame)
     parts, at = ["std"] if start and start[1] else [], start.end() if start else len(frame)
     while (digits := _LENGTH.match(frame[at:])) is not None:
@@ -63,6 +68,15 @@ def caller(frames: Iterable[str]) -> str:
     return next((name for name in outside if not _FOR_OTHERS.fullmatch(symbol_of(name))), (outside or [""])[0])
 
 
+def own_callers(frames: Sequence[str]) -> list[str]:
+    """Return the callers of the first of `frames` that are the program's own code: where some is compiled while it
+    runs, of that, without what belongs to Node.js; else all that is in no library of the system."""
+    named = [frame for frame in frames[1:] if is_named(frame)]
+    scripts = [frame for frame in named if frame.endswith(" (jit)") and " node:" not in frame]
+    outside = [frame for frame in named if not any(library in frame for library in (*_LIBRARIES, "([vdso])"))]
+    return [readable(frame) for frame in scripts or outside]
+
+
 def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.Pattern[str], strangers: int = 0) -> str:
     """Return the frame of `names`, innermost first, of one of `functions` that waits in one of `through`, or "".
 
@@ -82,4 +96,4 @@ def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.P
     return ""
 
 
-__all__ = ["SLEEPS_OF_C", "caller", "is_named", "nearest_of", "readable", "symbol_of"]
+__all__ = ["SLEEPS_OF_C", "caller", "is_named", "nearest_of", "own_callers", "readable", "symbol_of"]

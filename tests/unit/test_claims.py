@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perfdiag.claims import MULTIPLIERS, Settlement, counted, settle, whole_ns
+from perfdiag.claims import MULTIPLIERS, Settlement, settle
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, Rule, Severity, Silence
 from perfdiag.model import AccountTotal, Distribution, Model, Row
+from perfdiag.whole import counted, whole_ns
 
 from unit.support import Builder
 from unit.support.recorded import recorded

@@ -41,6 +41,40 @@ def test_computing_is_profile_and_names_the_function_with_its_error() -> None:
     assert functions.value == 0.8 and functions.error == pytest.approx(0.035, abs=0.001)
 
 
+def path(*functions: str) -> list[str]:
+    return ["clock_gettime ([vdso])", "clock_gettime (libc.so.6)", "_ZN4node7process3NowEv (node)", *functions]
+
+
+@pytest.mark.parametrize(
+    ("report", "called"),
+    [
+        (60, ["busy (server.js:6)", "report (server.js:16)"]),
+        (40, ["busy (server.js:6)"]),
+    ],
+)
+def test_who_calls_the_hottest_function(report: int, called: list[str]) -> None:
+    """Of what was compiled while it ran only that; a caller that holds half of the samples, and the caller of that."""
+    server = "/srv/server.js"
+    busy = f"JS:*busy {server}:6:14 (jit)"
+    builder = Builder().thread("node", cpu_user="8 s")
+    for name, line, count in (("report", 16, report), ("page", 11, 35), ("list", 20, 65 - report + 1)):
+        caller = f"JS:^{name} {server}:{line}:2 (jit)"
+        builder.stack("cpu", user=path(busy, caller, "JS:^emit node:events:471:44 (jit)", "main (node)"), count=count)
+    model = builder.stack("cpu", user=["parse (node)", "other (node)"], count=90).model()
+    assert CpuSamples(model).callers() == called
+    assert f"; the first is called by {called[0]}" in finding(model, "CPU-BOUND").evidence[-1].text
+
+
+def test_callers_of_compiled_programs() -> None:
+    def callers(*frames: str) -> list[str]:
+        return CpuSamples(Builder().thread(cpu_user="8 s").stack("cpu", user=frames, count=99).model()).callers()
+
+    assert callers("memcpy (libc.so.6)", "_ZN3app4loadEv (app)", "0x4711 (app)", "main (app)") == [
+        *("app::load (app)", "main (app)")
+    ]
+    assert callers("memcpy (libc.so.6)", "qsort (libc.so.6)") == [] == callers("memcpy (libc.so.6)") == callers()
+
+
 def test_half_the_time_is_not_bound() -> None:
     model = Builder().thread(cpu_user="2 s", disk_read="2100 ms").model()
     assert check(model, "CPU-BOUND").number == pytest.approx(2 / 4.1)

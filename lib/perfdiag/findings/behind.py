@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from perfdiag.accounts import Kind, kind_of
 from perfdiag.chains import Chain
 from perfdiag.findings.base import Evidence, Finding, Severity
 from perfdiag.findings.weigh import duration, worth
 from perfdiag.model import Model, once
+from perfdiag.whole import whole_accounts
 
 Pair = tuple[str, str]
 
@@ -33,8 +33,9 @@ def with_paths(model: Model, findings: Iterable[Finding]) -> list[Finding]:
 def _by_root(model: Model) -> dict[Pair, list[Chain]]:
     """Chains from a wait that counts to another one, by their root; of ways that are told apart the longest first."""
     found: dict[Pair, list[Chain]] = {}
+    counts = whole_accounts(model)  # waiting for a child counts inside of a request
     for chain in model.chains:
-        if kind_of(chain.account) is Kind.LATENCY and not chain.root.startswith(("cpu.", "lock.")):
+        if chain.account in counts and not chain.root.startswith(("cpu.", "lock.")):
             found.setdefault((chain.root, chain.root_key), []).append(chain)
     return found
 

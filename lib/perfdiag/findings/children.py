@@ -22,10 +22,11 @@ SUPERVISING_PART = 0.95
     "PROC-CHILD-SLOW",
     title="A child process is waited for",
     accounts=(CHILD, *CPU),
-    meaning="A thread waits for child processes to end. That is idle in itself and counted nowhere: where the children"
-    " belong to the target their time is in the same books, and their findings are the cause; with --only they are"
-    " outside, and nothing here can say what they do. Where children live for moments only, and there are many, it says"
-    " how many a second and what starting and ending them takes: fork, exec, the loader, exit.",
+    meaning="A thread waits for child processes to end. That is idle in itself and counted nowhere, but for the part"
+    " inside of requests: where the children belong to the target their time is in the same books, and their findings"
+    " are the cause; with --only they are outside, and nothing here can say what they do. Where children live for"
+    " moments only, and there are many, it says how many a second and what starting and ending them takes: fork, exec,"
+    " the loader, exit.",
     measured="Waits of wait.child by thread over the window, joined with the accounts of the processes whose parent the"
     " waiting process is (PPid), or of all other processes of the target where the parent is not known. From 20 ended"
     " processes a second on that lived under 50 ms on average: their number, and the part of the CPU samples that"
@@ -49,6 +50,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         yield Check("PROC-CHILD-SLOW", f"waiting for children {percent(part)} of the window", part, "share")
         return
     total = worst.accounts[CHILD]
+    requests_ns = model.request_time.accounts.get(CHILD, 0) if model.request_time else 0
     inside = model.header.options.descendants
     supervising = total.max_ns >= SUPERVISING_PART * model.window_ns
     who = f"{plain(worst.comm)} ({worst.tid})"
@@ -61,6 +63,8 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         )
     ]
     claim = f"{who} waited {duration(total.ns)} for child processes"
+    if requests_ns:
+        claim = f"Requests wait {duration(requests_ns)} for child processes"
     limits = []
     if inside:
         sums, names, known = _children(model, worst)
@@ -79,10 +83,10 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     yield Finding(
         "PROC-CHILD-SLOW",
-        Severity.INFO if inside or supervising else Severity.WARNING,
+        Severity.WARNING if requests_ns or not (inside or supervising) else Severity.INFO,
         confidence,
         f"{claim}.",
-        {},
+        {CHILD: model.ns(CHILD)} if requests_ns else {},
         evidence,
         [fix("look at the findings of the children: their cause is the cause")]
         if inside

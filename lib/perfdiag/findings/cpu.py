@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.collection import collection
-from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, words
+from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, called_by, words
 from perfdiag.findings.spinning import spinning
 from perfdiag.findings.target import CPU, again, cpu_ns, subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, worth
@@ -134,11 +134,12 @@ def _threads(model: Model) -> list[Evidence]:
 def _functions(samples: CpuSamples) -> list[Evidence]:
     if samples.count < ENOUGH:
         return []
-    hottest = samples.hottest()
+    hottest, called = samples.hottest(), called_by(samples)
+    first = f"; the first is{called}" if called else ""
     return (
         [
             Evidence(
-                f"{words(hottest)} of {samples.count:,} CPU samples",
+                f"{words(hottest)} of {samples.count:,} CPU samples{first}",
                 hottest[0][1].share,
                 "share",
                 FUNCTIONS,

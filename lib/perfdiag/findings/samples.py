@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from perfdiag import schema
 from perfdiag.findings.weigh import percent, plain
 from perfdiag.model import Model
-from perfdiag.symbols import is_named, readable
+from perfdiag.symbols import is_named, own_callers, readable
 
 Claim = str | tuple[str, str]
 
@@ -78,6 +78,27 @@ class CpuSamples:
                 counts[_function(frames[0]) if frames else "unknown code"] += stack.count
         return [(plain(name), self._part(count)) for name, count in counts.most_common(number)]
 
+    def callers(self, number: int = 2) -> list[str]:
+        """Return through which of the target's own functions most samples of the hottest one came, innermost first:
+        as many as hold half of them each."""
+        user = [stack for stack in self.stacks if stack.user and not stack.kernel]
+        counts: Counter[str] = Counter()
+        for stack in user:
+            counts[_function(stack.user[0])] += stack.count
+        hottest = counts.most_common(1)[0][0] if counts else ""
+        paths = [(own_callers(s.user), s.count) for s in user if _function(s.user[0]) == hottest]
+        found: list[str] = []
+        while len(found) < number:
+            level: Counter[str] = Counter()
+            for path, count in paths:
+                level[path[len(found)] if len(path) > len(found) else ""] += count
+            name, count = level.most_common(1)[0] if level else ("", 0)
+            if not name or 2 * count < counts[hottest]:
+                break
+            found.append(name)
+            paths = [(path, count) for path, count in paths if path[: len(found)] == found]
+        return [plain(name) for name in found]
+
     def named(self) -> float:
         """Return the share of user-space samples whose innermost function has a name."""
         user = [stack for stack in self.stacks if not stack.kernel]
@@ -124,6 +145,12 @@ def part_of(count: int, whole: int) -> Part:
     return Part(share, error if 0 < count < whole else min(1.0, 3 / whole), count)
 
 
+def called_by(samples: CpuSamples) -> str:
+    """Return " called by busy (server.js:6) and that by renderPage (server.js:11)" of the hottest function, or ""."""
+    callers = samples.callers()
+    return f" called by {' and that by '.join(callers)}" if callers else ""
+
+
 def words(functions: Sequence[tuple[str, Part]]) -> str:
     """Return "compress (app) 41 % +-6 %, memcpy (libc.so.6) 12 % +-4 %"."""
     return ", ".join(f"{name} {part}" for name, part in functions)
@@ -141,4 +168,15 @@ def _interrupted(stack: schema.Stack) -> bool:
     return any(function.startswith(INTERRUPT) for function in stack.kernel)
 
 
-__all__ = ["ENOUGH", "FUNCTIONS", "PURPOSES", "SAMPLED", "STANDARD_ERRORS", "CpuSamples", "Part", "part_of", "words"]
+__all__ = [
+    "ENOUGH",
+    "FUNCTIONS",
+    "PURPOSES",
+    "SAMPLED",
+    "STANDARD_ERRORS",
+    "CpuSamples",
+    "Part",
+    "called_by",
+    "part_of",
+    "words",
+]

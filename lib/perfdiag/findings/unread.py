@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.calls import spread, without_time
-from perfdiag.findings.samples import FUNCTIONS, CpuSamples, Part, words
+from perfdiag.findings.samples import FUNCTIONS, CpuSamples, Part, called_by, words
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent
 from perfdiag.loops import FREE
@@ -48,8 +48,9 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if not _is_fault(time) or delays.max_ns < HELD_UP_NS:
         yield _fine("LOOP-BLOCKED", time)
         return
-    functions = CpuSamples(model).hottest()
-    held = f", mostly by {functions[0][0]}" if functions else ""
+    samples = CpuSamples(model)
+    functions = samples.hottest()
+    held = f", mostly by {functions[0][0]}{called_by(samples)}" if functions else ""
     confidence, limits = judged(
         model, Confidence.HIGH, ["" if functions else "which function held it up was not sampled"]
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import msgspec
 
 from perfdiag import __version__, schema
-from perfdiag.claims import whole_accounts, whole_ns
 from perfdiag.config import Config
 from perfdiag.findings import Diagnosis
 from perfdiag.findings import base as found
@@ -22,6 +21,7 @@ from perfdiag.report.verdict import decide
 from perfdiag.report.words import LONGEST_TEXT, uncertain_ns
 from perfdiag.text import printable
 from perfdiag.units import first_of
+from perfdiag.whole import whole_accounts, whole_ns
 
 
 def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") -> Report:

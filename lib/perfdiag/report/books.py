@@ -8,7 +8,6 @@ from math import sqrt
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
-from perfdiag.claims import counted
 from perfdiag.findings.target import CPU
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, together
 from perfdiag.ledger import UNLISTED
@@ -16,6 +15,7 @@ from perfdiag.model import Distribution, Model, Row
 from perfdiag.report import shape
 from perfdiag.report.stacks import natural_waits, waiting_code
 from perfdiag.text import printable
+from perfdiag.whole import counted
 
 _OF_WAITS = 0.1  # known to be ended by one thread, from which on it is named
 _WHOLE_WINDOW = 0.9  # of the window, from which on a wait "sat through" it

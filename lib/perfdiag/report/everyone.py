@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from perfdiag.claims import counted
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Host, Model, ThreadLedger
 from perfdiag.report import shape
 from perfdiag.text import NAME_NOT_KEPT, NO_NAME, printable
+from perfdiag.whole import counted
 
 MOST_CONSUMERS = 20  # of an account
 QUEUE = "runq.busy"

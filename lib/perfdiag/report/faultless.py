@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from perfdiag.claims import counted
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Finding
 from perfdiag.findings.samples import FUNCTIONS
@@ -24,6 +23,7 @@ from perfdiag.report.words import (
 )
 from perfdiag.text import printable
 from perfdiag.units import duration, first_of, plural, share
+from perfdiag.whole import counted
 
 NO_FAULT = "No fault found: that departs from no norm."
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work

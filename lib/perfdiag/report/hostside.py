@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from perfdiag import findings, hostside, kvm, schema
-from perfdiag.claims import counted
 from perfdiag.model import HostSide, Model
 from perfdiag.report import header, shape
 from perfdiag.report.words import LONGEST_TEXT
 from perfdiag.text import printable
 from perfdiag.units import plural
+from perfdiag.whole import counted
 
 MOST_EXITS = 20
 MOSTLY = 0.9  # of the longer window

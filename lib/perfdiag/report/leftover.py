@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfdiag.claims import counted
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Finding, Role, Severity, account_of
 from perfdiag.model import Model
 from perfdiag.units import share
+from perfdiag.whole import counted
 
 
 def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> str:

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from perfdiag.claims import counted
 from perfdiag.debuggers import shows_sleepers
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
@@ -23,6 +22,7 @@ from perfdiag.runtimeidle import IDLE_BY_ID, WORK, IdleThreads
 from perfdiag.symbols import SLEEPS_OF_C, is_named, symbol_of
 from perfdiag.text import printable
 from perfdiag.units import duration, plural
+from perfdiag.whole import counted
 
 TIMER, STOPPED, PARKED, CHILD = "wait.timer", "wait.stopped", "wait.parked", "wait.child"
 EVENTS = "wait.events"
