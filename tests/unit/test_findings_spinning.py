@@ -41,6 +41,24 @@ def test_who_asks_in_a_loop_burns_what_the_asking_takes(stack: dict[str, Any], c
     assert "sleep until there is work" in found.remedies[0].text
 
 
+@pytest.mark.parametrize(
+    ("asks", "inside", "spins"),
+    [(80, "500 ms", True), (60, "500 ms", False), (80, "1 s", False), (80, None, False)],
+    ids=["hardly serves", "hardly asks", "serves", "no server"],
+)
+def test_an_interpreter_runs_longer_between_the_calls(asks: int, inside: str | None, spins: bool) -> None:
+    builder = running(IN_BETWEEN, asks=asks, works=400 - asks)
+    if inside:
+        builder.exchange("port:80", "accepted", {"10 ms": 100}, accounts={"cpu_user": inside})
+    if not spins:
+        assert check(builder.model(), ID)
+        return
+    found = finding(builder.model(), ID)
+    assert dict(found.claims) == {"cpu.user": 2_500_000_000, "cpu.kernel": 6_000_000_000}
+    assert found.confidence is Confidence.MEDIUM and "between two calls" in found.limits[0]
+    assert found.severity is Severity.WARNING, "a request would have woken who sleeps"
+
+
 def test_a_loop_in_user_space_is_told_by_its_name_alone() -> None:
     found = finding(running(BY_NAME).model(), ID)
     assert dict(found.claims) == {"cpu.user": 3_000_000_000}

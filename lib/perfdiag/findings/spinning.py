@@ -19,6 +19,10 @@ ID = "CPU-SPINNING"
 # Loops that only ask for work are what a thread does if they take two fifths of its samples; a busy event loop spends
 # a tenth in epoll_wait.
 SPINNING_SHARE = 0.4
+# An interpreter runs longer between two calls than in them.  A server's loop that asks for a seventh of its time, and
+# whose requests take less than a tenth, does nothing else.
+AROUND_SHARE, SERVING_PART = 0.15, 0.1
+ENOUGH_REQUESTS = 10
 # Who sleeps more often than after every 10 ms on the CPU waits as it should: event loops do so after microseconds.
 SLEEPLESS_NS = 10_000_000
 # Calls that return at once, by kernel function anywhere on the stack and by the wrapper in the C library.
@@ -68,6 +72,8 @@ class Loop:
     user_ns: int
     kernel_ns: int
     by_name: bool  # most of it is a loop in user space, told by its name
+    around: bool  # what it does between the calls is part of it
+    idles: bool  # it is a server's, whose requests hardly run
 
 
 @rule(
@@ -76,10 +82,12 @@ class Loop:
     accounts=CPU,
     meaning="A thread hardly ever sleeps, and most of its CPU time goes to calls that return at once: sched_yield, poll"
     " or epoll_wait without a timeout, recv that finds nothing, or a loop that is named as one that waits. That is no"
-    " work: the CPU time is burnt. Profile where nobody misses it, a fault where own threads wait for its CPU.",
+    " work: the CPU time is burnt. Profile where nobody misses it; a fault where own threads wait for its CPU, or where"
+    " it is burnt for requests that take less than a tenth of it, and would wake who sleeps.",
     measured="CPU stacks of each process sampled at the scheduler's tick, joined with the exact CPU time of those of"
     " its threads that run for at least 10 ms between two sleeps, over the window. The lower end of the 95 % interval"
-    " of samples in such calls must reach two fifths of that time; only the part in them is claimed. A recv counts only"
+    " of samples in such calls must reach two fifths of that time; only the part in them is claimed. (Of a server whose"
+    " requests take less than a tenth of that time 15 % do, and all but the requests is claimed.) A recv counts only"
     " where the samples show that nothing was copied.",
     alternatives="Polling on purpose (DPDK, low-latency trading). An event loop whose calls find something each time. A"
     " loop in user space that waits for a flag looks like one that computes: without such a name it is CPU-BOUND.",
@@ -142,9 +150,13 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
     asking = part_of(calls.total(), samples.count)
     process_ns = sum(cpu_ns(thread) for thread in model.threads if thread.pid == pid)
     awake_ns = sum(map(cpu_ns, threads))
-    if (asking.share - asking.error) * process_ns < SPINNING_SHARE * awake_ns:
+    sure_ns, served_ns = (asking.share - asking.error) * process_ns, _served_ns(model)
+    around = sure_ns < SPINNING_SHARE * awake_ns
+    idles = served_ns is not None and served_ns <= SERVING_PART * awake_ns
+    if around and not (idles and sure_ns >= AROUND_SHARE * awake_ns):
         return None
-    each_ns = process_ns / samples.count
+    user_ns, kernel_ns = (sum(thread.ns(name) for thread in threads) for name in ("cpu.user", "cpu.kernel"))
+    each_ns, in_user = process_ns / samples.count, calls.total() - in_kernel
     names = {call: count for call, count in calls.items() if NAMED.search(call)}
     return Loop(
         pid=pid,
@@ -152,10 +164,20 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
         asking=asking,
         samples=samples.count,
         calls=[(name, part_of(count, samples.count)) for name, count in calls.most_common(3)],
-        user_ns=min(round((calls.total() - in_kernel) * each_ns), sum(thread.ns("cpu.user") for thread in threads)),
-        kernel_ns=min(round(in_kernel * each_ns), sum(thread.ns("cpu.kernel") for thread in threads)),
+        user_ns=max(0, user_ns - (served_ns or 0)) if around else min(round(in_user * each_ns), user_ns),
+        kernel_ns=kernel_ns if around else min(round(in_kernel * each_ns), kernel_ns),
         by_name=2 * sum(names.values()) > calls.total(),
+        around=around,
+        idles=idles,
     )
+
+
+def _served_ns(model: Model) -> int | None:
+    """Return the CPU time inside of requests; None where (nearly) none were served."""
+    served = [each.line for each in model.exchanges if each.served]
+    if sum(line.count for line in served) < ENOUGH_REQUESTS:
+        return None
+    return sum(part.sum_ns for line in served for part in line.accounts if part.account.startswith("cpu."))
 
 
 def _call(stack: schema.Stack) -> str:
@@ -193,13 +215,18 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     user_ns, kernel_ns = (sum(getattr(loop, name) for loop in loops) for name in ("user_ns", "kernel_ns"))
     ns, missed_ns = user_ns + kernel_ns, total_ns(competition(model).own)
     severity = fault(model, missed_ns) if worth(model, missed_ns) else Severity.INFO
+    if first.idles:
+        severity = fault(model, ns)
     thread = first.thread
     asks = ", ".join(f"{plain(name)} {part}" for name, part in first.calls)
     others = f" So do {len(loops) - 1} more processes." if len(loops) > 1 else ""
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        ["that it waits there is told by the names of its functions alone" if first.by_name else ""],
+        [
+            "that it waits there is told by the names of its functions alone" if first.by_name else "",
+            "what it does between two calls is taken for the loop around them" if first.around else "",
+        ],
     )
     return Finding(
         ID,
@@ -229,7 +256,7 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
                         f"own threads queued {duration(missed_ns)} behind each other", float(missed_ns), "ns", "ledger"
                     )
                 ]
-                if severity is not Severity.INFO
+                if worth(model, missed_ns)
                 else []
             ),
         ],
