@@ -33,7 +33,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	__u64 now, begun, cookie = 0;
 	bool known;
 
-	if (!record || length < 0 || (flags & MSG_PEEK))
+	if (!record || !knobs.window_open || length < 0 || (flags & MSG_PEEK))
 		return 0;
 	connection = met(sock, &cookie, &known);
 	if (!connection)
@@ -66,7 +66,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	__u64 now, cookie = 0;
 	bool known;
 
-	if (!record || length <= 0)
+	if (!record || !knobs.window_open || length <= 0)
 		return 0;
 	connection = met(sock, &cookie, &known);
 	if (!connection)
@@ -94,7 +94,7 @@ static __always_inline bool is_end_only(const struct sock *sock, const struct co
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(sk_data_ready, const struct sock *sock)
 {
-	struct connection *connection = connection_of(sock);
+	struct connection *connection = knobs.window_open ? connection_of(sock) : NULL;
 	__u64 now;
 
 	if (!connection)
@@ -126,7 +126,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	struct connection *connection;
 	__u64 cookie, now;
 
-	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP)
+	if (!knobs.window_open || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (new == TCP_SYN_SENT || old == TCP_SYN_SENT)

@@ -51,8 +51,8 @@ struct knobs {
 	__u32 sees_guests;   /* later: kvm.bpf.c is attached, a virtual CPU's time in its guest is exact */
 	__u32 sees_requests; /* later: connection.bpf.c is attached, both ways of a connection are seen */
 	__u32 chains_end;    /* later: the window is over, roots of waits are being read */
-	__u32 padding;
-	struct group group; /* its id also out: that of a group made anew */
+	__u32 window_open;   /* later: requests are followed from the begin of the window to its end, no longer */
+	struct group group;  /* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */
 };

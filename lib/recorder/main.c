@@ -182,8 +182,10 @@ static int record(struct recorder *recorder, int signals)
 	if (!err)
 		err = events_open(recorder);
 	recorder->start_ns = now_ns();
-	if (!err)
+	if (!err) {
+		requests_begin(recorder);
 		cpus_begin(recorder);
+	}
 	if (!err)
 		err = probes_sweep(recorder);
 	if (err)
@@ -211,6 +213,7 @@ static int record(struct recorder *recorder, int signals)
 		recorder->rows_lost++;
 	}
 	events_consume();
+	requests_end(recorder);
 	recorder->end_ns = now_ns(); /* here, because no row may be later than the end of the window */
 	cpus_end(recorder);
 	if (options->host)

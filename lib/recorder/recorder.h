@@ -210,6 +210,8 @@ void cpus_write(struct recorder *recorder);
 const char *vm_vendor_name(enum vm_vendor vendor);
 void vm_exits_write(struct recorder *recorder);
 /* tables_memory.c: files read, dirty pages */
+void requests_begin(struct recorder *recorder);
+void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
 void tables_write_memory(struct recorder *recorder);
 

@@ -152,11 +152,23 @@ static void end_exchanges(struct recorder *recorder)
 		fprintf(stderr, "warning: requests under way at the end are not counted: %s\n", strerror(errno));
 }
 
+void requests_begin(struct recorder *recorder)
+{
+	recorder->skeleton->bss->knobs.window_open = recorder->skeleton->bss->knobs.sees_requests;
+}
+
+void requests_end(struct recorder *recorder)
+{
+	if (!recorder->skeleton->bss->knobs.window_open)
+		return;
+	recorder->skeleton->bss->knobs.window_open = 0;
+	end_exchanges(recorder);
+}
+
 void requests_write(struct recorder *recorder)
 {
 	if (!recorder->skeleton->bss->knobs.sees_requests)
 		return;
-	end_exchanges(recorder);
 	write_exchanges(recorder);
 	write_latencies(recorder);
 }

@@ -58,7 +58,7 @@ def play(case: Case, row: Row, output: Path, twins: dict[str, dict[str, float]])
             made.report.verdict.text,
             table.percentiles(made.truth),
             table.percentiles(made.truth, "served_"),
-            table.reported(made.report, row.operation),
+            table.reported(made.report, row.requests),
             made.truth["per_second"] * made.report.window.duration_ns / 1e9 if "per_second" in made.truth else None,
             row.agree,
             made.busy,

@@ -44,7 +44,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: list[str] = []  # commands of whom the target asks
     ready: str = ""  # script: waits for more than the ports
     load: str = ""  # command that asks for $load_ms; may print its truth as JSON in its last line
-    operation: str = "^(request|HTTP|GET)"  # regular expression: the operation that the requests are in the report
+    requests: str = "^GET"  # regular expression: what the requests are called in the report
     agree: float = 0  # how far percentiles of that may be from what the load saw, of 1; 0: not compared
 
     @property

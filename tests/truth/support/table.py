@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from perfdiag.findings import RULES
-from perfdiag.report.shape import Operation, Report
+from perfdiag.report.shape import Report
 from perfdiag.units import duration
 
 from incidents.support import table
@@ -73,10 +73,10 @@ def percentiles(truth: dict[str, float], prefix: str = "") -> Percentiles | None
 
 
 def reported(report: Report, pattern: str) -> Percentiles | None:
-    """Return the percentiles of the operation that the requests are: of those that fit, what is done most often."""
-    fits: list[Operation] = [each for each in report.operations if pattern and re.search(pattern, each.name)]
-    most = max(fits, key=lambda operation: operation.count, default=None)
-    return Percentiles(most.count, most.p50_ns, most.p99_ns) if most else None
+    """Return the percentiles of the requests with such a name: of those that fit, the most frequent."""
+    fits = [each.whole for each in report.requests if pattern and re.search(pattern, each.name)]
+    most = max(fits, key=lambda whole: whole.count, default=None)
+    return Percentiles(most.count, most.p50_ns, most.p99_ns) if most and most.p50_ns is not None else None
 
 
 def line(held: Held) -> str:
