@@ -3,6 +3,15 @@
 #pragma once
 #include "maps.bpf.h"
 
+/* How many are set ("Hacker's Delight", 5-1). */
+static __always_inline __u64 count_bits(__u64 bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555;
+	bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return bits * 0x0101010101010101 >> 56;
+}
+
 /*
  * Functions that are called often, or branch a lot, are global (weak, because several objects that are linked have
  * them): the verifier looks at such a function once and not at every call, which is most of the time to start.
@@ -21,11 +30,7 @@ __weak __noinline __u32 bucket_of(__u64 ns)
 	bits |= bits >> 8;
 	bits |= bits >> 16;
 	bits |= bits >> 32;
-	/* How many are set now ("Hacker's Delight", 5-1): the position of the highest one. */
-	bits -= bits >> 1 & 0x5555555555555555;
-	bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
-	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
-	bits = bits * 0x0101010101010101 >> 56;
+	bits = count_bits(bits); /* the position of the highest one */
 	return bits < BUCKETS ? bits : BUCKETS - 1;
 }
 

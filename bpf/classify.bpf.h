@@ -6,6 +6,7 @@
 #pragma once
 #include "classify_file.bpf.h"
 #include "details.bpf.h"
+#include "set.bpf.h"
 #include "vcpu.bpf.h"
 
 /* A thread that faulted, in user mode or while the kernel copied for it. */
@@ -54,10 +55,9 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	case SYSCALL_SPLICE: return classify_transfer(blocked, call->arguments[0], call->arguments[2]);
 	case SYSCALL_SYNC: return ask_stack(blocked, WAIT(ACCOUNT_DISK_FLUSH, 0));
 	case SYSCALL_MSYNC: return classify_msync(blocked);
-	case SYSCALL_POLL: return classify_poll(blocked);
-	/* Of no descriptor it is a sleep: Python's time.sleep() before 3.11, and many older programs. */
-	case SYSCALL_SELECT: return WAIT((__u32)call->arguments[0] ? ACCOUNT_WAIT_EVENTS : ACCOUNT_WAIT_TIMER, 0);
-	case SYSCALL_EVENTS: return WAIT(ACCOUNT_WAIT_EVENTS, 0);
+	case SYSCALL_POLL:
+	case SYSCALL_SELECT:
+	case SYSCALL_EVENTS: return classify_set(blocked, class);
 	case SYSCALL_FUTEX:
 		if (sleeps_deep || blocked->in_iowait)
 			return classify_fault(record, blocked);
@@ -157,7 +157,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
-	end_service(record);
+	end_service(record, class_of(&blocked->call) == SYSCALL_EVENTS);
 	if (knobs.slo_ns)
 		begin_operation(record, &blocked->call);
 	return 0;

@@ -124,26 +124,3 @@ static __always_inline struct wait classify_msync(struct blocked *blocked)
 		       ? wait
 		       : seen;
 }
-
-struct pollfd {
-	__s32 fd;
-	__s16 events, returned;
-};
-
-#define POLLOUT 0x0004
-
-/*
- * poll() of a single descriptor is a read or write of it: libpq, curl and many others wait for an answer so.  Only
- * the current task's memory can be read.
- */
-static __always_inline struct wait classify_poll(struct blocked *blocked)
-{
-	struct pollfd one;
-
-	if (!(__u32)blocked->call.arguments[1])
-		return WAIT(ACCOUNT_WAIT_TIMER, 0);
-	if ((__u32)blocked->call.arguments[1] != 1 || blocked->other_task ||
-	    bpf_probe_read_user(&one, sizeof(one), (void *)blocked->call.arguments[0]) || one.fd < 0)
-		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
-	return wait_for_file(blocked, one.fd, one.events & POLLOUT ? SYSCALL_SEND : SYSCALL_RECEIVE);
-}

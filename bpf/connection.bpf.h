@@ -92,16 +92,16 @@ __weak __noinline int book_request(struct record *record, __u32 account, __u64 n
 
 /*
  * A thread that waits for work serves nobody.  One that waits for events may wait for a peer on the request's behalf:
- * until it is answered.
+ * until it is answered.  `turns`: it waits in epoll, whatever for, and may turn to somebody else then.
  */
-static __always_inline void end_service(struct record *record)
+static __always_inline void end_service(struct record *record, bool turns)
 {
 	struct connection *connection = NULL;
 	__u64 serving = record->serving; /* a key of its own: see book_request() */
 
 	if (!serving)
 		return;
-	if (record->account == ACCOUNT_WAIT_EVENTS) {
+	if (turns || record->account == ACCOUNT_WAIT_EVENTS) {
 		record->serving_sure = 0;
 		connection = bpf_map_lookup_elem(&connections, &serving);
 	} else if (record->account != ACCOUNT_NET_ACCEPT && record->account != ACCOUNT_NET_REQUEST) {

@@ -105,14 +105,43 @@ struct address_space {
 	struct inode *host;
 };
 
+struct path {
+	struct dentry *dentry;
+};
+
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 	void *private_data;
 	unsigned int f_flags;
 };
 
 struct vm_area_struct {
 	struct file *vm_file;
+};
+
+struct rb_node {
+	unsigned long __rb_parent_color;
+	struct rb_node *rb_right, *rb_left;
+};
+
+struct rb_root_cached {
+	struct {
+		struct rb_node *rb_node;
+	} rb_root;
+};
+
+struct eventpoll {
+	struct rb_root_cached rbr;
+};
+
+/* One descriptor of an epoll instance. */
+struct epitem {
+	struct rb_node rbn;
+	struct {
+		struct file *file;
+		int fd;
+	} ffd;
 };
 
 struct fdtable {

@@ -27,10 +27,6 @@ struct sock {
 
 struct unix_address;
 
-struct path {
-	struct dentry *dentry;
-};
-
 struct unix_sock {
 	struct unix_address *addr;
 	struct path path;

@@ -29,7 +29,7 @@ def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> S
     """Return who serves the requests of a target."""
     loops = _loops(exchanges, threads)
     serving = loops or [thread for thread in threads if thread.tid]
-    free = ("wait.events",) if loops else FREE
+    free = (*FREE, "wait.events", "net.request") if loops else FREE
     wall_ns = sum(thread.wall_ns for thread in serving)
     taken_ns = wall_ns - sum(thread.ns(*free) for thread in serving)
     names = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")

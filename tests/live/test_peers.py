@@ -38,13 +38,6 @@ def test_a_peer_awaited_in_poll(start: Start, record: Record) -> None:
     assert row.object == f"peer:127.0.0.1:{truth['port']}"
 
 
-def test_a_peer_awaited_in_epoll_is_an_event(start: Start, record: Record) -> None:
-    """Epoll may wait for anything: it is idle unless an operation says otherwise."""
-    recording, truth = record(start("peer", "--count", 11, "--how", "epoll"), only=True)
-    thread = recording.thread(truth["pid"])
-    assert ns_of(thread, "wait.events") >= 0.95 * truth["wait_ns"], table(thread)
-
-
 @pytest.mark.parametrize("mode", ["send", pytest.param("sendfile", marks=pytest.mark.long)])
 def test_a_receiver_with_a_small_window(mode: str, tmp_path: Path, start: Start, record: Record) -> None:
     data = tmp_path / "read.data"

@@ -73,6 +73,19 @@ def test_who_reads_what_it_never_asked_for_waits_for_no_answer() -> None:
         assert asked.severity is Severity.WARNING and "answers slowly" in asked.claim
 
 
+def test_who_only_sends_waits_for_no_answer() -> None:
+    """A shipper of logs waits for new ones at the set in which its connection is, on which nothing ever comes."""
+
+    def shipping(calls: dict[str, int], **fields: int) -> Finding:
+        builder = Builder().thread("ships").row("net.receive", DB, "9 s", count=20)
+        return finding(builder.exchange(DB, "connected", calls, **fields).model(), NET)
+
+    found = shipping({}, open=1)
+    assert found.severity is Severity.INFO and "nothing came: for work or for an answer, cannot tell" in found.claim
+    for answered in (shipping({"450 ms": 20}), shipping({"450 ms": 1}, open=1), shipping({}, unanswered=1)):
+        assert answered.severity is Severity.WARNING and "answers slowly" in answered.claim
+
+
 def test_a_connection_or_room_in_a_pipe_is_no_work() -> None:
     connects = waiting(DB, account="net.connect").model()
     assert finding(connects, "NET-CONNECT-SLOW").severity is Severity.WARNING

@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -27,17 +26,14 @@ static void serve(int listener, long answer_ms)
 	_exit(0);
 }
 
-/* Waits inside the read itself, in poll for the one socket, or in epoll. */
-static void receive(int fd, int epoll, const char *how)
+/* Waits inside the read itself, or in poll for the one socket. */
+static void receive(int fd, const char *how)
 {
 	struct pollfd wanted = { .fd = fd, .events = POLLIN };
-	struct epoll_event event;
 	char byte;
 
 	if (!strcmp(how, "poll"))
 		CHECK(poll(&wanted, 1, -1));
-	else if (!strcmp(how, "epoll"))
-		CHECK(epoll_wait(epoll, &event, 1, -1));
 	if (read(fd, &byte, 1) != 1)
 		die("read");
 }
@@ -49,11 +45,11 @@ int main(int argc, char **argv)
 	bool wait = parse_options(argc, argv,
 				  KNOBS(NUMBER("count", count, "requests"),
 					NUMBER("answer-ms", answer_ms, "time to answer"),
-					TEXT("how", how, "the client waits in read, poll or epoll")));
+					TEXT("how", how, "the client waits in read or poll")));
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t length = sizeof(address);
 	int listener = CHECK(socket(AF_INET, SOCK_STREAM, 0)), fd = CHECK(socket(AF_INET, SOCK_STREAM, 0));
-	int epoll = CHECK(epoll_create1(0)), on = 1;
+	int on = 1;
 	uint64_t wait_ns = 0;
 
 	CHECK(bind(listener, (struct sockaddr *)&address, length));
@@ -64,7 +60,6 @@ int main(int argc, char **argv)
 	close(listener);
 	CHECK(connect(fd, (struct sockaddr *)&address, length));
 	CHECK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
-	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = EPOLLIN }));
 	start_work(wait);
 	for (long i = 0; i < count; i++) {
 		uint64_t begin;
@@ -72,7 +67,7 @@ int main(int argc, char **argv)
 		if (write(fd, "x", 1) != 1)
 			die("write");
 		begin = now_ns();
-		receive(fd, epoll, how);
+		receive(fd, how);
 		wait_ns += now_ns() - begin;
 	}
 	PRINT_TRUTH({ "count", count }, { "wait_ns", wait_ns }, { "port", ntohs(address.sin_port) });

@@ -58,7 +58,8 @@ LONG_ANSWER_NS = 500_000_000
     " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
     " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
-    " or nothing was written between the waits, whether for work or for an answer cannot be told.",
+    " or nothing was written between the waits, or nothing ever came, whether for work or for an answer cannot be"
+    " told.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
     verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
 )
@@ -107,6 +108,7 @@ class _Waits:
     typical_ns: int  # without what segments sent again explain, which is no slowness of the peer's
     taken_ns: int  # the same
     like_delayed: bool  # acknowledgements that a kernel delays by 40 ms would look the same
+    answers: int | None  # how many came; None: not known
 
     @property
     def name(self) -> str:
@@ -139,6 +141,11 @@ class _Waits:
         return self.receives and count > 1 and sum(unasked) >= max(1, count - len({row.key for row in self.rows}))
 
     @property
+    def one_way(self) -> bool:
+        """Whether all it got from there is nothing, though it sent: logs and measurements are sent so."""
+        return self.silent and self.answers == 0
+
+    @property
     def slow(self) -> bool:
         """Whether answers take longer than the way, as it varies, and some work of the peer's."""
         way_ns = self.round_trip_ns or 0
@@ -160,14 +167,33 @@ def _waits_for(model: Model, connections: Connections, rows: list[Row]) -> _Wait
     rest = without_timeouts(whole, repeated) if repeated >= ENOUGH_RETRANSMITS else whole
     peers = [peer for peer in map(peer_of, keys) if peer]
     like_delayed = looks_alike(model, connections, rows)
-    return _Waits(rows, peers, sockets, round_trip_ns(sockets), repeated, typical_ns(rest), rest.sum_ns, like_delayed)
+    return _Waits(
+        rows,
+        peers,
+        sockets,
+        round_trip_ns(sockets),
+        repeated,
+        typical_ns(rest),
+        rest.sum_ns,
+        like_delayed,
+        _answers(model, set(keys)),
+    )
+
+
+def _answers(model: Model, keys: set[str]) -> int | None:
+    """Return how many answers came from the peers `keys`; None where that is not known of all of them."""
+    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
+    if {line.object for line in calls} != keys or any(line.unanswered for line in calls):
+        return None
+    return sum(line.count for line in calls)
 
 
 def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
     found, keys = _waits_for(model, connections, group), {row.key for row in group}
-    if found.unasked or (found.silent and nothing_came(model, group)):
-        came = "nothing came" if nothing_came(model, group) else "asked for nothing meanwhile"
-        may = "work or for an answer" if nothing_came(model, group) else "work or for one long answer"
+    if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
+        came, may = "asked for nothing meanwhile", "work or for one long answer"
+        if found.one_way or nothing_came(model, group):
+            came, may = "nothing came", "work or for an answer"
         look = f"{_look(found.peers)}; or {_where(found.peers)}"
         return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
     severity, claim, remedies = _judgement(model, found)

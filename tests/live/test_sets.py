@@ -1,0 +1,81 @@
+"""Waiting for several descriptors at once, as clients and event loops do: for whom is told by what is in the set."""
+
+from __future__ import annotations
+
+import pytest
+
+from live.support.fixtures import Record, Start
+from live.support.model import model_of
+from live.support.recording import Recording, ns_of, table
+from live.support.truth import assert_waited
+
+# Clients: one answer is awaited, and beside it only what wakes the thread, or connections on which nothing was asked.
+CLIENTS = [
+    ("poll", "ae"),  # libcurl
+    ("poll", "pa"),
+    ("poll", "ast"),
+    ("poll", "aii"),
+    ("select", "a"),  # psycopg, requests
+    ("select", "pae"),
+    ("epoll", "a"),  # Redis clients
+    ("epoll", "epa"),  # Java NIO, libuv
+    ("epoll", "sa"),  # asyncio
+    ("epoll", "eiiai"),
+    ("epoll", "aa"),  # a pool to one peer, one is asked at a time
+]
+# One that has work to wait for as well, or of which it is not told for whom it waits.
+OTHERS = [
+    ("poll", "al"),
+    ("poll", "ac"),
+    ("poll", "af"),  # a filter: its input is work
+    ("select", "ab"),  # two peers are asked
+    ("epoll", "eal"),  # event loops
+    ("epoll", "ciia"),
+    ("epoll", "ab"),
+    ("epoll", "en"),  # news, unasked
+    ("epoll", "a" + 17 * "i"),  # not all of a large set is looked at
+    ("epoll", 17 * "i" + "a"),
+]
+
+
+def is_told(recording: Recording, call: str, items: str) -> bool:
+    """Return whether the kernel tells which connections owe an answer, or there is only one that is polled."""
+    return model_of(recording).measured("requests") or (
+        call != "epoll" and not set("iab") & set(items.replace("a", "", 1))
+    )
+
+
+def recorded(start: Start, record: Record, call: str, items: str) -> tuple[Recording, dict[str, int]]:
+    recording, truth = record(start("sets", "--call", call, "--set", items), only=True)
+    assert truth["wait_ns"] > 0.9 * 20_000_000 * truth["count"], "the answers were there at once: nothing was tested"
+    return recording, truth
+
+
+@pytest.mark.parametrize(("call", "items"), CLIENTS)
+def test_a_client_that_waits_for_one_answer(call: str, items: str, start: Start, record: Record) -> None:
+    recording, truth = recorded(start, record, call, items)
+    thread = recording.thread(truth["pid"])
+    if not is_told(recording, call, items):
+        assert_waited(thread, truth["wait_ns"], "wait.events")
+        return
+    assert_waited(thread, truth["wait_ns"], "net.receive")
+    assert ns_of(thread, "net.receive") > 0.8 * truth["wait_ns"], table(thread)
+    (row,) = recording.details("net.receive")
+    assert row.object == f"peer:127.0.0.1:{truth['port']}", row
+
+
+@pytest.mark.parametrize(("call", "items"), OTHERS)
+def test_who_may_wait_for_work(call: str, items: str, start: Start, record: Record) -> None:
+    """Not for whoever happens to owe an answer meanwhile: that is told with the connections."""
+    recording, truth = recorded(start, record, call, items)
+    thread = recording.thread(truth["pid"])
+    asked_ns = sum(row.sum_ns for row in recording.details("net.receive"))
+    assert asked_ns < 0.1 * truth["wait_ns"], table(thread)
+    assert ns_of(thread, "wait.events") >= 0.8 * truth["wait_ns"], table(thread)
+
+
+@pytest.mark.parametrize("call", ["poll", "epoll"])
+def test_an_answer_at_a_unix_socket(call: str, start: Start, record: Record) -> None:
+    recording, truth = recorded(start, record, call, "ue")
+    account = "ipc.unix" if is_told(recording, call, "ue") else "wait.events"
+    assert_waited(recording.thread(truth["pid"]), truth["wait_ns"], account)
