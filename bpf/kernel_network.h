@@ -28,6 +28,7 @@ struct sock {
 struct unix_address;
 
 struct unix_sock {
+	struct sock *peer;
 	struct unix_address *addr;
 	struct path path;
 };

@@ -92,45 +92,53 @@ static long look_at_node(__u32 step, struct set *set)
 	return look_at_item(set) != 0;
 }
 
-static __always_inline void look_at_tree(struct set *set, __u32 fd)
+/*
+ * Prepares to look at what a thread waits for.  Global, so that the verifier knows nothing of what it wrote: that of 6.1
+ * looks at the body of a loop once, takes what it finds then for what it finds every time, and removes all other code.
+ */
+__weak __noinline int begin_set(struct set *set, struct blocked *blocked, __u32 class)
 {
-	struct file *file = file_of(set->task, fd);
 	struct eventpoll *instance;
+	struct file *file;
 
-	set->tree = true;
-	set->class = SYSCALL_RECEIVE; /* it may be edge-triggered: who waits there to send need not be unable to */
-	if (!file)
-		return;
-	instance = LOAD(file, file, private_data);
-	set->next = (__u64)LOAD(eventpoll, instance, rbr.rb_root.rb_node);
-	bpf_loop(2 * (SET_ITEMS + 1), look_at_node, set, 0);
+	if (!set || !blocked)
+		return 0;
+	set->task = blocked->task;
+	set->peer = set->asked = SET_EVENTS;
+	set->next = blocked->call.arguments[0];
+	if (class == SYSCALL_SELECT) {
+		set->limit = blocked->call.arguments[0];
+		set->next = blocked->call.arguments[1];
+		set->before = blocked->call.arguments[2];
+	} else if (class == SYSCALL_EVENTS) {
+		file = file_of(set->task, set->next);
+		instance = file ? LOAD(file, file, private_data) : NULL;
+		set->next = instance ? (__u64)LOAD(eventpoll, instance, rbr.rb_root.rb_node) : 0;
+		set->tree = true;
+		/* It may be edge-triggered: who waits there to send need not be unable to. */
+		set->class = SYSCALL_RECEIVE;
+	}
+	return 0;
 }
 
 /* Looks at the whole set: what the thread waits for, see wait_of(), SET_EVENTS or SET_TIMER. */
 __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 {
-	struct set set = { .peer = SET_EVENTS, .asked = SET_EVENTS };
-	__u64 *arguments;
+	struct set set = {};
+	__u32 polled;
 
 	if (!blocked)
 		return SET_EVENTS;
-	arguments = blocked->call.arguments;
-	set.task = blocked->task;
-	set.next = arguments[0];
-	if (class == SYSCALL_EVENTS) {
-		look_at_tree(&set, arguments[0]);
-	} else if (class == SYSCALL_POLL) {
-		if ((__u32)arguments[1] > 2 * SET_ITEMS)
-			return SET_EVENTS;
-		bpf_loop((__u32)arguments[1], look_at_polled, &set, 0);
-	} else {
-		set.limit = (__u32)arguments[0];
-		set.next = arguments[1];
-		set.before = arguments[2];
-		if (set.limit > SET_WORDS * 64)
-			return SET_EVENTS;
+	begin_set(&set, blocked, class);
+	polled = blocked->call.arguments[1];
+	if (class == SYSCALL_EVENTS)
+		bpf_loop(2 * (SET_ITEMS + 1), look_at_node, &set, 0);
+	else if (class == SYSCALL_POLL && polled <= SET_ITEMS)
+		bpf_loop(polled, look_at_polled, &set, 0);
+	else if (class == SYSCALL_SELECT && set.limit <= SET_WORDS * 64)
 		bpf_loop(SET_WORDS + SET_ITEMS + 1, look_at_selected, &set, 0);
-	}
+	else
+		return SET_EVENTS;
 	if (!set.items && !set.mixed)
 		return set.tree ? SET_EVENTS : SET_TIMER; /* another thread can add to an epoll instance */
 	if (set.items == 1 && !set.tree && set.file)

@@ -77,15 +77,22 @@ static __always_inline void note_peer(struct set *set)
 	set->peer = wait_of(set->fd, set->class);
 }
 
-static __always_inline void look_at_unix(struct set *set, struct sock *sock, const struct connection *connection)
+/* One of a pair that the process made for itself, as an own pipe: neither end has a name. */
+static __always_inline bool is_own_pair(struct set *set, struct sock *sock)
 {
 	struct pid *peer = LOAD(sock, sock, sk_peer_pid);
-	bool own = peer && LOAD(pid, peer, numbers[0].nr) == LOAD(task_struct, set->task, tgid);
+	struct sock *other = LOAD(unix_sock, sock, peer);
 
+	return peer && LOAD(pid, peer, numbers[0].nr) == LOAD(task_struct, set->task, tgid) && other &&
+	       !LOAD(unix_sock, sock, addr) && !LOAD(unix_sock, other, addr);
+}
+
+static __always_inline void look_at_unix(struct set *set, struct sock *sock, const struct connection *connection)
+{
 	if (connection && connection->direction == DIRECTION_CONNECTED && connection->exchange == EXCHANGE_ASKED)
 		note_asked_item(set, connection->object, SYSCALL_RECEIVE);
-	else if (own && !LOAD(unix_sock, sock, addr))
-		return; /* a pair of sockets: as an own pipe */
+	else if (is_own_pair(set, sock))
+		return;
 	else if (unix_direction(sock) == DIRECTION_CONNECTED)
 		note_peer(set);
 	else

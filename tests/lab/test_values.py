@@ -40,6 +40,11 @@ from live.test_peers import (  # noqa: F401
     test_a_receiver_with_a_small_window,
     test_every_switch_of_a_fast_ping_pong_is_booked,
 )
+from live.test_sets import (  # noqa: F401
+    test_a_client_that_waits_for_one_answer,
+    test_an_answer_at_a_unix_socket,
+    test_who_may_wait_for_work,
+)
 
 
 def test_a_slow_child_is_awaited(start: Start, record: Record) -> None:

@@ -56,7 +56,7 @@ def test_a_client_that_waits_for_one_answer(call: str, items: str, start: Start,
     recording, truth = recorded(start, record, call, items)
     thread = recording.thread(truth["pid"])
     if not is_told(recording, call, items):
-        assert_waited(thread, truth["wait_ns"], "wait.events")
+        assert ns_of(thread, "wait.events") > 0.8 * truth["wait_ns"], table(thread)
         return
     assert_waited(thread, truth["wait_ns"], "net.receive")
     assert ns_of(thread, "net.receive") > 0.8 * truth["wait_ns"], table(thread)
@@ -71,11 +71,14 @@ def test_who_may_wait_for_work(call: str, items: str, start: Start, record: Reco
     thread = recording.thread(truth["pid"])
     asked_ns = sum(row.sum_ns for row in recording.details("net.receive"))
     assert asked_ns < 0.1 * truth["wait_ns"], table(thread)
-    assert ns_of(thread, "wait.events") >= 0.8 * truth["wait_ns"], table(thread)
+    assert ns_of(thread, "wait.events", "cpu.", "runq.") >= 0.9 * truth["wait_ns"], table(thread)
 
 
 @pytest.mark.parametrize("call", ["poll", "epoll"])
 def test_an_answer_at_a_unix_socket(call: str, start: Start, record: Record) -> None:
     recording, truth = recorded(start, record, call, "ue")
-    account = "ipc.unix" if is_told(recording, call, "ue") else "wait.events"
-    assert_waited(recording.thread(truth["pid"]), truth["wait_ns"], account)
+    thread = recording.thread(truth["pid"])
+    if is_told(recording, call, "ue"):
+        assert_waited(thread, truth["wait_ns"], "ipc.unix")
+    else:
+        assert ns_of(thread, "wait.events") > 0.8 * truth["wait_ns"], table(thread)
