@@ -57,7 +57,7 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	case SYSCALL_MSYNC: return classify_msync(blocked);
 	case SYSCALL_POLL:
 	case SYSCALL_SELECT:
-	case SYSCALL_EVENTS: return classify_set(blocked, class);
+	case SYSCALL_EVENTS: return classify_set(record, blocked, class);
 	case SYSCALL_FUTEX:
 		if (sleeps_deep || blocked->in_iowait)
 			return classify_fault(record, blocked);

@@ -187,7 +187,8 @@ struct record {
 	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
 	__u8 kernel_thread;
 	__u8 serving_sure; /* since it waited for events it has read from there */
-	__u8 padding2[2];
+	__u8 large_set; /* so many waits in epoll it is not asked again what is in the set: the last one had too much */
+	__u8 padding2;
 	__u64 serial;
 	__u64 user_start_ns; /* utime and stime when the window began */
 	__u64 kernel_start_ns;

@@ -11,7 +11,8 @@
 #include "classify_file.bpf.h"
 #include "set_item.bpf.h"
 
-#define SET_WORDS 16 /* of 64 descriptors each, of a set of select() */
+#define SET_WORDS 16  /* of 64 descriptors each, of a set of select() */
+#define LARGE_SETS 63 /* so many waits of a loop with a large set go by until it is looked at again */
 
 struct pollfd {
 	__s32 fd;
@@ -141,6 +142,8 @@ __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 		return SET_EVENTS;
 	if (!set.items && !set.mixed)
 		return set.tree ? SET_EVENTS : SET_TIMER; /* another thread can add to an epoll instance */
+	if (set.tree && set.items > SET_ITEMS)
+		return SET_LARGE;
 	if (set.items == 1 && !set.tree && set.file)
 		return wait_of(set.fd, set.class);
 	if (set.mixed)
@@ -154,7 +157,7 @@ __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
  * Of a single descriptor poll() and select() are a read or a write: libpq, curl and many others wait for an answer so.
  * Only the current task's memory can be read; and of select's arguments in 32 bits only some are addresses of sets.
  */
-static __always_inline struct wait classify_set(struct blocked *blocked, __u32 class)
+static __always_inline struct wait classify_set(struct record *record, struct blocked *blocked, __u32 class)
 {
 	__u32 first = blocked->call.arguments[0], second = blocked->call.arguments[1];
 	__s32 found;
@@ -164,7 +167,13 @@ static __always_inline struct wait classify_set(struct blocked *blocked, __u32 c
 		return WAIT(ACCOUNT_WAIT_TIMER, 0);
 	if (blocked->other_task || (class == SYSCALL_SELECT && blocked->call.i386))
 		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
+	if (class == SYSCALL_EVENTS && record->large_set) {
+		record->large_set--;
+		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
+	}
 	found = look_at_set(blocked, class);
+	if (found == SET_LARGE)
+		record->large_set = LARGE_SETS;
 	if (found < 0)
 		return WAIT(found == SET_TIMER ? ACCOUNT_WAIT_TIMER : ACCOUNT_WAIT_EVENTS, 0);
 	return wait_for_file(blocked, found & 0xffffff, (__u32)found >> 24);

@@ -13,6 +13,7 @@
 /* What the answer is besides a descriptor, see wait_of(). */
 #define SET_EVENTS -1
 #define SET_TIMER -2
+#define SET_LARGE -3
 
 /* A set of descriptors that is looked at, one after the other. */
 struct set {
