@@ -75,6 +75,14 @@ def test_a_loop_without_a_cpu_is_not_blocked_by_a_handler() -> None:
     assert check(model, LOOP).number < 0.01
 
 
+@pytest.mark.parametrize("idle", ["wait_events", "net_accept", "net_request"])
+def test_a_loop_that_waits_for_work_holds_up_nobody_whatever_its_set_holds(idle: str) -> None:
+    """Of a single descriptor a wait in select() has the account of that one."""
+    builder = Builder(comm="loop").thread("loop", cpu_user="1 s", **{idle: "9 s"})
+    time = requests(builder, {"cpu.user": 1000}, turns=390, rest=4000).model().request_time
+    assert time and time.accounts[QUEUED] == 4 * S / 10, time
+
+
 def test_a_pool_that_is_full() -> None:
     found = finding(pool(accept_ms=100).model(), POOL)
     assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 20 * S}
