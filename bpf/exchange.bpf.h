@@ -43,19 +43,6 @@ static __always_inline struct exchange_sum *exchange_of(struct connection *conne
 			__sync_fetch_and_add(&counted->field, 1);                                                      \
 	} while (0)
 
-/* See struct latency. */
-__weak __noinline __u32 latency_bucket(__u64 ns)
-{
-	__u64 units = ns >> LATENCY_UNIT_SHIFT;
-	__u32 doublings;
-
-	if (units < 16)
-		return units;
-	doublings = bucket_of(units << 4) - 1; /* bucket_of() counts doublings from 2^7 on */
-	return doublings < LATENCY_DOUBLINGS ? 16 + doublings * 16 + (units >> (doublings & 31) & 15)
-					     : LATENCY_BUCKETS - 1;
-}
-
 __weak __noinline int count_latency(struct connection *connection, __u32 measure, __u64 ns)
 {
 	struct latency_key key = { .measure = measure };
