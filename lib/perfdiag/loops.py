@@ -14,6 +14,8 @@ LOOP_TURNS = 0.5
 LOOP_PART = 0.6
 # Whoever is in these would take up what comes; not who waits for the next request of one connection.
 FREE = ("net.accept", "wait.work")
+LOOP_FREE = (*FREE, "wait.events", "net.request")
+RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,29 @@ class Servers:
 
 def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> Servers:
     """Return who serves the requests of a target."""
-    loops = _loops(exchanges, threads)
-    serving = loops or [thread for thread in threads if thread.tid]
-    free = (*FREE, "wait.events", "net.request") if loops else FREE
-    wall_ns = sum(thread.wall_ns for thread in serving)
-    taken_ns = wall_ns - sum(thread.ns(*free) for thread in serving)
-    names = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
-    waits = {name: sum(thread.ns(name) for thread in serving) / taken_ns for name in names} if taken_ns > 0 else {}
-    return Servers(bool(loops), taken_ns / wall_ns if wall_ns else 0.0, waits)
+    if loops := _loops(exchanges, threads):
+        return _by_loops(loops)
+    serving = [thread for thread in threads if thread.tid]
+    wall_ns, taken_ns = sum(thread.wall_ns for thread in serving), sum(_taken_ns(thread, FREE) for thread in serving)
+    waits = {name: sum(thread.ns(name) for thread in serving) / taken_ns for name in RUNQ} if taken_ns > 0 else {}
+    return Servers(False, taken_ns / wall_ns if wall_ns else 0.0, waits)
+
+
+def _by_loops(loops: Sequence[ThreadLedger]) -> Servers:
+    """Return what a request meets at its loop.  How many each serves is not told: of those alike, who runs for longer
+    serves more, and a master that sleeps, or a worker that nobody asks, has next to no part in what requests meet."""
+    all_ns = sum(map(_runs_ns, loops))
+    busy, waits = 0.0, dict.fromkeys(RUNQ, 0.0)
+    for thread in loops:
+        part, taken_ns = _runs_ns(thread) / all_ns, _taken_ns(thread, LOOP_FREE)
+        busy += part * taken_ns / max(1, thread.wall_ns)
+        for name in RUNQ:
+            waits[name] += part * thread.ns(name) / max(1, taken_ns)
+    return Servers(True, busy, waits)
+
+
+def _taken_ns(thread: ThreadLedger, free: tuple[str, ...]) -> int:
+    return thread.wall_ns - thread.ns(*free)
 
 
 def _loops(exchanges: Sequence[Exchange], threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
