@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
+from perfdiag.excess import beyond_median
+from perfdiag.requestsums import ARRIVING, PEERS, QUEUED, REST, accounts_of, added, known_ns, move, of_all, of_slow
+from perfdiag.text import printable
 
 if TYPE_CHECKING:
     from perfdiag.loops import Servers
-
-# What a request's time holds beside accounts of the thread that serves it.
-PEERS = "request.peers"  # calls made for it are not answered
-ARRIVING = "request.arriving"  # its first byte has been read, its last has not come
-QUEUED = "request.queued"  # it has arrived, and who serves is with others
-REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
-
-WAITS_FOR_PEERS = ("net.connect", "net.receive", "ipc.unix")
 
 # A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
 # batch job with a page of metrics.
@@ -95,6 +90,7 @@ class Exchange:
     """Requests of one name on one port, or calls of one peer, with how long each took."""
 
     line: schema.Exchange
+    object: str  # resolved for people, as that of a row: "port 8080", "db (4711)"
     whole: Latencies = Latencies()
     first_byte: Latencies = Latencies()
     read_delay: Latencies = Latencies()
@@ -104,6 +100,16 @@ class Exchange:
     def served(self) -> bool:
         """Whether these are requests that the target was asked."""
         return self.line.direction == "accepted"
+
+    @property
+    def title(self) -> str:
+        """What they are called behind "requests": "GET /a on port 8080", or "on port 8080"."""
+        return f"{printable(self.line.name)} on {self.object}".lstrip()
+
+    @property
+    def median_ns(self) -> int | None:
+        """How long the one in the middle took; None where no distribution was recorded."""
+        return self.whole.quantile_ns(0.5)
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,8 @@ class RequestTime:
     ns: int
     accounts: Mapping[str, int]
     loop: bool = False  # event loops serve them, not workers
-    excess: bool = False  # of those over the objective alone, what they took beyond the others of their name
+    excess: bool = False  # of those over the objective alone, what they took beyond the median of their name
+    median_over: bool = False  # of a name the median itself is over it: of that name, all they took
 
     @property
     def uncertain_ns(self) -> int:
@@ -125,8 +132,10 @@ class RequestTime:
         return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", PARKED))
 
 
-def exchanges(lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency]) -> list[Exchange]:
-    """Return the exchanges of a recording, those that took most time first."""
+def exchanges(
+    lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency], resolve: Callable[[str], str] = printable
+) -> list[Exchange]:
+    """Return the exchanges of a recording, those that took most time first; `resolve` tells objects for people."""
     timed: defaultdict[tuple[str, str, str], dict[str, Latencies]] = defaultdict(dict)
     for each in latencies:
         timed[each.object, each.name, each.direction][each.measure] = Latencies(
@@ -138,6 +147,7 @@ def exchanges(lines: Iterable[schema.Exchange], latencies: Iterable[schema.Laten
         found.append(
             Exchange(
                 line,
+                resolve(line.object),
                 **{
                     measure: of_line[measure]
                     for measure in ("whole", "first_byte", "read_delay", "connect")
@@ -160,12 +170,12 @@ def request_time(
 
     `finer` says, of an account that the kernel side books and evidence divides afterwards, how the target's time in it
     was divided.  Of the target's busy time, and the window, requests must be a good part.  With an objective that some
-    missed it is the time of those, beyond what the others took.
+    missed it is the time of those, beyond the median of their name.
     """
     served = [each.line for each in exchanges if each.served]
-    whole = _added(map(_all, served))
+    whole = added(map(of_all, served))
     early = sum(line.early for line in served)
-    if whole.count < ENOUGH_REQUESTS or not whole.ns or _known_ns(whole) < ENOUGH_KNOWN * whole.ns:
+    if whole.count < ENOUGH_REQUESTS or not whole.ns or known_ns(whole) < ENOUGH_KNOWN * whole.ns:
         return None
     if early > TOLERABLE_EARLY * whole.count or any(line.declined for line in served):
         return None
@@ -174,114 +184,57 @@ def request_time(
     inside_ns = sum(ns for account, ns in whole.accounts.items() if kind_of(account) is Kind.LATENCY)
     if inside_ns < SERVES * busy_ns and whole.ns < SERVES * window_ns:
         return None
-    slow = _added(map(_excess, served))
-    ranked = slow if slow.count else whole
-    accounts = _held_up(_divided(_accounts(ranked), finer), by)
-    known = RequestTime(round(ranked.count), sum(accounts.values()), accounts, by.loop, bool(slow.count))
+    missed = [each for each in exchanges if each.served and each.line.over_slo]
+    if any(each.median_ns is None for each in missed):
+        return None
+    slow = _added_parts(map(_excess, missed))
+    accounts = _held_up(_divided(slow or accounts_of(whole), finer), by)
+    known = RequestTime(
+        sum(each.line.over_slo for each in missed) if slow else whole.count,
+        sum(accounts.values()),
+        accounts,
+        by.loop,
+        bool(slow),
+        any(map(_median_over, missed)),
+    )
     return known if known.accounts.get(PARKED, 0) <= TOLERABLE_PARKED * known.ns else None
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """What is summed of requests: all of a name, or those over the objective."""
-
-    count: float = 0
-    ns: float = 0
-    whole_ns: float = 0
-    read_delay_ns: float = 0
-    arriving_ns: float = 0
-    peers_ns: float = 0
-    accounts: Mapping[str, float] = field(default_factory=dict)
-
-    def plus(self, other: _Sums, times: float = 1) -> _Sums:
-        """Return both together, the other one so many times; nothing falls below zero."""
-        names = self.accounts.keys() | other.accounts.keys()
-        return _Sums(
-            max(0, self.count + times * other.count),
-            max(0, self.ns + times * other.ns),
-            max(0, self.whole_ns + times * other.whole_ns),
-            max(0, self.read_delay_ns + times * other.read_delay_ns),
-            max(0, self.arriving_ns + times * other.arriving_ns),
-            max(0, self.peers_ns + times * other.peers_ns),
-            {name: max(0, self.accounts.get(name, 0) + times * other.accounts.get(name, 0)) for name in names},
-        )
+def beyond(median_over: bool) -> str:
+    """Return what the excess is beyond, as a report says it."""
+    return f"beyond the median of their name{' where that keeps the limit' if median_over else ''}"
 
 
-def _known_ns(of: _Sums) -> float:
-    """Return the time whose account is known: all that one thread served, and of the others, as Go's goroutines are,
-    the calls that were made for them, beyond what the former can have made."""
-    waited_ns = sum(of.accounts.get(name, 0) for name in (*WAITS_FOR_PEERS, "wait.events"))
-    return of.whole_ns + max(0, min(of.peers_ns - waited_ns, of.ns - of.whole_ns))
+def _excess(missed: Exchange) -> dict[str, int]:
+    """Return what requests over the objective took beyond the median of their name: the tail has causes of its own.
+    Where the median is over it itself, no request is as it should be: that is all they took."""
+    slow = of_slow(missed.line)
+    if _median_over(missed):
+        return accounts_of(slow)
+    others = accounts_of(of_all(missed.line).less(slow))
+    return beyond_median(accounts_of(slow), slow.ns, slow.count, others, missed.median_ns or 0)
 
 
-def _all(line: schema.Exchange) -> _Sums:
-    accounts = {part.account: part.sum_ns for part in line.accounts}
-    return _Sums(line.count, line.sum_ns, line.whole_ns, line.read_delay_ns, line.arriving_ns, line.peers_ns, accounts)
+def _median_over(missed: Exchange) -> bool:
+    return 2 * missed.line.over_slo >= missed.line.count
 
 
-def _slow(line: schema.Exchange) -> _Sums:
-    return _Sums(
-        line.over_slo,
-        line.over_slo_ns,
-        line.over_slo_whole_ns,
-        line.over_slo_read_delay_ns,
-        line.over_slo_arriving_ns,
-        line.over_slo_peers_ns,
-        {part.account: part.sum_ns for part in line.over_slo_accounts},
-    )
-
-
-def _excess(line: schema.Exchange) -> _Sums:
-    """Return what requests over the objective took beyond as many others of their name: the tail has causes of its
-    own.  Where all are over it, that is all they took."""
-    slow = _slow(line)
-    others = _all(line).plus(slow, -1)
-    if not slow.count or not others.count:
-        return slow
-    beyond = slow.plus(others, -slow.count / others.count)
-    return replace(beyond, count=slow.count)
-
-
-def _added(sums: Iterable[_Sums]) -> _Sums:
-    added = _Sums()
-    for each in sums:
-        added = added.plus(each)
-    return added
-
-
-def _accounts(of: _Sums) -> dict[str, int]:
-    """Return where requests spent their time.
-
-    A thread that waits for the rest of a request, or for a peer, does so in an account of its own; one that waits for
-    events does it in the place of all its requests, and meanwhile turns to others.  Such time is the client's, or the
-    peers', as far as the request was still arriving, or calls for it were under way.
-    """
-    accounts: defaultdict[str, int] = defaultdict(int, {name: round(ns) for name, ns in of.accounts.items()})
-    accounts[QUEUED] = round(min(of.read_delay_ns, of.ns))
-    accounts[REST] = max(0, round(of.ns) - sum(accounts.values()))
-    _move(accounts, ARRIVING, round(of.arriving_ns), ("net.receive", "ipc.unix", "wait.events", REST))
-    waited_ns = sum(accounts[name] for name in WAITS_FOR_PEERS)  # by the thread
-    _move(accounts, PEERS, round(of.peers_ns) - waited_ns, ("wait.events", REST))
-    return {name: part for name, part in accounts.items() if part > 0}
-
-
-def _move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -> None:
-    """Book up to `ns` of what stands in `sources`, one after the other, to another account."""
-    for source in sources:
-        part = max(0, min(ns, accounts.get(source, 0)))
-        accounts[source] = accounts.get(source, 0) - part
-        accounts[into] = accounts.get(into, 0) + part
-        ns -= part
+def _added_parts(accounts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    added: defaultdict[str, int] = defaultdict(int)
+    for each in accounts:
+        for name, ns in each.items():
+            added[name] += ns
+    return dict(added)
 
 
 def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
     """Return the accounts with what a loop does to requests that it has read and not come to, and without what is
     nobody's turn: a thread that waits for a CPU holds up those behind it, too."""
     if by.loop:
-        _move(accounts, QUEUED, round(accounts.get(REST, 0) * by.busy), (REST,))
+        move(accounts, QUEUED, round(accounts.get(REST, 0) * by.busy), (REST,))
     queued = accounts.get(QUEUED, 0)
     for account, part in by.runq.items():
-        _move(accounts, account, round(queued * part), (QUEUED,))
+        move(accounts, account, round(queued * part), (QUEUED,))
     return {name: part for name, part in accounts.items() if part > 0}
 
 
@@ -306,6 +259,7 @@ __all__ = [
     "Exchange",
     "Latencies",
     "RequestTime",
+    "beyond",
     "exchanges",
     "fine_edges_ns",
     "request_time",

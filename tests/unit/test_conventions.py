@@ -62,7 +62,10 @@ LAYER_OF = {
     ),
     "claims": "findings",
     "kvm": "base",
-    **dict.fromkeys(["chains", "debuggers", "hiddenlocks", "hostside", "loops", "receiving", "requests"], "model"),
+    **dict.fromkeys(
+        ["chains", "debuggers", "hiddenlocks", "hostside", "excess", "loops", "receiving", "requests", "requestsums"],
+        "model",
+    ),
 }
 COMMAND_LINE = {"__main__", "cli", "commands", "manual"}
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from perfdiag import report
+from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.requests import QUEUED
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency
 from unit.support.judging import check, finding, silence
+from unit.support.reports import RUNBOOKS
+from unit.support.shown import plain
 
 S, MS = 1_000_000_000, 1_000_000
 LOOP, POOL, TIMER, PEER = "LOOP-BLOCKED", "POOL-SATURATED", "WAIT-TIMER-IN-REQUEST", "NET-PEER-SLOW"
@@ -149,6 +153,22 @@ def test_a_peer_that_answers_soon_but_for_a_few_calls() -> None:
     builder.line(exchange(400, sum(times), {}, **call)).line(latency(times, **call))
     found = finding(builder.model(), PEER)
     assert found.severity is Severity.WARNING and "in calls of about 990 ms" in found.claim, found.claim
+
+
+def test_unix_sockets_read_as_in_the_rest_of_the_report() -> None:
+    """A peer that is a process, and requests that come to a file; both as recorded elsewhere only."""
+    builder = Builder(comm="node").thread("node", cpu_user="500 ms", wait_events="7500 ms")
+    of = {"object": "file:0:26:17:app.sock", "name": "GET /a"}
+    builder.line(exchange(400, 4 * S, {"cpu.user": S // 2}, peers_ns=3 * S, turns=390, **of))
+    builder.line(latency([10 * MS] * 400, **of))
+    builder.exchange("unix:900:db", "connected", {"15 ms": 200})
+    model = builder.model()
+    found = finding(model, PEER)
+    assert found.claim.startswith("db (900) answers slowly"), found.claim
+    made = report.make(model, diagnose(model), RUNBOOKS)
+    text = " ".join(plain(made, full=True).split())
+    assert "GET /a on app.sock (inode 17) on 0:26: 400, 40/s" in text and "calls to db (900): 200" in text, text
+    assert "unix:900" not in text and "file:0" not in text
 
 
 @pytest.mark.parametrize("id", [LOOP, POOL, TIMER])

@@ -9,6 +9,7 @@ from perfdiag.findings.base import Confidence, Severity
 from perfdiag.requests import ARRIVING
 
 from unit.support import Builder
+from unit.support.exchanges import exchange
 from unit.support.judging import check, finding, findings, silence
 from unit.support.reports import made
 
@@ -34,7 +35,7 @@ def test_a_request_that_arrives_piece_by_piece() -> None:
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
     assert "Clients send their requests slowly (8.00 s from first byte to last)" in found.claim
     assert dict(found.claims) == {ARRIVING: 8_000_000_000}
-    assert "POST /up on port 80: 100 requests arrived in 80.0 ms on average" in found.evidence[0].text
+    assert "100 requests POST /up on port 80 arrived in 80.0 ms on average" in found.evidence[0].text
     diagnosis = diagnose(model)
     assert diagnosis.findings[0].id == ID and diagnosis.findings[0].share > 0.9
     assert PEER not in [each.id for each in diagnosis.findings], "it stands once"
@@ -68,6 +69,10 @@ def test_requests_that_never_end_are_told() -> None:
     assert "12 requests not answered when the window ended, the oldest since 9.00 s" in str(
         finding(builder.model(), ID).evidence
     )
+    builder.line(exchange(0, 0, object="port:80", name="POST /big", open=3, oldest_ns=9_500_000_000))
+    evidence = str(finding(builder.model(), ID).evidence)
+    assert "15 requests not answered when the window ended, the oldest since 9.50 s" in evidence
+    assert "POST /big" not in evidence, "of a name whose requests are all open none has arrived"
 
 
 def sending(local: str, waits_receiver: int = 90) -> Builder:

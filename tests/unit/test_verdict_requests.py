@@ -100,7 +100,7 @@ def test_the_tail_ranks_and_all_are_counted() -> None:
     assert model.request_time and model.request_time.excess and model.request_time.count == 10
     text = made(model).verdict.text
     assert "Its 400 requests took p50 about 5" in text, text
-    assert "what those over the limit took beyond the others is disk.flush" in text, text
+    assert "what those over the limit took beyond the median of their name is disk.flush" in text, text
 
 
 def test_no_fault_in_what_could_not_be_followed_acquits_nobody() -> None:

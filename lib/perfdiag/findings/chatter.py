@@ -94,7 +94,7 @@ def _inside_ns(model: Model, time: RequestTime, rows: list[Row]) -> float:
 
 def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, number: float, part: float) -> Finding:
     peer, line = peer_of(call.line.object), call.line
-    name = plain(str(peer) if peer else line.object)
+    name = plain(str(peer)) if peer else call.object
     middle, mean_ns = call.whole.quantile_ns(0.5) or 0, line.sum_ns // max(1, line.count)
     confidence, limits = judged(model, Confidence.HIGH)
     return Finding(

@@ -58,7 +58,11 @@ class Connects:
     @property
     def name(self) -> str:
         """Return the peer for people."""
-        return plain(str(peer_of(self.key) or (self.rows[0].object if self.rows else self.key)))
+        return plain(
+            str(
+                peer_of(self.key) or (self.rows[0].object if self.rows else self.call.object if self.call else self.key)
+            )
+        )
 
     @property
     def limit_ns(self) -> int:

@@ -38,8 +38,8 @@ def outstanding(model: Model) -> Iterable[Finding]:
 
 
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
-    peer, line = peer_of(call.line.object), call.line
-    name = plain(str(peer)) if peer else plain(line.object)
+    peer = peer_of(call.line.object)
+    name = plain(str(peer)) if peer else call.object
     typical_ns = call.whole.typical_ns()
     slow = typical_ns >= SLOW_ANSWER_NS
     if slow:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.findings.connections import held_ns
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.peers import connections_of
 from perfdiag.findings.target import again, subject
-from perfdiag.findings.weigh import by_key, duration, fix, judged, plain, together, total_ns, typical_ns, waits
+from perfdiag.findings.weigh import by_key, duration, fix, judged, together, total_ns, typical_ns, waits
 from perfdiag.model import Model, Row
-from perfdiag.requests import ARRIVING
+from perfdiag.requests import ARRIVING, Exchange
 
 ID, RECEIVE, SEND = "NET-SLOW-CLIENT", "net.receive", "net.send"
 
@@ -25,7 +24,7 @@ class _Clients:
 
     arriving: list[Row]  # waits of threads for the rest of a request, where the requests' time is not known
     arriving_ns: int  # of requests, where it is
-    lines: list[schema.Exchange]  # the slowest to arrive first
+    requests: list[Exchange]  # the slowest to arrive first
     sending: dict[str, int]  # waits to send, by client, for as long as its window was full
 
     @property
@@ -37,7 +36,7 @@ class _Clients:
     def slow(self) -> bool:
         """Whether a client takes longer than its messages take on the way."""
         long = typical_ns(together(self.arriving)) if self.arriving else 0
-        mean = _mean_ns(self.lines[0]) if self.lines and self.arriving_ns else 0
+        mean = _mean_ns(self.requests[0]) if self.requests and self.arriving_ns else 0
         return max(long, mean) >= SLOW_ANSWER_NS or bool(self.sending)
 
 
@@ -77,7 +76,7 @@ def _clients(model: Model) -> _Clients:
     connections, calls = connections_of(model), by_peer(model, "connected")
     rows = [row for row in model.rows_of(RECEIVE, SEND) if not connections.asked(row.key) and row.key not in calls]
     time = model.request_time
-    lines = [each.line for each in model.exchanges if each.served and each.line.count]
+    requests = [each for each in model.exchanges if each.served]
     sending = {
         key: held_ns(group, socket, socket.waits_receiver)
         for (account, key), group in by_key(rows).items()
@@ -86,13 +85,13 @@ def _clients(model: Model) -> _Clients:
     return _Clients(
         [row for row in rows if row.account == RECEIVE] if time is None and tells_of_requests(model) else [],
         time.accounts.get(ARRIVING, 0) if time else 0,
-        sorted(lines, key=lambda line: -_mean_ns(line)),
+        sorted(requests, key=lambda each: -_mean_ns(each)),
         {key: ns for key, ns in sending.items() if ns > 0},
     )
 
 
-def _mean_ns(line: schema.Exchange) -> int:
-    return line.arriving_ns // line.count if line.count else 0
+def _mean_ns(exchange: Exchange) -> int:
+    return exchange.line.arriving_ns // exchange.line.count if exchange.line.count else 0
 
 
 def _finding(model: Model, clients: _Clients) -> Finding:
@@ -128,19 +127,19 @@ def _claim(model: Model, clients: _Clients) -> str:
 
 def _evidence(clients: _Clients) -> list[Evidence]:
     evidence = []
-    for line in clients.lines[:2] if clients.arriving_ns else []:
-        name = plain(f"{line.name} on {line.object.replace(':', ' ')}".removeprefix(" on "))
-        text = f"{name}: {line.count:,} requests arrived in {duration(_mean_ns(line))} on average"
-        evidence.append(Evidence(text, float(line.arriving_ns), "ns", "sock_recv_length"))
+    arrived = [each for each in clients.requests if each.line.count]
+    for each in arrived[:2] if clients.arriving_ns else []:
+        text = f"{each.line.count:,} requests {each.title} arrived in {duration(_mean_ns(each))} on average"
+        evidence.append(Evidence(text, float(each.line.arriving_ns), "ns", "sock_recv_length"))
     if clients.arriving:
         evidence.append(waits(together(clients.arriving), "waits for the rest of a request"))
     if clients.sending:
         ns = sum(clients.sending.values())
         text = f"{duration(ns)} of waits in send with the windows of {len(clients.sending):,} clients full"
         evidence.append(Evidence(text, float(ns), "ns", "tcp_sock"))
-    unended = sum(line.open for line in clients.lines)
+    unended = sum(each.line.open for each in clients.requests)
     if unended:
-        oldest = duration(max(line.oldest_ns for line in clients.lines))
+        oldest = duration(max(each.line.oldest_ns for each in clients.requests))
         text = f"{unended:,} requests not answered when the window ended, the oldest since {oldest}"
         evidence.append(Evidence(text, float(unended), "count", "sockets"))
     return evidence

@@ -60,7 +60,7 @@ def build(recording: Recording) -> Model:
     end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
     window_ns = max(0, end_ns - recording.header.start_ns)
     wall_ns = sum(thread.wall_ns for thread in threads)
-    exchanges = requests.exchanges(recording.exchanges, recording.latencies)
+    exchanges = requests.exchanges(recording.exchanges, recording.latencies, names.resolve)
     lost = recording.footer.lost if recording.footer else {}
     stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
     return Model(

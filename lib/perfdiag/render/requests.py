@@ -8,6 +8,7 @@ from rich.text import Text
 
 from perfdiag.render.layout import HEADING, Block, Page, Section
 from perfdiag.report.shape import Call, Percentiles, Report, Request
+from perfdiag.requests import beyond
 from perfdiag.units import about, count, duration, plural, share
 
 _SHOWN_ACCOUNTS = 4
@@ -38,7 +39,7 @@ def _consists(report: Report) -> str:
     told = [f"{name} {share(ns / time.ns)}" for name, ns in largest[:_SHOWN_ACCOUNTS] if ns >= _LEAST * time.ns]
     of = f"in {count(time.count)} requests"
     if time.excess:
-        of = f"that {count(time.count)} over the limit took beyond the others"
+        of = f"that {count(time.count)} over the limit took {beyond(time.median_over)}"
     return f"{duration(time.ns)} {of}: {', '.join(told)}"
 
 

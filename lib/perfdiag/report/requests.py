@@ -28,7 +28,9 @@ def time(model: Model) -> shape.RequestTime | None:
     if known is None:
         return None
     accounts = {printable(name): ns for name, ns in sorted(known.accounts.items(), key=lambda item: -item[1])}
-    return shape.RequestTime(count=known.count, ns=known.ns, excess=known.excess, accounts=accounts)
+    return shape.RequestTime(
+        count=known.count, ns=known.ns, excess=known.excess, median_over=known.median_over, accounts=accounts
+    )
 
 
 def percentiles(latencies: Latencies) -> shape.Percentiles:
@@ -51,7 +53,7 @@ def _request(model: Model, exchange: Exchange) -> shape.Request:
     line = exchange.line
     return shape.Request(
         name=printable(line.name),
-        port=printable(line.object.removeprefix("port:")),
+        port=exchange.object.removeprefix("port "),
         per_second=_per_second(model, line.count),
         whole=percentiles(exchange.whole),
         first_byte=percentiles(exchange.first_byte),
@@ -74,7 +76,7 @@ def _request(model: Model, exchange: Exchange) -> shape.Request:
 def _call(model: Model, exchange: Exchange) -> shape.Call:
     line = exchange.line
     return shape.Call(
-        peer=printable(line.object.removeprefix("peer:")),
+        peer=exchange.object,
         lookups=line.direction == "lookup",
         per_second=_per_second(model, line.count),
         whole=percentiles(exchange.whole),

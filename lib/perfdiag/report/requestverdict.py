@@ -9,7 +9,7 @@ from perfdiag.model import Model
 from perfdiag.report import shape, stopped
 from perfdiag.report.verdict import SECOND_CAUSE, SOMEBODY_ELSE, with_objective
 from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, told, verdict
-from perfdiag.requests import RequestTime, together
+from perfdiag.requests import RequestTime, beyond, together
 from perfdiag.units import about, duration, plural, share
 
 LEADING = 0.5  # of the requests' time
@@ -49,7 +49,7 @@ def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> shape.Verdi
 def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdict:
     """Return that requests are answered as their own code has it: who sees more has it from elsewhere."""
     largest = max(time.accounts, key=lambda name: time.accounts[name], default="")
-    of = "what those over the limit took beyond the others" if time.excess else "it"
+    of = f"what those over the limit took {beyond(time.median_over)}" if time.excess else "it"
     most = f"The largest part of {of} is {largest} ({share(time.accounts[largest] / time.ns)})." if time.ns else ""
     if time.uncertain_ns > LEADING * time.ns:
         return verdict(

@@ -63,7 +63,8 @@ class RequestTime(Part, frozen=True, kw_only=True):
 
     count: int
     ns: int
-    excess: bool  # of requests over the objective alone, what they took beyond the others of their name
+    excess: bool  # of requests over the objective alone, what they took beyond the median of their name
+    median_over: bool  # of a name the median itself is over it: of that name, all they took
     accounts: dict[str, int]  # and "request.peers", "request.queued", "request.rest"
 
 
