@@ -158,7 +158,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
 	end_service(record, class_of(&blocked->call) == SYSCALL_EVENTS);
-	if (knobs.slo_ns)
+	if (knobs.operations)
 		begin_operation(record, &blocked->call);
 	return 0;
 }

@@ -88,13 +88,14 @@ static __always_inline void add_bytes(struct exchange_sum *sum, struct connectio
 __weak __noinline int end_request(struct connection *connection)
 {
 	struct exchange_sum *sum;
-	__u64 ns;
+	__u64 ns, limit;
 
 	if (!connection || connection->direction != DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ANSWERED)
 		return 0;
 	connection->exchange = EXCHANGE_NONE;
 	ns = connection->last - connection->begun;
-	sum = exchange_of(connection, knobs.slo_ns && ns >= knobs.slo_ns);
+	limit = limit_of(OBJECT(OBJECT_REQUEST, connection->name));
+	sum = exchange_of(connection, limit && ns >= limit);
 	if (!sum)
 		return 0;
 	__sync_fetch_and_add(&sum->count, 1);

@@ -2,6 +2,7 @@
 /* The part of records.h that user space tells the programs; included there. */
 #pragma once
 
+#define LIMITS 32  /* names with a limit of their own; each can be a call of two tables */
 #define ASKED 1024 /* threads that user space is asked to meet, by the last bits of their tid */
 
 /* A kernel function that, found innermost on a blocked thread's stack, says what it waits for. */
@@ -34,7 +35,7 @@ struct group {
  * marked "later", which changes after that, and "out", which the programs write.
  */
 struct knobs {
-	__u64 slo_ns;	       /* 0: operations are not followed */
+	__u64 slo_ns;	       /* limit of what has none of its own (limits); 0: none */
 	__u64 stack_period_ns; /* later: a wait's stack is kept once per this much time in its detail */
 	__u64 tick_ns;	       /* what a sample of a running thread stands for */
 	__u64 seed;	       /* of hashes of what clients send */
@@ -52,7 +53,10 @@ struct knobs {
 	__u32 sees_requests; /* later: connection.bpf.c is attached, both ways of a connection are seen */
 	__u32 chains_end;    /* later: the window is over, roots of waits are being read */
 	__u32 window_open;   /* later: requests are followed from the begin of the window to its end, no longer */
-	struct group group;  /* its id also out: that of a group made anew */
+	__u32 own_limits;    /* some names have one */
+	__u32 operations;    /* calls that block are followed as operations */
+	__u32 padding;
+	struct group group; /* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */
 };

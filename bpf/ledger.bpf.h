@@ -59,7 +59,7 @@ static __always_inline void add_to_sum(struct record *record, __u32 account, __u
 
 	if (account >= ACCOUNT_COUNT)
 		return;
-	if (knobs.slo_ns && record->operating)
+	if (knobs.operations && record->operating)
 		book_operation(record, account, ns);
 	if (record->serving)
 		book_request(record, account, ns);

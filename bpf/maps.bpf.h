@@ -37,6 +37,14 @@ LEDGER_SHARED struct {
 	__type(value, struct object_name);
 } names SEC(".maps");
 
+/* How long what has one name may take, by its object: requests, or calls. */
+LEDGER_SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * LIMITS);
+	__type(key, __u64);
+	__type(value, __u64);
+} limits SEC(".maps");
+
 /* The device of the NFS mount that a client of remote procedure calls serves, by the client's id: client_id(). */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -163,6 +171,14 @@ static __always_inline void head_event(struct event *event, __u32 kind, __u32 tg
 static __always_inline __u64 gather(void)
 {
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_BYTES / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+/* In ns; 0: there is no limit. */
+static __always_inline __u64 limit_of(__u64 object)
+{
+	__u64 *own = knobs.own_limits ? bpf_map_lookup_elem(&limits, &object) : NULL;
+
+	return own ? *own : knobs.slo_ns;
 }
 
 static __always_inline struct cpu_state *this_cpu(void)

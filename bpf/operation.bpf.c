@@ -27,7 +27,8 @@ struct {
 static __always_inline void end_operation(struct record *record, long result)
 {
 	__u64 ns = bpf_ktime_get_ns() - record->operation_start, running = ns;
-	struct operation_key key = { .call = record->operation_call, .over_slo = ns >= knobs.slo_ns };
+	__u64 limit = limit_of(record->operation_call);
+	struct operation_key key = { .call = record->operation_call, .over_slo = limit && ns >= limit };
 	struct operation_sum *sum = FIND_OR_MAKE(operations, &key, COUNTER_OPERATIONS_FULL, NULL);
 
 	if (!sum)

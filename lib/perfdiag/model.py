@@ -258,6 +258,11 @@ class Model:
             if stack.kind == "wait" and stack.account in accounts and key in (None, stack.object)
         ]
 
+    def limit_ns(self, name: str) -> int | None:
+        """Return how long requests, or operations, of this name may take (--slo); None without a limit."""
+        options = self.header.options
+        return next((each.limit_ns for each in options.slo_names if each.name == name), options.slo_ns)
+
     def measured(self, feature: str) -> bool:
         """Return False when the recording says that `feature` was not measured."""
         return all(item.feature != feature for item in self.not_measured)

@@ -16,9 +16,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import BinaryIO
 
@@ -42,7 +42,8 @@ class Window:
     duration_ns: int
     only: bool = False
     stacks: bool = False
-    slo_ns: int | None = None
+    slo_ns: int | None = None  # of what has no limit of its own
+    slo_names: Mapping[str, int] = field(default_factory=dict)
     host: bool = False  # all tasks instead of a target
 
 
@@ -88,6 +89,7 @@ class Recorder:
         orders += ["host"] * window.host
         orders += ["only"] * window.only + ["stacks"] * window.stacks + [f"duration {window.duration_ns}"]
         orders += [f"slo {window.slo_ns}"] if window.slo_ns else []
+        orders += [f"slo {limit_ns} {name}" for name, limit_ns in window.slo_names.items()]
         with suppress(BrokenPipeError, ConnectionResetError):  # why it is gone is said in what it sent before
             if output_fd is not None:
                 socket.send_fds(self._control, [b"output\n"], [output_fd])
@@ -163,6 +165,8 @@ class Recorder:
             return PermissionDenied(message, _permission_hint())
         if number == errno.ESRCH:
             return TargetGone(message, hint or "it may have ended just now; ps -e shows what runs")
+        if number == errno.EDOM:
+            return UsageError(message, hint)
         if number == errno.ECANCELED:
             return PerfdiagError("the recorder was told to end before it recorded", "was it sent SIGTERM? start again")
         return PerfdiagError(

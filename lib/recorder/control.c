@@ -97,6 +97,24 @@ static int take_number(const char *text, uint64_t *ret)
 	return errno || end == text || *end || *text == '-' || *ret > INT64_MAX ? -EINVAL : 0;
 }
 
+/* "NS", or "NS NAME"; a name may hold blanks. */
+static int take_limit(struct options *options, const char *text)
+{
+	char number[32];
+	size_t length = strcspn(text, " ");
+	uint64_t ns;
+	int err;
+
+	snprintf(number, sizeof(number), "%.*s", (int)length, text);
+	err = length < sizeof(number) ? take_number(number, &ns) : -EINVAL;
+	if (err)
+		return err;
+	if (text[length])
+		return limits_add(options, text + length + 1, ns);
+	options->slo_ns = ns;
+	return 0;
+}
+
 /* "HIERARCHY ID PARENT NAME"; a name may hold blanks, and begin with them. */
 static int take_group(const char *text, struct group *ret)
 {
@@ -128,7 +146,7 @@ static int obey(struct options *options, struct output *output, const char *line
 	if (!strncmp(line, "duration ", 9))
 		return take_number(line + 9, &options->duration_ns);
 	if (!strncmp(line, "slo ", 4))
-		return take_number(line + 4, &options->slo_ns);
+		return take_limit(options, line + 4);
 	if (!strcmp(line, "only"))
 		options->only = true;
 	else if (!strcmp(line, "host"))

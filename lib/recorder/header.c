@@ -78,6 +78,7 @@ int header_write(struct recorder *recorder)
 		json_bool(json, "host", true);
 	if (options->slo_ns)
 		json_u64(json, "slo_ns", options->slo_ns);
+	limits_write(json, options);
 	json_end(json);
 	write_targets(recorder);
 	probes_write(recorder);

@@ -178,6 +178,8 @@ static int record(struct recorder *recorder, int signals)
 	int err = set_targets(recorder);
 
 	if (!err)
+		err = limits_fill(recorder);
+	if (!err)
 		err = probes_attach(recorder);
 	if (!err)
 		err = events_open(recorder);

@@ -23,7 +23,8 @@ static const char usage[] =
 	"  --interval MS      between snapshots (default 250)\n"
 	"  --patience MS      for files about the host that hang, at each end (default 1000)\n"
 	"  --stacks           keep a stack of every wait\n"
-	"  --slo NS           record system calls as operations, those over NS with their ledger\n"
+	"  --slo [NAME=]NS    time requests, and system calls as operations, those over NS with their ledger;\n"
+	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
 	"  --output FILE      write the recording there too, mode 0600\n"
 	"  --owner UID:GID    give FILE to this user\n"
 	"  --control FD       take orders from this socket\n"
@@ -77,6 +78,21 @@ static int add_target(struct options *options, const char *text)
 	return 0;
 }
 
+static int add_limit(struct options *options, char *text)
+{
+	char *equals = strrchr(text, '=');
+	double ns;
+
+	if (parse_number("slo", equals ? equals + 1 : text, LARGEST_NS, &ns))
+		return -EINVAL;
+	if (equals) {
+		*equals = 0;
+		return limits_add(options, text, ns);
+	}
+	options->slo_ns = ns;
+	return 0;
+}
+
 enum {
 	OPTION_PID,
 	OPTION_ONLY,
@@ -124,7 +140,6 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		const double largest = option == OPTION_DURATION   ? LARGEST_NS / NS_PER_SECOND
 				       : option == OPTION_INTERVAL ? LARGEST_NS / 1000000
 				       : option == OPTION_PATIENCE ? INT32_MAX
-				       : option == OPTION_SLO	   ? LARGEST_NS
 				       : option == OPTION_CONTROL  ? INT32_MAX
 								   : 0;
 
@@ -140,7 +155,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_INTERVAL: options->interval_ns = (number < 10 ? 10 : number) * 1000000; break;
 		case OPTION_PATIENCE: options->patience_ms = number; break;
 		case OPTION_STACKS: options->stacks = true; break;
-		case OPTION_SLO: options->slo_ns = number; break;
+		case OPTION_SLO: err = add_limit(options, optarg); break;
 		case OPTION_OUTPUT: path = optarg; break;
 		case OPTION_OWNER: owner = optarg; break;
 		case OPTION_CONTROL: options->control_fd = number; break;

@@ -45,9 +45,12 @@ const char *needs_tick(struct recorder *recorder, enum probe_stage stage)
 
 const char *needs_slo(struct recorder *recorder, enum probe_stage stage)
 {
-	return stage == PROBE_LOADED || recorder->options.slo_ns || recorder->options.check
-		       ? NULL
-		       : "asked for with --slo only: it runs at every system call of the host";
+	const struct options *options = &recorder->options;
+
+	if (stage == PROBE_LOADED || options->slo_ns || limits_of_calls(options) || options->check)
+		return NULL;
+	return options->limit_count ? "--slo names requests only, no system call: it runs at every one of the host"
+				    : "asked for with --slo only: it runs at every system call of the host";
 }
 
 /*

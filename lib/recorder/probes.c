@@ -136,6 +136,8 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->group = options->group;
 	knobs->all_stacks = options->stacks;
 	knobs->slo_ns = options->slo_ns;
+	knobs->own_limits = options->limit_count != 0;
+	knobs->operations = options->slo_ns || limits_of_calls(options);
 	knobs->stack_period_ns = STACK_PERIOD_NS;
 	knobs->tick_ns = probes_tick_ns();
 	if (options->host) {

@@ -28,6 +28,7 @@
  * cpus.c                  what each CPU did for the target
  * clock_events.c          the CPUs' counters of cycles
  * calibration.c           a guest's clock
+ * limits.c                how long what has one name may take
  * markers.c               kernel functions that mark a wait
  * objects.c               object ids as text
  * map_walk.c              reading the hashes of the programs
@@ -59,6 +60,12 @@
 
 struct perfdiag; /* the skeleton */
 
+/* How long requests, or calls ("syscall:read"), of one name may take. */
+struct limit {
+	uint64_t ns;
+	char name[REQUEST_NAME_BYTES + 1]; /* as the recording has it */
+};
+
 struct options {
 	pid_t pids[MAX_TARGETS];
 	bool on_exec[MAX_TARGETS]; /* followed from its exec on */
@@ -67,7 +74,9 @@ struct options {
 	uint64_t duration_ns; /* 0: until told to stop */
 	uint64_t interval_ns;
 	unsigned int patience_ms; /* for what is read about the host */
-	uint64_t slo_ns;
+	uint64_t slo_ns;	  /* limit of what has none of its own */
+	struct limit limits[LIMITS];
+	size_t limit_count;
 	bool only, stacks, check;
 	bool host;	/* all tasks are followed */
 	int control_fd; /* -1: none */
@@ -127,6 +136,13 @@ void cost_write(struct recorder *recorder);
 int lost_count(struct recorder *recorder, unsigned int counter, uint64_t *ret); /* enum counter; 0 or -errno */
 /* A program met itself on its CPU; at the end of a system call that is mostly somebody else's, and no time is lost. */
 uint64_t skipped_runs(struct recorder *recorder, bool of_operations);
+
+/* limits.c */
+/* `name` is what somebody typed; 0, or -EDOM and has said why. */
+int limits_add(struct options *options, const char *name, uint64_t ns);
+int limits_fill(struct recorder *recorder); /* the kernel side's map */
+bool limits_of_calls(const struct options *options);
+void limits_write(struct json *json, const struct options *options);
 
 /* markers.c */
 size_t markers_fill(const struct kernel_symbols *symbols, struct marker markers[MARKERS]);

@@ -98,6 +98,29 @@ def test_operations_only_when_asked_for() -> None:
     assert (read["count"], read["over_slo"]) == (11, 11) and read["slowest"]["ipc.pipe"] > 11 * 5e6
 
 
+@pytest.mark.parametrize(("limit", "over"), [("5ms", 3), ("1h", 0)])
+def test_an_objective_for_one_system_call(limit: str, over: int) -> None:
+    script = "for i in 1 2 3; do sleep 0.2 | cat; done"
+    words = ("--slo", f"syscall:read={limit}", "--slo", "GET /upload=1s", "--slo", "GET /9=1s")
+    report = json.loads(perfdiag("latency", "--json", *words, "--", "sh", "-c", script).stdout)
+    by_name = {operation["name"]: operation for operation in report["operations"]}
+    read = by_name.pop("syscall:read")
+    assert (read["count"], read["over_slo"]) == (3, over), read
+    assert all(each["over_slo"] is each["limit_ns"] is None for each in by_name.values()), by_name
+    assert "NOTHING WAS HELD AGAINST --slo GET /upload, GET /#: no request came" in report["notes"]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(("GET /1", "GET /2?a"), "--slo names 'GET /#' twice"), (("syscall:reed",), "there is no system call 'reed'")],
+)
+def test_objectives_that_only_the_recorder_knows_to_be_none(
+    sleeper: subprocess.Popen[bytes], names: tuple[str, ...], said: str
+) -> None:
+    run = perfdiag("latency", "--pid", sleeper.pid, *(f"--slo={name}=1s" for name in names))
+    assert run.returncode == 2 and said in run.stderr and "HINT: " in run.stderr, run.stderr
+
+
 def test_record_here_report_there(sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
     path = tmp_path / "x.rec"
     tmp_path.chmod(0o755)

@@ -29,6 +29,9 @@ def test_help_of_every_command(command: str) -> None:
     assert max(map(len, told.stdout.splitlines())) <= 80
 
 
+TOO_MANY = [f"--slo=GET /{'a' * (1 + number)}=5ms" for number in range(33)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -52,7 +55,17 @@ def test_help_of_every_command(command: str) -> None:
         (["latency", "--pid", "1", "--slo", "250"], "'250' is not a time with its unit"),
         (["latency", "--pid", "1", "--duration", "0.4ns"], "'0.4ns' is less than a nanosecond"),
         (["latency", "--pid", "1", "--slo", "0.1ns"], "'0.1ns' is less than a nanosecond"),
-        (["latency", "--pid", "1", "--slo", "0ms"], "--slo 0: every operation takes longer"),
+        (["latency", "--pid", "1", "--slo", "0ms"], "'0ms': everything takes longer than that"),
+        (["latency", "--pid", "1", "--slo", "GET /a=0s"], "'GET /a=0s': everything takes longer than that"),
+        (["latency", "--pid", "1", "--slo", "GET /a=soon"], "'soon' is not a time with its unit"),
+        (["latency", "--pid", "1", "--slo", "GET /a="], "'' is not a time with its unit"),
+        (["latency", "--pid", "1", "--slo", "=5ms"], "'=5ms' has no name before the ="),
+        (["latency", "--pid", "1", "--slo", " =5ms"], "' =5ms' has no name before the ="),
+        (["latency", "--pid", "1", "--slo", "a\nstop=5ms"], "is no name of requests"),
+        (["latency", "--pid", "1", "--slo", "a" * 256 + "=5ms"], "is no name of requests"),
+        (["latency", "--pid", "1", "--slo", "5ms", "--slo", "6ms"], "--slo is given twice without a name"),
+        (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--slo", "GET /a =6ms"], "--slo is given twice for 'GET /a'"),
+        (["latency", "--pid", "1", *TOO_MANY], "--slo is given for 33 names"),
         (["latency", "1234"], "'1234' is no option"),
         (["latency", "ls"], "'ls' is no option"),
         (["latency", "--pid", "1", "--record", "-"], "standard output is for the report"),

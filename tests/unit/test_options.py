@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag.commands.options import Duration, wanted_and_window
+from perfdiag.commands.options import MOST_OBJECTIVES, Duration, wanted_and_window
 
-OPTIONS = dict.fromkeys(("name", "port", "unit", "container", "cgroup", "duration", "slo")) | {
+from conftest import ROOT
+
+OPTIONS = dict.fromkeys(("name", "port", "unit", "container", "cgroup", "duration")) | {
+    "slo": (),
     "pid": (),
     "arguments": (),
     "only": False,
@@ -69,3 +74,7 @@ def test_a_command_lasts_as_long_as_it_takes() -> None:
     assert wanted_and_window(OPTIONS | {"pid": (1,)})[1].duration_ns == 10**10
     assert wanted_and_window(OPTIONS | {"arguments": ("ls",)})[1].duration_ns == 0
     assert wanted_and_window(OPTIONS | {"arguments": ("ls",), "duration": 5})[1].duration_ns == 5
+
+
+def test_as_many_names_as_the_recorder_has_room_for() -> None:
+    assert re.search(rf"#define LIMITS {MOST_OBJECTIVES} ", (ROOT / "bpf/knobs.h").read_text())

@@ -33,6 +33,13 @@ def test_a_report_of_a_pid(house: House, sleeper: subprocess.Popen[bytes]) -> No
     }
 
 
+def test_limits_of_names(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    words = ("--slo", "GET /a=b=1.5s", "--slo", "250ms", "--slo", " syscall:read = 5 ms ")
+    house.run("latency", "--pid", str(sleeper.pid), "--duration", "100ms", *words)
+    orders = house.log()["orders"]
+    assert orders[-4:] == ["slo 250000000", "slo 1500000000 GET /a=b", "slo 5000000 syscall:read", "start"]
+
+
 def test_only(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", "--only")
     assert f"recording sleep (pid {sleeper.pid}), for 100 ms" in run.stderr

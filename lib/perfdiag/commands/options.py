@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -17,6 +17,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 LONGEST_NS = 366 * 86400 * 10**9
+LONGEST_NAME = 255  # more than the 64 bytes of a request that are looked at
+MOST_OBJECTIVES = 32  # as the recorder has room for
 DEFAULT_DURATION_NS = 10 * 10**9
 
 
@@ -42,6 +44,29 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from 
         if duration_ns > LONGEST_NS:
             self.fail(f"{printable(value)!r} is more than a year", param, ctx)
         return duration_ns
+
+
+class Objective(Duration):
+    """A time that is too long, or one for what has a name ("GET /upload=500ms"): the name, None for all others, and
+    nanoseconds."""
+
+    name = "objective"
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, time = value.rpartition("=")
+        limit_ns = super().convert(time.strip(), param, ctx)
+        if equals and not name.strip():
+            self.fail(f"{printable(value)!r} has no name before the =", param, ctx)
+        if not name.isprintable() or len(name) > LONGEST_NAME:
+            self.fail(f"{printable(name)!r} is no name of requests such as 'GET /upload'", param, ctx)
+        if not limit_ns:
+            self.fail(f"{printable(value)!r}: everything takes longer than that", param, ctx)
+        return name.strip() or None, limit_ns
 
 
 class Decimal(click.IntRange):
@@ -94,9 +119,11 @@ def target_options(function: F) -> F:
             ),
             click.option(
                 "--slo",
-                type=Duration(None),
-                metavar="TIME",
-                help="Time requests, and system calls as operations, against this limit, such as 250ms.",
+                type=Objective(),
+                multiple=True,
+                metavar="[NAME=]TIME",
+                help="Time requests, and system calls as operations, against this limit, such as 250ms; repeatable:"
+                ' "GET /upload=2s" is for requests that the report calls so, a TIME alone for all others.',
             ),
             click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
             click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
@@ -132,12 +159,27 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
         options["only"],
     )
     wanted.check()
-    if options["slo"] == 0:
-        raise UsageError("--slo 0: every operation takes longer", "give the time that is too long, such as 250ms")
+    slo_ns, slo_names = _objectives(options["slo"])
     duration_ns = options["duration"]
     if duration_ns is None:
         duration_ns = 0 if wanted.command else DEFAULT_DURATION_NS
-    return wanted, Window(duration_ns, wanted.only, options["stacks"], options["slo"])
+    return wanted, Window(duration_ns, wanted.only, options["stacks"], slo_ns, slo_names)
+
+
+def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, dict[str, int]]:
+    """Return the limit of all others, and those of names.  What is one name only as the recorder makes it ("GET /1" and
+    "GET /2") it refuses itself."""
+    limits = dict(given)
+    twice = next((name for index, (name, _) in enumerate(given) if name in dict(given[:index])), "")
+    if twice is None:
+        raise UsageError("--slo is given twice without a name", "the limit without a name is for all that have no own")
+    if twice:
+        raise UsageError(f"--slo is given twice for {printable(twice)!r}", "give each name one limit")
+    all_others_ns = limits.pop(None, None)
+    if len(limits) > MOST_OBJECTIVES:
+        hint = f"at most {MOST_OBJECTIVES} names can have a limit; one without a name is for all others"
+        raise UsageError(f"--slo is given for {len(limits)} names", hint)
+    return all_others_ns, {name: limit_ns for name, limit_ns in limits.items() if name}
 
 
 __all__ = ["Duration", "TargetCommand", "report_options", "target_options", "wanted_and_window"]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.objectives import is_call, times_operations
 from perfdiag.findings.slow_requests import slow_requests
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
@@ -24,7 +25,8 @@ ENOUGH_FOR_SHARE = 300
     accounts=(),
     meaning="Requests that the target serves, or its system calls that blocked, took longer than the limit given with"
     " --slo. The accounts of exactly those slow ones say where their time went, which can be another place than the"
-    " mean's: with slow requests, all findings are ranked by what those took beyond the others.",
+    " mean's: with slow requests, all findings are ranked by what those took beyond the median of"
+    " their name.",
     measured="Operations of the window over the limit, by name, with the exact ledger of their own time. Waiting for"
     " work (poll, accept, sleep) is left out. It claims no time: the findings of the accounts do.",
     alternatives="A limit that is too tight for what the operation does.",
@@ -33,10 +35,9 @@ ENOUGH_FOR_SHARE = 300
 )
 def slo_breach(model: Model) -> Iterable[Outcome]:
     """One finding for each name with operations over the limit, the most broken first."""
-    limit_ns = model.header.options.slo_ns
-    if not limit_ns:
+    yield from slow_requests(model)
+    if not times_operations(model):
         return
-    yield from slow_requests(model, limit_ns)
     if not model.measured("operations"):
         yield Silence("SLO-BREACH", "operations were not measured", "see perfdiag check, feature operations")
         return
@@ -47,13 +48,15 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
         yield Silence("SLO-BREACH", reason, f"strace -f -T -p PID shows how long each call of {subject(model)} takes")
         return
     if not broken:
-        counted = sum(operation.count for operation in model.operations if not _waits_for_work(operation))
+        limited = [each for each in model.operations if model.limit_ns(each.name) is not None]
+        counted = sum(operation.count for operation in limited if not _waits_for_work(operation))
         rarest = f"; what is rarer than 1 in {counted // 3:,} could not be seen" if counted >= 3 else ""
-        text = f"0 of {counted:,} operations over {duration(limit_ns)}{rarest}{_unseen(model)}"
-        yield Check("SLO-BREACH", text, 0.0, "count")
+        limit_ns, own = model.header.options.slo_ns, any(is_call(each.name) for each in model.header.options.slo_names)
+        limit = "their limits" if own or limit_ns is None else duration(limit_ns)
+        yield Check("SLO-BREACH", f"0 of {counted:,} operations over {limit}{rarest}{_unseen(model)}", 0.0, "count")
         return
     for operation in sorted(broken, key=lambda each: -each.over_slo):
-        yield _finding(model, operation, limit_ns)
+        yield _finding(model, operation, model.limit_ns(operation.name) or 0)
 
 
 def _unseen(model: Model) -> str:

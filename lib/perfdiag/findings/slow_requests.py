@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
-from perfdiag.findings.weigh import ENOUGH_FOR_P99, duration, fix, judged, percent, plain, top
+from perfdiag.findings.weigh import ENOUGH_FOR_P99, duration, fix, judged, percent, top
 from perfdiag.model import Model
-from perfdiag.requests import Exchange
+from perfdiag.requests import Exchange, beyond
 from perfdiag.units import plural
 
 
-def slow_requests(model: Model, limit_ns: int) -> Iterable[Finding]:
-    """One finding for each name with requests over the limit, the most broken first."""
-    broken = [each for each in model.exchanges if each.served and each.line.over_slo]
-    for each in sorted(broken, key=lambda each: -each.line.over_slo):
-        yield _finding(model, each, limit_ns, alone=len(broken) == 1)
-    for each in model.exchanges:
-        if each.served and each.line.open and each.line.oldest_ns >= limit_ns and each not in broken:
-            yield _unanswered(model, each, limit_ns)
-
-
-def _name(exchange: Exchange) -> str:
-    return plain(f"{exchange.line.name} on {exchange.line.object.replace(':', ' ')}".lstrip())
+def slow_requests(model: Model) -> Iterable[Finding]:
+    """One finding for each name with requests over its limit, the most broken first."""
+    limits = {each.line.name: model.limit_ns(each.line.name) for each in model.exchanges if each.served}
+    limited = [(each, ns) for each in model.exchanges if each.served and (ns := limits[each.line.name]) is not None]
+    broken = [(each, ns) for each, ns in limited if each.line.over_slo]
+    for each, ns in sorted(broken, key=lambda pair: -pair[0].line.over_slo):
+        yield _finding(model, each, ns, alone=len(broken) == 1)
+    for each, ns in limited:
+        if each.line.open and each.line.oldest_ns >= ns and not each.line.over_slo:
+            yield _unanswered(model, each, ns)
 
 
 def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
     """Return that the limit is broken by what was not answered at all: who hangs is not counted among the slow."""
-    line, name = exchange.line, _name(exchange)
+    line, name = exchange.line, exchange.title
     text = f"{plural(line.open, 'request')} {name} not answered when the window ended, the oldest after"
     which = "how many of them are over the limit is not known" if line.open > 1 else ""
     confidence, limits = judged(model, Confidence.HIGH, [which])
@@ -46,8 +44,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
 
 
 def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) -> Finding:
-    line, time = exchange.line, model.request_time
-    name = _name(exchange)
+    line, time, name = exchange.line, model.request_time, exchange.title
     part = line.over_slo / line.count if line.count else 1.0
     share = f" ({percent(part)})" if line.count >= ENOUGH_FOR_P99 else ""
     longest = f"longest {duration(exchange.whole.max_ns)}"
@@ -62,10 +59,12 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
     worst = ""
     if time is not None and time.excess:
         of = "" if alone else " of all names"
-        beyond = f"what slow requests{of} took beyond the others: {top(time.accounts)}"
-        evidence.append(Evidence(beyond, float(time.ns), "ns", "ledger"))
+        took = f"what slow requests{of} took {beyond(time.median_over)}: {top(time.accounts)}"
+        evidence.append(Evidence(took, float(time.ns), "ns", "ledger"))
         worst = max(time.accounts, key=lambda account: time.accounts[account], default="")
-    mostly = f"; the largest part of what they took beyond the others is {worst}" if worst and alone else ""
+    mostly = ""
+    if time is not None and worst and alone:
+        mostly = f"; the largest part of what they took {'' if time.median_over else 'beyond the median '}is {worst}"
     unknown = "" if worst else "where the time of slow requests went is not known well enough"
     confidence, limits = judged(model, Confidence.HIGH, [unknown])
     return Finding(
@@ -75,7 +74,7 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}.",
         {},
         evidence,
-        [fix("see the findings: with --slo they are ranked by what slow requests took beyond the others")],
+        [fix("see the findings: with --slo they are ranked by what slow requests took beyond the median")],
         alternatives=["a limit that is too tight for what the request does"],
         limits=limits,
         verify=f"the same command again: requests over {duration(limit_ns)}",

@@ -88,8 +88,8 @@ def _operation(operation: Operation) -> str:
     times = (("p50", operation.p50_ns), ("p90", operation.p90_ns), ("p99", operation.p99_ns))
     parts += [f"{name} {about(ns)}" for name, ns in times if ns is not None]
     parts.append(f"longest {duration(operation.max_ns)}")
-    if operation.over_slo is not None:
-        parts.append(f"{count(operation.over_slo)} over the limit")
+    if operation.over_slo is not None and operation.limit_ns is not None:
+        parts.append(f"{count(operation.over_slo)} over {duration(operation.limit_ns)}")
     if operation.p99_ns is None and operation.rarity_unseen is not None:
         parts.append(f"rarer than {share(operation.rarity_unseen)} could not be seen")
     return ", ".join(parts)

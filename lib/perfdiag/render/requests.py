@@ -48,8 +48,8 @@ def _served(request: Request) -> str:
     where = f"port {request.port}" if request.port.isdigit() else request.port
     parts = [f"{name}{where}: {count(request.whole.count)}, {request.per_second:.3g}/s"]
     parts += _percentiles(request.whole)
-    if request.over_slo is not None:
-        parts.append(f"{count(request.over_slo)} over the limit")
+    if request.over_slo is not None and request.limit_ns is not None:
+        parts.append(f"{count(request.over_slo)} over {duration(request.limit_ns)}")
     if request.open:
         parts.append(f"{count(request.open)} still waiting, since {duration(request.oldest_ns)}")
     if request.unanswered:

@@ -188,7 +188,8 @@ def _operation(model: Model, operation: schema.Operation) -> shape.Operation:
         p99_ns=distribution.quantile_ns(0.99) if operation.count >= ENOUGH_FOR_P99 else None,
         max_ns=operation.max_ns,
         rarity_unseen=min(1.0, 3 / operation.count) if operation.count else None,
-        over_slo=None if model.header.options.slo_ns is None else operation.over_slo,
+        limit_ns=model.limit_ns(operation.name),
+        over_slo=None if model.limit_ns(operation.name) is None else operation.over_slo,
         accounts=_sums(operation.accounts),
         slowest=_sums(operation.over_slo_accounts),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 
+from perfdiag.findings.objectives import without_match
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Host, Model
 from perfdiag.report import shape
@@ -60,7 +61,8 @@ def host(model: Model) -> shape.Host:
 
 
 def notes(model: Model) -> list[str]:
-    """Return what must not be hidden: a cut window, a target gone or restarted, processes left out or taken in."""
+    """Return what must not be hidden: a cut window, a target gone or restarted, processes left out or taken in, a
+    limit that nothing was held against."""
     asked_ns, reason = model.header.options.duration_ns, model.coverage.reason
     short = bool(asked_ns) and model.window_ns < _NEARLY * asked_ns
     found = []
@@ -73,6 +75,7 @@ def notes(model: Model) -> list[str]:
     elif short:
         found.append(f"ended early: {duration(model.window_ns)} of {duration(asked_ns)}")
     found += _processes(model) if model.host is None else _everyone(model.host)
+    found += without_match(model)
     found += _restarts(model)
     ended = sum(thread.threads for thread in model.threads if thread.exited and thread.comm != UNLISTED)
     if ended:

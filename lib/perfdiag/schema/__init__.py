@@ -16,7 +16,19 @@ from perfdiag.schema.requests import LATENCY_BUCKETS, LATENCY_STEPS, LATENCY_UNI
 from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
 from perfdiag.schema.waits import Because, Detail, Operation, Stack
-from perfdiag.schema.window import NO_TIME_LOST, Cost, Event, Footer, Header, Host, Options, Probe, ProgramCost, Target
+from perfdiag.schema.window import (
+    NO_TIME_LOST,
+    Cost,
+    Event,
+    Footer,
+    Header,
+    Host,
+    Objective,
+    Options,
+    Probe,
+    ProgramCost,
+    Target,
+)
 
 SCHEMA_VERSION = 1
 
@@ -95,6 +107,7 @@ __all__ = [
     "Line",
     "NfsFlush",
     "NfsServer",
+    "Objective",
     "OpenWait",
     "Operation",
     "Options",

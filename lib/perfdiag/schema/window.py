@@ -18,6 +18,13 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     tick_ns: Nanoseconds
 
 
+class Objective(msgspec.Struct, frozen=True, kw_only=True):
+    """How long requests, or operations, of one name may take."""
+
+    name: str  # as the lines exchange and operation have it
+    limit_ns: Nanoseconds
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What the recorder was asked for."""
 
@@ -25,7 +32,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     interval_ns: Nanoseconds
     descendants: bool
     stacks: str  # "sampled" or "all"
-    slo_ns: Nanoseconds | None = None
+    slo_ns: Nanoseconds | None = None  # of what has no limit of its own
+    slo_names: list[Objective] = []  # limits of single names
     host: bool = False  # all tasks of the host were followed, kernel threads too
 
 
@@ -126,4 +134,16 @@ NO_TIME_LOST = frozenset(
 )
 
 
-__all__ = ["NO_TIME_LOST", "Cost", "Event", "Footer", "Header", "Host", "Options", "Probe", "ProgramCost", "Target"]
+__all__ = [
+    "NO_TIME_LOST",
+    "Cost",
+    "Event",
+    "Footer",
+    "Header",
+    "Host",
+    "Objective",
+    "Options",
+    "Probe",
+    "ProgramCost",
+    "Target",
+]

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -30,6 +30,7 @@ class Recorder:
         stacks: bool = False,
         duration_ns: int = 0,
         slo_ns: int = 0,
+        slo_names: Mapping[str, int] | None = None,
         interval_ms: int = 0,
         first: Sequence[str] = (),
     ) -> None:
@@ -52,7 +53,8 @@ class Recorder:
             self.expect("loaded")
             wanted = [*first, *(f"pid {pid}" for pid in pids)]
             wanted += ["only"] * only + ["stacks"] * stacks
-            wanted += [f"duration {duration_ns}", f"slo {slo_ns}" if slo_ns else "", "start"]
+            wanted += [f"duration {duration_ns}", f"slo {slo_ns}" if slo_ns else ""]
+            wanted += [*(f"slo {limit_ns} {name}" for name, limit_ns in (slo_names or {}).items()), "start"]
             self.tell(*filter(None, wanted))
             self.expect("attached")
         except BaseException:

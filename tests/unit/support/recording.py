@@ -97,6 +97,7 @@ class Builder(OtherLines):
         descendants: bool = True,
         stacks: str = "sampled",
         slo: Time | None = None,
+        slo_names: Mapping[str, Time] | None = None,
         cpus: int = 4,
     ) -> None:
         super().__init__(nanoseconds(window), pid)
@@ -120,6 +121,10 @@ class Builder(OtherLines):
                 descendants=descendants,
                 stacks=stacks,
                 slo_ns=None if slo is None else nanoseconds(slo),
+                slo_names=[
+                    schema.Objective(name=name, limit_ns=nanoseconds(limit))
+                    for name, limit in (slo_names or {}).items()
+                ],
             ),
             targets=[schema.Target(pid=pid, namespace_pid=pid if namespace_pid is None else namespace_pid, comm=comm)],
             probes=[

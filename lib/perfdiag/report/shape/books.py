@@ -81,6 +81,7 @@ class Operation(Part, frozen=True, kw_only=True):
     p99_ns: int | None  # None below 300 operations
     max_ns: int
     rarity_unseen: float | None  # 3/n: what is rarer may well have been missed by this window
+    limit_ns: int | None  # of --slo, for this name or for all
     over_slo: int | None
     accounts: dict[str, int]
     slowest: dict[str, int]  # accounts of the operations over the SLO

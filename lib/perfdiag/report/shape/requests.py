@@ -31,6 +31,7 @@ class Request(Part, frozen=True, kw_only=True):
     early: int
     declined: int
     on_one_thread: float | None  # the part whose accounts are known
+    limit_ns: int | None  # of --slo, for this name or for all
     over_slo: int | None
     rarity_unseen: float | None  # 3/n: what is rarer may well have been missed by this window
     bytes_in: int

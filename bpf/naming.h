@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a request is called where plain text shows it: method and path of HTTP/1, "GET /users/#/orders".  Without the
+ * query; a part of the path with a digit in it is somebody's number or key ("v1" is not).  The same for the programs
+ * and for a name that somebody types.
+ */
+#pragma once
+#include <stdbool.h>
+
+#define REQUEST_BYTES 64 /* looked at */
+#define NAME_HASH_BEGIN 0x811c9dc5
+
+struct naming {
+	char text[REQUEST_BYTES] __attribute__((aligned(8)));
+	struct object_name name;
+	__u32 bytes;	    /* of the text that have come in: behind them stands what came before */
+	__u32 length, part; /* written so far, and where the part of the path begins */
+	__u32 hash, part_hash;
+	bool in_path, skips;
+};
+
+static inline bool is_version(const struct naming *naming)
+{
+	return naming->length == naming->part + 1 && naming->part < REQUEST_NAME_BYTES &&
+	       naming->name.request.text[naming->part] == 'v';
+}
+
+/* 1: the name ends here. */
+static long name_letter(__u32 index, struct naming *naming)
+{
+	char letter;
+
+	if (index >= REQUEST_BYTES || index >= naming->bytes || naming->length >= REQUEST_NAME_BYTES)
+		return 1;
+	letter = naming->text[index];
+	if (letter == '?' || letter == '\r' || letter == '\n' || !letter || (letter == ' ' && naming->in_path))
+		return 1;
+	if (letter == ' ' || letter == '/') {
+		naming->in_path = true;
+		naming->skips = false;
+	} else if (naming->skips) {
+		return 0;
+	} else if (naming->in_path && letter >= '0' && letter <= '9' && !is_version(naming)) {
+		naming->length = naming->part;
+		naming->hash = naming->part_hash;
+		naming->skips = true;
+		letter = '#';
+	}
+	if (naming->length >= REQUEST_NAME_BYTES)
+		return 1;
+	naming->name.request.text[naming->length++] = letter;
+	naming->hash = (naming->hash ^ (__u8)letter) * 0x01000193; /* FNV-1a */
+	if (letter == '/') {
+		naming->part = naming->length;
+		naming->part_hash = naming->hash;
+	}
+	return 0;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Limits by name: a name that is typed is made as that of a request, and stands once. */
+/* SOURCES: syscall_table.c json.c output.c */
+#include <sys/syscall.h>
+#include "../../../lib/recorder/limits.c"
+#include "check.h"
+
+static struct options options;
+static __u64 objects[2 * LIMITS], limits_ns[2 * LIMITS];
+static size_t filled;
+
+/* The only function of libbpf that is called here. */
+int bpf_map__update_elem(const struct bpf_map *map, const void *key, size_t key_size, const void *value,
+			 size_t value_size, __u64 flags)
+{
+	(void)map;
+	(void)flags;
+	CHECK_NUMBER(key_size + value_size, 16);
+	if (filled == 2 * LIMITS)
+		return -E2BIG;
+	memcpy(&objects[filled], key, sizeof(*objects));
+	memcpy(&limits_ns[filled++], value, sizeof(*limits_ns));
+	return 0;
+}
+
+static void begin(void)
+{
+	memset(&options, 0, sizeof(options));
+	filled = 0;
+}
+
+static void names_are_made_as_those_of_requests(void)
+{
+	static const char *const typed[][2] = {
+		{ "GET /upload", "GET /upload" },
+		{ "GET /users/#/orders", "GET /users/#/orders" },
+		{ "GET /users/4711/orders?page=2", "GET /users/#/orders" },
+		{ "GET /v1/a2c/v12", "GET /v1/#/#" },
+		{ "GET /a HTTP/1.1", "GET /a" },
+		{ "GET /caf\xc3\xa9", "GET /caf\xc3\xa9" },
+		{ "PUT /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz",
+		  "PUT /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvw" },
+		{ "upload", "upload" },
+	};
+
+	for (size_t i = 0; i < sizeof(typed) / sizeof(*typed); i++) {
+		char again[REQUEST_NAME_BYTES + 1];
+
+		begin();
+		CHECK_NUMBER(limits_add(&options, typed[i][0], i + 1), 0);
+		CHECK_TEXT(options.limits[0].name, typed[i][1]);
+		CHECK_NUMBER(options.limits[0].ns, (long)i + 1);
+		make_name(typed[i][1], again); /* what a report shows can be typed */
+		CHECK_TEXT(again, typed[i][1]);
+	}
+}
+
+static void what_cannot_be_meant_is_refused(void)
+{
+	begin();
+	CHECK_NUMBER(limits_add(&options, "GET /users/1", 5), 0);
+	CHECK_NUMBER(limits_add(&options, "GET /users/2?a=b", 6), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "GET /", 0), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "syscall:", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "syscall:reed", 5), -EDOM);
+	CHECK_NUMBER(options.limit_count, 1);
+	CHECK(!limits_of_calls(&options));
+	CHECK_NUMBER(limits_add(&options, "syscall:read", 5), 0);
+	CHECK_NUMBER(limits_add(&options, "syscall:read", 5), -EDOM);
+	CHECK(limits_of_calls(&options));
+}
+
+static void there_is_room_for_so_many(void)
+{
+	char name[] = "GET /aa";
+
+	begin();
+	for (int i = 0; i < LIMITS; i++) {
+		name[5] = 'a' + i / 26;
+		name[6] = 'a' + i % 26;
+		CHECK_NUMBER(limits_add(&options, name, 1), 0);
+	}
+	CHECK_NUMBER(limits_add(&options, "GET /more", 1), -EDOM);
+	CHECK_NUMBER(options.limit_count, LIMITS);
+}
+
+static void calls_are_meant_in_both_tables(void)
+{
+	static struct perfdiag skeleton;
+	static struct recorder recorder = { .skeleton = &skeleton };
+
+	begin();
+	CHECK_NUMBER(limits_add(&recorder.options, "syscall:read", 7), 0);
+	CHECK_NUMBER(limits_add(&recorder.options, "GET /", 8), 0);
+	CHECK_NUMBER(limits_fill(&recorder), 0);
+	CHECK_NUMBER(objects[0], (long)OBJECT(OBJECT_SYSCALL, SYS_read));
+	CHECK_NUMBER(limits_ns[0], 7);
+#ifdef __x86_64__
+	CHECK_NUMBER(filled, 3);
+	CHECK_NUMBER(objects[1], (long)OBJECT(OBJECT_SYSCALL, 3 | OBJECT_SYSCALL_I386));
+	CHECK_NUMBER(limits_ns[1], 7);
+#endif
+	CHECK_NUMBER(OBJECT_KIND(objects[filled - 1]), OBJECT_REQUEST);
+	CHECK_NUMBER(OBJECT_ID(objects[filled - 1]), (long)make_name("GET /", recorder.options.limits[1].name));
+	CHECK_NUMBER(limits_ns[filled - 1], 8);
+}
+
+int main(void)
+{
+	RUN(names_are_made_as_those_of_requests);
+	RUN(what_cannot_be_meant_is_refused);
+	RUN(there_is_room_for_so_many);
+	RUN(calls_are_meant_in_both_tables);
+	return check_result();
+}
