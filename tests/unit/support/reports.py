@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from perfdiag import claims
+from perfdiag import claims, ledger, reader
 from perfdiag.config import Config
-from perfdiag.findings import Diagnosis
+from perfdiag.findings import Diagnosis, diagnose
 from perfdiag.findings.base import (
     Check,
     Confidence,
@@ -21,8 +23,10 @@ from perfdiag.findings.base import (
 from perfdiag.model import Model
 from perfdiag.report import Report, make
 
+from conftest import ROOT
 from unit.support.recording import Builder
 
+RECORDINGS = ROOT / "tests/data/recordings"
 RUNBOOKS = Config(runbook_url="https://wiki.example/perfdiag/{id}")
 
 
@@ -298,8 +302,21 @@ def crowded() -> Report:
     )
 
 
+def proxy() -> Report:
+    """A recording of nginx, 5 s with `--slo 'GET /api/items/1=100ms' --slo 'GET /upload=2s'`: four clients in turn ask
+    it for a file and, twice as often, for what an upstream answers after 5 ms, each tenth time after 300 ms."""
+    return recorded("proxy")
+
+
+def recorded(name: str) -> Report:
+    """Return the report of a recording in tests/data/recordings."""
+    model = ledger.build(reader.read(io.BytesIO(gzip.decompress((RECORDINGS / f"{name}.jsonl.gz").read_bytes()))))
+    return make(model, diagnose(model), RUNBOOKS)
+
+
 CASES: Mapping[str, Callable[[], Report]] = {
-    case.__name__: case for case in (flush, causes, cannot_tell, elsewhere, profile, cut, empty, hostile, crowded)
+    case.__name__: case
+    for case in (flush, causes, cannot_tell, elsewhere, profile, cut, empty, hostile, crowded, proxy)
 }
 
 __all__ = ["CASES", "RUNBOOKS", "checks", "diagnosis", "finding", "made"]
