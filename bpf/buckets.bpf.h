@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How long things took: buckets that double, and sums that several CPUs add to. */
 #pragma once
-#include "bucket.h"
 #include "maps.bpf.h"
+#include "bucket.h"
 
 static __always_inline void count_in(__u32 buckets[BUCKETS], __u64 ns)
 {

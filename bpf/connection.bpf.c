@@ -77,6 +77,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	else
 		send_call(record, connection, now);
 	connection->bytes_out += length;
+	connection->held = connection->direction == DIRECTION_CONNECTED && is_held(sock);
 	return 0;
 }
 
@@ -109,7 +110,7 @@ int BPF_PROG(sk_data_ready, const struct sock *sock)
 	else if (is_end_only(sock, connection))
 		end_connection(connection, now);
 	else
-		end_call(connection, now);
+		end_call(connection, now, held_ns(sock, connection, now));
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #include "buckets.bpf.h"
 #include "connection.bpf.h"
 
-/* By port or peer, and name; 1,024 of 536 bytes. */
+/* By port or peer, and name; 1,024 of 544 bytes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -152,7 +152,7 @@ static __always_inline void give_to_owner(const struct connection *connection, _
 }
 
 /* The first byte of an answer is there: the rest of it is not waited for here. */
-__weak __noinline int end_call(struct connection *connection, __u64 now)
+__weak __noinline int end_call(struct connection *connection, __u64 now, __u64 held_ns)
 {
 	struct exchange_sum *sum;
 	__u64 ns;
@@ -168,6 +168,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now)
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
 	add_bytes(sum, connection);
+	__sync_fetch_and_add(&sum->held_ns, held_ns < ns ? held_ns : ns);
 	end_busy(sum, now);
 	count_latency(connection, MEASURE_WHOLE, ns);
 	give_to_owner(connection, now > connection->begun ? now - connection->begun : 0);

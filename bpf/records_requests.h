@@ -48,7 +48,7 @@ struct connection {
 	__u8 nameless;		   /* no plain text that names its requests */
 	__u8 tls;		   /* enum tls */
 	__u8 turned;		   /* the thread came from another connection that is still open */
-	__u8 padding;
+	__u8 held;		   /* of a call: the kernel has kept some of it back, small as it is */
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */
@@ -82,6 +82,7 @@ struct exchange_sum {
 	__u64 connecting; /* neither, when the window ended */
 	__u64 retries;	  /* SYNs sent again; look-ups asked again */
 	__u64 busy_ns;	  /* while one or more were not answered */
+	__u64 held_ns;	  /* of calls, until the last of what was asked had left this host, kept back by its kernel */
 	__u64 bytes_in, bytes_out;
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns; /* of those that are open */
@@ -89,7 +90,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 19 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 20 /* that are added up, the first ones; then the parts */
 
 /* What is timed of an exchange. */
 enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };

@@ -81,6 +81,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "connecting", sum->connecting);
 	json_u64(json, "retries", sum->retries);
 	json_u64(json, "busy_ns", sum->busy_ns);
+	json_u64(json, "held_ns", sum->held_ns);
 	json_u64(json, "bytes_in", sum->bytes_in);
 	json_u64(json, "bytes_out", sum->bytes_out);
 	write_parts(json, "accounts", sum->parts_ns);

@@ -198,6 +198,37 @@ def test_both_ends_that_wait_for_each_other_wait_for_an_acknowledgement() -> Non
     assert verdict.kind == "cause" and "delays by 40 ms" in verdict.text
 
 
+def calling(held: str | None, peer: str = FAR, **socket: Any) -> Model:
+    """Two hundred calls of 44 ms, held back for so long together; whoever delayed as many acknowledgements."""
+    builder = Builder().thread("client", cpu_user="100 ms").row("net.receive", peer, durations={"44 ms": 200})
+    builder.socket(peer, **({"minimum_rtt_us": 5, "rtt_us": 20_000, "in_flight": 1} | socket))
+    builder.exchange(peer, "connected", {"44 ms": 200}, **({} if held is None else {"held_ns": held}))
+    return knowing(builder.model(), network_deltas={"TcpExt.DelayedACKs": 400})
+
+
+def test_what_this_host_holds_back_is_no_slow_peers() -> None:
+    model = calling("8.4 s")
+    found = finding(model, DELAYED)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH and not found.alternatives
+    assert "Calls to 10.0.0.5:80 do not leave this host at once" in found.claim and "42.0 ms for each" in found.claim
+    assert dict(found.claims) == {("net.receive", FAR): 8_400_000_000} and "TCP_NODELAY" in found.remedies[0].text
+    assert "8.40 s of 8.80 s in 200 calls before their last piece was sent" in str(found.evidence)
+    assert diagnose(model).findings[0].id == DELAYED
+
+
+def test_what_was_sent_at_once_is_the_peers() -> None:
+    model = calling("4 ms")
+    assert check(model, DELAYED).number == 0
+    found = finding(model, PEER)
+    assert NEITHER not in found.claim and found.confidence is Confidence.HIGH
+
+
+@pytest.mark.parametrize(("held", "socket"), [(None, {}), ("4 s", {}), ("8.4 s", {"retransmits_seen": 3})])
+def test_what_is_held_back_in_part_or_for_a_loss_or_not_known_proves_nothing(held: str | None, socket: Any) -> None:
+    model = calling(held, **socket)
+    assert check(model, DELAYED).number == 0 and NEITHER in finding(model, PEER).claim
+
+
 @pytest.mark.parametrize(
     ("answers", "asks", "known"),
     [

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, rule
-from perfdiag.findings.connections import Cause, named, outcomes
+from perfdiag.findings.calls import by_peer
+from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
 from perfdiag.findings.peers import Connections, connections_of, round_trip_ns
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
 from perfdiag.findings.weigh import waits as waits_evidence
-from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row
+from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row, once
+from perfdiag.requests import Exchange
 
 ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"
 
@@ -21,6 +23,8 @@ DELAY_NS = (39_000_000, 51_000_000)
 CLUSTERED = 0.8
 # Of a peer elsewhere: acknowledgements that come so much later than the way takes were delayed.
 LATE_NS = 10_000_000
+# Of the time of calls, held back by this host's kernel: so much explains them, so little rules it out.
+HELD, NOT_HELD = 0.5, 0.1
 # While a wait lasts: what the kernel holds back is "notsent", what the other has not acknowledged "unacked".
 TELLING = (
     "set TCP_NODELAY on trial on the side that writes a message in several pieces, and look at ss -tin on both sides"
@@ -35,13 +39,15 @@ TELLING = (
     meaning="One side writes a message in several small pieces. Its kernel holds the second piece back until the first"
     " is acknowledged (Nagle's algorithm), and the other side's kernel delays that by 40 ms, because it expects an"
     " answer to carry it. Then every exchange takes 40 ms, however fast the peer is.",
-    measured="Waits of net.receive by peer, over the window. A finding only where both ends of a connection belong to"
-    " the target: four fifths of the time lie in waits of one length, 39 to 51 ms beyond the shortest round trip on"
+    measured="Calls over the window whose last piece, smaller than a segment, the kernel of this host kept back though"
+    " the peer had room for it (tcp_sock), from asked until it was sent: a finding where that is half of the calls'"
+    " time and nothing was lost. And waits of net.receive by peer, where both ends of a connection belong to the"
+    " target: four fifths of the time lie in waits of one length, 39 to 51 ms beyond the shortest round trip on"
     " average, and the two ends together wait longer than the window lasts, which is at the same time. Of other"
-    " connections NET-PEER-SLOW names it as what looks alike, unless it is ruled out: the target's network namespace"
-    " delayed too few acknowledgements (TcpExt.DelayedACKs counts those of all its connections), and a peer elsewhere"
-    " did not delay them either (data in flight, and a mean round trip far above the shortest). Small writes themselves"
-    " are not seen.",
+    " connections NET-PEER-SLOW names it as what looks alike, unless it is ruled out: calls that took as long as the"
+    " waits left this host at once; the target's network namespace delayed too few acknowledgements (TcpExt.DelayedACKs"
+    " counts those of all its connections), and a peer elsewhere did not delay them either (data in flight, and a mean"
+    " round trip far above the shortest). What the peer holds back is not seen.",
     alternatives="A protocol that waits for 40 ms of its own accord.",
     remedies="TCP_NODELAY on the side that writes in pieces, or one write (writev, a buffer) for each message.",
     verify="p50 of net.receive for this peer; ss -tin: notsent.",
@@ -55,13 +61,40 @@ def delayed(model: Model) -> Iterable[Outcome]:
 
     def explained_ns(rows: list[Row], socket: schema.Socket) -> int:
         """Return the waits of a connection during which nobody worked on the answer: the other end waited too."""
+        if held_ns := _held_ns(model, socket):
+            return min(total_ns(rows), held_ns)
         ns, other_ns = total_ns(rows), waited_ns.get(f"peer:{socket.local}", 0)
         if max(ns, other_ns) > model.window_ns:  # several threads at one end: their waits overlap by themselves
             return 0
         both = ns + other_ns - model.window_ns >= CLUSTERED * ns
         return ns if both and looks_alike(model, connections, rows) else 0
 
-    return outcomes(model, ID, (RECEIVE,), explained_ns, _finding, "both ends waiting at once")
+    return outcomes(model, ID, (RECEIVE,), explained_ns, _finding, "questions held back, or both ends waiting at once")
+
+
+@once
+def _calls(model: Model) -> dict[str, Exchange]:
+    return by_peer(model, "connected")
+
+
+def _held_ns(model: Model, socket: schema.Socket) -> int:
+    """Return how long calls were held back here, 0 where that does not explain them: what is lost is held back, too."""
+    call = _calls(model).get(socket.object)
+    held_ns = call.line.held_ns if call else None
+    if call is None or not held_ns or socket.retransmits_seen >= ENOUGH_RETRANSMITS:
+        return 0
+    return held_ns if held_ns >= HELD * call.line.sum_ns else 0
+
+
+def _sent_at_once(model: Model, rows: Sequence[Row]) -> bool:
+    """Whether waits were those of calls that left this host when they were made: whoever takes long then, it is the
+    peer.  (The first byte of an answer it has no reason to hold back.)"""
+    calls = [_calls(model).get(key) for key in {row.key for row in rows}]
+    lines = [call.line for call in calls if call is not None and call.line.held_ns is not None]
+    if len(lines) < len(calls) or not lines:
+        return False
+    sum_ns, held_ns = sum(line.sum_ns for line in lines), sum(line.held_ns or 0 for line in lines)
+    return sum_ns >= CLUSTERED * total_ns(rows) and held_ns < NOT_HELD * sum_ns
 
 
 def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> bool:
@@ -70,6 +103,8 @@ def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> 
     Nothing here proves it: a peer that works for 40 ms has its questions acknowledged late, too.
     """
     answers = [row for row in rows if row.account == RECEIVE]
+    if _sent_at_once(model, answers):
+        return False
     keys = {row.key for row in answers}
     sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
     whole, way_ns = together(answers), round_trip_ns(sockets) or 0
@@ -121,27 +156,51 @@ def _counted(model: Model) -> int | None:
 
 def _finding(model: Model, causes: list[Cause]) -> Finding:
     rows = [row for cause in causes for row in cause[1]]
-    name = named(causes)
-    confidence, limits = judged(model, Confidence.HIGH, ["the writes themselves were not seen"])
+    name, calls = named(causes), [_calls(model)[cause[2].object] for cause in causes if _held_ns(model, cause[2])]
+    unseen = "the writes themselves were not seen" if len(calls) < len(causes) else ""
+    confidence, limits = judged(model, Confidence.HIGH, [unseen])
+    if _held_ns(model, causes[0][2]):
+        claim = (
+            f"Calls to {name} do not leave this host at once: {subject(model)} writes its messages in small pieces, and"
+            f" the kernel holds the last one back until the others are acknowledged, {_mean(calls)} for each."
+        )
+    else:
+        claim = (
+            f"Exchanges with {name} wait for an acknowledgement that a kernel delays by 40 ms: both ends belong to"
+            f" {subject(model)} and wait for each other at the same time, in waits of {lengths(rows)}. One side writes"
+            " its messages in small pieces."
+        )
     return Finding(
         ID,
         fault(model, total_ns(rows)),
         confidence,
-        f"Exchanges with {name} wait for an acknowledgement that a kernel delays by 40 ms: both ends belong to"
-        f" {subject(model)} and wait for each other at the same time, in waits of {lengths(rows)}. One side writes its"
-        " messages in small pieces.",
+        claim,
         {cause[0]: cause[3] for cause in causes},
-        [waits_evidence(together(rows), f"waits for {name}"), *evidence_of(model)],
+        [waits_evidence(together(rows), f"waits for {name}"), *_held_evidence(calls), *evidence_of(model)],
         [
             fix(
                 "set TCP_NODELAY on the side that writes a message in several pieces (strace -f -T -e"
                 " trace=write,sendto,sendmsg shows them), or give it one write: writev, a buffer"
             )
         ],
-        alternatives=["a protocol that waits for 40 ms of its own accord"],
+        alternatives=[] if len(calls) == len(causes) else ["a protocol that waits for 40 ms of its own accord"],
         limits=limits,
         verify=f"{again(model)}: waits for {name} well under {duration(DELAY_NS[0])}",
     )
+
+
+def _mean(calls: Sequence[Exchange]) -> str:
+    count = sum(call.line.count for call in calls)
+    return duration(sum(call.line.held_ns or 0 for call in calls) // max(1, count))
+
+
+def _held_evidence(calls: Sequence[Exchange]) -> list[Evidence]:
+    if not calls:
+        return []
+    held_ns, sum_ns = sum(call.line.held_ns or 0 for call in calls), sum(call.line.sum_ns for call in calls)
+    count = sum(call.line.count for call in calls)
+    text = f"{duration(held_ns)} of {duration(sum_ns)} in {count:,} calls before their last piece was sent"
+    return [Evidence(text, float(held_ns), "ns", "sockets")]
 
 
 __all__ = ["delayed", "evidence_of", "lengths", "looks_alike", "telling"]

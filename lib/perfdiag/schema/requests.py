@@ -60,6 +60,7 @@ class Exchange(Line, tag="exchange"):
     over_slo_arriving_ns: Nanoseconds = 0
     over_slo_peers_ns: Nanoseconds = 0
     over_slo_accounts: list[PartSum] = []
+    held_ns: Nanoseconds | None = None  # of calls, while this host's kernel kept the last piece back (Nagle)
 
 
 class Latency(Line, tag="latency"):
