@@ -112,5 +112,5 @@ def test_parts_of_real_requests_are_never_more_than_slow_ones_took(times: list[i
         slow = [each for each in times if each >= limit]
         assert time.count == len(slow) and time.ns <= sum(slow) * MS
         computed = sum(min(cpu, each) for each in slow)
-        assert time.accounts.get("cpu.user", 0) <= computed * MS
-        assert time.accounts.get("disk.flush", 0) <= (sum(slow) - computed) * MS
+        assert time.accounts.get("cpu.user", 0) <= computed * MS + 1
+        assert time.accounts.get("disk.flush", 0) <= (sum(slow) - computed) * MS + 1  # rounded
