@@ -31,7 +31,8 @@ LEDGER_SHARED struct {
 
 #define MERGED_KNOWN 2 /* of a merged segment at least half is its root, */
 #define MERGED_LOST 32 /* and of at most one part in 32 it is not known what it was */
-#define MERGED_OVER 5  /* so many can lie between two flushes of a queue: run and be woken, twice */
+#define MERGED_OVER                                                                                                    \
+	12 /* so many can lie between two flushes of a queue: run, be woken and wait for an interpreter's lock */
 
 static __always_inline struct chain *chain_of(struct task_struct *task)
 {
