@@ -74,7 +74,8 @@ static __always_inline union way way_of_reason(union way behind, __u32 account, 
 struct following {
 	struct record *record;
 	struct chain *chain, *other;
-	__u32 from; /* how many segments before the last one */
+	__u32 from;   /* how many segments before the last one */
+	__u32 inside; /* the wait is one of a request */
 	__u64 now;
 };
 
@@ -118,6 +119,7 @@ static __always_inline void take_part(struct following *following, const struct 
 	part.way = way_behind(segment, record->account, first);
 	reason.object = record->object;
 	reason.way = way_of_reason(part.way, record->account, segment);
+	reason.way.first = following->inside;
 	reason.wait = record->since;
 	reason.tid = segment->tid;
 	append(chain, &part, end);
@@ -172,10 +174,11 @@ __weak __noinline int pass_time(struct record *record, struct chain *chain, __u6
 __weak __noinline int follow(struct record *record, struct chain *chain, struct record *waker, struct chain *other,
 			     __u64 now)
 {
-	struct following following = { record, chain, other, 0, now };
+	struct following following = { record, chain, other, 0, 0, now };
 
 	if (!record || !chain || !waker || !other)
 		return 0;
+	following.inside = is_serving(record);
 	pass_time(record, chain, record->since, ACCOUNT_RUNQ_BUSY, record->since);
 	if (chain->end != record->since)
 		return 0; /* not the wait that is open */

@@ -3,7 +3,7 @@
 #pragma once
 #include "maps.bpf.h"
 
-/* 131,072 connections of 272 bytes: allocated one by one, 67 MB if ever full (with its head each takes 512). */
+/* 131,072 connections of 392 bytes: allocated one by one, 67 MB if ever full (with its head each takes 512). */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -54,16 +54,17 @@ static __always_inline bool awaits_request(const struct sock *sock, __u16 family
 }
 
 /* Adds time to the account of a request: at once, or to what counts only if more of the answer follows. */
-static __always_inline void add_to_part(struct connection *connection, __u32 account, __u64 ns)
+static __always_inline void add_to_part(struct connection *connection, __u32 account, __u64 object, __u64 ns)
 {
 	bool after = connection->exchange == EXCHANGE_ANSWERED;
 
 	for (int i = 0; i < REQUEST_PARTS; i++) {
 		struct request_part *part = &connection->parts[i];
 
-		if ((part->ns || part->after_ns) && part->account != account)
+		if ((part->ns || part->after_ns) && (part->account != account || part->object != object))
 			continue;
 		part->account = account;
+		part->object = object;
 		if (after)
 			part->after_ns += ns;
 		else
@@ -72,22 +73,40 @@ static __always_inline void add_to_part(struct connection *connection, __u32 acc
 	}
 }
 
-/* The same nanoseconds once more, in the ledger of the request that the thread serves. */
+/*
+ * The same nanoseconds once more, in the ledger of the request that the thread serves: that it has taken up itself, and
+ * nobody else's since.  On a futex it may wait for work, if it has waited for events after it read the request.
+ */
 __weak __noinline int book_request(struct record *record, __u32 account, __u64 ns)
 {
 	struct connection *connection;
-	__u64 before, serving;
+	__u64 before, serving, object;
+	bool parked = account == ACCOUNT_WAIT_PARKED;
 
-	if (!record)
+	if (!record || (parked && !record->serving_sure))
 		return 0;
 	serving = record->serving; /* Linux 6.1 takes no key from the argument of a global function */
 	before = record->serving_since > record->since ? record->serving_since - record->since : 0;
 	if (ns <= before)
 		return 0;
 	connection = bpf_map_lookup_elem(&connections, &serving);
-	if (connection && connection->exchange != EXCHANGE_NONE)
-		add_to_part(connection, account, ns - before);
+	if (!connection || connection->exchange == EXCHANGE_NONE || connection->tid != record->tid)
+		return 0;
+	object = parked ? record->object : 0;
+	add_to_part(connection, account, object, ns - before);
 	return 0;
+}
+
+/* Does the thread serve a request that it has taken up, for sure, and that is not answered yet? */
+static __always_inline bool is_serving(const struct record *record)
+{
+	__u64 serving = record->serving; /* a key of its own: see book_request() */
+	struct connection *connection;
+
+	if (!serving || !record->serving_sure)
+		return false;
+	connection = bpf_map_lookup_elem(&connections, &serving);
+	return connection && connection->exchange == EXCHANGE_ASKED && connection->tid == record->tid;
 }
 
 /*

@@ -22,6 +22,15 @@ struct {
 	__type(value, struct latency);
 } latencies SEC(".maps");
 
+/* Where they were parked meanwhile; 4,096 of 32 bytes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct parked_key);
+	__type(value, struct parked_sum);
+} requests_parked SEC(".maps");
+
 #define EARLY_NS 1000000 /* a request is sent before the end of the answer is seen by who sends that */
 
 static __always_inline struct exchange_sum *exchange_of(struct connection *connection, bool over_slo)
@@ -67,13 +76,29 @@ __weak __noinline int count_latency(struct connection *connection, __u32 measure
 	return 0;
 }
 
-static __always_inline void add_parts(struct exchange_sum *sum, const struct connection *connection)
+__weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u64 ns)
+{
+	struct parked_key key = { .object = object, .tgid = tgid, .over_slo = over_slo };
+	struct parked_sum *sum = FIND_OR_MAKE(requests_parked, &key, COUNTER_DETAIL_FULL, NULL);
+
+	if (!sum)
+		return 0;
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->ns, ns);
+	return 0;
+}
+
+static __always_inline void add_parts(struct exchange_sum *sum, const struct connection *connection, bool over_slo)
 {
 	for (int i = 0; i < REQUEST_PARTS; i++) {
-		__u32 account = connection->parts[i].account;
+		const struct request_part *part = &connection->parts[i];
+		__u32 account = part->account;
 
-		if (connection->parts[i].ns && account < ACCOUNT_COUNT)
-			__sync_fetch_and_add(&sum->parts_ns[account], connection->parts[i].ns);
+		if (!part->ns || account >= ACCOUNT_COUNT)
+			continue;
+		__sync_fetch_and_add(&sum->parts_ns[account], part->ns);
+		if (account == ACCOUNT_WAIT_PARKED)
+			add_parked(part->object, connection->tgid, over_slo, part->ns);
 	}
 }
 
@@ -89,13 +114,15 @@ __weak __noinline int end_request(struct connection *connection)
 {
 	struct exchange_sum *sum;
 	__u64 ns, limit;
+	bool over_slo;
 
 	if (!connection || connection->direction != DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ANSWERED)
 		return 0;
 	connection->exchange = EXCHANGE_NONE;
 	ns = connection->last - connection->begun;
 	limit = limit_of(OBJECT(OBJECT_REQUEST, connection->name));
-	sum = exchange_of(connection, limit && ns >= limit);
+	over_slo = limit && ns >= limit;
+	sum = exchange_of(connection, over_slo);
 	if (!sum)
 		return 0;
 	__sync_fetch_and_add(&sum->count, 1);
@@ -108,7 +135,7 @@ __weak __noinline int end_request(struct connection *connection)
 	if (!connection->several) {
 		__sync_fetch_and_add(&sum->whole, 1);
 		__sync_fetch_and_add(&sum->whole_ns, ns);
-		add_parts(sum, connection);
+		add_parts(sum, connection, over_slo);
 	}
 	count_latency(connection, MEASURE_WHOLE, ns);
 	count_latency(connection, MEASURE_FIRST_BYTE, connection->answered - connection->begun);

@@ -21,7 +21,7 @@ enum tls {
 	TLS_TALKS,
 };
 
-#define REQUEST_PARTS 6 /* accounts of one request; what finds no room is told as the rest */
+#define REQUEST_PARTS 8 /* accounts of one request, and futexes; what finds no room is told as the rest */
 
 /* A socket that a thread of the target has sent or received on, by its cookie; and the exchange it is in. */
 struct connection {
@@ -39,7 +39,7 @@ struct connection {
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
 	__u32 request;		   /* how many there were; of a call: which of its owner's */
 	__u32 name;		   /* hash of the request's name, 0: it shows none */
-	__u32 tid;		   /* who took the request up */
+	__u32 tid, tgid;	   /* who took the request up */
 	__u32 pending;		   /* look-ups without an answer yet */
 	__u8 direction;		   /* enum direction */
 	__u8 exchange;		   /* enum exchange */
@@ -49,9 +49,11 @@ struct connection {
 	__u8 tls;		   /* enum tls */
 	__u8 turned;		   /* the thread came from another connection that is still open */
 	__u8 held;		   /* of a call: the kernel has kept some of it back, small as it is */
+	__u8 padding[4];
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */
+		__u64 object;	/* of wait.parked: the futex */
 		__u32 account, padding;
 	} parts[REQUEST_PARTS];
 };
@@ -91,6 +93,18 @@ struct exchange_sum {
 };
 
 #define EXCHANGE_SUMS 20 /* that are added up, the first ones; then the parts */
+
+/* Where requests were parked that one thread served. */
+struct parked_key {
+	__u64 object;
+	__u32 tgid;
+	__u32 over_slo;
+};
+
+struct parked_sum {
+	__u64 count; /* of requests */
+	__u64 ns;
+};
 
 /* What is timed of an exchange. */
 enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };

@@ -11,8 +11,8 @@ static __always_inline void credit(struct record *record, struct connection *con
 	__u64 since = record->serving_since > record->since ? record->serving_since : record->since;
 
 	record->serving_since = now;
-	if (connection && connection->exchange != EXCHANGE_NONE && now > since)
-		add_to_part(connection, ACCOUNT_CPU_USER, now - since);
+	if (connection && connection->exchange != EXCHANGE_NONE && connection->tid == record->tid && now > since)
+		add_to_part(connection, ACCOUNT_CPU_USER, 0, now - since);
 }
 
 /* From now on the thread works for that request. */
@@ -128,6 +128,9 @@ static __always_inline void receive_request(struct record *record, struct connec
 	} else {
 		begin_request(connection, name, begun, now);
 		connection->tid = record->tid;
+		connection->tgid = record->tgid;
+		if (record->serving == cookie)
+			record->serving_since = now; /* before that it served the one before, or waited for this one */
 		note_turn(record, connection, cookie);
 	}
 	serve(record, cookie, now);

@@ -31,6 +31,8 @@ class Chain:
     root_tid: int  # one thread that was in the root most of the time, 0: several, or not known
     ns: int
     count: int
+    inside: bool = False  # of threads in the middle of a request
+    some_tid: int = 0  # where several were in the root, one that was in it for long
 
     @property
     def path(self) -> str:
@@ -70,6 +72,8 @@ def chains_of(
                 one,
                 line.sum_ns,
                 line.count,
+                line.inside,
+                line.root_tid,
             )
         )
     return sorted(found, key=lambda chain: (-chain.ns, chain.account, chain.key, chain.root, chain.root_key))

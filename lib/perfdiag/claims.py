@@ -85,6 +85,23 @@ def _felt(model: Model, finding: Finding, part: float) -> Severity:
     return finding.severity
 
 
+def _inside(model: Model) -> dict[Claim, float]:
+    """Return which part of the threads' time counts, by account and, of waits on futexes, by row: more than 1 where
+    several requests wait for what one thread does."""
+    time = model.request_time
+    if time is None:
+        return {}
+    found: dict[Claim, float] = {
+        name: time.accounts.get(name, 0) / total.ns for name, total in model.accounts.items() if total.ns
+    }
+    known = {account for account, _ in time.rows}
+    row_ns: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for row in model.rows:
+        if row.account in known:
+            row_ns[row.account, row.key] += row.distribution.sum_ns
+    return found | {pair: time.rows.get(pair, 0) / ns for pair, ns in row_ns.items() if ns}
+
+
 class _Purse:
     """What nobody has been granted yet: of the target, of each account, and of each row."""
 
@@ -92,23 +109,16 @@ class _Purse:
         self.accounts = whole_accounts(model)
         self.left_ns = self.whole_ns = whole_ns(model)
         self.account_ns = dict(self.accounts)
-        # More than 1 where several requests wait for what one thread does.
-        self.inside = {
-            name: self.accounts.get(name, 0) / total.ns if model.request_time else 1.0
-            for name, total in model.accounts.items()
-            if total.ns
-        }
+        self.inside = _inside(model)
         rows: defaultdict[tuple[str, str], int] = defaultdict(int)
         for row in model.rows:
-            rows[row.account, row.key] += self._inside(row.account, row.distribution.sum_ns)
+            rows[row.account, row.key] += self._inside((row.account, row.key), row.distribution.sum_ns)
         self.rows = dict(rows)
         self.row_ns = dict(rows)
 
     def worth(self, finding: Finding) -> int:
         """Return what the finding would be granted if it were alone."""
-        return sum(
-            min(max(self._inside(account_of(claim), ns), 0), self._whole(claim)) for claim, ns in finding.claims.items()
-        )
+        return sum(min(max(self._inside(claim, ns), 0), self._whole(claim)) for claim, ns in finding.claims.items())
 
     def grant(self, claim: Claim, wanted_ns: int, *, part_of_rest: bool) -> int:
         account = account_of(claim)
@@ -116,7 +126,7 @@ class _Purse:
         if not isinstance(claim, str):
             left = min(left, self.rows.get(claim, 0))
         left = min(left, self.left_ns)
-        wanted_ns = min(max(self._inside(account, wanted_ns), 0), whole)
+        wanted_ns = min(max(self._inside(claim, wanted_ns), 0), whole)
         if part_of_rest and whole:
             wanted_ns = wanted_ns * left // whole
         granted = min(wanted_ns, left)
@@ -127,9 +137,9 @@ class _Purse:
         for claim, ns in granted.items():
             self._take(claim, -ns)
 
-    def _inside(self, account: str, ns: int) -> int:
-        """Return the part of the threads' time in an account that counts."""
-        part = self.inside.get(account, 1.0)
+    def _inside(self, claim: Claim, ns: int) -> int:
+        """Return the part of the threads' time in an account, or row, that counts."""
+        part = self.inside.get(claim, self.inside.get(account_of(claim), 1.0))
         return ns if part == 1.0 else round(ns * part)
 
     def _whole(self, claim: Claim) -> int:

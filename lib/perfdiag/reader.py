@@ -41,6 +41,7 @@ class Recording:
     sockets: list[schema.Socket] = field(default_factory=list)
     exchanges: list[schema.Exchange] = field(default_factory=list)
     latencies: list[schema.Latency] = field(default_factory=list)
+    requests_parked: list[schema.RequestParked] = field(default_factory=list)
     rpcs: list[schema.Rpc] = field(default_factory=list)
     nfs_flushes: list[schema.NfsFlush] = field(default_factory=list)
     nfs_server: list[schema.NfsServer] = field(default_factory=list)
@@ -255,6 +256,8 @@ def _keep(recording: Recording, line: schema.AnyLine) -> None:
             recording.exchanges.append(line)
         case schema.Latency():
             recording.latencies.append(line)
+        case schema.RequestParked():
+            recording.requests_parked.append(line)
         case schema.Rpc():
             recording.rpcs.append(line)
         case schema.NfsFlush():

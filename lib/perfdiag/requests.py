@@ -10,11 +10,25 @@ from typing import TYPE_CHECKING
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.excess import beyond_median
-from perfdiag.requestsums import ARRIVING, PEERS, QUEUED, REST, accounts_of, added, known_ns, move, of_all, of_slow
+from perfdiag.requestsums import (
+    ARRIVING,
+    PARKED,
+    PEERS,
+    QUEUED,
+    REST,
+    Sums,
+    accounts_of,
+    added,
+    known_ns,
+    move,
+    of_all,
+    of_slow,
+)
 from perfdiag.text import printable
 
 if TYPE_CHECKING:
     from perfdiag.loops import Servers
+    from perfdiag.parked import Parked
 
 # A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
 # batch job with a page of metrics.
@@ -22,8 +36,6 @@ SERVES = 0.5
 # Of requests whose time is known by account less than this, the threads' own books say more.
 ENOUGH_KNOWN = 0.9
 ENOUGH_REQUESTS = 10
-# Of what is parked in futexes, nothing proves a lock: of that the threads' books, with who woke whom, say more.
-PARKED, TOLERABLE_PARKED = "wait.parked", 0.5
 TOLERABLE_EARLY = 0.05  # of requests on shared connections, told apart by nobody
 
 
@@ -125,11 +137,14 @@ class RequestTime:
     loop: bool = False  # event loops serve them, not workers
     excess: bool = False  # of those over the objective alone, what they took beyond the median of their name
     median_over: bool = False  # of a name the median itself is over it: of that name, all they took
+    rows: Mapping[tuple[str, str], int] = field(default_factory=dict)  # parked in futexes, by account and key of `Row`
+    parked_ns: Mapping[tuple[str, str], int] = field(default_factory=dict)  # the same of all requests, whatever ranks
+    parked_tids: frozenset[int] = frozenset()  # threads that were parked there
 
     @property
     def uncertain_ns(self) -> int:
         """Return the time that could hide another cause."""
-        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", PARKED))
+        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained"))
 
 
 def exchanges(
@@ -162,6 +177,7 @@ def request_time(
     exchanges: Sequence[Exchange],
     lost: Mapping[str, int],
     finer: Mapping[str, Mapping[str, int]],
+    parked: Parked,
     by: Servers,
     busy_ns: int,
     window_ns: int,
@@ -169,8 +185,8 @@ def request_time(
     """Return what the requests' time consists of; None where too little of it is known to rank causes by it.
 
     `finer` says, of an account that the kernel side books and evidence divides afterwards, how the target's time in it
-    was divided.  Of the target's busy time, and the window, requests must be a good part.  With an objective that some
-    missed it is the time of those, beyond the median of their name.
+    was divided; `parked`, on which futexes requests waited.  Of the busy time, and the window, requests must be
+    a good part.  With an objective that some missed it is the time of those, beyond the median of their name.
     """
     served = [each.line for each in exchanges if each.served]
     whole = added(map(of_all, served))
@@ -181,23 +197,29 @@ def request_time(
         return None
     if lost.get("connections_full") or lost.get("exchanges_full"):
         return None
-    inside_ns = sum(ns for account, ns in whole.accounts.items() if kind_of(account) is Kind.LATENCY)
+    all_rows = _rows(parked, whole)
+    spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in all_rows.items())]
+    inside_ns = sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
     if inside_ns < SERVES * busy_ns and whole.ns < SERVES * window_ns:
         return None
     missed = [each for each in exchanges if each.served and each.line.over_slo]
     if any(each.median_ns is None for each in missed):
         return None
-    slow = _added_parts(map(_excess, missed))
-    accounts = _held_up(_divided(slow or accounts_of(whole), finer), by)
-    known = RequestTime(
+    slow = _added_parts(_excess(each, parked) for each in missed)
+    ranked = slow or accounts_of(whole, all_rows)
+    rows = _of(ranked, _rows(parked, added(of_slow(each.line) for each in missed), over_slo=True)) if slow else all_rows
+    accounts = _held_up(_divided(ranked, finer), by)
+    return RequestTime(
         sum(each.line.over_slo for each in missed) if slow else whole.count,
         sum(accounts.values()),
         accounts,
         by.loop,
         bool(slow),
         any(map(_median_over, missed)),
+        rows,
+        all_rows,
+        parked.tids,
     )
-    return known if known.accounts.get(PARKED, 0) <= TOLERABLE_PARKED * known.ns else None
 
 
 def beyond(median_over: bool) -> str:
@@ -205,14 +227,28 @@ def beyond(median_over: bool) -> str:
     return f"beyond the median of their name{' where that keeps the limit' if median_over else ''}"
 
 
-def _excess(missed: Exchange) -> dict[str, int]:
+def _rows(parked: Parked, of: Sums, *, over_slo: bool = False) -> dict[tuple[str, str], int]:
+    return parked.rows(of.accounts.get(PARKED, 0), over_slo=over_slo)
+
+
+def _of(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    """Return the rows as large as their accounts are."""
+    whole: defaultdict[str, int] = defaultdict(int)
+    for (account, _), ns in rows.items():
+        whole[account] += ns
+    parts = {pair: min(ns, accounts.get(pair[0], 0) * ns // whole[pair[0]]) for pair, ns in rows.items() if ns}
+    return {pair: part for pair, part in parts.items() if part}
+
+
+def _excess(missed: Exchange, parked: Parked) -> dict[str, int]:
     """Return what requests over the objective took beyond the median of their name: the tail has causes of its own.
     Where the median is over it itself, no request is as it should be: that is all they took."""
     slow = of_slow(missed.line)
+    spent = accounts_of(slow, _rows(parked, slow, over_slo=True))
     if _median_over(missed):
-        return accounts_of(slow)
-    others = accounts_of(of_all(missed.line).less(slow))
-    return beyond_median(accounts_of(slow), slow.ns, slow.count, others, missed.median_ns or 0)
+        return spent
+    rest = of_all(missed.line).less(slow)
+    return beyond_median(spent, slow.ns, slow.count, accounts_of(rest, _rows(parked, rest)), missed.median_ns or 0)
 
 
 def _median_over(missed: Exchange) -> bool:

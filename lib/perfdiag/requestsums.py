@@ -14,6 +14,7 @@ ARRIVING = "request.arriving"  # its first byte has been read, its last has not 
 QUEUED = "request.queued"  # it has arrived, and who serves is with others
 REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
 
+PARKED = "wait.parked"
 WAITS_FOR_PEERS = ("net.connect", "net.receive", "ipc.unix")
 
 
@@ -81,14 +82,17 @@ def known_ns(of: Sums) -> int:
     return of.whole_ns + max(0, min(of.peers_ns - waited_ns, of.ns - of.whole_ns))
 
 
-def accounts_of(of: Sums) -> dict[str, int]:
-    """Return where requests spent their time.
+def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """Return where requests spent their time; `parked`: on which futexes, by account and key.
 
     A thread that waits for the rest of a request, or for a peer, does so in an account of its own; one that waits for
     events does it in the place of all its requests, and meanwhile turns to others.  Such time is the client's, or the
     peers', as far as the request was still arriving, or calls for it were under way.
     """
     accounts: defaultdict[str, int] = defaultdict(int, of.accounts)
+    accounts.pop(PARKED, None)
+    for (account, _), ns in parked.items():
+        accounts[account] += ns
     accounts[QUEUED] = min(of.read_delay_ns, of.ns)
     accounts[REST] = max(0, of.ns - sum(accounts.values()))
     move(accounts, ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
@@ -108,6 +112,7 @@ def move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -
 
 __all__ = [
     "ARRIVING",
+    "PARKED",
     "PEERS",
     "QUEUED",
     "REST",

@@ -37,6 +37,7 @@ static void write_because(struct recorder *recorder, const struct because_key *k
 	json_u64(json, "root_tid_ns", sum->votes_ns);
 	json_u64(json, "sum_ns", sum->ns);
 	json_u64(json, "count", sum->count);
+	json_bool(json, "inside", way->first);
 	json_write(json, &recorder->output);
 }
 

@@ -143,6 +143,24 @@ static void write_latencies(struct recorder *recorder)
 	}
 }
 
+static void write_parked(struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.requests_parked) };
+	struct json *json = &recorder->json;
+	struct parked_key key;
+	struct parked_sum sum;
+
+	while (map_next(&walk, &key, &sum)) {
+		json_open(json, "request_parked");
+		json_u64(json, "pid", key.tgid);
+		object_write(recorder, "object", key.object);
+		json_bool(json, "over_slo", key.over_slo);
+		json_u64(json, "count", sum.count);
+		json_u64(json, "sum_ns", sum.ns);
+		json_write(json, &recorder->output);
+	}
+}
+
 /* What is under way is ended by the program itself, which knows how. */
 static void end_exchanges(struct recorder *recorder)
 {
@@ -171,5 +189,6 @@ void requests_write(struct recorder *recorder)
 	if (!recorder->skeleton->bss->knobs.sees_requests)
 		return;
 	write_exchanges(recorder);
+	write_parked(recorder);
 	write_latencies(recorder);
 }

@@ -63,7 +63,19 @@ LAYER_OF = {
     "claims": "findings",
     "kvm": "base",
     **dict.fromkeys(
-        ["chains", "debuggers", "hiddenlocks", "hostside", "excess", "loops", "receiving", "requests", "requestsums"],
+        [
+            "chains",
+            "debuggers",
+            "hiddenlocks",
+            "hostside",
+            "excess",
+            "loops",
+            "parked",
+            "receiving",
+            "requests",
+            "requestsums",
+            "whole",
+        ],
         "model",
     ),
 }

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from perfdiag import schema
 from perfdiag.excess import beyond_median
 from perfdiag.loops import Servers
+from perfdiag.parked import Parked
 from perfdiag.requests import RequestTime, beyond, fine_edges_ns, request_time
 
 from unit.support.exchanges import exchange, fine_bucket, joined, latency
@@ -33,7 +34,7 @@ def ranked(times_ms: list[int], limit_ms: int, cpu_ms: int = 0, name: str = "") 
 
 
 def timed(lines: list[schema.Line]) -> RequestTime | None:
-    return request_time(joined(lines), {}, {}, Servers(False, 1.0, {}), 1, S)
+    return request_time(joined(lines), {}, {}, Parked(), Servers(False, 1.0, {}), 1, S)
 
 
 def test_the_median_counts_where_the_mean_is_another_one() -> None:

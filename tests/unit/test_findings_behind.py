@@ -85,28 +85,6 @@ def test_only_waits_that_count_are_claimed() -> None:
     assert {claim if isinstance(claim, str) else claim[0] for claim in found.findings[0].claims} == {"disk.flush"}
 
 
-def serving(builder: Builder) -> Builder:
-    """A hundred requests whose worker waits 70 ms of 72 for a child."""
-    builder.thread("worker", tid=300, cpu_user="200 ms").row("wait.child", "", "7 s", count=100)
-    return builder.exchange("port:80", "accepted", {"72 ms": 100}, accounts={"cpu_user": "200 ms", "wait_child": "7 s"})
-
-
-def test_a_child_that_a_request_waits_for_is_part_of_that() -> None:
-    found = told(serving(queue(0)).because("wait.child", "", "disk.flush", "7 s", DISK))
-    first = found.findings[0]
-    assert first.id == FLUSH and first.severity is Severity.WARNING and first.share > 0.9, first
-    assert named(found, "PROC-CHILD-SLOW") is None, "the wait is its path"
-
-
-def test_a_child_without_a_fault_is_the_cause_itself() -> None:
-    found = told(serving(queue(0)).because("wait.child", "", "wait.timer", "7 s"))
-    first = found.findings[0]
-    assert first.id == "PROC-CHILD-SLOW" and first.severity is Severity.WARNING and first.share > 0.9, first
-    assert first.claim.startswith("Requests wait 7.00 s for child processes"), first
-    idle = named(told(serving(queue(0)).exchange("port:80", "accepted", {"10 s": 100})), "PROC-CHILD-SLOW")
-    assert idle is None or idle.severity is Severity.INFO, "requests hardly wait for children"
-
-
 def test_shares_are_those_of_one_time() -> None:
     found = told(queue().because("lock.futex", FUTEX, "disk.flush", "270 s", DISK))
     model = on(queue())

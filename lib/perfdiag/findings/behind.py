@@ -14,14 +14,15 @@ from perfdiag.chains import Chain
 from perfdiag.findings.base import Evidence, Finding, Severity
 from perfdiag.findings.weigh import duration, worth
 from perfdiag.model import Model, once
-from perfdiag.whole import whole_accounts
+from perfdiag.whole import counted
 
 Pair = tuple[str, str]
+PARKED, CHILD = "wait.parked", "wait.child"
 
 
 def behind_ns(model: Model, account: str, key: str) -> int:
     """Return the time that threads waited for others which were in `account` on that object."""
-    return sum(chain.ns for chain in _by_root(model).get((account, key), ()))
+    return sum(_of_row_ns(model, chain) for chain in _by_root(model).get((account, key), ()))
 
 
 def with_paths(model: Model, findings: Iterable[Finding]) -> list[Finding]:
@@ -33,15 +34,40 @@ def with_paths(model: Model, findings: Iterable[Finding]) -> list[Finding]:
 def _by_root(model: Model) -> dict[Pair, list[Chain]]:
     """Chains from a wait that counts to another one, by their root; of ways that are told apart the longest first."""
     found: dict[Pair, list[Chain]] = {}
-    counts = whole_accounts(model)  # waiting for a child counts inside of a request
     for chain in model.chains:
-        if chain.account in counts and not chain.root.startswith(("cpu.", "lock.")):
+        if _counts(model, chain) and not chain.root.startswith(("cpu.", "lock.")):
             found.setdefault((chain.root, chain.root_key), []).append(chain)
     return found
 
 
+def _counts(model: Model, chain: Chain) -> bool:
+    """Return whether somebody pays for that wait: inside a request also for one for a child, or on a futex."""
+    time = model.request_time
+    if time and ((chain.account, chain.key) in time.rows or (chain.account == CHILD and CHILD in time.accounts)):
+        return chain.inside
+    return counted(chain.account)
+
+
+def _of_row_ns(model: Model, chain: Chain) -> int:
+    """Return how much of its row's time a chain tells of: where requests were parked, the same part as of theirs."""
+    pair, time = (chain.account, chain.key), model.request_time
+    if time is None or pair not in time.rows:
+        return chain.ns
+    return by_pair(model).get(pair, 0) * chain.ns // max(1, time.parked_ns.get(pair, 0), _inside_ns(model)[pair])
+
+
 @once
-def _row_ns(model: Model) -> dict[Pair, int]:
+def _inside_ns(model: Model) -> dict[Pair, int]:
+    found: dict[Pair, int] = {}
+    for chain in model.chains:
+        if chain.inside:
+            found[chain.account, chain.key] = found.get((chain.account, chain.key), 0) + chain.ns
+    return found
+
+
+@once
+def by_pair(model: Model) -> dict[Pair, int]:
+    """Return the time of rows by account and key."""
     found: dict[Pair, int] = {}
     for row in model.rows:
         found[row.account, row.key] = found.get((row.account, row.key), 0) + row.distribution.sum_ns
@@ -57,7 +83,8 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
             ns = round(part * chain.ns)
             if (chain.account, chain.key) in finding.claims or chain.account in finding.claims:
                 continue  # it is its own path
-            claims[chain.account, chain.key] = claims.get((chain.account, chain.key), 0) + ns
+            claimed_ns = round(part * _of_row_ns(model, chain))
+            claims[chain.account, chain.key] = claims.get((chain.account, chain.key), 0) + claimed_ns
             moved += ns
             if longest is None or ns > longest_ns:
                 longest, longest_ns = chain, ns
@@ -75,7 +102,7 @@ def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
     parts: dict[Pair, float] = {}
     for pair in _by_root(model):
         wanted = finding.claims.get(pair)
-        whole = _row_ns(model).get(pair, 0) if wanted is not None else model.ns(pair[0])
+        whole = by_pair(model).get(pair, 0) if wanted is not None else model.ns(pair[0])
         wanted = finding.claims.get(pair[0], 0) if wanted is None else wanted
         if wanted and whole:
             parts[pair] = min(1.0, wanted / whole)
@@ -91,4 +118,4 @@ def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-__all__ = ["behind_ns", "roots_of", "with_paths"]
+__all__ = ["PARKED", "behind_ns", "by_pair", "roots_of", "with_paths"]

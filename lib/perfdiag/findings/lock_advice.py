@@ -9,7 +9,7 @@ from perfdiag.findings.base import Remedy
 from perfdiag.findings.weigh import duration, fix, plain
 from perfdiag.model import Model, Row
 from perfdiag.runtimelocks import BY_ID, RuntimeLock
-from perfdiag.symbols import readable
+from perfdiag.symbols import caller, readable
 
 
 @dataclass(frozen=True)
@@ -143,4 +143,15 @@ def shows(model: Model, lock: RuntimeLock, key: str) -> dict[str, int]:
     return weights
 
 
-__all__ = ["account_under", "claim", "lock_of_key", "shows", "tells", "without_names"]
+def waiting_code(model: Model, account: str, key: str) -> dict[str, int]:
+    """Return the functions outside the C library that asked for the lock, by sampled time."""
+    weights: dict[str, int] = {}
+    for stack in model.wait_stacks(account, key=key):
+        # Where frames are missing, scanning the stack finds the caller that the frames left out.
+        name = plain(caller((*stack.scan, *stack.user)))
+        if name:
+            weights[name] = weights.get(name, 0) + stack.weight_ns
+    return weights
+
+
+__all__ = ["account_under", "claim", "lock_of_key", "shows", "tells", "waiting_code", "without_names"]

@@ -11,6 +11,7 @@ from perfdiag.findings import herds, lock_advice, stuck_locks
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.holders import WAITS_OF_HOLDERS, Holder, code_of, holder_of, path, remedy_of, under
 from perfdiag.findings.kernel_locks import subject_of
+from perfdiag.findings.other_threads import in_turn
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
     by_key,
@@ -29,9 +30,9 @@ from perfdiag.findings.weigh import (
 )
 from perfdiag.model import Model, Row
 from perfdiag.runtimelocks import RuntimeLock, Words
-from perfdiag.symbols import caller, is_named
+from perfdiag.symbols import is_named
 
-FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
+FUTEX, FILE, KERNEL, PARKED = "lock.futex", "lock.file", "lock.kernel", "wait.parked"
 
 # From this part of all thread time on, parked threads of which nothing shows lock or idle are worth a word.
 PARKED_PART = 0.05
@@ -45,7 +46,7 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
 @rule(
     "LOCK-CONTENTION",
     title="Threads wait for locks",
-    accounts=(FUTEX, FILE, KERNEL),
+    accounts=(FUTEX, FILE, KERNEL, PARKED),
     meaning="Threads wait for a lock in user space (futex), on a file, or inside the kernel. Who had it while others"
     " waited is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush"
     " is the root and the lock only its path.",
@@ -55,7 +56,8 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " at each wake-up, through queues and other threads; where that is not known of four fifths of the time, what the"
     " holder's ledger of the whole window shows, if it takes as long as the lock must have been held: what threads that"
     " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
-    " by nobody is deadlocked. Futex waits count as lock only with evidence; the others stay 'cannot tell'.",
+    " by nobody is deadlocked. Futex waits count as lock only with evidence: a function on the stack, or"
+    " that threads which serve requests wait for each other in the middle of them; the others stay 'cannot tell'.",
     alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
     " a lock because its stack holds a lock function.",
     remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
@@ -78,6 +80,9 @@ def contention(model: Model) -> Iterable[Outcome]:
         if worth(model, total_ns(rows)):
             found += 1
             yield _finding(model, account, key, rows)
+    for each in in_turn(model):
+        found += 1
+        yield each
     parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
     if parked >= PARKED_PART and not (found and _named_stacks(model)):
         yield _cannot_tell(model, parked)
@@ -95,7 +100,7 @@ def _cannot_tell(model: Model, parked: float) -> Silence:
         reason = f"{said}, and no stack with names shows whether for a lock or for work"
         if not model.measured("stacks"):
             return Silence("LOCK-CONTENTION", reason, "see perfdiag check, feature stacks")
-    rows = [row for row in model.rows_of("wait.parked") if row.waker_tid]
+    rows = [row for row in model.rows_of(PARKED) if row.waker_tid]
     longest = max(rows, key=lambda row: row.distribution.sum_ns)
     return Silence("LOCK-CONTENTION", reason, lock_advice.tells(model, longest.pid))
 
@@ -108,16 +113,14 @@ def _suspicious_ns(model: Model) -> int:
     own = {thread.tid for thread in model.threads}
     return total_ns(
         row
-        for row in model.rows_of("wait.parked")
+        for row in model.rows_of(PARKED)
         if row.waker_tid in own and row.waker_tid and row.distribution.count >= REPEATED
     )
 
 
 def _named_stacks(model: Model) -> bool:
     """Whether user-space functions of threads on a futex are known, so that a lock would have been recognised."""
-    return any(
-        is_named(name) for stack in model.wait_stacks(FUTEX, "wait.parked") for name in (*stack.user, *stack.scan)
-    )
+    return any(is_named(name) for stack in model.wait_stacks(FUTEX, PARKED) for name in (*stack.user, *stack.scan))
 
 
 def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
@@ -221,18 +224,7 @@ def _limits(model: Model, account: str, runtime: RuntimeLock | None, sampled: bo
 def _code(model: Model, account: str, key: str) -> dict[str, int]:
     """Return the functions that wait, or by which a runtime's lock is known, by sampled time."""
     runtime = lock_advice.lock_of_key(key)
-    return lock_advice.shows(model, runtime, key) if runtime else _waiting_code(model, account, key)
-
-
-def _waiting_code(model: Model, account: str, key: str) -> dict[str, int]:
-    """Return the functions outside the C library that asked for the lock, by sampled time."""
-    weights: dict[str, int] = {}
-    for stack in model.wait_stacks(account, key=key):
-        # Where frames are missing, scanning the stack finds the caller that the frames left out.
-        name = plain(caller((*stack.scan, *stack.user)))
-        if name:
-            weights[name] = weights.get(name, 0) + stack.weight_ns
-    return weights
+    return lock_advice.shows(model, runtime, key) if runtime else lock_advice.waiting_code(model, account, key)
 
 
 def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[str, list[Remedy]]:

@@ -17,6 +17,7 @@ from perfdiag.facts import Facts
 from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
 from perfdiag.ledger.books import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
+from perfdiag.ledger.inside import parked_of
 from perfdiag.ledger.moves import complete_proven, set_idle_rings_apart, set_receiving_apart, take_proven_of_processes
 from perfdiag.ledger.rows import rows_of
 from perfdiag.loops import servers
@@ -98,7 +99,13 @@ def build(recording: Recording) -> Model:
         request_time=None
         if recording.header.options.host  # whose requests are those of many targets
         else requests.request_time(
-            exchanges, lost, _finer(accounts), servers(exchanges, threads), busy_ns(accounts), window_ns
+            exchanges,
+            lost,
+            _finer(accounts),
+            parked_of(recording, futexes),
+            servers(exchanges, threads),
+            busy_ns(accounts),
+            window_ns,
         ),
         host=_host(recording),
     )
@@ -106,9 +113,8 @@ def build(recording: Recording) -> Model:
 
 def _finer(accounts: Mapping[str, AccountTotal]) -> dict[str, dict[str, int]]:
     """Return how the target's time in accounts of the kernel side was divided: of what requests spent there, the same
-    parts are taken.  Inside a request nobody waits for work."""
-    divided = {"cpu.user": ("cpu.user", "cpu.kernel"), PARKED: (PARKED, "lock.futex")}
-    return {account: {name: ns_of(accounts, name) for name in names} for account, names in divided.items()}
+    parts are taken."""
+    return {"cpu.user": {name: ns_of(accounts, name) for name in ("cpu.user", "cpu.kernel")}}
 
 
 def _host(recording: Recording) -> Host | None:

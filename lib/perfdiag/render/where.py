@@ -147,7 +147,11 @@ def _parked(report: Report, page: Page) -> list[Text]:
     ns = report.coverage.cannot_tell_ns
     if not ns:
         return []
-    lines = [page.line(f"  wait.parked, {duration(ns)}: waiting or idle, cannot tell; counted as neither")]
+    says = "waiting or idle, cannot tell; counted as neither"
+    if report.request_time and not report.request_time.excess and "wait.parked" in report.request_time.accounts:
+        inside_ns = report.request_time.accounts["wait.parked"]
+        says = f"{duration(inside_ns)} in requests; else waiting or idle, cannot tell"
+    lines = [page.line(f"  wait.parked, {duration(ns)}: {says}")]
     entries = [entry for entry in report.accounts if entry.kind == "unknown"]
     for entry in entries[:_MOST_PARKED] if page.full else ():
         inside = f", in {entry.code}" if entry.code else ""

@@ -12,7 +12,15 @@ from perfdiag.schema.base import AccountSum, Line
 from perfdiag.schema.machine import Calibration, Cpu, Fact, VmExit
 from perfdiag.schema.network import Socket
 from perfdiag.schema.nfs import NfsFlush, NfsServer, Rpc
-from perfdiag.schema.requests import LATENCY_BUCKETS, LATENCY_STEPS, LATENCY_UNIT_NS, Exchange, Latency, PartSum
+from perfdiag.schema.requests import (
+    LATENCY_BUCKETS,
+    LATENCY_STEPS,
+    LATENCY_UNIT_NS,
+    Exchange,
+    Latency,
+    PartSum,
+    RequestParked,
+)
 from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
 from perfdiag.schema.waits import Because, Detail, Operation, Stack
@@ -70,6 +78,7 @@ AnyLine = (
     | Dirtier
     | Socket
     | Exchange
+    | RequestParked
     | Latency
     | Calibration
     | Operation
@@ -115,6 +124,7 @@ __all__ = [
     "Probe",
     "Process",
     "ProgramCost",
+    "RequestParked",
     "Rpc",
     "Socket",
     "Stack",

@@ -63,6 +63,18 @@ class Exchange(Line, tag="exchange"):
     held_ns: Nanoseconds | None = None  # of calls, while this host's kernel kept the last piece back (Nagle)
 
 
+class RequestParked(Line, tag="request_parked"):
+    """Time that requests were parked on one futex of a process: those that one thread served from begin to end, while
+    it served them for sure.  The lines add up to what stands in their `accounts`, but for what found no room.
+    """
+
+    pid: Count  # also of a process that has ended
+    object: str  # as in Detail
+    over_slo: bool  # of those that took as long as the objective or longer, or of the others
+    count: Count  # of requests
+    sum_ns: Nanoseconds
+
+
 class Latency(Line, tag="latency"):
     """How long one thing of an exchange took.
 
@@ -88,4 +100,5 @@ __all__ = [
     "FineBuckets",
     "Latency",
     "PartSum",
+    "RequestParked",
 ]

@@ -211,3 +211,115 @@ def loop(seconds: float) -> None:
         await asyncio.Event().wait()
 
     asyncio.run(run())
+
+
+def flushes(path: str) -> Serve:
+    """Return what makes each request safe in one file, under one lock."""
+    journal, lock = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), threading.Lock()
+
+    def serve(connection: socket.socket) -> None:
+        while head(connection):
+            with lock:
+                os.pwrite(journal, END, 0)
+                os.fdatasync(journal)
+            connection.sendall(OK)
+
+    return serve
+
+
+def waits_for_a_worker(work: Callable[[], object]) -> Serve:
+    """Return what gives each request to the one worker there is, and waits until that has done it."""
+    import queue
+
+    jobs: queue.Queue[threading.Event] = queue.Queue()
+
+    def works() -> None:
+        while True:
+            done = jobs.get()
+            work()
+            done.set()
+
+    threading.Thread(target=works, name="worker", daemon=True).start()
+
+    def serve(connection: socket.socket) -> None:
+        while head(connection):
+            done = threading.Event()
+            jobs.put(done)
+            done.wait()
+            connection.sendall(OK)
+
+    return serve
+
+
+def pooled(listener: socket.socket, workers: int, seconds: float) -> None:
+    """One thread waits for requests on all connections, and gives each that comes to a pool: it is read there."""
+    import queue
+    import select
+
+    ready: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+    poller, opened = select.epoll(), {}
+
+    def works() -> None:
+        while True:
+            connection = ready.get()
+            if not head(connection):
+                connection.close()
+                continue
+            time.sleep(seconds)
+            connection.sendall(OK)
+            poller.modify(connection.fileno(), select.EPOLLIN | select.EPOLLONESHOT)
+
+    for _ in range(workers):
+        threading.Thread(target=works, daemon=True).start()
+    poller.register(listener.fileno(), select.EPOLLIN)
+    while True:
+        for descriptor, _ in poller.poll():
+            if descriptor != listener.fileno():
+                ready.put(opened[descriptor])
+                continue
+            connection, _ = listener.accept()
+            opened[connection.fileno()] = connection
+            poller.register(connection.fileno(), select.EPOLLIN | select.EPOLLONESHOT)
+
+
+def until_news(listener: socket.socket) -> None:
+    """Answer nobody until somebody asks for /news: then all."""
+    news, waiting = threading.Condition(), []
+
+    def serve(connection: socket.socket) -> None:
+        while request := head(connection):
+            with news:
+                if b"/news" in request:
+                    news.notify_all()
+                else:
+                    waiting.append(connection)
+                    news.wait()
+            connection.sendall(OK)
+
+    thread_each(listener, serve)
+
+
+def loop_with_pauses(seconds: float) -> None:
+    """An event loop that is parked again and again, on behalf of none of its requests, which wait for a timer."""
+    never = threading.Lock()
+    never.acquire()
+
+    async def pauses() -> None:
+        while True:
+            await asyncio.sleep(seconds / 10)
+            never.acquire(timeout=seconds / 4)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
+            while True:
+                await reader.readuntil(END)
+                await asyncio.sleep(seconds)
+                writer.write(OK)
+        writer.close()
+
+    async def run() -> None:
+        task = asyncio.create_task(pauses())
+        await asyncio.start_server(serve, sock=listening())
+        await task
+
+    asyncio.run(run())

@@ -1,0 +1,113 @@
+"""Waits inside requests on futexes of which nothing proves what they are: for whom they were."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from perfdiag.accounts import Kind, kind_of
+from perfdiag.findings.behind import PARKED
+from perfdiag.findings.holders import MAJORITY, ROOT_PART
+from perfdiag.findings.wakers import ended_by
+from perfdiag.findings.weigh import plain, thread_of
+from perfdiag.model import Model
+from perfdiag.requests import RequestTime
+
+TIMER = "wait.timer"
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Waits inside requests that were for threads of one name."""
+
+    name: str  # for people
+    tids: frozenset[int]
+    parts: Mapping[str, int]  # by futex, of requests
+    roots: Mapping[str, int]  # what was waited for behind them, as far as that was seen
+    news: bool  # those threads were not there when the waits began: they came to tell
+    mutual: bool  # they serve requests, and are parked in the middle of them
+
+    @property
+    def ns(self) -> int:
+        """Time of requests."""
+        return sum(self.parts.values())
+
+    @property
+    def root(self) -> str:
+        """What most of it was waited for behind them; "" where that is not known, or not one thing."""
+        root = max(self.roots, key=lambda each: self.roots[each], default="")
+        return root if root and self.roots[root] >= ROOT_PART * self.ns else ""
+
+    @property
+    def known(self) -> float:
+        """Of how much of it that was seen."""
+        return min(1.0, sum(self.roots.values()) / self.ns)
+
+    @property
+    def outside(self) -> bool:
+        """Whether those threads waited for what is to come, or came with it, and then told others."""
+        return kind_of(self.root) is Kind.IDLE and self.root != TIMER if self.root else self.news
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether threads that serve requests keep each other waiting, as those do that take a lock in turn."""
+        return self.mutual and not self.outside and self.known >= ROOT_PART
+
+
+def parked_waits(model: Model, time: RequestTime) -> list[Waits]:
+    """Return the waits inside requests by the names of the threads that they were for, the longest first; not those
+    of which no thread is known: a timeout ended them."""
+    seen: defaultdict[str, defaultdict[tuple[str, int], int]] = defaultdict(lambda: defaultdict(int))
+    for chain in model.chains:
+        if chain.inside and chain.account == PARKED:
+            seen[chain.key][chain.root, chain.some_tid] += chain.ns
+    groups: defaultdict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    for (account, key), ns in time.rows.items():
+        tid = _for_whom(model, key, ns, seen[key]) if account == PARKED else 0
+        if tid:
+            thread = thread_of(model, tid)
+            groups[re.sub(r"\d+", "#", plain(thread.comm)) if thread else f"thread {tid}"].append((key, ns, tid))
+    found = []
+    for name, waits in groups.items():
+        roots: defaultdict[str, int] = defaultdict(int)
+        for key, ns, _ in waits:
+            whole = sum(seen[key].values())
+            for (root, _), part in seen[key].items():
+                roots[root] += part * min(ns, whole) // whole
+        tids = frozenset(tid for _, _, tid in waits)
+        who = f"threads named {name}" if len(tids) > 1 else _name(model, min(tids))
+        parts = {key: ns for key, ns, _ in waits}
+        mutual = 2 * len(tids & time.parked_tids) > len(tids)
+        found.append(Waits(who, tids, parts, dict(roots), _came_later(model, time, tids, sum(parts.values())), mutual))
+    return sorted(found, key=lambda each: (-each.ns, each.name))
+
+
+def _for_whom(model: Model, key: str, ns: int, seen: Mapping[tuple[str, int], int]) -> int:
+    """Return a thread that waits on a futex were for, 0 where that is not known: one that was in the root; else who
+    ended them, if most of them were in requests."""
+    by_tid: defaultdict[int, int] = defaultdict(int)
+    for (_, tid), part in seen.items():
+        by_tid[tid] += part
+    tid = max(by_tid, key=lambda each: by_tid[each], default=0)
+    if tid and sum(by_tid.values()) >= ROOT_PART * ns:
+        return tid
+    rows = [row for row in model.rows_of(PARKED) if row.key == key]
+    whole_ns = sum(row.distribution.sum_ns for row in rows)
+    longest = max(rows, key=lambda row: row.distribution.sum_ns, default=None)
+    return longest.waker_tid if longest and ns >= MAJORITY * whole_ns else 0
+
+
+def _came_later(model: Model, time: RequestTime, tids: Iterable[int], ns: int) -> bool:
+    """Return whether threads lived for less than a request is parked on average."""
+    threads = [thread for thread in (thread_of(model, tid) for tid in tids) if thread]
+    return bool(threads) and max(thread.wall_ns for thread in threads) < ns // time.count
+
+
+def _name(model: Model, tid: int) -> str:
+    thread = thread_of(model, tid)
+    return f"{plain(thread.comm)} ({tid})" if thread else ended_by(model, model.rows_of(PARKED), tid)
+
+
+__all__ = ["Waits", "parked_waits"]

@@ -1,0 +1,148 @@
+"""Requests whose threads are parked: a lock, another thread, news; and threads that are parked without a request."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from perfdiag import findings, report, schema
+from perfdiag.config import Config
+from perfdiag.findings.base import Severity
+
+from live.support.fixtures import Attach, Cleanup, Serving
+from live.support.host import slow_disk
+from live.support.model import model_of
+from live.support.recording import Recording
+from live.support.serving import Server, answered, asked, http, served, stopped
+
+MS = 1_000_000
+FLUSH_US = 20_000
+
+
+def ask_together(server: Server, clients: int, each: int) -> None:
+    """Let so many clients ask at a time, so often each."""
+
+    def client(_: int) -> None:
+        with server.connect() as connection:
+            for _ in range(each):
+                asked(connection, http("/"))
+
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(client, range(clients)))
+
+
+def parked_ns(recording: Recording) -> int:
+    return sum(line.sum_ns for line in recording.of(schema.RequestParked))
+
+
+def booked_ns(recording: Recording, account: str) -> int:
+    """Return what stands of requests in an account of the kernel side."""
+    lines = [line for line in recording.of(schema.Exchange) if line.direction == "accepted"]
+    return sum(part.sum_ns for line in lines for part in line.accounts if part.account == account)
+
+
+@pytest.mark.may_skip("ext4 in the kernel")
+def test_forty_requests_behind_one_flush(tmp_path: Path, cleanup: Cleanup, serving: Serving, attach: Attach) -> None:
+    """Whatever shows or does not show that they wait for a lock: the flush is what they wait for."""
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", flush_us=FLUSH_US))
+    server = serving(f"thread_each(listening(), flushes({str(disk.mountpoint / 'journal')!r}))")
+    recorder = attach(server.pid)
+    ask_together(server, 40, 3)
+    recording = stopped(recorder)
+    requests = served(recording, "GET /")
+    assert requests.line.whole == requests.line.count == 120, requests.line
+    assert booked_ns(recording, "wait.parked") == parked_ns(recording) > 0.8 * requests.line.sum_ns
+    model = model_of(recording)
+    made = report.make(model, findings.diagnose(model), Config())
+    assert made.verdict.kind == "cause" and made.verdict.ids == ["DISK-FLUSH-SLOW"], made.verdict
+    assert made.findings[0].share > 0.5 and "-> disk.flush" in made.findings[0].claim, made.findings[0]
+    assert sum(each.share for each in made.findings) + made.unclaimed_share == pytest.approx(1)
+
+
+@pytest.mark.may_skip("ext4 in the kernel")
+def test_forty_requests_behind_a_flush_that_is_fast(
+    tmp_path: Path, cleanup: Cleanup, serving: Serving, attach: Attach
+) -> None:
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4"))
+    server = serving(f"thread_each(listening(), flushes({str(disk.mountpoint / 'journal')!r}))")
+    recorder = attach(server.pid)
+    for _ in range(40):
+        ask_together(server, 1, 1)
+    found = findings.diagnose(model_of(stopped(recorder))).findings
+    wrong = [each for each in found if each.severity is not Severity.INFO and "parked" in str(each.claims)]
+    assert not wrong, wrong
+
+
+def test_a_worker_that_all_requests_wait_for(serving: Serving, attach: Attach) -> None:
+    server = serving("thread_each(listening(), waits_for_a_worker(lambda: time.sleep(0.01)))")
+    recorder = attach(server.pid)
+    ask_together(server, 8, 20)
+    recording = stopped(recorder)
+    requests = served(recording, "GET /")
+    model = model_of(recording)
+    assert model.request_time and model.request_time.accounts["wait.parked"] > 0.8 * requests.line.sum_ns
+    first = findings.diagnose(model).findings[0]
+    assert (first.id, first.severity) == ("WAIT-THREAD-IN-REQUEST", Severity.WARNING), first
+    assert "sleeps by its own choice" in first.claim and first.share > 0.8, first
+
+
+def test_a_pool_that_is_parked_between_requests(serving: Serving, attach: Attach) -> None:
+    """One thread reads a request, another one the next on the same connection: what each does between is none of it."""
+    server = serving("pooled(listening(), 4, 0.005)")
+    recorder = attach(server.pid)
+    with contextlib.ExitStack() as connections:
+        several = [connections.enter_context(server.connect()) for _ in range(3)]
+        for number in range(90):
+            asked(several[number % 3], http("/"))
+            time.sleep(0.01)
+    recording = stopped(recorder)
+    requests = served(recording, "GET /")
+    assert requests.line.whole == requests.line.count == 90, requests.line
+    assert sum(part.sum_ns for part in requests.line.accounts) <= 1.02 * requests.line.sum_ns, requests.line
+    assert booked_ns(recording, "wait.parked") < 0.05 * requests.line.sum_ns, requests.line
+    parked = [line for line in recording.of(schema.Because) if line.account == "wait.parked" and line.inside]
+    assert sum(line.sum_ns for line in parked) < 0.05 * requests.line.sum_ns, parked
+    found = findings.diagnose(model_of(recording)).findings
+    assert not [each for each in found if each.id == "WAIT-THREAD-IN-REQUEST"], found
+
+
+def test_who_waits_for_news_waits_for_nobody_in_here(serving: Serving, attach: Attach) -> None:
+    server = serving("until_news(listening())")
+    recorder = attach(server.pid)
+    with contextlib.ExitStack() as connections:
+        readers = [connections.enter_context(server.connect()) for _ in range(12)]
+        for _ in range(3):
+            for reading in readers:
+                reading.sendall(http("/"))
+            time.sleep(0.3)
+            with server.connect() as writer:
+                asked(writer, http("/news"))
+            for reading in readers:
+                answered(reading)
+    model = model_of(stopped(recorder))
+    assert model.request_time, model.exchanges
+    wrong = [each for each in findings.diagnose(model).findings if each.severity is not Severity.INFO]
+    assert not wrong, wrong
+
+
+def test_handed_on_requests_are_not_followed(serving: Serving, attach: Attach) -> None:
+    """Who has read them is parked until the next one comes, and another thread answers."""
+    server = serving("handed_on(listening(), 0.005)")
+    recorder = attach(server.pid)
+    ask_together(server, 1, 40)
+    recording = stopped(recorder)
+    assert not parked_ns(recording) and model_of(recording).request_time is None
+
+
+def test_a_loop_that_was_parked_is_not_followed(serving: Serving, attach: Attach) -> None:
+    """What a thread is parked for, after it waited for events with a request in hand, need not be that request's."""
+    server = serving("loop_with_pauses(0.02)")
+    recorder = attach(server.pid)
+    ask_together(server, 2, 15)
+    recording = stopped(recorder)
+    assert parked_ns(recording) < 0.1 * served(recording, "GET /").line.sum_ns
+    time_of = model_of(recording).request_time
+    assert time_of and not time_of.rows and "wait.parked" not in time_of.accounts, time_of

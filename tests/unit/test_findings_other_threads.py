@@ -1,0 +1,216 @@
+"""WAIT-THREAD-IN-REQUEST: threads that serve requests and are parked meanwhile, and for whom."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfdiag import schema
+from perfdiag.findings import Diagnosis, diagnose
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.requests import REST
+
+from unit.support import Builder
+from unit.support.disks import disk, disks
+from unit.support.exchanges import served
+from unit.support.judging import check, finding, findings, knowing, silence
+
+S, MS = 1_000_000_000, 1_000_000
+ID, LOCKS, FLUSH = "WAIT-THREAD-IN-REQUEST", "LOCK-CONTENTION", "DISK-FLUSH-SLOW"
+FUTEX, IDLE, DEVICE = "futex:0x7f00", "futex:0x7f40", "device:254:0"
+SSD = disk("254:0", "vda", kind="physical", rotational=False)
+WORKER = 300
+
+
+def parked(builder: Builder, ns: int, object: str = FUTEX, count: int = 400) -> Builder:
+    return builder.line(schema.RequestParked(pid=100, object=object, over_slo=False, count=count, sum_ns=ns))
+
+
+def serving(
+    threads: int = 4,
+    each_ms: int = 5000,
+    *,
+    told_ms: int | None = None,
+    waker: int = WORKER,
+    worker_ms: int = 9000,
+    count: int = 400,
+    **accounts: str,
+) -> Builder:
+    """Threads that are parked in 400 requests until a worker wakes them, and otherwise compute for 100 ms each.
+
+    `told_ms`: for so much of it the futex is known.
+    """
+    builder = Builder(comm="server").thread("worker", tid=WORKER, **(accounts or {"cpu_user": f"{worker_ms} ms"}))
+    for tid in range(101, 101 + threads):
+        builder.thread("serve", tid=tid, cpu_user="100 ms", rest="net.request")
+        builder.row("wait.parked", FUTEX, f"{each_ms} ms", count=count // threads, waker_tid=waker, waker_count=60)
+    whole_ns = threads * each_ms * MS
+    for line in served(
+        count, (whole_ns + threads * 100 * MS) // count, {"wait.parked": whole_ns, "cpu.user": threads * 100 * MS}
+    ):
+        builder.line(line)
+    return parked(builder, whole_ns if told_ms is None else told_ms * MS, count=count)
+
+
+def seen(builder: Builder, root: str, time: str, root_tid: int = WORKER, root_object: str = "") -> Builder:
+    return builder.line(
+        schema.Because(
+            pid=100,
+            account="wait.parked",
+            object=FUTEX,
+            steps=[],
+            cut=False,
+            root=root,
+            root_object=root_object,
+            root_tid=root_tid,
+            root_tid_ns=0,
+            sum_ns=int(float(time.removesuffix(" s")) * S),
+            count=100,
+            inside=True,
+        )
+    )
+
+
+def told(builder: Builder) -> Diagnosis:
+    return diagnose(knowing(builder.model(), disks=disks(SSD)))
+
+
+def test_who_woke_them_is_named_where_nothing_else_is_known() -> None:
+    found = finding(serving().model(), ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW
+    assert found.claim == "Requests wait 20.0 s for worker (300)."
+    assert told(serving()).findings[0].id == ID and told(serving()).findings[0].share == pytest.approx(20 / 20.4)
+
+
+def test_requests_that_queue_for_one_thread() -> None:
+    found = finding(seen(serving(), "cpu.user", "19 s").model(), ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert "for worker (300), which mostly runs its own code" in found.claim
+
+
+def test_what_a_worker_computes_for_each_request_departs_from_no_norm() -> None:
+    """Four at a time, each in a thread of its own: requests wait as long as it takes."""
+    builder = seen(serving(each_ms=2000, worker_ms=8000), "cpu.user", "8 s")
+    assert finding(builder.model(), ID).severity is Severity.INFO
+
+
+def test_who_waits_for_news_waits_for_no_thread() -> None:
+    """Long polling: whoever brings the news has it from outside."""
+    found = finding(seen(serving(wait_events="9 s"), "wait.events", "20 s").model(), ID)
+    assert found.severity is Severity.INFO and "from outside (wait.events)" in found.claim
+
+
+def test_who_came_when_requests_waited_already_brings_news() -> None:
+    builder = serving(count=40, waker=500).thread("news", tid=500, wall="100 ms", exited=True)
+    found = finding(builder.model(), ID)
+    assert found.severity is Severity.INFO and "news (500), which was not there when that began" in found.claim
+
+
+def test_who_sleeps_while_requests_wait() -> None:
+    found = finding(seen(serving(wait_timer="9 s"), "wait.timer", "20 s").model(), ID)
+    assert found.severity is Severity.WARNING and "sleeps by its own choice" in found.claim
+
+
+def test_threads_that_serve_and_wait_for_each_other_take_turns() -> None:
+    """As where they take a lock that no stack shows: whoever computes keeps the others waiting."""
+    builder = seen(serving(waker=102), "cpu.user", "20 s", root_tid=102)
+    found = finding(builder.model(), LOCKS)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert "for each other, as where threads take a lock in turn; whoever is waited for mostly runs" in found.claim
+    assert not findings(builder.model(), ID)
+
+
+def test_who_serves_and_tells_others_news_holds_no_lock() -> None:
+    """A chat: what one was asked, the others are told."""
+    builder = seen(serving(waker=102), "net.request", "20 s", root_tid=102)
+    assert finding(builder.model(), ID).severity is Severity.INFO and not findings(builder.model(), LOCKS)
+
+
+def test_behind_a_slow_flush_it_is_the_flush() -> None:
+    builder = serving(disk_flush="0 s")
+    builder.thread("committer", tid=400, cpu_user="100 ms").row("disk.flush", DEVICE, durations={"50 ms": 180})
+    for operation in ("write", "flush"):
+        builder.device("254:0", operation, count=180, service="48 ms")
+    found = told(seen(builder, "disk.flush", "19 s", 400, DEVICE))
+    first = found.findings[0]
+    assert first.id == FLUSH and first.share == pytest.approx(19 / 20.4, rel=0.01), first
+    assert "Others waited 19.0 s behind that, most of it wait.parked -> disk.flush 254:0" in first.claim
+    assert ID in {each.id for each in found.superseded}
+
+
+def test_behind_a_fast_flush_nothing_is_at_fault() -> None:
+    builder = serving(disk_flush="0 s")
+    builder.thread("committer", tid=400, cpu_user="100 ms").row("disk.flush", DEVICE, durations={"400 us": 1800})
+    builder.device("254:0", "flush", count=1800, service="300 us")
+    found = told(seen(builder, "disk.flush", "19 s", 400, DEVICE))
+    assert not [each for each in found.findings if each.severity is not Severity.INFO], found.findings
+
+
+def test_a_hand_over_is_none() -> None:
+    """10,000 requests wait 800 us each."""
+    assert finding(serving(each_ms=2000, count=10_000).model(), ID).severity is Severity.INFO
+
+
+def test_a_timeout_is_nobody() -> None:
+    assert "98 % of their time for other threads" in check(serving(waker=0).model(), ID).text
+
+
+def test_little_is_checked_and_fine() -> None:
+    builder = serving(each_ms=4, worker_ms=100)
+    assert "requests wait 4 %" in check(builder.model(), ID).text
+
+
+def test_a_lock_that_stacks_show_is_no_unknown_thread() -> None:
+    builder = serving().stack(
+        "wait", "wait.parked", object=FUTEX, user=["__lll_lock_wait", "pthread_mutex_lock"], weight="1 s"
+    )
+    found = told(builder)
+    assert [each.id for each in found.findings if each.severity is Severity.WARNING] == [LOCKS]
+    assert found.findings[0].share == pytest.approx(20 / 20.4)
+
+
+def test_of_a_futex_that_idle_threads_wait_on_too_only_the_requests_time_counts() -> None:
+    """A pool that waits for work on words of its threads' own, as Java's does: 200 s idle beside the requests' 20 s."""
+    builder = serving(waker=102)
+    for tid in range(401, 421):
+        builder.thread("serve", tid=tid).row("wait.parked", FUTEX, "10 s", count=10)
+    found = told(seen(builder, "cpu.user", "20 s", root_tid=102))
+    assert found.findings[0].id == LOCKS and found.findings[0].claimed_ns == 20 * S
+
+
+def test_idle_threads_are_not_told_of_a_waker_outside_of_requests() -> None:
+    """Who hands work to the pool is nobody's holder; what the requests wait for was not seen."""
+    builder = serving()
+    builder.thread("serve", tid=401, wall="200 s", rest="wait.parked").row("wait.parked", FUTEX, "100 s", count=9)
+    assert not findings(builder.model(), ID)
+
+
+def test_what_no_futex_is_known_of_is_not_followed() -> None:
+    model = serving(told_ms=0).model()
+    assert model.request_time and model.request_time.accounts[REST] == 20 * S
+    assert not findings(model, ID)
+
+
+def test_without_requests_nothing_is_said() -> None:
+    assert "not measured" in silence(Builder().without("requests").thread("worker").model(), ID).reason
+    assert "no requests" in check(Builder().thread("worker").model(), ID).text
+
+
+@given(
+    st.integers(0, 20_000),
+    st.lists(st.tuples(st.sampled_from(["cpu.user", "disk.flush", "wait.timer", "runq.busy"]), st.integers(1, 9000))),
+    st.booleans(),
+)
+def test_no_time_is_claimed_twice(told_ms: int, roots: list[tuple[str, int]], lock: bool) -> None:
+    builder = serving(told_ms=told_ms, wait_timer="2 s")
+    builder.thread("committer", tid=400).row("disk.flush", DEVICE, durations={"50 ms": 180})
+    builder.device("254:0", "flush", count=180, service="48 ms")
+    if lock:
+        builder.stack("wait", "wait.parked", object=FUTEX, user=["pthread_mutex_lock"], weight="1 s")
+    for root, ms in roots:
+        seen(builder, root, f"{ms / 1000} s", 400, DEVICE if root == "disk.flush" else "")
+    found = told(builder)
+    model = builder.model()
+    assert model.request_time
+    assert sum(each.claimed_ns for each in found.findings) + found.unclaimed_ns == model.request_time.ns
+    assert all(each.claimed_ns >= 0 for each in found.findings) and found.unclaimed_ns >= 0
