@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
+from perfdiag import ledger, reader, schema
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.findings.churn import Churn, churn
@@ -12,8 +15,11 @@ from perfdiag.report.verdict import decide
 from perfdiag.units import share as percent
 
 from unit.support import Builder
+from unit.support.disks import disk, disks
+from unit.support.exchanges import served
 from unit.support.judging import check, finding, knowing
 
+S, MS = 1_000_000_000, 1_000_000
 PEER, CHILD, SINGLE = "IPC-PEER-SLOW", "PROC-CHILD-SLOW", "CPU-SINGLE-THREAD"
 
 
@@ -189,6 +195,56 @@ def test_children_that_sleep_are_said_to_sleep() -> None:
     assert "in these books: wait.timer 99 %, cpu.user 1 %" in finding(model, CHILD).claim
     builder.thread("sh", pid=102, wait_child="8 s", rest="wait.timer")  # waits for its own, which are in these books
     assert "in these books: wait.timer 99 %, cpu.user 1 %." in finding(builder.model(), CHILD).claim
+
+
+def serving_by_children(root: str, ns: int = 36 * S, **child: str) -> Builder:
+    """Four threads each of whose requests starts a child and waits for its end."""
+    builder = Builder(comm="server").thread("child", pid=101, **child)
+    for tid in range(102, 106):
+        builder.thread("serve", tid=tid, cpu_user="10 ms", wait_child=("9 s", 30, "300 ms"), rest="net.request")
+    for line in served(120, 301 * MS, {"wait.child": 36 * S, "cpu.user": 40 * MS}):
+        builder.line(line)
+    return builder.line(
+        schema.Because(
+            pid=100, account="wait.child", object="", steps=[], cut=False, root=root, root_object="", root_tid=0,
+            root_tid_ns=0, sum_ns=ns, count=120, inside=True,
+        )
+    )  # fmt: skip
+
+
+def test_children_that_requests_wait_for_and_that_sleep() -> None:
+    model = serving_by_children("wait.timer", wait_timer="9 s").model()
+    found = finding(model, CHILD)
+    assert (
+        found.severity is Severity.WARNING and "Requests wait 36.0 s for child processes, which mostly" in found.claim
+    )
+    first = diagnose(model).findings[0]
+    assert first.id == CHILD and first.claimed_ns == 36 * S
+
+
+def test_what_children_compute_or_were_not_seen_to_do_is_no_fault() -> None:
+    for model in (
+        serving_by_children("cpu.user", cpu_user="9 s").model(),
+        serving_by_children("wait.timer", 9 * S, wait_timer="9 s").model(),
+    ):
+        found = finding(model, CHILD)
+        assert found.severity is Severity.INFO and not found.claims
+
+
+def test_children_that_flush_are_their_disks_in_requests_too() -> None:
+    builder = serving_by_children("disk.flush", wait_timer="1 s").thread("flusher", pid=110)
+    builder.row("disk.flush", "device:254:0", durations={"200 ms": 44})
+    for operation in ("write", "flush"):
+        builder.device("254:0", operation, count=44, service="190 ms")
+    recording = [
+        msgspec.structs.replace(line, root_object="device:254:0") if isinstance(line, schema.Because) else line
+        for line in builder.lines()
+    ]
+    read = reader.read(io.BytesIO(b"".join(msgspec.json.encode(line) + b"\n" for line in recording)))
+    disk_of = disk("254:0", "vda", kind="physical", rotational=False)
+    found = diagnose(knowing(ledger.build(read), disks=disks(disk_of)))
+    assert found.findings[0].id == "DISK-FLUSH-SLOW" and found.findings[0].claimed_ns >= 0.99 * 36 * S, found.findings
+    assert found.findings[0].claimed_ns <= 36 * S
 
 
 def test_an_unknown_family_is_said() -> None:

@@ -51,9 +51,12 @@ def _counts(model: Model, chain: Chain) -> bool:
 def _of_row_ns(model: Model, chain: Chain) -> int:
     """Return how much of its row's time a chain tells of: where requests were parked, the same part as of theirs."""
     pair, time = (chain.account, chain.key), model.request_time
-    if time is None or pair not in time.rows:
+    if time is None or (pair not in time.rows and chain.account != CHILD) or not chain.inside:
         return chain.ns
-    return by_pair(model).get(pair, 0) * chain.ns // max(1, time.parked_ns.get(pair, 0), _inside_ns(model)[pair])
+    inside_ns = time.parked_ns.get(pair, 0)
+    if chain.account == CHILD and not time.excess:
+        inside_ns = time.accounts[CHILD]
+    return by_pair(model).get(pair, 0) * chain.ns // max(1, inside_ns, _inside_ns(model)[pair])
 
 
 @once

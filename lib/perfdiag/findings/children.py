@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.churn import Churn, churn
 from perfdiag.findings.target import CPU, again, subject
-from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
+from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain, top
 from perfdiag.model import Model, ThreadLedger
 
 CHILD = "wait.child"
@@ -22,11 +22,11 @@ SUPERVISING_PART = 0.95
     "PROC-CHILD-SLOW",
     title="A child process is waited for",
     accounts=(CHILD, *CPU),
-    meaning="A thread waits for child processes to end. That is idle in itself and counted nowhere, but for the part"
-    " inside of requests: where the children belong to the target their time is in the same books, and their findings"
-    " are the cause; with --only they are outside, and nothing here can say what they do. Where children live for"
-    " moments only, and there are many, it says how many a second and what starting and ending them takes: fork, exec,"
-    " the loader, exit.",
+    meaning="A thread waits for child processes to end. That is idle in itself and counted nowhere: where the children"
+    " belong to the target their time is in the same books, and their findings are the cause; with --only they are"
+    " outside, and nothing here can say what they do. Inside a request it is the request's time, and claimed where the"
+    " children sleep by their own choice. Where children live for moments only, and there are many, it says"
+    " how many a second and what starting and ending them takes: fork, exec, the loader, exit.",
     measured="Waits of wait.child by thread over the window, joined with the accounts of the processes whose parent the"
     " waiting process is (PPid), or of all other processes of the target where the parent is not known. From 20 ended"
     " processes a second on that lived under 50 ms on average: their number, and the part of the CPU samples that"
@@ -46,11 +46,11 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     waiting = [thread for thread in model.threads if CHILD in thread.accounts and thread.tid]
     worst = max(waiting, key=lambda thread: thread.accounts[CHILD].ns, default=None)
     part = worst.accounts[CHILD].ns / model.window_ns if worst and model.window_ns else 0.0
-    if worst is None or part < WORTH_PART:
+    slept_ns = _slept_in_requests_ns(model)
+    if worst is None or (part < WORTH_PART and not slept_ns):
         yield Check("PROC-CHILD-SLOW", f"waiting for children {percent(part)} of the window", part, "share")
         return
     total = worst.accounts[CHILD]
-    requests_ns = model.request_time.accounts.get(CHILD, 0) if model.request_time else 0
     inside = model.header.options.descendants
     supervising = total.max_ns >= SUPERVISING_PART * model.window_ns
     who = f"{plain(worst.comm)} ({worst.tid})"
@@ -63,8 +63,6 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         )
     ]
     claim = f"{who} waited {duration(total.ns)} for child processes"
-    if requests_ns:
-        claim = f"Requests wait {duration(requests_ns)} for child processes"
     limits = []
     if inside:
         sums, names, known = _children(model, worst)
@@ -80,13 +78,15 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     else:
         claim += ", which were not measured (--only)"
         limits.append(f"the children are outside {subject(model)}: what they did is not known")
+    if slept_ns:
+        claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep by their own choice"
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     yield Finding(
         "PROC-CHILD-SLOW",
-        Severity.WARNING if requests_ns or not (inside or supervising) else Severity.INFO,
+        Severity.INFO if (inside or supervising) and not slept_ns else Severity.WARNING,
         confidence,
         f"{claim}.",
-        {CHILD: model.ns(CHILD)} if requests_ns else {},
+        {CHILD: model.ns(CHILD)} if slept_ns else {},
         evidence,
         [fix("look at the findings of the children: their cause is the cause")]
         if inside
@@ -130,6 +130,21 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
         limits=limits,
         verify=f"{again(model)}: processes started a second, at the same work",
     )
+
+
+def _slept_in_requests_ns(model: Model) -> int:
+    """Return how long requests wait for children, where that is a good part of their time and those mostly sleep: what
+    else children do has findings of its own."""
+    time = model.request_time
+    ns = time.accounts.get(CHILD, 0) if time else 0
+    if time is None or ns < FAULT_SHARE * time.ns:
+        return 0
+    roots: dict[str, int] = {}
+    for chain in model.chains:
+        if chain.account == CHILD and chain.inside:
+            roots[chain.root] = roots.get(chain.root, 0) + chain.ns
+    whole_ns = max(sum(roots.values()), 0 if time.excess else ns)
+    return ns if 2 * roots.get("wait.timer", 0) > whole_ns else 0
 
 
 def _meanwhile(model: Model, pid: int) -> dict[str, int]:
