@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
+from perfdiag import report, schema
+from perfdiag.config import Config
+from perfdiag.findings import diagnose
 
 from live.support.fixtures import Cleanup, Record, Start
 from live.support.host import slow_disk
+from live.support.model import model_of
 from live.support.recording import Recording, ns_of
 
 SHARE = 0.05
@@ -84,6 +87,9 @@ def test_forty_threads_behind_one_flush(tmp_path: Path, cleanup: Cleanup, start:
             line for line in recording.of(schema.Because) if line.object == row.object and line.root == "disk.flush"
         ]
         assert {(*line.steps, line.cut, line.root_object) for line in lines} == {(False, disk.device)}, lines
+        model = model_of(recording)
+        verdict = report.make(model, diagnose(model), Config()).verdict
+        assert (verdict.kind, verdict.ids) == ("cause", ["DISK-FLUSH-SLOW"]), verdict
 
     at_best(attempt)
 
