@@ -16,6 +16,7 @@ class Parked:
 
     ns: Mapping[Pair, int] = field(default_factory=dict)
     over_slo_ns: Mapping[Pair, int] = field(default_factory=dict)  # of those over the objective alone
+    outside_ns: int = 0  # as far as was seen: until somebody came with what was not there before
     tids: frozenset[int] = frozenset()  # threads that were parked on these futexes
 
     def rows(self, ns: int, *, over_slo: bool) -> dict[Pair, int]:

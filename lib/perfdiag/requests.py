@@ -36,6 +36,8 @@ SERVES = 0.5
 # Of requests whose time is known by account less than this, the threads' own books say more.
 ENOUGH_KNOWN = 0.9
 ENOUGH_REQUESTS = 10
+# Requests that mostly wait for news, by their own choice, would hide what all others wait for.
+TOLERABLE_NEWS = 0.5
 TOLERABLE_EARLY = 0.05  # of requests on shared connections, told apart by nobody
 
 
@@ -194,6 +196,8 @@ def request_time(
     if whole.count < ENOUGH_REQUESTS or not whole.ns or known_ns(whole) < ENOUGH_KNOWN * whole.ns:
         return None
     if early > TOLERABLE_EARLY * whole.count or any(line.declined for line in served):
+        return None
+    if parked.outside_ns > TOLERABLE_NEWS * whole.ns:
         return None
     if lost.get("connections_full") or lost.get("exchanges_full"):
         return None

@@ -212,6 +212,7 @@ def changed(**fields: object) -> schema.Exchange:
         ([GOOD], {"lost": {"connections_full": 1}}),
         ([GOOD], {"lost": {"exchanges_full": 1}}),
         ([exchange(100, S, {"disk.flush": S})], {"busy_ns": 3 * S}),
+        ([exchange(100, 10 * S, {"wait.parked": 9 * S})], {"parked": Parked({QUEUE: 9 * S}, outside_ns=6 * S)}),
     ],
     ids=[
         "none",
@@ -224,6 +225,7 @@ def changed(**fields: object) -> schema.Exchange:
         "connections-lost",
         "sums-lost",
         "a-side-job",
+        "news",
     ],
 )
 def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options: dict[str, object]) -> None:
@@ -240,6 +242,7 @@ def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options:
         ([changed(early=5)], {}),
         ([exchange(100, S, {"disk.flush": S})], {"busy_ns": 2 * S}),
         ([exchange(100, 5 * S, {"disk.flush": S})], {"busy_ns": 30 * S}),
+        ([exchange(100, 10 * S, {"wait.parked": 9 * S})], {"parked": Parked({QUEUE: 9 * S}, outside_ns=5 * S)}),
     ],
     ids=[
         "other-losses",
@@ -249,6 +252,7 @@ def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options:
         "a-few-pipelined",
         "half-of-its-time",
         "half-of-the-window",
+        "half-news",
     ],
 )
 def test_nearly_unknown_is_known(lines: list[schema.Exchange], options: dict[str, object]) -> None:

@@ -119,12 +119,12 @@ def _claim(waits: Waits) -> str:
 def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
     """Return WARNING where requests wait for longer than what they wait for takes, or for what should not take time."""
     felt = waits.ns >= FAULT_OF_WINDOW * model.window_ns and waits.ns >= HANDED_NS * time.count
-    threads = [thread for thread in (thread_of(model, tid) for tid in waits.tids) if thread]
-    unknown = not waits.root and not threads  # it may have come with news, and ended
+    unknown = not waits.root and not waits.has_books  # it may have come with news, and ended
     if not felt or unknown or waits.outside or waits.root.startswith(JUDGED):
         return Severity.INFO
     if waits.root.startswith("cpu.") and not waits.in_turn:
-        computed_ns = sum(thread.ns("cpu.user", "cpu.kernel") for thread in threads)
+        threads = (thread_of(model, tid) for tid in waits.tids)
+        computed_ns = sum(thread.ns("cpu.user", "cpu.kernel") for thread in threads if thread)
         return Severity.WARNING if waits.ns > QUEUE * computed_ns else Severity.INFO
     return Severity.WARNING
 

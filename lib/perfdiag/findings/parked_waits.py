@@ -26,7 +26,8 @@ class Waits:
     tids: frozenset[int]
     parts: Mapping[str, int]  # by futex, of requests
     roots: Mapping[str, int]  # what was waited for behind them, as far as that was seen
-    news: bool  # those threads were not there when the waits began: they came to tell
+    has_books: bool  # those threads are of the target, and were not folded
+    news: bool  # they were not there when the waits began: they came to tell
     mutual: bool  # they serve requests, and are parked in the middle of them
 
     @property
@@ -69,19 +70,42 @@ def parked_waits(model: Model, time: RequestTime) -> list[Waits]:
         if tid:
             thread = thread_of(model, tid)
             groups[re.sub(r"\d+", "#", plain(thread.comm)) if thread else f"thread {tid}"].append((key, ns, tid))
-    found = []
-    for name, waits in groups.items():
-        roots: defaultdict[str, int] = defaultdict(int)
-        for key, ns, _ in waits:
-            whole = sum(seen[key].values())
-            for (root, _), part in seen[key].items():
-                roots[root] += part * min(ns, whole) // whole
-        tids = frozenset(tid for _, _, tid in waits)
-        who = f"threads named {name}" if len(tids) > 1 else _name(model, min(tids))
-        parts = {key: ns for key, ns, _ in waits}
-        mutual = 2 * len(tids & time.parked_tids) > len(tids)
-        found.append(Waits(who, tids, parts, dict(roots), _came_later(model, time, tids, sum(parts.values())), mutual))
+    found = [_waits(model, time, name, parts, seen) for name, parts in groups.items()]
     return sorted(found, key=lambda each: (-each.ns, each.name))
+
+
+def _waits(
+    model: Model,
+    time: RequestTime,
+    name: str,
+    waits: list[tuple[str, int, int]],
+    seen: Mapping[str, Mapping[tuple[str, int], int]],
+) -> Waits:
+    """Return what is known of waits on futexes, for so long, for a thread each: what holds of most of the time."""
+    by_tid: defaultdict[int, int] = defaultdict(int)
+    roots: defaultdict[str, int] = defaultdict(int)
+    for key, ns, tid in waits:
+        by_tid[tid] += ns
+        whole = sum(seen[key].values())
+        for (root, _), part in seen[key].items():
+            roots[root] += part * min(ns, whole) // whole
+    whole_ns = sum(by_tid.values())
+    threads = {tid: thread for tid in by_tid if (thread := thread_of(model, tid))}
+    later = [tid for tid, thread in threads.items() if thread.wall_ns < whole_ns // time.count]
+
+    def most(tids: Iterable[int]) -> bool:
+        return sum(by_tid[tid] for tid in tids) >= MAJORITY * whole_ns
+
+    first = max(by_tid, key=lambda tid: (by_tid[tid], -tid))
+    return Waits(
+        _name(model, first) if most([first]) else f"threads named {name}",
+        frozenset(by_tid) if not most([first]) else frozenset([first]),
+        {key: ns for key, ns, _ in waits},
+        dict(roots),
+        has_books=most(threads),
+        news=most(later),
+        mutual=most(time.parked_tids & by_tid.keys()),
+    )
 
 
 def _for_whom(model: Model, key: str, ns: int, seen: Mapping[tuple[str, int], int]) -> int:
@@ -97,12 +121,6 @@ def _for_whom(model: Model, key: str, ns: int, seen: Mapping[tuple[str, int], in
     whole_ns = sum(row.distribution.sum_ns for row in rows)
     longest = max(rows, key=lambda row: row.distribution.sum_ns, default=None)
     return longest.waker_tid if longest and ns >= MAJORITY * whole_ns else 0
-
-
-def _came_later(model: Model, time: RequestTime, tids: Iterable[int], ns: int) -> bool:
-    """Return whether threads lived for less than a request is parked on average."""
-    threads = [thread for thread in (thread_of(model, tid) for tid in tids) if thread]
-    return bool(threads) and max(thread.wall_ns for thread in threads) < ns // time.count
 
 
 def _name(model: Model, tid: int) -> str:
