@@ -22,13 +22,14 @@ MS = 1_000_000
 FLUSH_US = 20_000
 
 
-def ask_together(server: Server, clients: int, each: int) -> None:
+def ask_together(server: Server, clients: int, each: int, pause: float = 0) -> None:
     """Let so many clients ask at a time, so often each."""
 
     def client(_: int) -> None:
         with server.connect() as connection:
             for _ in range(each):
                 asked(connection, http("/"))
+                time.sleep(pause)
 
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(client, range(clients)))
@@ -93,11 +94,7 @@ def test_a_pool_that_is_parked_between_requests(serving: Serving, attach: Attach
     """One thread reads a request, another one the next on the same connection: what each does between is none of it."""
     server = serving("pooled(listening(), 4, 0.005)")
     recorder = attach(server.pid)
-    with contextlib.ExitStack() as connections:
-        several = [connections.enter_context(server.connect()) for _ in range(3)]
-        for number in range(90):
-            asked(several[number % 3], http("/"))
-            time.sleep(0.01)
+    ask_together(server, 3, 30, 0.007)
     recording = stopped(recorder)
     requests = served(recording, "GET /")
     assert requests.line.whole == requests.line.count == 90, requests.line
