@@ -53,8 +53,9 @@ def test_a_receiver_with_a_small_window(mode: str, tmp_path: Path, start: Start,
     assert socket.waits_receiver > 0.5 * (socket.waits_receiver + socket.waits_congestion + socket.waits_buffer), socket
 
 
-def test_a_connection_that_takes_a_second(start: Start, record: Record) -> None:
-    recording, truth = record(start("slow_connect"), only=True)
+@pytest.mark.parametrize("how", ["connect", "epoll"])
+def test_a_connection_that_takes_a_second(how: str, start: Start, record: Record) -> None:
+    recording, truth = record(start("slow_connect", "--how", how), only=True)
     assert truth["connect_ns"] > 900_000_000, "the first SYN was not dropped: nothing was tested"
     thread = recording.thread(truth["pid"])
     assert_waited(thread, truth["connect_ns"], "net.connect", waits=1, blocks=truth["blocks"])

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import threading
+import time
+
 import pytest
 
-from live.support.fixtures import Record, Start
+from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.model import model_of
 from live.support.recording import Recording, ns_of, table
 from live.support.truth import assert_waited
@@ -23,19 +29,30 @@ CLIENTS = [
     ("epoll", "eiiai"),
     ("epoll", "aa"),  # a pool to one peer, one is asked at a time
 ]
-# One that has work to wait for as well, or of which it is not told for whom it waits.
+# Others: they have work to wait for as well, or nothing tells that an answer is owed.
 OTHERS = [
     ("poll", "al"),
     ("poll", "ac"),
     ("poll", "af"),  # a filter: its input is work
-    ("select", "ab"),  # two peers are asked
     ("epoll", "eal"),  # event loops
     ("epoll", "ciia"),
-    ("epoll", "ab"),
     ("epoll", "en"),  # news, unasked
     ("epoll", "a" + 17 * "i"),  # not all of a large set is looked at
     ("epoll", 17 * "i" + "a"),
 ]
+
+# Asks so many times, in an event loop of its own: its set holds the pair of sockets, too, by which it is woken.
+ASYNCIO = """
+import asyncio, sys
+async def main():
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(sys.argv[1]))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for _ in range(int(sys.argv[2])):
+        writer.write(b"?")
+        await reader.readexactly(1)
+asyncio.run(main())
+"""
 
 
 def is_told(recording: Recording, call: str, items: str) -> bool:
@@ -74,6 +91,14 @@ def test_who_may_wait_for_work(call: str, items: str, start: Start, record: Reco
     assert ns_of(thread, "wait.events", "cpu.", "runq.") >= 0.9 * truth["wait_ns"], table(thread)
 
 
+@pytest.mark.parametrize("call", ["select", "epoll"])
+def test_two_peers_that_owe_an_answer(call: str, start: Start, record: Record) -> None:
+    """Both answer at about the same time: for which of them is not told."""
+    recording, truth = recorded(start, record, call, "ab")
+    thread = recording.thread(truth["pid"])
+    assert ns_of(thread, "wait.events") >= 0.7 * truth["wait_ns"], table(thread)
+
+
 @pytest.mark.parametrize("call", ["poll", "epoll"])
 def test_an_answer_at_a_unix_socket(call: str, start: Start, record: Record) -> None:
     recording, truth = recorded(start, record, call, "ue")
@@ -82,3 +107,26 @@ def test_an_answer_at_a_unix_socket(call: str, start: Start, record: Record) -> 
         assert_waited(thread, truth["wait_ns"], "ipc.unix")
     else:
         assert ns_of(thread, "wait.events") > 0.8 * truth["wait_ns"], table(thread)
+
+
+def test_an_answer_that_a_coroutine_awaits(attach: Attach, cleanup: Cleanup) -> None:
+    listener = cleanup.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+    def serve() -> None:
+        with listener.accept()[0] as connection:
+            while connection.recv(1):
+                time.sleep(0.02)
+                connection.sendall(b"!")
+
+    threading.Thread(target=serve, daemon=True).start()
+    port = listener.getsockname()[1]
+    words = [sys.executable, "-c", ASYNCIO, str(port), "23"]
+    client = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    cleanup.callback(client.kill)
+    assert client.stdin and client.stdout and client.stdout.readline()
+    recorder = attach(client.pid, only=True)
+    client.stdin.write(b"go\n")
+    client.stdin.flush()
+    recording = recorder.wait()
+    (row,) = recording.details("net.receive")
+    assert row.object == f"peer:127.0.0.1:{port}" and row.sum_ns > 0.9 * 23 * 20_000_000, row

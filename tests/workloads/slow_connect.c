@@ -5,14 +5,42 @@
  */
 #include "workload.h"
 #include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+
+/* Waits inside the call itself, or as event loops do, in epoll, with a descriptor to be woken by. */
+static void connect_to(int fd, struct sockaddr_in *address, bool in_epoll)
+{
+	int epoll = CHECK(epoll_create1(0)), error = 0;
+	struct epoll_event event = { .events = EPOLLIN };
+	socklen_t length = sizeof(error);
+
+	if (!in_epoll) {
+		CHECK(connect(fd, (struct sockaddr *)address, sizeof(*address)));
+		return;
+	}
+	CHECK(fcntl(fd, F_SETFL, O_NONBLOCK));
+	if (connect(fd, (struct sockaddr *)address, sizeof(*address)) && errno != EINPROGRESS)
+		die("connect");
+	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, CHECK(eventfd(0, 0)), &event));
+	event.events = EPOLLOUT;
+	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	CHECK(epoll_wait(epoll, &event, 1, -1));
+	CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length));
+	errno = error;
+	if (error)
+		die("connect");
+}
 
 int main(int argc, char **argv)
 {
 	long accept_ms = 300, fillers = 0;
-	bool wait =
-		parse_options(argc, argv, KNOBS(NUMBER("accept-ms", accept_ms, "when the server begins to accept")));
+	const char *how = "connect";
+	bool wait = parse_options(argc, argv,
+				  KNOBS(NUMBER("accept-ms", accept_ms, "when the server begins to accept"),
+					TEXT("how", how, "it waits in connect or epoll")));
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int listener = CHECK(socket(AF_INET, SOCK_STREAM, 0)), fd, begin_accepting[2];
 	socklen_t length = sizeof(address);
@@ -45,7 +73,7 @@ int main(int argc, char **argv)
 	start_work(wait);
 	if (write(begin_accepting[1], &byte, 1) != 1)
 		die("write");
-	CHECK(connect(fd, (struct sockaddr *)&address, length));
+	connect_to(fd, &address, !strcmp(how, "epoll"));
 	connect_ns = now_ns() - workload_started_ns;
 	PRINT_TRUTH({ "connect_ns", connect_ns }, { "port", ntohs(address.sin_port) }, { "fillers", fillers });
 	return 0;
