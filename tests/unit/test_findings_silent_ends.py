@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Finding, Severity
+from perfdiag.findings.base import Confidence, Finding, Severity
 from perfdiag.model import Model
 
 from unit.support import Builder
@@ -84,6 +84,15 @@ def test_who_only_sends_waits_for_no_answer() -> None:
     assert found.severity is Severity.INFO and "nothing came: for work or for an answer, cannot tell" in found.claim
     for answered in (shipping({"450 ms": 20}), shipping({"450 ms": 1}, open=1), shipping({}, unanswered=1)):
         assert answered.severity is Severity.WARNING and "answers slowly" in answered.claim
+
+
+@pytest.mark.parametrize(("count", "confidence"), [(9, Confidence.MEDIUM), (90, Confidence.HIGH)])
+def test_who_asks_a_queue_for_work_looks_like_who_waits_for_a_slow_answer(count: int, confidence: Confidence) -> None:
+    """A worker that sends BRPOP to Redis is answered after seconds: with a job, or that there is none."""
+    builder = Builder().thread("works").row("net.receive", DB, "9 s", count=count)
+    found = finding(builder.socket(DB, rtt_us=200, minimum_rtt_us=200, waits_unasked=0).model(), NET)
+    assert found.severity is Severity.WARNING and found.confidence is confidence, found.limits
+    assert any("asks a queue for work" in limit for limit in found.limits) == (confidence is Confidence.MEDIUM)
 
 
 def test_a_connection_or_room_in_a_pipe_is_no_work() -> None:

@@ -213,9 +213,11 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         best, alike = Confidence.MEDIUM, "a peer that works for 40 ms and a delayed acknowledgement look alike"
         evidence += evidence_of(model)
     perhaps_own = _perhaps_own(model, connections, keys)
+    long = found.receives and found.typical_ns >= LONG_ANSWER_NS
+    for_work = "who asks a queue for work, which answers when there is some, waits in the same way" if long else ""
     if perhaps_own:
         best = Confidence.MEDIUM
-    confidence, limits = judged(model, best, [not_known, alike, perhaps_own])
+    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work])
     return Finding(
         "NET-PEER-SLOW",
         severity,
