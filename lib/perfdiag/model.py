@@ -260,8 +260,7 @@ class Model:
 
     def limit_ns(self, name: str) -> int | None:
         """Return how long requests, or operations, of this name may take (--slo); None without a limit."""
-        options = self.header.options
-        return next((each.limit_ns for each in options.slo_names if each.name == name), options.slo_ns)
+        return _limits(self).get(name, self.header.options.slo_ns)
 
     def measured(self, feature: str) -> bool:
         """Return False when the recording says that `feature` was not measured."""
@@ -281,6 +280,11 @@ def once(function: Callable[[Model], Answer]) -> Callable[[Model], Answer]:
         return cast(Answer, model.derived[function])
 
     return answer
+
+
+@once
+def _limits(model: Model) -> dict[str, int]:
+    return {each.name: each.limit_ns for each in model.header.options.slo_names}
 
 
 __all__ = [

@@ -28,7 +28,8 @@ def without_match(model: Model) -> list[str]:
     for calls in (False, True):
         names = _by_count(model, calls)
         wanted = [each.name for each in model.header.options.slo_names if is_call(each.name) is calls]
-        if missing := [plain(name) for name in wanted if name not in names]:
+        there = set(names)
+        if missing := [plain(name) for name in wanted if name not in there]:
             found.append(f"NOTHING WAS HELD AGAINST --slo {_listed(missing)}: {_there(model, calls, names)}")
     return found
 

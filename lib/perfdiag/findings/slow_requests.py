@@ -13,8 +13,8 @@ from perfdiag.units import plural
 
 def slow_requests(model: Model) -> Iterable[Finding]:
     """One finding for each name with requests over its limit, the most broken first."""
-    limits = {each.line.name: model.limit_ns(each.line.name) for each in model.exchanges if each.served}
-    limited = [(each, ns) for each in model.exchanges if each.served and (ns := limits[each.line.name]) is not None]
+    served = [each for each in model.exchanges if each.served]
+    limited = [(each, ns) for each in served if (ns := model.limit_ns(each.line.name)) is not None]
     broken = [(each, ns) for each, ns in limited if each.line.over_slo]
     for each, ns in sorted(broken, key=lambda pair: -pair[0].line.over_slo):
         yield _finding(model, each, ns, alone=len(broken) == 1)
