@@ -126,6 +126,12 @@ def test_threads_that_serve_and_wait_for_each_other_take_turns() -> None:
     assert not findings(builder.model(), ID)
 
 
+def test_a_thread_that_passed_by_is_not_whom_those_in_turn_wait_for() -> None:
+    """Of sixteen that take a lock in turn none is in the root for most of a wait: some thread is all that is known."""
+    first = told(seen(serving(waker=102), "cpu.user", "20 s", root_tid=WORKER)).findings[0]
+    assert first.id == LOCKS and "for each other" in first.claim, first
+
+
 def test_who_serves_and_tells_others_news_holds_no_lock() -> None:
     """A chat: what one was asked, the others are told."""
     builder = seen(serving(waker=102), "net.request", "10.1 s", root_tid=102)

@@ -71,6 +71,14 @@ def test_turns_that_are_short_hold_up_nobody() -> None:
     assert "requests wait" in check(loop(4).model(), LOOP).text
 
 
+def test_a_loop_that_does_all_it_can_is_not_held_up_for_one_long_delay() -> None:
+    """All wait as long as they are served; one of 400 waits 100 ms, less than all others together."""
+    builder = Builder(comm="nginx").thread("nginx", cpu_user="4 s", wait_events="1 s")
+    model = requests(builder, {"cpu.user": 4000}, turns=390, delays=[100] + [10] * 399).model()
+    assert model.request_time and model.request_time.accounts[QUEUED] > 0.4 * model.request_time.ns
+    assert check(model, LOOP).number > 0.4
+
+
 def test_a_loop_without_a_cpu_is_not_blocked_by_a_handler() -> None:
     builder = Builder(comm="node").thread("node", cpu_user="10 ms", runq_busy="3990 ms", wait_events="4 s")
     delays = [200] * 20 + [0] * 380

@@ -63,10 +63,12 @@ def parked_waits(model: Model, time: RequestTime) -> list[Waits]:
     seen: defaultdict[str, defaultdict[tuple[str, int], int]] = defaultdict(lambda: defaultdict(int))
     for chain in model.chains:
         if chain.inside and chain.account == PARKED:
-            seen[chain.key][chain.root, chain.some_tid] += chain.ns
+            # Where several were in the root, one that serves stands for all that do: another may have passed by.
+            tid = chain.root_tid or (chain.some_tid if chain.some_tid in time.parked_tids else 0)
+            seen[chain.key][chain.root, tid] += chain.ns
     groups: defaultdict[str, list[tuple[str, int, int]]] = defaultdict(list)
     for (account, key), ns in time.rows.items():
-        tid = _for_whom(model, key, ns, seen[key]) if account == PARKED else 0
+        tid = _for_whom(model, time, key, seen[key]) if account == PARKED else 0
         if tid:
             thread = thread_of(model, tid)
             groups[re.sub(r"\d+", "#", plain(thread.comm)) if thread else f"thread {tid}"].append((key, ns, tid))
@@ -108,14 +110,16 @@ def _waits(
     )
 
 
-def _for_whom(model: Model, key: str, ns: int, seen: Mapping[tuple[str, int], int]) -> int:
-    """Return a thread that waits on a futex were for, 0 where that is not known: one that was in the root; else who
-    ended them, if most of them were in requests."""
+def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str, int], int]) -> int:
+    """Return a thread that waits on a futex were for, 0 where that is not known: one that was in the root for most of
+    it, or is of those that serve; else who ended them, if most of them were in requests."""
     by_tid: defaultdict[int, int] = defaultdict(int)
     for (_, tid), part in seen.items():
         by_tid[tid] += part
-    tid = max(by_tid, key=lambda each: by_tid[each], default=0)
-    if tid and sum(by_tid.values()) >= ROOT_PART * ns:
+    ns = time.rows[PARKED, key]
+    tid = max(filter(None, by_tid), key=lambda each: by_tid[each], default=0)
+    seen_ns = sum(by_tid.values())
+    if tid and seen_ns >= ROOT_PART * ns and (by_tid[tid] >= MAJORITY * seen_ns or tid in time.parked_tids):
         return tid
     rows = [row for row in model.rows_of(PARKED) if row.key == key]
     whole_ns = sum(row.distribution.sum_ns for row in rows)

@@ -13,7 +13,8 @@ from perfdiag.loops import FREE
 from perfdiag.model import Model
 from perfdiag.requests import PEERS, QUEUED, REST, Latencies, RequestTime, together
 
-# Less than this is a wake-up: nobody holds up a loop with it.
+# Less than this is a wake-up: nobody holds up a loop with it.  Half of the delay must lie in longer ones: a loop that
+# has all it can do keeps each request waiting for some microseconds, and one of half a million for an accident.
 HELD_UP_NS = 20_000_000
 # Workers that are idle for more of the time could have read.
 SATURATED_IDLE = 0.3
@@ -45,7 +46,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         yield Check("LOOP-BLOCKED", "no event loop that serves requests was seen", 0.0, "count")
         return
     delays, queued = _delays(model), time.accounts.get(QUEUED, 0)
-    if not _is_fault(time) or delays.max_ns < HELD_UP_NS:
+    if not _is_fault(time) or delays.typical_ns() < HELD_UP_NS:
         yield _fine("LOOP-BLOCKED", time)
         return
     samples = CpuSamples(model)
@@ -94,7 +95,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     idle = sum(thread.ns(*FREE) for thread in workers) / wall_ns if wall_ns else 0.0
     bound = sum(thread.ns(BOUND) for thread in workers) / wall_ns if wall_ns else 0.0
     queued, delays = time.accounts.get(QUEUED, 0), _delays(model)
-    if not _is_fault(time) or idle > SATURATED_IDLE or delays.max_ns < HELD_UP_NS:
+    if not _is_fault(time) or idle > SATURATED_IDLE or delays.typical_ns() < HELD_UP_NS:
         yield _fine("POOL-SATURATED", time)
         return
     does = max(
