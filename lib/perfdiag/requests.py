@@ -38,7 +38,9 @@ ENOUGH_KNOWN = 0.9
 ENOUGH_REQUESTS = 10
 # Requests that mostly wait for news, by their own choice, would hide what all others wait for.
 TOLERABLE_NEWS = 0.5
-TOLERABLE_EARLY = 0.05  # of requests on shared connections, told apart by nobody
+# Requests on shared connections are told apart by nobody.  A connection that is declined counts as one, however much it
+# carries: where that is most of what the target does, the rest of its requests is no good part of its time.
+TOLERABLE_SHARED = 0.05
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ def request_time(
     early = sum(line.early for line in served)
     if whole.count < ENOUGH_REQUESTS or not whole.ns or known_ns(whole) < ENOUGH_KNOWN * whole.ns:
         return None
-    if early > TOLERABLE_EARLY * whole.count or any(line.declined for line in served):
+    if early + sum(line.declined for line in served) > TOLERABLE_SHARED * whole.count:
         return None
     if parked.outside_ns > TOLERABLE_NEWS * whole.ns:
         return None
