@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.exchanges import Exchange
 from perfdiag.model import ThreadLedger
-from perfdiag.requests import Exchange
 
 # A loop reads from many connections with one thread, which has most of what its process computes.
 LOOP_TURNS = 0.5

@@ -13,8 +13,9 @@ from typing import TypeVar, cast
 
 from perfdiag import schema
 from perfdiag.chains import Chain
+from perfdiag.exchanges import Exchange
 from perfdiag.facts import Facts
-from perfdiag.requests import Exchange, RequestTime
+from perfdiag.requests import RequestTime
 
 SMALLEST_BUCKET_NS = 256
 SURE_FACTOR = 1.1  # between the bounds of a mean that is said to be known

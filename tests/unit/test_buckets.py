@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 from perfdiag import schema
+from perfdiag.exchanges import fine_edges_ns
 from perfdiag.model import edges_ns
-from perfdiag.requests import fine_edges_ns
 
 from unit.support.c_programs import FLAVOURS, build, environment
 

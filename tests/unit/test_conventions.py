@@ -69,6 +69,7 @@ LAYER_OF = {
             "hiddenlocks",
             "hostside",
             "excess",
+            "exchanges",
             "loops",
             "parked",
             "receiving",

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag import schema
 from perfdiag.excess import beyond_median
+from perfdiag.exchanges import fine_edges_ns
 from perfdiag.loops import Servers
 from perfdiag.parked import Parked
-from perfdiag.requests import RequestTime, beyond, fine_edges_ns, request_time
+from perfdiag.requests import RequestTime, beyond, request_time
 
 from unit.support.exchanges import exchange, fine_bucket, joined, latency
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag import schema
+from perfdiag.exchanges import Latencies, fine_edges_ns
 from perfdiag.loops import Servers
 from perfdiag.parked import Parked
-from perfdiag.requests import ARRIVING, PEERS, QUEUED, REST, Latencies, RequestTime, fine_edges_ns, request_time
+from perfdiag.requests import ARRIVING, PEERS, QUEUED, REST, RequestTime, request_time
 
 from conftest import ROOT
 from unit.support.exchanges import exchange, fine_bucket, joined, latency

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perfdiag.exchanges import Exchange, Latencies, fine_edges_ns
 from perfdiag.findings.base import Check, Severity, Silence
 from perfdiag.findings.weigh import (
     ENOUGH_FOR_P99,
@@ -17,7 +18,7 @@ from perfdiag.findings.weigh import (
     worth,
 )
 from perfdiag.model import Model
-from perfdiag.requests import PEERS, Exchange, Latencies, fine_edges_ns
+from perfdiag.requests import PEERS
 from perfdiag.units import plural
 
 

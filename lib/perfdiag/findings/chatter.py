@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.calls import by_peer, claimed, longer_ns, not_followed, of_requests_ns, without_time
 from perfdiag.findings.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import about, duration, fix, judged, percent, plain, total_ns
 from perfdiag.model import Model, Row
-from perfdiag.requests import Exchange, RequestTime
+from perfdiag.requests import RequestTime
 
 ID, ACCOUNTS = "NET-CHATTY", ("net.receive", "ipc.unix")
 # An answer in so little, or in two round trips, is as fast as the network and a peer that has it at hand.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.calls import (
     by_peer,
@@ -35,7 +36,6 @@ from perfdiag.findings.weigh import (
     waits,
 )
 from perfdiag.model import Model, Row
-from perfdiag.requests import Exchange
 from perfdiag.units import plural
 
 ID, CONNECT = "NET-CONNECT-SLOW", "net.connect"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag import schema
+from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.calls import by_peer
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
@@ -13,7 +14,6 @@ from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
 from perfdiag.findings.weigh import waits as waits_evidence
 from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row, once
-from perfdiag.requests import Exchange
 
 ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"
 

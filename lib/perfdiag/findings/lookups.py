@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.calls import (
     by_peer,
@@ -34,7 +35,6 @@ from perfdiag.findings.weigh import (
     waits,
 )
 from perfdiag.model import Model, Row
-from perfdiag.requests import Exchange
 from perfdiag.units import plural
 
 ID, RECEIVE = "NET-DNS-SLOW", "net.receive"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
 from perfdiag.findings.calls import of_requests_ns, spread
 from perfdiag.findings.peers import Peer, peer_of
@@ -19,7 +20,7 @@ from perfdiag.findings.weigh import (
     plain,
 )
 from perfdiag.model import Model
-from perfdiag.requests import PEERS, Exchange
+from perfdiag.requests import PEERS
 
 # What a peer takes from here on is more than a network of one site does: it computes, reads a disk or queues.
 SLOW_ANSWER_NS = 10_000_000

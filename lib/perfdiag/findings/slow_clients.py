@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.findings.connections import held_ns
@@ -13,7 +14,7 @@ from perfdiag.findings.peers import connections_of
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import by_key, duration, fix, judged, together, total_ns, typical_ns, waits
 from perfdiag.model import Model, Row
-from perfdiag.requests import ARRIVING, Exchange
+from perfdiag.requests import ARRIVING
 
 ID, RECEIVE, SEND = "NET-SLOW-CLIENT", "net.receive", "net.send"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, duration, fix, judged, percent, top
 from perfdiag.model import Model
-from perfdiag.requests import Exchange, beyond
+from perfdiag.requests import beyond
 from perfdiag.units import plural
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.exchanges import Latencies, together
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.calls import spread, without_time
 from perfdiag.findings.samples import FUNCTIONS, CpuSamples, Part, called_by, words
@@ -11,7 +12,7 @@ from perfdiag.findings.target import again
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent
 from perfdiag.loops import FREE
 from perfdiag.model import Model
-from perfdiag.requests import PEERS, QUEUED, REST, Latencies, RequestTime, together
+from perfdiag.requests import PEERS, QUEUED, REST, RequestTime
 
 # Less than this is a wake-up: nobody holds up a loop with it.  Half of the delay must lie in longer ones: a loop that
 # has all it can do keeps each request waiting for some microseconds, and one of half a million for an accident.

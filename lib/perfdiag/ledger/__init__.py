@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from perfdiag import coverage, objects, requests, schema
+from perfdiag import coverage, objects, schema
 from perfdiag.accounts import Kind
 from perfdiag.chains import Chain, chains_of
 from perfdiag.cpusplit import CpuSplit
+from perfdiag.exchanges import exchanges_of
 from perfdiag.facts import Facts
 from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
@@ -24,6 +25,7 @@ from perfdiag.loops import servers
 from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns_of
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
+from perfdiag.requests import request_time
 
 
 def build(recording: Recording) -> Model:
@@ -61,7 +63,7 @@ def build(recording: Recording) -> Model:
     end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
     window_ns = max(0, end_ns - recording.header.start_ns)
     wall_ns = sum(thread.wall_ns for thread in threads)
-    exchanges = requests.exchanges(recording.exchanges, recording.latencies, names.resolve)
+    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
     lost = recording.footer.lost if recording.footer else {}
     stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
     return Model(
@@ -98,7 +100,7 @@ def build(recording: Recording) -> Model:
         exchanges=exchanges,
         request_time=None
         if recording.header.options.host  # whose requests are those of many targets
-        else requests.request_time(
+        else request_time(
             exchanges,
             lost,
             _finer(accounts),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag import schema
+from perfdiag.exchanges import Exchange, Latencies
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
 from perfdiag.report import shape
-from perfdiag.requests import Exchange, Latencies
 from perfdiag.text import printable
 
 

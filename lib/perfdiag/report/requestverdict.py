@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfdiag.exchanges import together
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Confidence, Finding, Severity
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
@@ -9,7 +10,7 @@ from perfdiag.model import Model
 from perfdiag.report import shape, stopped
 from perfdiag.report.verdict import SECOND_CAUSE, SOMEBODY_ELSE, with_objective
 from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, told, verdict
-from perfdiag.requests import RequestTime, beyond, together
+from perfdiag.requests import RequestTime, beyond
 from perfdiag.units import about, duration, plural, share
 
 LEADING = 0.5  # of the requests' time

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from perfdiag import schema
-from perfdiag.requests import Exchange, exchanges
+from perfdiag.exchanges import Exchange, exchanges_of
 
 from live.support import laws
 from live.support.model import check_model
@@ -115,7 +115,7 @@ def stopped(recorder: Recorder) -> Recording:
 def exchanged(recording: Recording, direction: str) -> dict[str, Exchange]:
     """Return the requests ("accepted") or calls of a recording by name, of calls by object."""
     lines = [line for line in recording.of(schema.Exchange) if line.direction == direction]
-    found = exchanges(lines, [line for line in recording.of(schema.Latency) if line.direction == direction])
+    found = exchanges_of(lines, [line for line in recording.of(schema.Latency) if line.direction == direction])
     keyed = {each.line.name if direction == "accepted" else each.line.object: each for each in found}
     assert len(keyed) == len(found), found
     return keyed

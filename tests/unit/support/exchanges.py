@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perfdiag import schema
-from perfdiag.requests import Exchange, exchanges
+from perfdiag.exchanges import Exchange, exchanges_of
 
 PORT = "port:8080"
 
@@ -49,7 +49,7 @@ def served(count: int, each_ns: int, accounts: dict[str, int] | None = None, **f
 
 def joined(lines: Sequence[schema.Line]) -> list[Exchange]:
     """Return what lines mean together."""
-    return exchanges(
+    return exchanges_of(
         [line for line in lines if isinstance(line, schema.Exchange)],
         [line for line in lines if isinstance(line, schema.Latency)],
     )

@@ -1,0 +1,124 @@
+"""Requests and calls of a recording, by name or peer: how long each took."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from perfdiag import schema
+from perfdiag.text import printable
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """A distribution with sixteen buckets for each doubling."""
+
+    count: int = 0
+    sum_ns: int = 0
+    max_ns: int = 0
+    buckets: Mapping[int, int] = field(default_factory=dict)
+
+    def quantile_ns(self, q: float) -> int | None:
+        """Return the quantile `q`, right to 3 % of it or half a microsecond; None of nothing."""
+        total = sum(self.buckets.values())
+        rank = q * total
+        for index in sorted(self.buckets):
+            rank -= self.buckets[index]
+            if rank <= 0:
+                low, high = fine_edges_ns(index)
+                return min((low + high) // 2, self.max_ns)
+        return self.max_ns if total else None
+
+    def typical_ns(self) -> int:
+        """Return how long those took at least that half of the time lies in: short ones by the thousand do not hide a
+        few long ones; right to 3 %."""
+        weights = {index: sum(fine_edges_ns(index)) * count for index, count in self.buckets.items()}
+        rest = sum(weights.values()) / 2
+        for index in sorted(weights):
+            rest -= weights[index]
+            if rest <= 0:
+                return min(sum(fine_edges_ns(index)) // 2, self.max_ns)
+        return self.max_ns
+
+    def merged(self, other: Latencies) -> Latencies:
+        """Return the distribution of both together."""
+        buckets = defaultdict(int, self.buckets)
+        for index, count in other.buckets.items():
+            buckets[index] += count
+        return Latencies(
+            self.count + other.count, self.sum_ns + other.sum_ns, max(self.max_ns, other.max_ns), dict(buckets)
+        )
+
+
+def together(latencies: Iterable[Latencies]) -> Latencies:
+    """Return the distribution of all of them."""
+    merged = Latencies()
+    for each in latencies:
+        merged = merged.merged(each)
+    return merged
+
+
+def fine_edges_ns(index: int) -> tuple[int, int]:
+    """Return the shortest duration in a bucket of `Latencies`, and the one that is too long for it."""
+    unit, steps = schema.LATENCY_UNIT_NS, schema.LATENCY_STEPS
+    if index < steps:
+        return index * unit, (index + 1) * unit
+    doublings, step = divmod(index - steps, steps)
+    return (steps + step) * unit << doublings, (steps + step + 1) * unit << doublings
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Requests of one name on one port, or calls of one peer, with how long each took."""
+
+    line: schema.Exchange
+    object: str  # resolved for people, as that of a row: "port 8080", "db (4711)"
+    whole: Latencies = Latencies()
+    first_byte: Latencies = Latencies()
+    read_delay: Latencies = Latencies()
+    connect: Latencies = Latencies()
+
+    @property
+    def served(self) -> bool:
+        """Whether these are requests that the target was asked."""
+        return self.line.direction == "accepted"
+
+    @property
+    def title(self) -> str:
+        """What they are called behind "requests": "GET /a on port 8080", or "on port 8080"."""
+        return f"{printable(self.line.name)} on {self.object}".lstrip()
+
+    @property
+    def median_ns(self) -> int | None:
+        """How long the one in the middle took; None where no distribution was recorded."""
+        return self.whole.quantile_ns(0.5)
+
+
+def exchanges_of(
+    lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency], resolve: Callable[[str], str] = printable
+) -> list[Exchange]:
+    """Return the exchanges of a recording, those that took most time first; `resolve` tells objects for people."""
+    timed: defaultdict[tuple[str, str, str], dict[str, Latencies]] = defaultdict(dict)
+    for each in latencies:
+        timed[each.object, each.name, each.direction][each.measure] = Latencies(
+            each.count, each.sum_ns, each.max_ns, dict(each.buckets)
+        )
+    found = []
+    for line in lines:
+        of_line = timed[line.object, line.name, line.direction]
+        found.append(
+            Exchange(
+                line,
+                resolve(line.object),
+                **{
+                    measure: of_line[measure]
+                    for measure in ("whole", "first_byte", "read_delay", "connect")
+                    if measure in of_line
+                },
+            )
+        )
+    return sorted(found, key=lambda each: (-each.line.sum_ns, each.line.object, each.line.name))
+
+
+__all__ = ["Exchange", "Latencies", "exchanges_of", "fine_edges_ns", "together"]
