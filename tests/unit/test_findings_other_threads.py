@@ -112,6 +112,11 @@ def test_who_came_when_requests_waited_already_brings_news() -> None:
     assert found.severity is Severity.INFO and "news (500), which was not there when that began" in found.claim
 
 
+def test_a_root_without_time_is_none() -> None:
+    found = finding(seen(serving(), "cpu.user", "0 s").model(), ID)
+    assert found.claim == "Requests wait 20.0 s for worker (300)."
+
+
 def test_who_sleeps_while_requests_wait() -> None:
     found = finding(seen(serving(wait_timer="9 s"), "wait.timer", "20 s").model(), ID)
     assert found.severity is Severity.WARNING and "sleeps by its own choice" in found.claim

@@ -88,7 +88,7 @@ def _waits(
     roots: defaultdict[str, int] = defaultdict(int)
     for key, ns, tid in waits:
         by_tid[tid] += ns
-        whole = sum(seen[key].values())
+        whole = max(1, sum(seen[key].values()))
         for (root, _), part in seen[key].items():
             roots[root] += part * min(ns, whole) // whole
     whole_ns = sum(by_tid.values())
