@@ -183,6 +183,8 @@ def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]
 
 __all__ = [
     "ARRIVING",
+    "ENOUGH_KNOWN",
+    "ENOUGH_REQUESTS",
     "PEERS",
     "QUEUED",
     "REST",

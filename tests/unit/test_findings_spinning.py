@@ -59,6 +59,16 @@ def test_an_interpreter_runs_longer_between_the_calls(asks: int, inside: str | N
     assert found.severity is Severity.WARNING, "a request would have woken who sleeps"
 
 
+@pytest.mark.parametrize(
+    "unknown", [{"whole": 10, "whole_ns": "100 ms"}, {"declined": 1}, {"open": 1, "oldest_ns": "9 s"}], ids=str
+)
+def test_where_it_is_not_known_who_computes_for_requests_nobody_idles(unknown: dict[str, Any]) -> None:
+    """Requests go from thread to thread, share connections, or are not answered yet: they may be all the work."""
+    builder = running(IN_BETWEEN, asks=80, works=320)
+    builder.exchange("port:80", "accepted", {"10 ms": 100}, accounts={"cpu_user": "100 ms"}, **unknown)
+    assert check(builder.model(), ID)
+
+
 def test_a_loop_in_user_space_is_told_by_its_name_alone() -> None:
     found = finding(running(BY_NAME).model(), ID)
     assert dict(found.claims) == {"cpu.user": 3_000_000_000}

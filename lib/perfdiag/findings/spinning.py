@@ -14,6 +14,8 @@ from perfdiag.findings.samples import ENOUGH, FUNCTIONS, CpuSamples, Part, part_
 from perfdiag.findings.target import CPU, again, cpu_ns, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, plain, total_ns, worth
 from perfdiag.model import Model, ThreadLedger, once
+from perfdiag.requests import ENOUGH_KNOWN, ENOUGH_REQUESTS
+from perfdiag.symbols import symbol_of
 
 ID = "CPU-SPINNING"
 # Loops that only ask for work are what a thread does if they take two fifths of its samples; a busy event loop spends
@@ -22,7 +24,6 @@ SPINNING_SHARE = 0.4
 # An interpreter runs longer between two calls than in them.  A server's loop that asks for a seventh of its time, and
 # whose requests take less than a tenth, does nothing else.
 AROUND_SHARE, SERVING_PART = 0.15, 0.1
-ENOUGH_REQUESTS = 10
 # Who sleeps more often than after every 10 ms on the CPU waits as it should: event loops do so after microseconds.
 SLEEPLESS_NS = 10_000_000
 # Calls that return at once, by kernel function anywhere on the stack and by the wrapper in the C library.
@@ -173,16 +174,21 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
 
 
 def _served_ns(model: Model) -> int | None:
-    """Return the CPU time inside of requests; None where (nearly) none were served."""
+    """Return the CPU time inside of requests, at most: those not answered yet may have computed all along.  None where
+    (nearly) none were served, or who computed for them is not known."""
     served = [each.line for each in model.exchanges if each.served]
-    if sum(line.count for line in served) < ENOUGH_REQUESTS:
+    known_ns, whole_ns = sum(line.whole_ns for line in served), sum(line.sum_ns for line in served)
+    if sum(line.count for line in served) < ENOUGH_REQUESTS or known_ns < ENOUGH_KNOWN * whole_ns:
         return None
-    return sum(part.sum_ns for line in served for part in line.accounts if part.account.startswith("cpu."))
+    if any(line.declined for line in served):
+        return None
+    answered_ns = sum(part.sum_ns for line in served for part in line.accounts if part.account.startswith("cpu."))
+    return answered_ns + sum(line.open * line.oldest_ns for line in served)
 
 
 def _call(stack: schema.Stack) -> str:
     """Return what a sample asks by, "" where it does not ask: a system call, or a loop made to wait."""
-    name = stack.user[0].split(" (")[0] if stack.user else ""
+    name = symbol_of(stack.user[0]) if stack.user else ""
     if any(function.startswith(SLEEPING) for function in stack.kernel):
         return ""
     if WRAPPERS.fullmatch(name):
@@ -195,7 +201,7 @@ def _call(stack: schema.Stack) -> str:
 
 
 def _receiver(stack: schema.Stack) -> str:
-    name = stack.user[0].split(" (")[0] if stack.user else ""
+    name = symbol_of(stack.user[0]) if stack.user else ""
     if any(function.startswith(SLEEPING) for function in stack.kernel):
         return ""
     return "recv" if RECEIVERS.fullmatch(name) or any(each.startswith(RECEIVING) for each in stack.kernel) else ""
