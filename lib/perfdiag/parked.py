@@ -19,15 +19,20 @@ class Parked:
     outside_ns: int = 0  # as far as was seen: until somebody came with what was not there before
     tids: frozenset[int] = frozenset()  # threads that were parked on these futexes
 
-    def rows(self, ns: int, *, over_slo: bool) -> dict[Pair, int]:
-        """Return the rows in which `ns` of all requests, or of those over the objective, were parked.
-
-        Not that of threads that had nothing to do: somebody else had the request then.
-        """
-        sums = self.over_slo_ns if over_slo else self.ns
-        whole = sum(sums.values())
-        parts = {pair: part * min(ns, whole) // whole for pair, part in sums.items() if part and pair[0] != WORK}
-        return {pair: part for pair, part in parts.items() if part}
+    @property
+    def kept_ns(self) -> dict[Pair, int]:
+        """Those of requests that kept the objective."""
+        return {pair: ns - self.over_slo_ns.get(pair, 0) for pair, ns in self.ns.items()}
 
 
-__all__ = ["Parked"]
+def scaled(sums: Mapping[Pair, int], ns: int) -> dict[Pair, int]:
+    """Return the rows in which `ns` were parked, divided as the sums are.
+
+    Not that of threads that had nothing to do: somebody else had the request then.
+    """
+    whole = sum(sums.values())
+    parts = {pair: part * min(ns, whole) // whole for pair, part in sums.items() if part and pair[0] != WORK}
+    return {pair: part for pair, part in parts.items() if part}
+
+
+__all__ = ["Parked", "scaled"]

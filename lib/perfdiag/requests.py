@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.excess import beyond_median
 from perfdiag.exchanges import Exchange
+from perfdiag.parked import Parked, scaled
 from perfdiag.requestsums import (
     ARRIVING,
     PARKED,
@@ -27,7 +28,6 @@ from perfdiag.requestsums import (
 
 if TYPE_CHECKING:
     from perfdiag.loops import Servers
-    from perfdiag.parked import Parked
 
 # A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
 # batch job with a page of metrics.
@@ -91,7 +91,7 @@ def request_time(
         return None
     if lost.get("connections_full") or lost.get("exchanges_full"):
         return None
-    all_rows = _rows(parked, whole)
+    all_rows = _rows(whole, parked.ns)
     spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in all_rows.items())]
     inside_ns = sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
     if inside_ns < SERVES * busy_ns and whole.ns < SERVES * window_ns:
@@ -101,7 +101,7 @@ def request_time(
         return None
     slow = _added_parts(_excess(each, parked) for each in missed)
     ranked = slow or accounts_of(whole, all_rows)
-    rows = _of(ranked, _rows(parked, added(of_slow(each.line) for each in missed), over_slo=True)) if slow else all_rows
+    rows = _of(ranked, _rows(added(of_slow(each.line) for each in missed), parked.over_slo_ns)) if slow else all_rows
     accounts = _held_up(_divided(ranked, finer), by)
     return RequestTime(
         sum(each.line.over_slo for each in missed) if slow else whole.count,
@@ -121,8 +121,8 @@ def beyond(median_over: bool) -> str:
     return f"beyond the median of their name{' where that keeps the limit' if median_over else ''}"
 
 
-def _rows(parked: Parked, of: Sums, *, over_slo: bool = False) -> dict[tuple[str, str], int]:
-    return parked.rows(of.accounts.get(PARKED, 0), over_slo=over_slo)
+def _rows(of: Sums, parked_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    return scaled(parked_ns, of.accounts.get(PARKED, 0))
 
 
 def _of(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
@@ -138,11 +138,12 @@ def _excess(missed: Exchange, parked: Parked) -> dict[str, int]:
     """Return what requests over the objective took beyond the median of their name: the tail has causes of its own.
     Where the median is over it itself, no request is as it should be: that is all they took."""
     slow = of_slow(missed.line)
-    spent = accounts_of(slow, _rows(parked, slow, over_slo=True))
+    spent = accounts_of(slow, _rows(slow, parked.over_slo_ns))
     if _median_over(missed):
         return spent
     rest = of_all(missed.line).less(slow)
-    return beyond_median(spent, slow.ns, slow.count, accounts_of(rest, _rows(parked, rest)), missed.median_ns or 0)
+    others = accounts_of(rest, _rows(rest, parked.kept_ns))
+    return beyond_median(spent, slow.ns, slow.count, others, missed.median_ns or 0)
 
 
 def _median_over(missed: Exchange) -> bool:

@@ -157,6 +157,18 @@ def test_of_slow_requests_their_own_futexes_count() -> None:
     assert time.accounts["lock.futex"] == pytest.approx(0.9 * S, rel=0.02) == time.rows[MUTEX]
 
 
+def test_the_median_is_parked_where_requests_are_that_keep_the_limit() -> None:
+    """What slow requests wait for a lock that the others never wait for is all beyond the median."""
+    slow = [schema.PartSum("wait.parked", 9 * S // 10), schema.PartSum("cpu.user", S // 10)]
+    line = exchange(
+        100, 2 * S, {"cpu.user": S // 5, "wait.parked": 9 * S // 5}, over_slo=10, over_slo_ns=S, over_slo_whole_ns=S,
+        over_slo_accounts=slow,
+    )  # fmt: skip
+    parked = Parked({MUTEX: S // 2, QUEUE: 13 * S // 10}, {MUTEX: S // 2, QUEUE: 4 * S // 10})
+    time = timed(line, latency([S // 90] * 90 + [100 * MS] * 10), parked=parked)
+    assert time and time.accounts["lock.futex"] == pytest.approx(S // 2, rel=0.01) == time.rows[MUTEX]
+
+
 NUMBERS = st.integers(0, 100 * S)
 NAMES = st.sampled_from(["cpu.user", "wait.events", "net.receive", "wait.parked", "disk.flush", "unexplained"])
 
