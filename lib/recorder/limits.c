@@ -57,10 +57,6 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 			LIMITS);
 		return -EDOM;
 	}
-	if (!*text || !ns) {
-		fprintf(stderr, "error: --slo needs a name before the = and a time that is not 0 behind it\n");
-		return -EDOM;
-	}
 	if (is_call(text) && !call_exists(text)) {
 		fprintf(stderr, "error: --slo: there is no system call '%s'\nHINT: such as syscall:fdatasync\n",
 			text + strlen(CALL));
@@ -70,6 +66,10 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 		snprintf(limit->name, sizeof(limit->name), "%s", text);
 	else
 		make_name(text, limit->name);
+	if (!*limit->name || !ns) {
+		fprintf(stderr, "error: --slo needs a name before the = and a time that is not 0 behind it\n");
+		return -EDOM;
+	}
 	for (size_t i = 0; i < options->limit_count; i++) {
 		if (strcmp(options->limits[i].name, limit->name))
 			continue;

@@ -138,8 +138,8 @@ int lost_count(struct recorder *recorder, unsigned int counter, uint64_t *ret); 
 uint64_t skipped_runs(struct recorder *recorder, bool of_operations);
 
 /* limits.c */
-/* `name` is what somebody typed; 0, or -EDOM and has said why. */
-int limits_add(struct options *options, const char *name, uint64_t ns);
+/* `text` is the name that somebody typed; 0, or -EDOM and has said why. */
+int limits_add(struct options *options, const char *text, uint64_t ns);
 int limits_fill(struct recorder *recorder); /* the kernel side's map */
 bool limits_of_calls(const struct options *options);
 void limits_write(struct json *json, const struct options *options);
@@ -225,10 +225,11 @@ void cpus_write(struct recorder *recorder);
 /* kvm.c: exits of virtual CPUs */
 const char *vm_vendor_name(enum vm_vendor vendor);
 void vm_exits_write(struct recorder *recorder);
-/* tables_memory.c: files read, dirty pages */
+/* requests.c */
 void requests_begin(struct recorder *recorder);
 void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
+/* tables_memory.c: files read, dirty pages */
 void tables_write_memory(struct recorder *recorder);
 
 /* control.c */

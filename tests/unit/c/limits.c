@@ -61,6 +61,7 @@ static void what_cannot_be_meant_is_refused(void)
 	CHECK_NUMBER(limits_add(&options, "GET /users/1", 5), 0);
 	CHECK_NUMBER(limits_add(&options, "GET /users/2?a=b", 6), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "?page=2", 5), -EDOM); /* nothing of it is a name */
 	CHECK_NUMBER(limits_add(&options, "GET /", 0), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "syscall:", 5), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "syscall:reed", 5), -EDOM);
