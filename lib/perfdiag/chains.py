@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from perfdiag import schema
+from perfdiag.accounts import Kind, kind_of
 
 # A thread that was in the root for less of the time is one of several that take turns.
 MAJORITY = 0.5
 ARROW = " -> "
+# Idle, but nothing comes by it that others could be told of: somebody chose it, or another thread's time is behind it.
+NO_NEWS = frozenset({"wait.timer", "wait.child", "wait.stopped"})
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Chain:
         """The way from the wait to its root: "lock.futex -> ipc.pipe -> disk.flush vda (254:0)"."""
         root = f"{self.root} {self.root_object}".rstrip()
         return ARROW.join([self.account, *self.steps, *(["..."] if self.cut else []), root])
+
+
+def brings_news(root: str) -> bool:
+    """Return whether who is in this account waits for what is to come from outside, and then may tell others."""
+    return kind_of(root) is Kind.IDLE and root not in NO_NEWS
 
 
 def chains_of(
@@ -79,4 +87,4 @@ def chains_of(
     return sorted(found, key=lambda chain: (-chain.ns, chain.account, chain.key, chain.root, chain.root_key))
 
 
-__all__ = ["Chain", "chains_of"]
+__all__ = ["Chain", "brings_news", "chains_of"]

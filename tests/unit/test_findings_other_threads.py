@@ -106,6 +106,15 @@ def test_where_nearly_all_wait_for_news_the_threads_rank() -> None:
     assert model.request_time is None and not findings(model, ID)
 
 
+@pytest.mark.parametrize(
+    ("root", "does"), [("wait.child", "waits for a child"), ("wait.stopped", "is in wait.stopped")]
+)
+def test_who_waits_for_a_child_or_is_stopped_has_no_news(root: str, does: str) -> None:
+    model = seen(serving(rest=root), root, "20 s").model()
+    found = finding(model, ID)
+    assert model.request_time and found.severity is Severity.WARNING and f"which mostly {does}" in found.claim
+
+
 def test_who_came_when_requests_waited_already_brings_news() -> None:
     builder = serving(count=40, waker=500).thread("news", tid=500, wall="100 ms", exited=True)
     found = finding(builder.model(), ID)

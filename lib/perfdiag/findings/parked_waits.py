@@ -7,15 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from perfdiag.accounts import Kind, kind_of
+from perfdiag.chains import brings_news
 from perfdiag.findings.behind import PARKED
 from perfdiag.findings.holders import MAJORITY, ROOT_PART
 from perfdiag.findings.wakers import ended_by
 from perfdiag.findings.weigh import plain, thread_of
 from perfdiag.model import Model
 from perfdiag.requests import RequestTime
-
-TIMER = "wait.timer"
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Waits:
     @property
     def outside(self) -> bool:
         """Whether those threads waited for what is to come, or came with it, and then told others."""
-        return kind_of(self.root) is Kind.IDLE and self.root != TIMER if self.root else self.news
+        return brings_news(self.root) if self.root else self.news
 
     @property
     def in_turn(self) -> bool:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 
 from perfdiag import schema
-from perfdiag.accounts import Kind, kind_of
+from perfdiag.chains import brings_news
 from perfdiag.futexes import Futexes
 from perfdiag.parked import Parked
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED
-from perfdiag.runtimeidle import TIMER
 
 # A thread that was parked there for less of what those are on average has been there by accident.
 OF_MEAN = 0.1
@@ -30,13 +29,13 @@ def parked_of(recording: Recording, futexes: Futexes) -> Parked:
         ns[booking] += line.sum_ns
         if line.over_slo:
             over_slo_ns[booking] += line.sum_ns
-    outside_ns = sum(line.sum_ns for line in recording.because if line.inside and _is_news(line))
+    outside_ns = sum(line.sum_ns for line in recording.because if line.inside and _is_for_news(line))
     return Parked(dict(ns), dict(over_slo_ns), outside_ns, _tids(recording))
 
 
-def _is_news(line: schema.Because) -> bool:
+def _is_for_news(line: schema.Because) -> bool:
     """Return whether requests waited for who waited for work itself, and then told them of it: long polling."""
-    return line.account == PARKED and kind_of(line.root) is Kind.IDLE and line.root != TIMER
+    return line.account == PARKED and brings_news(line.root)
 
 
 def _tids(recording: Recording) -> frozenset[int]:
