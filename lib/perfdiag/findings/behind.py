@@ -121,4 +121,4 @@ def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-__all__ = ["PARKED", "behind_ns", "by_pair", "roots_of", "with_paths"]
+__all__ = ["CHILD", "PARKED", "behind_ns", "by_pair", "roots_of", "with_paths"]

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.calls import by_peer, claimed, longer_ns, not_followed, of_requests_ns, without_time
-from perfdiag.findings.peers import connections_of, peer_of, round_trip_ns
+from perfdiag.findings.peers import connections_of, name_of, round_trip_ns
 from perfdiag.findings.target import again
-from perfdiag.findings.weigh import about, duration, fix, judged, percent, plain, total_ns
+from perfdiag.findings.weigh import about, duration, fix, judged, percent, total_ns
 from perfdiag.model import Model, Row
 from perfdiag.requests import RequestTime
 
@@ -94,8 +94,7 @@ def _inside_ns(model: Model, time: RequestTime, rows: list[Row]) -> float:
 
 
 def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, number: float, part: float) -> Finding:
-    peer, line = peer_of(call.line.object), call.line
-    name = plain(str(peer)) if peer else call.object
+    line, name = call.line, name_of(call.line.object, call.object)
     middle, mean_ns = call.whole.quantile_ns(0.5) or 0, line.sum_ns // max(1, line.count)
     confidence, limits = judged(model, Confidence.HIGH)
     return Finding(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.findings.behind import CHILD
 from perfdiag.findings.churn import Churn, churn
 from perfdiag.findings.target import CPU, again, subject
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain, top
 from perfdiag.model import Model, ThreadLedger
-
-CHILD = "wait.child"
 
 # A thread that waits for children for less than a tenth of the window is not held up by them.
 WORTH_PART = 0.1

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from perfdiag import schema
 from perfdiag.findings.base import Check, Finding, Outcome, Silence
-from perfdiag.findings.peers import connections_of, peer_of
-from perfdiag.findings.weigh import by_key, midpoint_ns, percent, plain, total_ns, worth
+from perfdiag.findings.peers import connections_of, name_of
+from perfdiag.findings.weigh import by_key, midpoint_ns, percent, total_ns, worth
 from perfdiag.model import Distribution, Model, Row
 
 # One or two segments sent again in a window happen on any network.
@@ -80,7 +80,7 @@ def without_timeouts(distribution: Distribution, retransmits: int) -> Distributi
 
 def named(causes: list[Cause]) -> str:
     """Return the peers of `causes` in words, the one that took most first."""
-    first = plain(str(peer_of(causes[0][0][1]) or causes[0][1][0].object))
+    first = name_of(causes[0][0][1], causes[0][1][0].object)
     others = len({cause[0][1] for cause in causes}) - 1
     return first if not others else f"{first} and {others} other peer{'s' * (others > 1)}"
 

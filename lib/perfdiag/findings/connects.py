@@ -20,7 +20,7 @@ from perfdiag.findings.calls import (
 )
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS
-from perfdiag.findings.peers import connections_of, peer_of, round_trip_ns
+from perfdiag.findings.peers import connections_of, name_of, peer_of, round_trip_ns
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     about,
@@ -58,11 +58,8 @@ class Connects:
     @property
     def name(self) -> str:
         """Return the peer for people."""
-        return plain(
-            str(
-                peer_of(self.key) or (self.rows[0].object if self.rows else self.call.object if self.call else self.key)
-            )
-        )
+        of_call = self.call.object if self.call else self.key
+        return name_of(self.key, self.rows[0].object if self.rows else of_call)
 
     @property
     def limit_ns(self) -> int:

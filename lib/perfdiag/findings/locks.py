@@ -9,6 +9,7 @@ from dataclasses import replace
 from perfdiag.debuggers import shows_stacks
 from perfdiag.findings import herds, lock_advice, stuck_locks
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.findings.behind import PARKED
 from perfdiag.findings.holders import WAITS_OF_HOLDERS, Holder, code_of, holder_of, path, remedy_of, under
 from perfdiag.findings.kernel_locks import subject_of
 from perfdiag.findings.other_threads import in_turn
@@ -32,7 +33,7 @@ from perfdiag.model import Model, Row
 from perfdiag.runtimelocks import RuntimeLock, Words
 from perfdiag.symbols import is_named
 
-FUTEX, FILE, KERNEL, PARKED = "lock.futex", "lock.file", "lock.kernel", "wait.parked"
+FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
 
 # From this part of all thread time on, parked threads of which nothing shows lock or idle are worth a word.
 PARKED_PART = 0.05

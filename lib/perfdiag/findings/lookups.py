@@ -18,7 +18,7 @@ from perfdiag.findings.calls import (
     severity,
 )
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS
-from perfdiag.findings.peers import DNS_PORT, peer_of
+from perfdiag.findings.peers import DNS_PORT, name_of, peer_of
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     ENOUGH_FOR_P99,
@@ -54,7 +54,7 @@ class _Server:
     @property
     def name(self) -> str:
         """Return the name server for people."""
-        return plain(str(peer_of(self.key) or self.key))
+        return name_of(self.key, self.key)
 
     @property
     def waited_ns(self) -> int:

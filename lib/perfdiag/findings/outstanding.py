@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
 from perfdiag.findings.calls import of_requests_ns, spread
-from perfdiag.findings.peers import Peer, peer_of
+from perfdiag.findings.peers import Peer, name_of, peer_of
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     FAULT_SHARE,
@@ -39,8 +39,7 @@ def outstanding(model: Model) -> Iterable[Finding]:
 
 
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
-    peer = peer_of(call.line.object)
-    name = plain(str(peer)) if peer else call.object
+    peer, name = peer_of(call.line.object), name_of(call.line.object, call.object)
     typical_ns = call.whole.typical_ns()
     slow = typical_ns >= SLOW_ANSWER_NS
     if slow:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag import schema
 from perfdiag.facts.texts import words_of
+from perfdiag.findings.weigh import plain
 from perfdiag.model import Model, Row, once
 
 # Linux hands out ports from here on to those who connect, unless net.ipv4.ip_local_port_range says otherwise.
@@ -45,6 +46,11 @@ def peer_of(key: str) -> Peer | None:
     if not key.startswith("peer:") or not address or not port.isascii() or not port.isdigit() or len(port) > 5:
         return None
     return Peer(address, int(port))
+
+
+def name_of(key: str, otherwise: str) -> str:
+    """Return a peer for people: address and port, or what the report calls an object that names none."""
+    return plain(str(peer_of(key) or otherwise))
 
 
 class Connections:
