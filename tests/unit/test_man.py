@@ -137,3 +137,11 @@ def test_every_page_asks_for_the_same_kernel() -> None:
     for page in PAGES:
         told += re.findall(r"^Linux (\d+\.\d+) or later", page.read_text(), re.MULTILINE)
     assert len(told) > 2 and len(set(told)) == 1, told
+
+
+def test_the_memory_that_is_asked_for_is_what_the_page_says() -> None:
+    header = (ROOT / "lib" / "recorder" / "out_of_memory.h").read_text()
+    needed = re.search(r"define NEEDED_MEBIBYTES (\d+)", header)
+    assert needed and f"perfdiag needs about {needed[1]} MiB." in section(
+        ROOT / "man" / "perfdiag-latency.8", "CAVEATS"
+    )

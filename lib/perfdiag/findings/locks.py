@@ -57,8 +57,8 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " at each wake-up, through queues and other threads; where that is not known of four fifths of the time, what the"
     " holder's ledger of the whole window shows, if it takes as long as the lock must have been held: what threads that"
     " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
-    " by nobody is deadlocked. Futex waits count as lock only with evidence: a function on the stack, or"
-    " that threads which serve requests wait for each other in the middle of them; the others stay 'cannot tell'.",
+    " by nobody is deadlocked. Futex waits count as lock only with evidence: a function on the stack, or that"
+    " threads which serve requests wait for each other in the middle of them; the others stay 'cannot tell'.",
     alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
     " a lock because its stack holds a lock function.",
     remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"

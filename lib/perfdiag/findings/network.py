@@ -58,8 +58,8 @@ LONG_ANSWER_NS = 500_000_000
     " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
     " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
-    " or nothing was written between the waits, or nothing ever came, whether for work or for an answer cannot be"
-    " told.",
+    " or nothing was written between the waits, or nothing ever came, whether for work or for an answer cannot"
+    " be told.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
     verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
 )

@@ -25,8 +25,8 @@ ENOUGH_FOR_SHARE = 300
     accounts=(),
     meaning="Requests that the target serves, or its system calls that blocked, took longer than the limit given with"
     " --slo. The accounts of exactly those slow ones say where their time went, which can be another place than the"
-    " mean's: with slow requests, all findings are ranked by what those took beyond the median of"
-    " their name.",
+    " mean's: with slow requests, all findings are ranked by what those took beyond the median of their"
+    " name.",
     measured="Operations of the window over the limit, by name, with the exact ledger of their own time. Waiting for"
     " work (poll, accept, sleep) is left out. It claims no time: the findings of the accounts do.",
     alternatives="A limit that is too tight for what the operation does.",

@@ -88,8 +88,8 @@ class Loop:
     measured="CPU stacks of each process sampled at the scheduler's tick, joined with the exact CPU time of those of"
     " its threads that run for at least 10 ms between two sleeps, over the window. The lower end of the 95 % interval"
     " of samples in such calls must reach two fifths of that time; only the part in them is claimed. (Of a server whose"
-    " requests take less than a tenth of that time 15 % do, and all but the requests is claimed.) A recv counts only"
-    " where the samples show that nothing was copied.",
+    " requests are known to take less than a tenth of that time 15 % do, and all but the requests is claimed.) A recv"
+    " counts only where the samples show that nothing was copied.",
     alternatives="Polling on purpose (DPDK, low-latency trading). An event loop whose calls find something each time. A"
     " loop in user space that waits for a flag looks like one that computes: without such a name it is CPU-BOUND.",
     remedies="Sleep until there is work: poll with a timeout, a condition, an eventfd; spin for a bounded time only.",

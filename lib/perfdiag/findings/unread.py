@@ -30,10 +30,10 @@ BOUND, BOUND_PART = "net.request", 0.3
     meaning="Requests have arrived and are not read: the one thread that reads all of them runs, or waits for,"
     " something else meanwhile. Everything a handler does without giving way is paid by all the others.",
     measured="Time from a request's first byte in the socket until it was read, of all requests (sk_data_ready and"
-    " sock_recv_length); where one thread turns from connection to connection. The functions are those of CPU samples"
-    " of that thread in the same window.",
+    " sock_recv_length); where one thread turns from connection to connection. The functions are those of all CPU"
+    " samples of the target in the same window.",
     alternatives="A thread that is busy all the time with short turns (CPU-SINGLE-THREAD); no CPU for it"
-    " (CPU-CONTENTION).",
+    " (CPU-CONTENTION). Where other processes of the target compute, too, the function can be one of theirs.",
     remedies="Give the work to a worker thread or process, or do it in pieces that give way.",
     verify="perfdiag latency again: the delay until requests are read.",
 )

@@ -39,7 +39,7 @@ class Exchange(Line, tag="exchange"):
     oldest_ns: Nanoseconds  # of those
     early: Count  # requests that came in before the one before them was answered
     declined: Count  # connections that carry several requests at once (HTTP/2)
-    turns: Count  # requests whose thread had turned to them from another connection that was still open
+    turns: Count  # answered requests whose thread had turned to them from another connection that was still open
     whole: Count  # requests that one thread served from begin to end: `accounts` are theirs
     whole_ns: Nanoseconds
     read_delay_ns: Nanoseconds  # of requests, from arrived until read
@@ -64,8 +64,9 @@ class Exchange(Line, tag="exchange"):
 
 
 class RequestParked(Line, tag="request_parked"):
-    """Time that requests were parked on one futex of a process: those that one thread served from begin to end, while
-    it served them for sure.  The lines add up to what stands in their `accounts`, but for what found no room.
+    """Time that requests were parked on one futex of a process: those that one thread served from begin to end, as long
+    as it had not waited for events since it read them: then it may be parked for another one.  The lines add up to what
+    stands in their `accounts`, but for what found no room.
     """
 
     pid: Count  # also of a process that has ended

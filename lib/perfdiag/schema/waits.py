@@ -42,7 +42,7 @@ class Because(Line, tag="because"):
     root_tid_ns: Nanoseconds  # how much of sum_ns is known to be due to it, at least
     sum_ns: Nanoseconds
     count: Count  # of waits; one with several roots counts for each
-    inside: bool = False  # of threads in the middle of a request that they served for sure
+    inside: bool = False  # of threads in the middle of a request, that had not waited for events since they read it
 
 
 class Stack(Line, tag="stack"):
