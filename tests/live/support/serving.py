@@ -22,15 +22,21 @@ from live.support.recording import Recording
 from live.support.workload import PATIENCE_SECONDS
 
 SO_TIMESTAMPNS = 35  # of the socket module since Python 3.13 only
-PROGRAM = Path(__file__).with_name("served.py")
+TESTS = Path(__file__).parents[2]
+PROGRAM = f"""
+import sys, time
+sys.path.insert(0, {str(TESTS)!r})
+from live.support.served import *
+from live.support.served_together import *
+"""
 
 
 class Server:
-    """A process that serves as one call of served.py says; a context manager that ends it."""
+    """A process that serves as one call of served.py, or served_together.py, says; a context manager that ends it."""
 
     def __init__(self, call: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", f"{PROGRAM.read_text()}\n{call}"],
+            [sys.executable, "-B", "-c", f"{PROGRAM}{call}"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
