@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import schema
+from perfdiag import report, schema
 from perfdiag.findings import Diagnosis, diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.requests import REST
@@ -14,6 +16,8 @@ from unit.support import Builder
 from unit.support.disks import disk, disks
 from unit.support.exchanges import served
 from unit.support.judging import check, finding, findings, knowing, silence
+from unit.support.reports import RUNBOOKS
+from unit.support.shown import plain
 
 S, MS = 1_000_000_000, 1_000_000
 ID, LOCKS, FLUSH = "WAIT-THREAD-IN-REQUEST", "LOCK-CONTENTION", "DISK-FLUSH-SLOW"
@@ -92,6 +96,15 @@ def test_what_a_worker_computes_for_each_request_departs_from_no_norm() -> None:
     """Four at a time, each in a thread of its own: requests wait as long as it takes."""
     builder = seen(serving(each_ms=2000, worker_ms=8000), "cpu.user", "8 s")
     assert finding(builder.model(), ID).severity is Severity.INFO
+
+
+@pytest.mark.parametrize(("excess", "says"), [(False, "20.0 s in requests"), (True, "20.0 s in slow requests")])
+def test_what_is_parked_in_requests_is_not_said_to_count_for_nothing(excess: bool, says: str) -> None:
+    model = serving().model()
+    assert model.request_time
+    model = replace(model, request_time=replace(model.request_time, excess=excess))
+    text = plain(report.make(model, diagnose(model), RUNBOOKS))
+    assert f"  wait.parked, 20.0 s: {says}; else idle or not, cannot tell\n" in text
 
 
 def test_who_waits_for_news_waits_for_no_thread() -> None:

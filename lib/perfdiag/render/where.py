@@ -148,9 +148,10 @@ def _parked(report: Report, page: Page) -> list[Text]:
     if not ns:
         return []
     says = "waiting or idle, cannot tell; counted as neither"
-    if report.request_time and not report.request_time.excess and "wait.parked" in report.request_time.accounts:
-        inside_ns = report.request_time.accounts["wait.parked"]
-        says = f"{duration(inside_ns)} in requests; else waiting or idle, cannot tell"
+    time = report.request_time
+    if time and "wait.parked" in time.accounts:
+        of = "slow requests" if time.excess else "requests"
+        says = f"{duration(time.accounts['wait.parked'])} in {of}; else idle or not, cannot tell"
     lines = [page.line(f"  wait.parked, {duration(ns)}: {says}")]
     entries = [entry for entry in report.accounts if entry.kind == "unknown"]
     for entry in entries[:_MOST_PARKED] if page.full else ():
