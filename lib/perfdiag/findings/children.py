@@ -37,20 +37,21 @@ SUPERVISING_PART = 0.95
     refines=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
 )
 def child_slow(model: Model) -> Iterable[Outcome]:
-    """Name the path from the longest waiting thread to its children; the wait itself is idle and claims nothing."""
+    """Name the path from the longest waiting thread to its children; outside of requests the wait claims nothing."""
     many = churn(model)
     if many:
         yield _churn_finding(model, many)
         return
-    waiting = [thread for thread in model.threads if CHILD in thread.accounts and thread.tid]
-    worst = max(waiting, key=lambda thread: thread.accounts[CHILD].ns, default=None)
-    part = worst.accounts[CHILD].ns / model.window_ns if worst and model.window_ns else 0.0
     slept_ns = _slept_in_requests_ns(model)
+    serving = {chain.pid for chain in model.chains if chain.account == CHILD and chain.inside} if slept_ns else set()
+    waiting = [thread for thread in model.threads if CHILD in thread.accounts and thread.tid]
+    worst = max(waiting, key=lambda thread: (thread.pid in serving, thread.accounts[CHILD].ns), default=None)
+    part = worst.accounts[CHILD].ns / model.window_ns if worst and model.window_ns else 0.0
     if worst is None or (part < WORTH_PART and not slept_ns):
         yield Check("PROC-CHILD-SLOW", f"waiting for children {percent(part)} of the window", part, "share")
         return
     total = worst.accounts[CHILD]
-    inside = model.header.options.descendants
+    followed = model.header.options.descendants
     supervising = total.max_ns >= SUPERVISING_PART * model.window_ns
     who = f"{plain(worst.comm)} ({worst.tid})"
     evidence = [
@@ -63,7 +64,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     ]
     claim = f"{who} waited {duration(total.ns)} for child processes"
     limits = []
-    if inside:
+    if followed:
         sums, names, known = _children(model, worst)
         claim += f"; their time is in these books: {top(sums)}" if sums else "; they did next to nothing"
         if meanwhile := _meanwhile(model, worst.pid):
@@ -82,13 +83,13 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     yield Finding(
         "PROC-CHILD-SLOW",
-        Severity.INFO if (inside or supervising) and not slept_ns else Severity.WARNING,
+        Severity.INFO if (followed or supervising) and not slept_ns else Severity.WARNING,
         confidence,
         f"{claim}.",
         {CHILD: model.ns(CHILD)} if slept_ns else {},
         evidence,
         [fix("look at the findings of the children: their cause is the cause")]
-        if inside
+        if followed
         else [fix("measure parent and children together: the same command without --only")],
         alternatives=["a supervisor or a shell, whose work is to wait"],
         limits=all_limits,
