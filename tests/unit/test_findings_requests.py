@@ -66,6 +66,13 @@ def test_a_handler_that_holds_up_the_loop() -> None:
     assert "renderYearlyReport (app.js)" in found.claim and "up to 200 ms" in found.claim
 
 
+def test_where_another_program_computes_the_handler_is_not_sure() -> None:
+    assert finding(loop(400).model(), LOOP).confidence is Confidence.HIGH
+    builder = loop(400).thread("gzip", pid=300, cpu_user="5 s")
+    found = finding(builder.stack("cpu", count=300, pid=300, user=["deflate (gzip)"]).model(), LOOP)
+    assert found.confidence is Confidence.MEDIUM and "can be another program's" in found.limits[0]
+
+
 def test_turns_that_are_short_hold_up_nobody() -> None:
     """The same loop, and as many wait: for 2 ms."""
     assert "requests wait" in check(loop(4).model(), LOOP).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from perfdiag.exchanges import Latencies, together
@@ -19,6 +20,8 @@ from perfdiag.requests import PEERS, QUEUED, REST, RequestTime
 HELD_UP_NS = 20_000_000
 # Workers that are idle for more of the time could have read.
 SATURATED_IDLE = 0.3
+# A program with less of the CPU samples of the target names no function.
+WORTH_PROGRAM = 0.1
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND, BOUND_PART = "net.request", 0.3
 
@@ -53,9 +56,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     samples = CpuSamples(model)
     functions = samples.hottest()
     held = f", mostly by {functions[0][0]}{called_by(samples)}" if functions else ""
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["" if functions else "which function held it up was not sampled"]
-    )
+    confidence, limits = judged(model, Confidence.HIGH, [_unsure(model, samples)])
     yield Finding(
         "LOOP-BLOCKED",
         Severity.WARNING,
@@ -126,6 +127,18 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
+
+
+def _unsure(model: Model, samples: CpuSamples) -> str:
+    """Return what speaks against the hottest function being the one that holds up the loop, "" where nothing does."""
+    if not samples.hottest(1):
+        return "which function held it up was not sampled"
+    names = {thread.pid: thread.comm for thread in model.threads if thread.tid == thread.pid}
+    counts: Counter[str] = Counter()
+    for stack in samples.stacks:
+        counts[names.get(stack.pid, "")] += stack.count
+    several = sum(count >= WORTH_PROGRAM * samples.count for count in counts.values()) > 1
+    return "several programs computed: the function can be another program's" if several else ""
 
 
 def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
