@@ -19,8 +19,8 @@ LEDGER_SHARED struct {
 } chains SEC(".maps");
 
 /*
- * 8,192 of 56 bytes, 1 MB, allocated before: a thread that ends gives all its reasons at once, with interrupts off, where
- * the kernel has four elements at hand (prefill_mem_cache() in kernel/bpf/memalloc.c) and gets no more.
+ * 8,192 of 56 bytes, 1 MB, allocated before: a thread that ends gives all its reasons at once, with interrupts off,
+ * where the kernel has four elements at hand (prefill_mem_cache() in kernel/bpf/memalloc.c) and gets no more.
  */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -31,8 +31,8 @@ LEDGER_SHARED struct {
 
 #define MERGED_KNOWN 2 /* of a merged segment at least half is its root, */
 #define MERGED_LOST 32 /* and of at most one part in 32 it is not known what it was */
-#define MERGED_OVER                                                                                                    \
-	12 /* so many can lie between two flushes of a queue: run, be woken and wait for an interpreter's lock */
+/* So many can lie between two flushes of a queue: run, be woken and wait for an interpreter's lock. */
+#define MERGED_OVER 12
 
 static __always_inline struct chain *chain_of(struct task_struct *task)
 {

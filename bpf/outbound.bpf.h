@@ -25,8 +25,8 @@ static __always_inline void take_owner(struct connection *connection, struct rec
 }
 
 /*
- * Did a call's last piece stay here though path and peer have room for it?  As one does that is smaller than a segment, until
- * all before it is acknowledged (Nagle's algorithm).
+ * Did a call's last piece stay here though path and peer have room for it?  As one does that is smaller than a segment,
+ * until all before it is acknowledged (Nagle's algorithm).
  */
 static __always_inline bool is_held(const struct sock *sock)
 {

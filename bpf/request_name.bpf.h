@@ -96,8 +96,8 @@ static __always_inline bool read_text(struct naming *naming, __u64 address)
 }
 
 /*
- * The bytes that the current call has read: where its second argument points to, or a vector there, or that of a message
- * there.  Which of them, the text tells.
+ * The bytes that the current call has read or sent: where its second argument points to, or a vector there, or that of
+ * a message there.  Which of them, the text tells.
  */
 static __always_inline bool find_text(struct naming *naming, const struct call *call)
 {

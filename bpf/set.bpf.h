@@ -94,8 +94,9 @@ static long look_at_node(__u32 step, struct set *set)
 }
 
 /*
- * Prepares to look at what a thread waits for.  Global, so that the verifier knows nothing of what it wrote: that of 6.1
- * looks at the body of a loop once, takes what it finds then for what it finds every time, and removes all other code.
+ * Prepares to look at what a thread waits for.  Global, so that the verifier knows nothing of what it wrote: that of
+ * 6.1 looks at the body of a loop once, takes what it finds then for what it finds every time, and removes all other
+ * code.
  */
 __weak __noinline int begin_set(struct set *set, struct blocked *blocked, __u32 class)
 {
