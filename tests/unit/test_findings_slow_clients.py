@@ -57,7 +57,7 @@ def test_requests_that_arrive_as_their_way_is_are_profile() -> None:
 
 
 def test_where_the_time_of_requests_is_not_known_the_waits_tell() -> None:
-    model = worker("8 s", {"85 ms": 100}, declined=1).model()
+    model = worker("8 s", {"85 ms": 100}, declined=10).model()
     assert model.request_time is None
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", CLIENT): 8_000_000_000}
