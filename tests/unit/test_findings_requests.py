@@ -133,6 +133,17 @@ def test_workers_that_nobody_has_seen_wait_are_not_said_to_be_idle_for_no_time()
     assert "who could read them was not seen" in silence(unseen(3000, wait_events="5 s").model(), POOL).reason
 
 
+def test_two_workers_that_are_never_free_beside_a_master_that_looks_on() -> None:
+    """Half of all their time, the master's too, is waiting for the upstream: those who serve do nothing else."""
+    builder = Builder(comm="apache2").thread("apache2", wait_timer="10 s").thread("logger", wait_events="10 s")
+    for _ in range(2):
+        builder.thread("apache2", net_receive="9900 ms", cpu_user="50 ms")
+    model = requests(builder, {"net.receive": 19_800}, count=100, delays=[400] * 50 + [0] * 50).model()
+    found = finding(model, POOL)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert dict(found.claims) == {QUEUED: 20 * S}
+
+
 def sleepy(ms: int) -> Builder:
     """Return a server whose requests sleep so long, all together, and whose worker sleeps 3 s besides."""
     builder = Builder(comm="api").thread("worker", cpu_user="2 s", wait_timer=f"{ms + 3000} ms", net_request="2 s")

@@ -12,8 +12,9 @@ from perfdiag.findings.samples import FUNCTIONS, CpuSamples, Part, called_by, wo
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent
 from perfdiag.loops import FREE
-from perfdiag.model import Model
+from perfdiag.model import Model, ThreadLedger
 from perfdiag.requests import PEERS, QUEUED, REST, RequestTime
+from perfdiag.whole import counted
 
 # Less than this is a wake-up: nobody holds up a loop with it.  Half of the delay must lie in longer ones: a loop that
 # has all it can do keeps each request waiting for some microseconds, and one of half a million for an accident.
@@ -108,7 +109,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if bound >= BOUND_PART:
         busy = f", {percent(bound)} of their time with connections that are kept alive and silent"
         more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
-    if not workers and model.busy_ns <= (1 - SATURATED_IDLE) * model.wall_ns:
+    if not workers and not any(_is_taken(thread) for thread in model.threads):
         reason = "requests wait to be read, and who could read them was not seen: nobody waited for one"
         yield Silence("POOL-SATURATED", reason, "record for longer, or the whole service")
         return
@@ -144,6 +145,12 @@ def _unsure(model: Model, samples: CpuSamples) -> str:
 def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
     """Return where the CPU time went while requests waited, with the error of the sample."""
     return [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error)] if hot else []
+
+
+def _is_taken(thread: ThreadLedger) -> bool:
+    """Whether a thread was with something nearly all the time: beside it there may be masters that only look on."""
+    busy_ns = sum(total.ns for name, total in thread.accounts.items() if counted(name))
+    return busy_ns > (1 - SATURATED_IDLE) * thread.wall_ns > 0
 
 
 def _is_fault(time: RequestTime) -> bool:
