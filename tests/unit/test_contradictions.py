@@ -22,7 +22,7 @@ Lines = list[dict[str, Any]]
 
 def recorded(name: str) -> Lines:
     """Return the lines of a recording that was made by a fault, and whose diagnosis is right."""
-    path = ROOT / f"tests/data/incidents/{name}.jsonl.gz"
+    (path,) = (ROOT / "tests/data").glob(f"*/{name}.jsonl.gz")
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
@@ -46,7 +46,7 @@ def changed(type: str, **values: Any) -> Callable[[Lines], Lines]:
     return lambda lines: [{**line, **values} if line["type"] == type else line for line in lines]
 
 
-FLUSH, NFS, GUEST = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "emulated-device.ide"
+FLUSH, NFS, GUEST, PROXY = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "emulated-device.ide", "proxy"
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,14 @@ FLUSH, NFS, GUEST = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "emulated-
         (NFS, scaled("nfs_flush", 1000, "sum_ns"), "flushes of NFS took"),
         (GUEST, scaled("vm_exit", 40, "running_ns"), "exits of virtual CPUs took"),
         (GUEST, changed("vm_exit", halted_ns=2**40), "halts of virtual CPUs took"),
+        (PROXY, scaled("exchange", 1000, "over_slo"), "28,000 of 300 requests were slow"),
+        (PROXY, changed("exchange", whole=10**6), "1,000,000 of 300 requests were slow, or served by one thread"),
+        (PROXY, scaled("exchange", 1000, "over_slo_ns"), "a part of the requests or calls took"),
+        (PROXY, changed("exchange", held_ns=10**15), "a part of the requests or calls took"),
+        (PROXY, changed("exchange", accounts=[["disk.flush", 10**14]]), "a part of the requests or calls took"),
+        (PROXY, changed("exchange", sum_ns=2**62), "longer than since boot"),
+        (PROXY, lambda lines: [*lines[:-1], *(x for x in lines if x["type"] == "exchange"), lines[-1]], "2 times"),
+        (PROXY, lambda lines: [*lines[:-1], *(x for x in lines if x["type"] == "latency"), lines[-1]], "2 times"),
     ],
 )
 def test_a_contradiction_is_said_and_makes_nothing_sure(name: str, change: Callable[[Lines], Lines], said: str) -> None:
@@ -84,7 +92,7 @@ def test_a_contradiction_is_said_and_makes_nothing_sure(name: str, change: Calla
     ],
 )
 def test_a_sound_recording_has_none(change: Callable[[Lines], Lines]) -> None:
-    for name in (FLUSH, NFS, GUEST):
+    for name in (FLUSH, NFS, GUEST, PROXY):
         assert not read(change(recorded(name))).coverage.contradictions
 
 
