@@ -24,6 +24,7 @@ class Account:
     object: str = ""  # what its rows name
     measured: bool = True
     recorded: bool = True  # False: the kernel side knows no such account, evidence proves it afterwards
+    of_requests: bool = False  # part of requests' time alone: no thread spends it
 
 
 _IDLE, _UNKNOWN = Kind.IDLE, Kind.UNKNOWN
@@ -90,6 +91,26 @@ ACCOUNTS: tuple[Account, ...] = (
         _IDLE,
         object="whose threads",
         recorded=False,
+    ),
+    Account("request.queued", "it has arrived, and whoever serves is with others", recorded=False, of_requests=True),
+    Account(
+        "request.arriving",
+        "its first byte has been read, and its last one has not come",
+        recorded=False,
+        of_requests=True,
+    ),
+    Account(
+        "request.peers",
+        "calls that were made for it are not answered, and no thread waits for them",
+        recorded=False,
+        of_requests=True,
+    ),
+    Account(
+        "request.rest",
+        "nothing here tells: another thread had it, or it waited for what no socket shows",
+        _UNKNOWN,
+        recorded=False,
+        of_requests=True,
     ),
 )
 

@@ -17,6 +17,7 @@ _COUNTS = {
     Kind.IDLE: "It is idle: shown apart and part of no share; the verdict says what the target did in it.",
     Kind.UNKNOWN: "Nothing proves whether it is waiting or idle: it is counted as neither and is a line of its own.",
 }
+_OF_REQUESTS = "It is part of requests' time, which shares are of where that is known. No thread spends it."
 _TELLS = (
     "The stacks of its waits: the report with --full shows those that were sampled, a recording made with --stacks"
     " has all of them; by hand: py-spy dump --pid PID, jstack PID, or gdb -p PID -batch -ex 'thread apply all bt'."
@@ -72,7 +73,7 @@ def _account(account: Account) -> str:
     lines = [f"  {id:24}{RULES[id].title}" for id in naming]
     parts = [
         textwrap.fill(f"{account.meaning[0].upper()}{account.meaning[1:]}", WIDTH),
-        _section("How it counts", _COUNTS[account.kind]),
+        _section("How it counts", _OF_REQUESTS if account.of_requests else _COUNTS[account.kind]),
         _section("What its rows name", f"{account.object[0].upper()}{account.object[1:]}") if account.object else "",
         _section("What tells", _TELLS) if account.kind is Kind.UNKNOWN else "",
         "" if account.measured else _section("Not measured yet", "Only its place in the books exists."),

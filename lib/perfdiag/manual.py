@@ -33,6 +33,7 @@ CLASSES = {
     "runtime": "Language runtimes",
     "kernel": "Elsewhere in the kernel",
     "unexplained": "Unexplained",
+    "request": "Requests",
 }
 AREAS = {
     "CPU": "CPU",
@@ -189,6 +190,8 @@ def _account(account: Account, findings: Sequence[str]) -> list[str]:
         sentences.append("Idle: shown, never counted.")
     if account.kind is Kind.UNKNOWN:
         sentences.append("Cannot tell: counted as neither busy nor idle.")
+    if account.of_requests:
+        sentences.append("Part of requests' time alone: no thread spends it.")
     if not account.measured:
         sentences.append("Not measured yet.")
     if account.object:

@@ -189,6 +189,7 @@ __all__ = [
     "PEERS",
     "QUEUED",
     "REST",
+    "SERVES",
     "RequestTime",
     "beyond",
     "request_time",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from perfdiag.findings import diagnose
 from perfdiag.ledger import PARKED
@@ -53,6 +55,29 @@ def test_goroutines_may_wait_for_each_other() -> None:
     )
     kind, text = verdict(parked(Builder().thread("app", cpu_user="3 s"), "app", GO, 500).model())
     assert kind == Kind.PROFILE.value and "What its goroutines wait for, also each other, no thread shows" in text
+
+
+def go_server(*, count: int = 100, slo: str | None = None, **fields: Any) -> Builder:
+    """Goroutines answer in 400 ms each, on whatever thread; threads of theirs run for little, and wait for a CPU."""
+    builder = parked(Builder(slo=slo).thread("app", cpu_user="200 ms"), "app", GO, 500)
+    return builder.exchange("port:80", "accepted", {"400 ms": count}, whole=0, whole_ns=0, **fields)
+
+
+def test_what_threads_suffer_is_no_cause_of_requests_that_could_not_be_followed() -> None:
+    contended = {"tid": 101, "cpu_user": "100 ms"}
+    for count, kind in ((100, Kind.CANNOT_TELL), (9, Kind.CAUSE)):
+        builder = go_server(count=count).thread("app", **contended)
+        builder.row("runq.busy", "task:7:backup", durations={"3 ms": 100})
+        told, text = verdict(builder.model())
+        assert told == kind.value and ("CPU-CONTENTION" in text or "backup" in text), text
+        assert ("where its 100 requests spent 40.0 s could not be followed" in text) is (count == 100)
+        assert ("no thread shows: net/http/pprof" in text) is (count == 100)
+
+
+def test_an_objective_does_not_hide_where_to_look() -> None:
+    slow = {"over_slo": 100, "over_slo_ns": "40 s"}
+    text = verdict(go_server(slo="100 ms", **slow).model())[1]
+    assert text.startswith("100 of 100 requests on port 80 took longer than 100 ms") and "net/http/pprof" in text
 
 
 def test_of_goroutines_that_compute_all_along_nothing_is_hidden() -> None:

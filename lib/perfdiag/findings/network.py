@@ -33,6 +33,7 @@ from perfdiag.findings.weigh import (
     worth,
 )
 from perfdiag.model import Model, Row
+from perfdiag.requests import PEERS
 
 ACCOUNTS = ("net.receive", "net.connect", "net.send")
 
@@ -46,7 +47,7 @@ LONG_ANSWER_NS = 500_000_000
 @rule(
     "NET-PEER-SLOW",
     title="A peer across the network answers slowly",
-    accounts=ACCOUNTS,
+    accounts=(*ACCOUNTS, PEERS),
     meaning="Threads wait for another host or a local server: until it answers, accepts a connection, or takes data."
     " Answers that take much longer than the round trip are the peer's own time, and the place to look is there;"
     " answers as fast as the network allows are profile: their number costs.",

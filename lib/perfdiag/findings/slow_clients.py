@@ -44,7 +44,7 @@ class _Clients:
 @rule(
     ID,
     title="Clients send requests slowly, or take answers slowly",
-    accounts=(RECEIVE, SEND),
+    accounts=(RECEIVE, SEND, ARRIVING),
     meaning="A request has begun to arrive and the rest of it does not come, or an answer finds the client's receive"
     " window full. Meanwhile a worker that serves one client at a time is taken; the cause is the client, or its way"
     " here.",

@@ -11,6 +11,12 @@ from perfdiag.model import Model
 from perfdiag.requests import beyond
 from perfdiag.units import plural
 
+_RANKED = "see the findings: with --slo they are ranked by what slow requests took beyond the median"
+_NOT_FOLLOWED = (
+    "see what the target waits for (WHERE), and a profile of its runtime's own where tasks or goroutines wait for each"
+    " other; record for longer where requests were few"
+)
+
 
 def slow_requests(model: Model) -> Iterable[Finding]:
     """One finding for each name with requests over its limit, the most broken first."""
@@ -75,7 +81,7 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}.",
         {},
         evidence,
-        [fix("see the findings: with --slo they are ranked by what slow requests took beyond the median")],
+        [fix(_RANKED if worst else _NOT_FOLLOWED)],
         alternatives=["a limit that is too tight for what the request does"],
         limits=limits,
         verify=f"the same command again: requests over {duration(limit_ns)}",

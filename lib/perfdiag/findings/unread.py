@@ -30,7 +30,7 @@ BOUND, BOUND_PART = "net.request", 0.3
 @rule(
     "LOOP-BLOCKED",
     title="One handler holds up the event loop",
-    accounts=(),
+    accounts=(QUEUED,),
     meaning="Requests have arrived and are not read: the one thread that reads all of them runs, or waits for,"
     " something else meanwhile. Everything a handler does without giving way is paid by all the others.",
     measured="Time from a request's first byte in the socket until it was read, of all requests (sk_data_ready and"
@@ -75,7 +75,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
 @rule(
     "POOL-SATURATED",
     title="All workers are busy while requests wait",
-    accounts=(),
+    accounts=(QUEUED,),
     meaning="Requests have arrived, in accepted connections or in the queue of the socket that listens, and nobody"
     " reads them: all threads or processes that could are serving others.",
     measured="Time from a request's first byte in the socket until it was read (a connection that is not accepted yet"

@@ -43,7 +43,8 @@ def without_time(
     if hidden and hidden.ns > max(unknown_ns, model.busy_ns):
         return verdict(Kind.CAUSE, [hidden.sentence, hidden.tells, *claims, *slept, _busy(model)], faults[:2])
     if faults:
-        return verdict(Kind.CAUSE, [*claims, *slept], faults[:2])
+        missed_only = all(finding.id == "SLO-BREACH" for finding in faults)  # that tells of no cause
+        return verdict(Kind.CAUSE, [*claims, *slept, *(rest.untold_tasks(model) if missed_only else [])], faults[:2])
     if unknown_ns > max(model.busy_ns, IDLE * model.window_ns) or model.coverage.unexplained_share > 0.5:
         if full := full_thread(model, first):
             cannot = f"Cannot tell whether the others wait for it: {reasons(model, unknown_ns)}."
@@ -61,8 +62,7 @@ def without_time(
     waits = rest.waits(model)
     otherwise = f"Otherwise it waited {waits}." if waits and model.idle_ns > model.busy_ns and not sleep else ""
     unseen = [hidden.sentence, hidden.tells] if hidden else []
-    if scheduler := rest.scheduler(model):
-        unseen = [f"What its {scheduler.tasks}s wait for, also each other, no thread shows: {scheduler.tells}."]
+    unseen = rest.untold_tasks(model) or unseen
     if waits and not sleep and model.busy_ns < rest.FELT * model.window_ns:
         hardly = f"Hardly busy, {duration(model.busy_ns)} in {duration(model.window_ns)}: it waited {waits}."
         return verdict(Kind.PROFILE, [hardly, *(unseen or [_senders(model)]), *busiest, NO_FAULT], first)

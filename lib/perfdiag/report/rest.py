@@ -112,6 +112,12 @@ def scheduler(model: Model) -> IdleThreads | None:
     return next((kind for id in ids if (kind := IDLE_BY_ID.get(id)) and kind.tasks), None)
 
 
+def untold_tasks(model: Model) -> list[str]:
+    """Return the sentence on what such a scheduler's tasks wait for, if there is one."""
+    found = scheduler(model)
+    return [f"What its {found.tasks}s wait for, also each other, no thread shows: {found.tells}."] if found else []
+
+
 def parked_ns(model: Model) -> int:
     """Return the parked time of threads that also did something else.
 
