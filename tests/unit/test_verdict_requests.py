@@ -202,3 +202,9 @@ def test_a_bucket_beyond_the_last_is_refused() -> None:
     msgspec.convert(good, schema.Latency)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({**good, "buckets": [[448, 1]]}, schema.Latency)
+
+
+def test_without_room_for_a_distribution_requests_are_counted_all_the_same() -> None:
+    builder = Builder(comm="server").thread("worker", disk_flush="8 s")
+    builder.line(exchange(400, 6 * S, {"disk.flush": 5 * S}, name="GET /a"))
+    assert any("400, 40/s, mean 15.0 ms (percentiles not known)" in line for line in shown(builder))

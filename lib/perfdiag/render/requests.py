@@ -92,6 +92,8 @@ def _called(call: Call) -> str:
 def _percentiles(times: Percentiles) -> list[str]:
     if not times.count:
         return []
+    if times.p50_ns is None:
+        return [f"mean {duration(times.mean_ns or 0)} (percentiles not known)"]
     known = (("p50", times.p50_ns), ("p90", times.p90_ns), ("p99", times.p99_ns))
     return [*(f"{name} {about(ns)}" for name, ns in known if ns is not None), f"longest {duration(times.max_ns)}"]
 
