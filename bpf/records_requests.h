@@ -49,7 +49,8 @@ struct connection {
 	__u8 tls;		   /* enum tls */
 	__u8 turned;		   /* the thread came from another connection that is still open */
 	__u8 held;		   /* of a call: the kernel has kept some of it back, small as it is */
-	__u8 padding[4];
+	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
+	char beginning[3];
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */

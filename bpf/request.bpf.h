@@ -61,6 +61,36 @@ static __always_inline enum looks look_at_tls(struct connection *connection, con
 	return LOOKS_NEW;
 }
 
+/* Who waits for the next request with a read of its first byte, as Go's server does, gets the rest of it by another. */
+static __always_inline void keep_beginning(struct connection *connection, const struct call *call, __u32 bytes)
+{
+	if (bytes && bytes <= sizeof(connection->beginning) &&
+	    !bpf_probe_read_user(connection->beginning, bytes, (void *)call->arguments[1]))
+		connection->beginning_bytes = bytes;
+}
+
+/* The name of such a request, now that there is more of it. */
+static __noinline int name_rest(struct connection *connection, __u32 bytes)
+{
+	__u32 kept = connection->beginning_bytes, room = REQUEST_BYTES - sizeof(connection->beginning);
+	struct naming naming = {};
+	struct call call;
+
+	connection->beginning_bytes = 0;
+	if (kept > sizeof(connection->beginning))
+		return 0;
+	read_call(bpf_get_current_task_btf(), &call);
+	if (call.number < 0 || call.i386)
+		return 0;
+	naming.bytes = kept + bytes;
+	__builtin_memcpy(naming.text, connection->beginning, sizeof(connection->beginning));
+	if (bpf_probe_read_user(naming.text + kept, bytes < room ? bytes : room, (void *)call.arguments[1]))
+		return 0;
+	if (is_known(naming.text) && !tls_type(naming.text) && *(__u32 *)naming.text != HTTP2_PREFACE)
+		connection->name = name_request(&naming);
+	return 0;
+}
+
 /* What came in on a connection on which all is answered: another request, the rest of the last one, or none? */
 static __always_inline enum looks look_at_request(struct connection *connection, __u32 bytes, __u32 *name)
 {
@@ -75,8 +105,10 @@ static __always_inline enum looks look_at_request(struct connection *connection,
 			return LOOKS_LIKE_NONE;
 		if (connection->name && connection->bytes_out == CONTINUE_BYTES)
 			return LOOKS_LIKE_REST;
-		if (bytes <= TLS_HEADER)
-			return LOOKS_NEW; /* too little to tell: a client that sends byte by byte */
+		if (bytes <= TLS_HEADER) {
+			keep_beginning(connection, &call, bytes);
+			return LOOKS_NEW; /* too little to tell */
+		}
 		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
 		connection->nameless = 1;
 		return LOOKS_NEW;
@@ -111,6 +143,8 @@ static __always_inline void receive_request(struct record *record, struct connec
 	if (connection->exchange == EXCHANGE_ASKED) {
 		connection->several |= connection->tid != record->tid;
 		connection->arrived = now;
+		if (connection->beginning_bytes)
+			name_rest(connection, bytes);
 		serve(record, cookie, now);
 		return;
 	}

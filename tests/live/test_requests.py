@@ -149,6 +149,17 @@ def test_a_client_that_sends_one_byte_a_second(serving: Serving, attach: Attach)
     assert slow_ns > 1900 * MS, "waiting in the middle of a request is no waiting for work"
 
 
+def test_a_server_that_waits_with_a_read_of_one_byte(serving: Serving, attach: Attach) -> None:
+    """As Go's does between requests: the name is that of both reads together."""
+    server = serving("thread_each(listening(), byte_first(0.001))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(11):
+            asked(connection, http("/users/17/orders"))
+    requests = served(stopped(recorder), "GET /users/#/orders")
+    assert requests.line.count == 11, requests.line
+
+
 def test_what_a_body_is_asked_for_is_one_request(serving: Serving, attach: Attach) -> None:
     """Expect: 100-continue."""
     server = serving("thread_each(listening(), continues(0.01))")

@@ -69,6 +69,18 @@ def sleeps(seconds: float, answer: bytes = OK) -> Serve:
     return serve
 
 
+def byte_first(seconds: float) -> Serve:
+    """Return what waits with a read of one byte, reads the rest, and answers after so long."""
+
+    def serve(connection: socket.socket) -> None:
+        while connection.recv(1):
+            connection.recv(4096)
+            time.sleep(seconds)
+            connection.sendall(OK)
+
+    return serve
+
+
 def in_pieces(number: int, seconds: float) -> Serve:
     """Return what sends so many pieces, and pauses between them."""
 
