@@ -97,6 +97,7 @@ static __always_inline enum looks look_at_request(struct connection *connection,
 	struct naming naming = { .bytes = bytes };
 	struct call call;
 
+	connection->beginning_bytes = 0;
 	if (connection->nameless)
 		return LOOKS_NEW;
 	read_call(bpf_get_current_task_btf(), &call);
