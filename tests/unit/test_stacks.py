@@ -79,7 +79,7 @@ def test_markers_name_accounts_that_exist_and_functions_that_can_win() -> None:
 
 
 def test_every_account_that_waits_can_be_witnessed() -> None:
-    without_a_stack = {"cpu.", "runq.", "vm.", "runtime.", "unexplained"}
+    without_a_stack = {"cpu.", "runq.", "vm.", "request.", "runtime.", "unexplained"}
     witnessed = {account for marker in stacks.MARKERS for account in marker.accounts}
     missing = {name for name in BY_NAME if not name.startswith(tuple(without_a_stack))} - witnessed
     assert not missing

@@ -13,8 +13,8 @@ from perfdiag.units import plural
 
 _RANKED = "see the findings: with --slo they are ranked by what slow requests took beyond the median"
 _NOT_FOLLOWED = (
-    "see what the target waits for (WHERE), and a profile of its runtime's own where tasks or goroutines wait for each"
-    " other; record for longer where requests were few"
+    "see WHERE, and a profile by the runtime itself where tasks or goroutines wait for each other; record for longer"
+    " where requests were few"
 )
 
 
