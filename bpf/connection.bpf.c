@@ -44,6 +44,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
 	if (connection->direction == DIRECTION_ACCEPTED) {
+		let_go(sock, connection, now);
 		if (length)
 			receive_request(record, connection, cookie, length, begun, now);
 		else
@@ -77,7 +78,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	else
 		send_call(record, connection, now);
 	connection->bytes_out += length;
-	connection->held = connection->direction == DIRECTION_CONNECTED && is_held(sock);
+	connection->held = is_held(sock);
 	return 0;
 }
 
@@ -137,6 +138,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	connection = connection_of(sock);
 	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
 		return 0;
+	let_go(sock, connection, now);
 	end_connection(connection, now);
 	cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);
 	bpf_map_delete_elem(&connections, &cookie);

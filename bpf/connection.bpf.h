@@ -3,7 +3,7 @@
 #pragma once
 #include "maps.bpf.h"
 
-/* 131,072 connections of 392 bytes: allocated one by one, 67 MB if ever full (with its head each takes 512). */
+/* 131,072 connections of 400 bytes: allocated one by one, 67 MB if ever full (with its head each takes 512). */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -131,6 +131,7 @@ __weak __noinline int end_request(struct connection *connection)
 	__sync_fetch_and_add(&sum->read_delay_ns, connection->read_delay_ns);
 	__sync_fetch_and_add(&sum->arriving_ns, connection->arrived - connection->begun - connection->read_delay_ns);
 	__sync_fetch_and_add(&sum->peers_ns, connection->peers_ns);
+	__sync_fetch_and_add(&sum->held_ns, connection->held_ns);
 	__sync_fetch_and_add(&sum->turns, connection->turned);
 	if (!connection->several) {
 		__sync_fetch_and_add(&sum->whole, 1);

@@ -3,6 +3,7 @@
 #pragma once
 #include "exchange.bpf.h"
 #include "follow.bpf.h"
+#include "held.bpf.h"
 
 #define ASKED_AGAIN_NS 100000000 /* after so long a look-up is sent once more; before, it is another one beside it */
 
@@ -22,37 +23,6 @@ static __always_inline void take_owner(struct connection *connection, struct rec
 
 	connection->owner = owner ? record->serving : 0;
 	connection->request = owner ? owner->request : 0;
-}
-
-/*
- * Did a call's last piece stay here though path and peer have room for it?  As one does that is smaller than a segment,
- * until all before it is acknowledged (Nagle's algorithm).
- */
-static __always_inline bool is_held(const struct sock *sock)
-{
-	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
-	__u32 written, next, unacknowledged;
-
-	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP || LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
-		return false;
-	written = LOAD(tcp_sock, tcp, write_seq);
-	next = LOAD(tcp_sock, tcp, snd_nxt);
-	unacknowledged = LOAD(tcp_sock, tcp, snd_una);
-	return written != next && next != unacknowledged && written - next < LOAD(tcp_sock, tcp, mss_cache) &&
-	       written - unacknowledged <= LOAD(tcp_sock, tcp, snd_wnd) &&
-	       LOAD(tcp_sock, tcp, packets_out) < LOAD(tcp_sock, tcp, snd_cwnd);
-}
-
-/* For so long, to a tick: the answer is there, and TCP knows when it sent something last. */
-static __always_inline __u64 held_ns(const struct sock *sock, const struct connection *connection, __u64 now)
-{
-	__u64 waited = now > connection->asked ? now - connection->asked : 0;
-	__u32 ticks;
-
-	if (!connection->held)
-		return 0;
-	ticks = (__u32)bpf_jiffies64() - LOAD(tcp_sock, (const struct tcp_sock *)sock, lsndtime);
-	return ticks * knobs.tick_ns < waited ? waited - ticks * knobs.tick_ns : 0;
 }
 
 static __always_inline void send_call(struct record *record, struct connection *connection, __u64 now)

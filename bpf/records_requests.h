@@ -34,6 +34,7 @@ struct connection {
 	__u64 read_delay_ns;	   /* of the request, from readable until read, the first time */
 	__u64 arrived;		   /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;		   /* calls made for this request, from sent to answered */
+	__u64 held_ns;		   /* the end of the answer was kept back, part of `last` */
 	__u64 owner;		   /* of a call: cookie of the connection whose request it is made for; 0: not known */
 	__u64 connecting;	   /* since when; 0: not */
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
@@ -48,7 +49,7 @@ struct connection {
 	__u8 nameless;		   /* no plain text that names its requests */
 	__u8 tls;		   /* enum tls */
 	__u8 turned;		   /* the thread came from another connection that is still open */
-	__u8 held;		   /* of a call: the kernel has kept some of it back, small as it is */
+	__u8 held;		   /* the kernel has kept the last of what was sent back, small as it is */
 	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
 	char beginning[3];
 	struct request_part {
@@ -85,7 +86,7 @@ struct exchange_sum {
 	__u64 connecting; /* neither, when the window ended */
 	__u64 retries;	  /* SYNs sent again; look-ups asked again */
 	__u64 busy_ns;	  /* while one or more were not answered */
-	__u64 held_ns;	  /* of calls, until the last of what was asked had left this host, kept back by its kernel */
+	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
 	__u64 bytes_in, bytes_out;
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns; /* of those that are open */

@@ -106,6 +106,12 @@ ACCOUNTS: tuple[Account, ...] = (
         of_requests=True,
     ),
     Account(
+        "request.held",
+        "it is answered, and this host's kernel keeps the end of the answer back",
+        recorded=False,
+        of_requests=True,
+    ),
+    Account(
         "request.rest",
         "nothing here tells: another thread had it, or it waited for what no socket shows",
         _UNKNOWN,

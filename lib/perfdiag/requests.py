@@ -13,6 +13,7 @@ from perfdiag.exchanges import Exchange
 from perfdiag.parked import Parked, scaled
 from perfdiag.requestsums import (
     ARRIVING,
+    HELD,
     PARKED,
     PEERS,
     QUEUED,
@@ -186,6 +187,7 @@ __all__ = [
     "ARRIVING",
     "ENOUGH_KNOWN",
     "ENOUGH_REQUESTS",
+    "HELD",
     "PEERS",
     "QUEUED",
     "REST",

@@ -12,6 +12,7 @@ from perfdiag import schema
 PEERS = "request.peers"  # calls made for it are not answered
 ARRIVING = "request.arriving"  # its first byte has been read, its last has not come
 QUEUED = "request.queued"  # it has arrived, and who serves is with others
+HELD = "request.held"  # answered, and this host's kernel keeps the end of the answer back
 REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
 
 PARKED = "wait.parked"
@@ -28,6 +29,7 @@ class Sums:
     read_delay_ns: int = 0
     arriving_ns: int = 0
     peers_ns: int = 0
+    held_ns: int = 0
     accounts: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, other: Sums, times: int = 1) -> Sums:
@@ -40,6 +42,7 @@ class Sums:
             max(0, self.read_delay_ns + times * other.read_delay_ns),
             max(0, self.arriving_ns + times * other.arriving_ns),
             max(0, self.peers_ns + times * other.peers_ns),
+            max(0, self.held_ns + times * other.held_ns),
             {name: max(0, self.accounts.get(name, 0) + times * other.accounts.get(name, 0)) for name in names},
         )
 
@@ -50,8 +53,16 @@ class Sums:
 
 def of_all(line: schema.Exchange) -> Sums:
     """Return the sums of all requests of a name."""
-    accounts = {part.account: part.sum_ns for part in line.accounts}
-    return Sums(line.count, line.sum_ns, line.whole_ns, line.read_delay_ns, line.arriving_ns, line.peers_ns, accounts)
+    return Sums(
+        line.count,
+        line.sum_ns,
+        line.whole_ns,
+        line.read_delay_ns,
+        line.arriving_ns,
+        line.peers_ns,
+        line.held_ns or 0,
+        {part.account: part.sum_ns for part in line.accounts},
+    )
 
 
 def of_slow(line: schema.Exchange) -> Sums:
@@ -63,6 +74,7 @@ def of_slow(line: schema.Exchange) -> Sums:
         line.over_slo_read_delay_ns,
         line.over_slo_arriving_ns,
         line.over_slo_peers_ns,
+        line.over_slo_held_ns,
         {part.account: part.sum_ns for part in line.over_slo_accounts},
     )
 
@@ -94,6 +106,7 @@ def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, in
     for (account, _), ns in parked.items():
         accounts[account] += ns
     accounts[QUEUED] = min(of.read_delay_ns, of.ns)
+    accounts[HELD] = min(of.held_ns, of.ns)
     accounts[REST] = max(0, of.ns - sum(accounts.values()))
     move(accounts, ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
     waited_ns = sum(accounts[name] for name in WAITS_FOR_PEERS)  # by the thread
@@ -112,6 +125,7 @@ def move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -
 
 __all__ = [
     "ARRIVING",
+    "HELD",
     "PARKED",
     "PEERS",
     "QUEUED",

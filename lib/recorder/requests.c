@@ -51,6 +51,7 @@ static void write_slow(struct json *json, const struct exchange_sum *slow)
 	json_u64(json, "over_slo_read_delay_ns", slow->read_delay_ns);
 	json_u64(json, "over_slo_arriving_ns", slow->arriving_ns);
 	json_u64(json, "over_slo_peers_ns", slow->peers_ns);
+	json_u64(json, "over_slo_held_ns", slow->held_ns);
 	write_parts(json, "over_slo_accounts", slow->parts_ns);
 }
 

@@ -9,11 +9,13 @@ from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.calls import by_peer
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
+from perfdiag.findings.held_answers import EXPLAINS, held_answers
 from perfdiag.findings.peers import Connections, connections_of, round_trip_ns
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
 from perfdiag.findings.weigh import waits as waits_evidence
 from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row, once
+from perfdiag.requests import HELD
 
 ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"
 
@@ -23,8 +25,8 @@ DELAY_NS = (39_000_000, 51_000_000)
 CLUSTERED = 0.8
 # Of a peer elsewhere: acknowledgements that come so much later than the way takes were delayed.
 LATE_NS = 10_000_000
-# Of the time of calls, held back by this host's kernel: so much explains them, so little rules it out.
-HELD, NOT_HELD = 0.5, 0.1
+# Of the time of calls, held back by this host's kernel: so little rules it out.
+NOT_HELD = 0.1
 # While a wait lasts: what the kernel holds back is "notsent", what the other has not acknowledged "unacked".
 TELLING = (
     "set TCP_NODELAY on trial on the side that writes a message in several pieces, and look at ss -tin on both sides"
@@ -35,26 +37,27 @@ TELLING = (
 @rule(
     ID,
     title="Small writes wait for a delayed acknowledgement",
-    accounts=(RECEIVE,),
+    accounts=(RECEIVE, HELD),
     meaning="One side writes a message in several small pieces. Its kernel holds the second piece back until the first"
     " is acknowledged (Nagle's algorithm), and the other side's kernel delays that by 40 ms, because it expects an"
     " answer to carry it. Then every exchange takes 40 ms, however fast the peer is.",
-    measured="Calls over the window whose last piece, smaller than a segment, the kernel of this host kept back though"
-    " the peer had room for it (tcp_sock), from asked until it was sent: a finding where that is half of the calls'"
-    " time and nothing was lost. And waits of net.receive by peer, where both ends of a connection belong to the"
+    measured="Calls and answers over the window whose last piece, smaller than a segment, the kernel of this host kept back though"
+    " the peer had room for it (tcp_sock), from written until it was sent, to a tick: a finding where that is half of the"
+    " calls' time and nothing was lost, or explains 1 % of the requests' time. And waits of net.receive by peer, where both ends of a connection belong to the"
     " target: four fifths of the time lie in waits of one length, 39 to 51 ms beyond the shortest round trip on"
     " average, and the two ends together wait longer than the window lasts, which is at the same time. Of other"
     " connections NET-PEER-SLOW names it as what looks alike, unless it is ruled out: calls that took as long as the"
     " waits left this host at once; the target's network namespace delayed too few acknowledgements (TcpExt.DelayedACKs"
     " counts those of all its connections), and a peer elsewhere did not delay them either (data in flight, and a mean"
-    " round trip far above the shortest). What the peer holds back is not seen.",
+    " round trip far above the shortest). What the peer holds back is not seen, nor the last answer on a"
+    " connection that stays open.",
     alternatives="A protocol that waits for 40 ms of its own accord.",
     remedies="TCP_NODELAY on the side that writes in pieces, or one write (writev, a buffer) for each message.",
-    verify="p50 of net.receive for this peer; ss -tin: notsent.",
+    verify="p50 of net.receive for this peer, request.held in the requests' time; ss -tin: notsent.",
     refines=("NET-PEER-SLOW", "NET-SELF-SLOW"),
 )
 def delayed(model: Model) -> Iterable[Outcome]:
-    """One finding for all connections whose two ends wait for each other that long."""
+    """One finding for all connections whose two ends wait for each other that long, one for answers held back."""
     connections, waited_ns = connections_of(model), dict[str, int]()
     for row in model.rows_of(RECEIVE):
         waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns
@@ -69,7 +72,14 @@ def delayed(model: Model) -> Iterable[Outcome]:
         both = ns + other_ns - model.window_ns >= CLUSTERED * ns
         return ns if both and looks_alike(model, connections, rows) else 0
 
-    return outcomes(model, ID, (RECEIVE,), explained_ns, _finding, "questions held back, or both ends waiting at once")
+    answers = held_answers(model, ID)
+    if answers:
+        yield answers
+    for outcome in outcomes(
+        model, ID, (RECEIVE,), explained_ns, _finding, "questions held back, or both ends waiting at once"
+    ):
+        if isinstance(outcome, Finding) or not answers:
+            yield outcome
 
 
 @once
@@ -83,7 +93,7 @@ def _held_ns(model: Model, socket: schema.Socket) -> int:
     held_ns = call.line.held_ns if call else None
     if call is None or not held_ns or socket.retransmits_seen >= ENOUGH_RETRANSMITS:
         return 0
-    return held_ns if held_ns >= HELD * call.line.sum_ns else 0
+    return held_ns if held_ns >= EXPLAINS * call.line.sum_ns else 0
 
 
 def _sent_at_once(model: Model, rows: Sequence[Row]) -> bool:

@@ -60,7 +60,8 @@ class Exchange(Line, tag="exchange"):
     over_slo_arriving_ns: Nanoseconds = 0
     over_slo_peers_ns: Nanoseconds = 0
     over_slo_accounts: list[PartSum] = []
-    held_ns: Nanoseconds | None = None  # of calls, while this host's kernel kept the last piece back (Nagle)
+    held_ns: Nanoseconds | None = None  # while this host's kernel kept the last piece sent back (Nagle)
+    over_slo_held_ns: Nanoseconds = 0
 
 
 class RequestParked(Line, tag="request_parked"):

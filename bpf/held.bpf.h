@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What this host's kernel keeps back of what was sent, until the peer has acknowledged what came before. */
+#pragma once
+#include "connection.bpf.h"
+
+/*
+ * Did the last piece stay here though path and peer have room for it?  As one does that is smaller than a segment, until
+ * all before it is acknowledged (Nagle's algorithm).
+ */
+static __always_inline bool is_held(const struct sock *sock)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+	__u32 written, next, unacknowledged;
+
+	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP || LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
+		return false;
+	written = LOAD(tcp_sock, tcp, write_seq);
+	next = LOAD(tcp_sock, tcp, snd_nxt);
+	if (written == next)
+		return false;
+	unacknowledged = LOAD(tcp_sock, tcp, snd_una);
+	return next != unacknowledged && written - next < LOAD(tcp_sock, tcp, mss_cache) &&
+	       written - unacknowledged <= LOAD(tcp_sock, tcp, snd_wnd) &&
+	       LOAD(tcp_sock, tcp, packets_out) < LOAD(tcp_sock, tcp, snd_cwnd);
+}
+
+/* How long after `since` TCP has sent something last, to a tick; `now` at most. */
+static __always_inline __u64 sent_after_ns(const struct sock *sock, __u64 since, __u64 now)
+{
+	__u64 waited = now > since ? now - since : 0;
+	__u64 ago = (__u32)bpf_jiffies64() - LOAD(tcp_sock, (const struct tcp_sock *)sock, lsndtime);
+
+	return ago * knobs.tick_ns < waited ? waited - ago * knobs.tick_ns : 0;
+}
+
+/* A call's answer is there: for so long the last of what was asked had been held. */
+static __always_inline __u64 held_ns(const struct sock *sock, const struct connection *connection, __u64 now)
+{
+	return connection->held ? sent_after_ns(sock, connection->asked, now) : 0;
+}
+
+/*
+ * The client asks again, or hangs up: the end of the last answer has left by now.  What was held for less than a tick
+ * cannot be told from what left at once.
+ */
+static __always_inline void let_go(const struct sock *sock, struct connection *connection, __u64 now)
+{
+	__u64 ns;
+
+	if (!connection->held || connection->direction != DIRECTION_ACCEPTED)
+		return;
+	connection->held = 0;
+	ns = sent_after_ns(sock, connection->last, now);
+	if (connection->exchange != EXCHANGE_ANSWERED || ns <= knobs.tick_ns)
+		return;
+	connection->last += ns;
+	connection->held_ns = ns;
+}

@@ -1,0 +1,47 @@
+"""NET-DELAYED-ACK of answers: what this host's kernel holds back of them."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Confidence, Severity
+from perfdiag.model import Model
+from perfdiag.requests import HELD
+
+from unit.support import Builder
+from unit.support.judging import check, finding
+
+DELAYED = "NET-DELAYED-ACK"
+
+
+def answering(held: str | None, declined: int = 0) -> Model:
+    """A worker that answers two hundred requests within 44 ms each, held back for so long together."""
+    builder = Builder().thread("worker", cpu_user="100 ms", net_request="9 s")
+    fields = {} if held is None else {"held_ns": held}
+    builder.exchange(
+        "port:80", "accepted", {"44 ms": 200}, name="GET /", accounts={"cpu.user": "90 ms"}, declined=declined, **fields
+    )
+    return builder.model()
+
+
+def test_answers_that_this_host_holds_back() -> None:
+    found = finding(answering("8.6 s"), DELAYED)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "Answers do not leave this host at once" in found.claim and "43.0 ms for each" in found.claim
+    assert dict(found.claims) == {HELD: 8_600_000_000} and "TCP_NODELAY" in found.remedies[0].text
+    assert "8.60 s of 8.80 s in 200 requests GET / on port 80 after their last byte was written" in str(found.evidence)
+    diagnosis = diagnose(answering("8.6 s"))
+    assert diagnosis.findings[0].id == DELAYED and diagnosis.findings[0].share > 0.9
+
+
+@pytest.mark.parametrize("held", ["0 ms", "60 ms", None])
+def test_answers_that_leave_at_once_are_none(held: str | None) -> None:
+    assert check(answering(held), DELAYED).number == 0
+
+
+def test_where_the_time_of_requests_is_not_known_answers_held_back_claim_none() -> None:
+    model = answering("8.6 s", declined=40)
+    assert model.request_time is None
+    found = finding(model, DELAYED)
+    assert found.severity is Severity.WARNING and not found.claims
+    assert check(answering("4 s", declined=40), DELAYED)
