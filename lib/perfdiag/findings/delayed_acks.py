@@ -41,16 +41,16 @@ TELLING = (
     meaning="One side writes a message in several small pieces. Its kernel holds the second piece back until the first"
     " is acknowledged (Nagle's algorithm), and the other side's kernel delays that by 40 ms, because it expects an"
     " answer to carry it. Then every exchange takes 40 ms, however fast the peer is.",
-    measured="Calls and answers over the window whose last piece, smaller than a segment, the kernel of this host kept back though"
-    " the peer had room for it (tcp_sock), from written until it was sent, to a tick: a finding where that is half of the"
-    " calls' time and nothing was lost, or explains 1 % of the requests' time. And waits of net.receive by peer, where both ends of a connection belong to the"
-    " target: four fifths of the time lie in waits of one length, 39 to 51 ms beyond the shortest round trip on"
-    " average, and the two ends together wait longer than the window lasts, which is at the same time. Of other"
-    " connections NET-PEER-SLOW names it as what looks alike, unless it is ruled out: calls that took as long as the"
-    " waits left this host at once; the target's network namespace delayed too few acknowledgements (TcpExt.DelayedACKs"
-    " counts those of all its connections), and a peer elsewhere did not delay them either (data in flight, and a mean"
-    " round trip far above the shortest). What the peer holds back is not seen, nor the last answer on a"
-    " connection that stays open.",
+    measured="Calls and answers over the window whose last piece, smaller than a segment, the kernel of this host kept"
+    " back though the peer had room for it (tcp_sock), from written until it was sent, to a tick: a finding where that"
+    " is half of the calls' time and nothing was lost, or explains 1 % of the requests' time. And waits of net.receive"
+    " by peer, where both ends of a connection belong to the target: four fifths of the time lie in waits of one"
+    " length, 39 to 51 ms beyond the shortest round trip on average, and the two ends together wait longer than the"
+    " window lasts, which is at the same time. Of other connections NET-PEER-SLOW names it as what looks alike, unless"
+    " it is ruled out: calls that took as long as the waits left this host at once; the target's network namespace"
+    " delayed too few acknowledgements (TcpExt.DelayedACKs counts those of all its connections), and a peer elsewhere"
+    " did not delay them either (data in flight, and a mean round trip far above the shortest). What the peer holds"
+    " back is not seen, nor the last answer on a connection that stays open.",
     alternatives="A protocol that waits for 40 ms of its own accord.",
     remedies="TCP_NODELAY on the side that writes in pieces, or one write (writev, a buffer) for each message.",
     verify="p50 of net.receive for this peer, request.held in the requests' time; ss -tin: notsent.",
