@@ -1,5 +1,5 @@
-"""Every request asks a backend, with a header and a body that are written one after the other: service.py PORT BACKEND
-NODELAY."""
+"""Every request asks a backend, with a header and a body that are written one after the other, and may be answered so:
+service.py PORT BACKEND NODELAY PIECES."""
 
 import socket
 import sys
@@ -7,7 +7,7 @@ import threading
 
 from server import serve
 
-PORT, BACKEND, NODELAY = map(int, sys.argv[1:])
+PORT, BACKEND, NODELAY, PIECES = map(int, sys.argv[1:])
 LENGTH = 200
 LOCK = threading.Lock()
 backend = socket.create_connection(("127.0.0.1", BACKEND))
@@ -24,4 +24,4 @@ def ask(path: str) -> None:
 
 for _ in range(40):  # at first every segment is acknowledged at once
     ask("/")
-serve(PORT, ask)
+serve(PORT, ask, in_pieces=bool(PIECES))

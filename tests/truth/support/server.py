@@ -13,13 +13,14 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
-def serve(port: int, work: Callable[[str], None]) -> None:
-    """Answer for ever, each request when `work` has been done for its path."""
+def serve(port: int, work: Callable[[str], None], *, in_pieces: bool = False) -> None:
+    """Answer for ever, each request when `work` has been done for its path; `in_pieces`: as the library does it, which
+    writes head and body apart."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-        wbufsize = -1  # one write for an answer
+        disable_nagle_algorithm = not in_pieces
+        wbufsize = 0 if in_pieces else -1  # one write for an answer
 
         def do_GET(self) -> None:
             work(self.path)
