@@ -30,14 +30,16 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 {
 	struct record *record = record_of(bpf_get_current_task_btf());
 	struct connection *connection, *owner;
-	__u64 now, begun, cookie = 0;
+	struct socket_id id;
+	__u64 now, begun;
 	bool known;
 
 	if (!record || !knobs.window_open || length < 0 || (flags & MSG_PEEK))
 		return 0;
-	connection = met(sock, &cookie, &known);
+	connection = met(sock, &known);
 	if (!connection)
 		return 0;
+	id = id_of(sock, connection);
 	now = bpf_ktime_get_ns();
 	if (!known)
 		connection->readable_at = arrived_ns(sock, now);
@@ -46,7 +48,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	if (connection->direction == DIRECTION_ACCEPTED) {
 		let_go(sock, connection, now);
 		if (length)
-			receive_request(record, connection, cookie, length, begun, now);
+			receive_request(record, connection, &id, length, begun, now);
 		else
 			end_request(connection);
 		connection->bytes_in += length; /* after the request before has been summed up */
@@ -55,7 +57,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	connection->bytes_in += length;
 	owner = owner_of(connection);
 	if (owner && owner->exchange == EXCHANGE_ASKED)
-		serve(record, connection->owner, now);
+		serve(record, &connection->owner, now);
 	return 0;
 }
 
@@ -64,17 +66,19 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 {
 	struct record *record = record_of(bpf_get_current_task_btf());
 	struct connection *connection;
-	__u64 now, cookie = 0;
+	struct socket_id id;
+	__u64 now;
 	bool known;
 
 	if (!record || !knobs.window_open || length <= 0)
 		return 0;
-	connection = met(sock, &cookie, &known);
+	connection = met(sock, &known);
 	if (!connection)
 		return 0;
+	id = id_of(sock, connection);
 	now = bpf_ktime_get_ns();
 	if (connection->direction == DIRECTION_ACCEPTED)
-		send_answer(record, connection, cookie, length, now);
+		send_answer(record, connection, &id, length, now);
 	else
 		send_call(record, connection, now);
 	connection->bytes_out += length;
@@ -126,7 +130,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 {
 	__u16 port = LOAD(sock, sock, __sk_common.skc_num);
 	struct connection *connection;
-	__u64 cookie, now;
+	__u64 address = (__u64)sock, now;
 
 	if (!knobs.window_open || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP)
 		return 0;
@@ -134,14 +138,13 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	if (new == TCP_SYN_SENT || old == TCP_SYN_SENT)
 		connect_state(sock, old, new, now);
 	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && bpf_map_lookup_elem(&accepting, &port))
-		follow(sock, bpf_get_socket_cookie(sock), LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
+		follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
 	connection = connection_of(sock);
 	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
 		return 0;
 	let_go(sock, connection, now);
 	end_connection(connection, now);
-	cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);
-	bpf_map_delete_elem(&connections, &cookie);
+	bpf_map_delete_elem(&connections, &address);
 	return 0;
 }
 

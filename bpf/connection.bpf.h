@@ -3,7 +3,10 @@
 #pragma once
 #include "maps.bpf.h"
 
-/* 131,072 connections of 400 bytes: allocated one by one, 67 MB if ever full (with its head each takes 512). */
+/*
+ * By the address of the socket: nothing tells when those end that are not TCP, but who gets the address next does.
+ * 131,072 connections of 416 bytes: allocated one by one, 67 MB if ever full (with its head each takes 512).
+ */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -12,12 +15,26 @@ LEDGER_SHARED struct {
 	__type(value, struct connection);
 } connections SEC(".maps");
 
+/* NULL: none, or that socket is gone. */
+static __always_inline struct connection *connection_at(const struct socket_id *id)
+{
+	__u64 address = id->address; /* Linux 6.1 takes no key from the argument of a global function */
+	struct connection *connection = id->cookie ? bpf_map_lookup_elem(&connections, &address) : NULL;
+
+	return connection && connection->cookie == id->cookie ? connection : NULL;
+}
+
 /* NULL: nobody has asked for its cookie, so it is none of the target's. */
 static __always_inline struct connection *connection_of(const struct sock *sock)
 {
-	__u64 cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);
+	struct socket_id id = { .address = (__u64)sock, .cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter) };
 
-	return cookie ? bpf_map_lookup_elem(&connections, &cookie) : NULL;
+	return connection_at(&id);
+}
+
+static __always_inline struct socket_id id_of(const struct sock *sock, const struct connection *connection)
+{
+	return (struct socket_id){ .address = (__u64)sock, .cookie = connection->cookie };
 }
 
 /*
@@ -80,16 +97,15 @@ static __always_inline void add_to_part(struct connection *connection, __u32 acc
 __weak __noinline int book_request(struct record *record, __u32 account, __u64 ns)
 {
 	struct connection *connection;
-	__u64 before, serving, object;
+	__u64 before, object;
 	bool parked = account == ACCOUNT_WAIT_PARKED;
 
 	if (!record || (parked && !record->serving_sure))
 		return 0;
-	serving = record->serving; /* Linux 6.1 takes no key from the argument of a global function */
 	before = record->serving_since > record->since ? record->serving_since - record->since : 0;
 	if (ns <= before)
 		return 0;
-	connection = bpf_map_lookup_elem(&connections, &serving);
+	connection = connection_at(&record->serving);
 	if (!connection || connection->exchange == EXCHANGE_NONE || connection->tid != record->tid)
 		return 0;
 	object = parked ? record->object : 0;
@@ -100,12 +116,8 @@ __weak __noinline int book_request(struct record *record, __u32 account, __u64 n
 /* Does the thread serve a request that it has taken up, for sure, and that is not answered yet? */
 static __always_inline bool is_serving(const struct record *record)
 {
-	__u64 serving = record->serving; /* a key of its own: see book_request() */
-	struct connection *connection;
+	struct connection *connection = record->serving_sure ? connection_at(&record->serving) : NULL;
 
-	if (!serving || !record->serving_sure)
-		return false;
-	connection = bpf_map_lookup_elem(&connections, &serving);
 	return connection && connection->exchange == EXCHANGE_ASKED && connection->tid == record->tid;
 }
 
@@ -116,16 +128,15 @@ static __always_inline bool is_serving(const struct record *record)
 static __always_inline void end_service(struct record *record, bool turns)
 {
 	struct connection *connection = NULL;
-	__u64 serving = record->serving; /* a key of its own: see book_request() */
 
-	if (!serving)
+	if (!record->serving.cookie)
 		return;
 	if (turns || record->account == ACCOUNT_WAIT_EVENTS) {
 		record->serving_sure = 0;
-		connection = bpf_map_lookup_elem(&connections, &serving);
+		connection = connection_at(&record->serving);
 	} else if (record->account != ACCOUNT_NET_ACCEPT && record->account != ACCOUNT_NET_REQUEST) {
 		return;
 	}
 	if (!connection || connection->exchange != EXCHANGE_ASKED)
-		record->serving = 0;
+		record->serving.cookie = 0;
 }

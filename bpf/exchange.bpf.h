@@ -164,8 +164,7 @@ static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
 /* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */
 static __always_inline struct connection *owner_of(const struct connection *connection)
 {
-	__u64 cookie = connection->owner; /* no key comes from the argument of a global function: see book_request() */
-	struct connection *owner = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection *owner = connection_at(&connection->owner);
 
 	return owner && owner->request == connection->request ? owner : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which connections are followed, and what each is told by. */
 #pragma once
-#include "connection.bpf.h"
+#include "exchange.bpf.h"
 #include "socket.bpf.h"
 
 #define LOOKUP_PORT 53
@@ -70,36 +70,37 @@ static __always_inline __u64 exchange_object(const struct sock *sock, __u16 fami
 }
 
 /* Begins to follow a connection, of that direction. */
-static __always_inline struct connection *follow(struct sock *sock, __u64 cookie, __u16 family, __u32 direction)
+static __always_inline struct connection *follow(struct sock *sock, __u16 family, __u32 direction)
 {
-	struct connection *connection = FIND_OR_MAKE(connections, &cookie, COUNTER_CONNECTIONS_FULL, NULL);
+	__u64 address = (__u64)sock, cookie = bpf_get_socket_cookie(sock);
+	struct connection *connection = FIND_OR_MAKE(connections, &address, COUNTER_CONNECTIONS_FULL, NULL);
 	__u16 port = LOAD(sock, sock, __sk_common.skc_num);
 	__u8 yes = 1;
 
-	if (!connection || connection->direction)
+	if (!connection || connection->cookie == cookie)
 		return connection;
+	if (connection->cookie) {
+		end_connection(connection, bpf_ktime_get_ns());
+		__builtin_memset(connection, 0, sizeof(*connection));
+	}
 	connection->object = exchange_object(sock, family, direction);
 	connection->direction = direction;
+	connection->cookie = cookie;
 	if (direction == DIRECTION_ACCEPTED && family != AF_UNIX && !bpf_map_lookup_elem(&accepting, &port))
 		bpf_map_update_elem(&accepting, &port, &yes, BPF_ANY);
 	return connection;
 }
 
 /* The connection of a socket that the target uses; `known`: it was followed already. */
-static __always_inline struct connection *met(struct sock *sock, __u64 *cookie, bool *known)
+static __always_inline struct connection *met(struct sock *sock, bool *known)
 {
 	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
 	struct connection *connection = connection_of(sock);
 	__u32 direction;
 
 	*known = connection;
-	if (connection) {
-		*cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter);
+	if (connection)
 		return connection;
-	}
 	direction = direction_of(sock, family);
-	if (!direction)
-		return NULL;
-	*cookie = bpf_get_socket_cookie(sock);
-	return follow(sock, *cookie, family, direction);
+	return direction ? follow(sock, family, direction) : NULL;
 }

@@ -61,7 +61,7 @@ static __always_inline void add_to_sum(struct record *record, __u32 account, __u
 		return;
 	if (knobs.operations && record->operating)
 		book_operation(record, account, ns);
-	if (record->serving)
+	if (record->serving.cookie)
 		book_request(record, account, ns);
 	sum = &record->accounts[account];
 	sum->ns += ns;

@@ -19,9 +19,9 @@ static __always_inline void send_lookup(struct connection *connection, __u64 now
 /* For whose request is it that the thread calls?  Since it waited for events only what it read then tells. */
 static __always_inline void take_owner(struct connection *connection, struct record *record)
 {
-	struct connection *owner = record->serving_sure ? bpf_map_lookup_elem(&connections, &record->serving) : NULL;
+	struct connection *owner = record->serving_sure ? connection_at(&record->serving) : NULL;
 
-	connection->owner = owner ? record->serving : 0;
+	connection->owner = owner ? record->serving : (struct socket_id){};
 	connection->request = owner ? owner->request : 0;
 }
 
@@ -35,7 +35,7 @@ static __always_inline void send_call(struct record *record, struct connection *
 		return;
 	}
 	/* Who has connected for somebody's request asks for it first: by then the thread may have turned to others. */
-	if (connection->answered || !connection->owner)
+	if (connection->answered || !connection->owner.cookie)
 		take_owner(connection, record);
 	connection->pending = 1;
 	begin_call(connection, now);
@@ -60,7 +60,7 @@ static __always_inline void connect_state(struct sock *sock, int old, int new, _
 		record = record_of(bpf_get_current_task_btf());
 		if (!record)
 			return;
-		connection = follow(sock, bpf_get_socket_cookie(sock), family, DIRECTION_CONNECTED);
+		connection = follow(sock, family, DIRECTION_CONNECTED);
 		if (!connection)
 			return;
 		connection->connecting = now;

@@ -148,6 +148,12 @@ struct detail {
 
 #include "records_vm.h"
 
+/* A socket: an address is used again by another one, a cookie is not. */
+struct socket_id {
+	__u64 address;
+	__u64 cookie; /* 0: none */
+};
+
 enum state {
 	STATE_NEW, /* storage exists, nothing booked yet */
 	STATE_RUNNING,
@@ -212,9 +218,9 @@ struct record {
 		__u32 account, padding;
 	} parts[OPERATION_PARTS]; /* of the operation, so far */
 	__u64 rpc; /* struct rpc_clnt of the remote procedure it called last, 0: none since it waited for something else */
-	__u64 serving;	     /* cookie of the connection whose request it serves, 0: none */
-	__u64 read_last;     /* cookie of the connection that it read a request from last */
-	__u64 serving_since; /* what it did before is none of that request's */
+	struct socket_id serving;   /* the connection whose request it serves */
+	struct socket_id read_last; /* the connection that it read a request from last */
+	__u64 serving_since;	    /* what it did before is none of that request's */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	struct account_sum accounts[ACCOUNT_COUNT];

@@ -23,8 +23,9 @@ enum tls {
 
 #define REQUEST_PARTS 8 /* accounts of one request, and futexes; what finds no room is told as the rest */
 
-/* A socket that a thread of the target has sent or received on, by its cookie; and the exchange it is in. */
+/* A socket that a thread of the target has sent or received on, by its address; and the exchange it is in. */
 struct connection {
+	__u64 cookie;		   /* of that socket: where the address has another one now, this one is gone */
 	__u64 object;		   /* of all that are told together: the peer, or the local port */
 	__u64 begun;		   /* this request's first byte became readable; this call's first byte was sent */
 	__u64 asked;		   /* the call's last byte was sent */
@@ -35,7 +36,7 @@ struct connection {
 	__u64 arrived;		   /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;		   /* calls made for this request, from sent to answered */
 	__u64 held_ns;		   /* the end of the answer was kept back, part of `last` */
-	__u64 owner;		   /* of a call: cookie of the connection whose request it is made for; 0: not known */
+	struct socket_id owner;	   /* of a call: the connection whose request it is made for; none: not known */
 	__u64 connecting;	   /* since when; 0: not */
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
 	__u32 request;		   /* how many there were; of a call: which of its owner's */

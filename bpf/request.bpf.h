@@ -2,7 +2,7 @@
 /* Requests that come in on accepted connections, and their answers. */
 #pragma once
 #include "call.bpf.h"
-#include "exchange.bpf.h"
+#include "follow.bpf.h"
 #include "request_name.bpf.h"
 
 /* What the thread has run since its last switch is the request's that it serves, on that connection. */
@@ -16,14 +16,14 @@ static __always_inline void credit(struct record *record, struct connection *con
 }
 
 /* From now on the thread works for that request. */
-static __always_inline void serve(struct record *record, __u64 cookie, __u64 now)
+static __always_inline void serve(struct record *record, const struct socket_id *id, __u64 now)
 {
 	record->serving_sure = 1;
-	if (record->serving == cookie)
+	if (record->serving.cookie == id->cookie)
 		return;
-	if (record->serving)
-		credit(record, bpf_map_lookup_elem(&connections, &record->serving), now);
-	record->serving = cookie;
+	if (record->serving.cookie)
+		credit(record, connection_at(&record->serving), now);
+	record->serving = *id;
 	record->serving_since = now;
 }
 
@@ -124,17 +124,25 @@ static __always_inline enum looks look_at_request(struct connection *connection,
 	return LOOKS_NEW;
 }
 
-/* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
-static __always_inline void note_turn(struct record *record, struct connection *connection, __u64 cookie)
+/* What was freed can be read: another socket there has another cookie. */
+static __always_inline bool is_open(const struct socket_id *id)
 {
-	__u64 last = record->read_last;
+	const struct sock *sock = (const struct sock *)id->address;
 
-	record->read_last = cookie;
-	connection->turned = last && last != cookie && bpf_map_lookup_elem(&connections, &last);
+	return LOAD(sock, sock, __sk_common.skc_cookie.counter) == id->cookie && can_send(sock);
 }
 
-static __always_inline void receive_request(struct record *record, struct connection *connection, __u64 cookie,
-					    __u32 bytes, __u64 begun, __u64 now)
+/* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
+static __always_inline void note_turn(struct record *record, struct connection *connection, const struct socket_id *id)
+{
+	struct socket_id last = record->read_last;
+
+	record->read_last = *id;
+	connection->turned = last.cookie && last.cookie != id->cookie && is_open(&last);
+}
+
+static __always_inline void receive_request(struct record *record, struct connection *connection,
+					    const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
 {
 	enum looks looks;
 	__u32 name = 0;
@@ -146,7 +154,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 		connection->arrived = now;
 		if (connection->beginning_bytes)
 			name_rest(connection, bytes);
-		serve(record, cookie, now);
+		serve(record, id, now);
 		return;
 	}
 	looks = look_at_request(connection, bytes, &name);
@@ -164,11 +172,11 @@ static __always_inline void receive_request(struct record *record, struct connec
 		begin_request(connection, name, begun, now);
 		connection->tid = record->tid;
 		connection->tgid = record->tgid;
-		if (record->serving == cookie)
+		if (record->serving.cookie == id->cookie)
 			record->serving_since = now; /* before that it served the one before, or waited for this one */
-		note_turn(record, connection, cookie);
+		note_turn(record, connection, id);
 	}
-	serve(record, cookie, now);
+	serve(record, id, now);
 }
 
 /* Requests that were read at once are one here, until the head of a second answer is sent. */
@@ -183,15 +191,15 @@ static __always_inline bool answers_another(const struct connection *connection,
 	return find_text(&naming, &call) && *(__u32 *)naming.text == HTTP_ANSWER;
 }
 
-static __always_inline void send_answer(struct record *record, struct connection *connection, __u64 cookie, __u32 bytes,
-					__u64 now)
+static __always_inline void send_answer(struct record *record, struct connection *connection,
+					const struct socket_id *id, __u32 bytes, __u64 now)
 {
 	if (connection->exchange == EXCHANGE_NONE)
 		return; /* nobody has asked: a greeting, or news */
 	if (answers_another(connection, bytes))
 		COUNT_EXCHANGES(connection, early);
 	connection->several |= connection->tid != record->tid;
-	serve(record, cookie, now);
+	serve(record, id, now);
 	credit(record, connection, now);
 	for (int i = 0; i < REQUEST_PARTS; i++) {
 		connection->parts[i].ns += connection->parts[i].after_ns;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from pathlib import Path
 
 import pytest
 from perfdiag import schema
@@ -141,20 +140,6 @@ def test_connections_passed_to_another_process(serving: Serving, attach: Attach)
     requests = served(stopped(recorder), "GET /passed")
     assert requests.line.count == requests.line.whole == 13, requests.line
     assert requests.line.sum_ns >= 13 * 5 * MS, requests.line
-
-
-def test_unix_sockets(serving: Serving, attach: Attach, tmp_path: Path) -> None:
-    path = tmp_path / "socket"
-    server = serving(f"thread_each(listening(path={str(path)!r}), sleeps(0.01))")
-    recorder = attach(server.pid)
-    with server.connect() as connection:
-        begin = time.monotonic_ns()
-        for _ in range(29):
-            connection.sendall(http("/unix"))
-            answered(connection)
-        client_ns = time.monotonic_ns() - begin
-    requests = served(stopped(recorder), "GET /unix")
-    assert requests.line.count == 29 and 29 * 10 * MS <= requests.line.sum_ns <= client_ns, requests.line
 
 
 def test_datagrams_are_not_taken_for_requests(serving: Serving, attach: Attach) -> None:

@@ -1,0 +1,146 @@
+"""Requests and calls over unix sockets, of whose ends nothing tells: their addresses are used again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from perfdiag.loops import servers
+
+from live.support.fixtures import Attach, Cleanup, Serving
+from live.support.model import model_of
+from live.support.serving import PROGRAM, answered, exchanged, http, served, stopped
+
+MS = 1_000_000
+MOST_CONNECTIONS = 131_072  # that are followed at once: of `connections` in bpf/connection.bpf.h
+
+# One thread turns from one to the other of two connections, both of which stay open.
+TURNING = """
+listener = listening(path={path!r})
+both = [listener.accept()[0] for _ in range(2)]
+while all(map(head, both[:1])):
+    both[0].sendall(OK)
+    both.reverse()
+"""
+
+# Asks one server so many times when it is told to, on a connection of its own each time.
+SHORT = """
+path, count = sys.argv[1], int(sys.argv[2])
+sys.stdin.readline()
+for _ in range(count):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        connection.sendall(b"GET /short HTTP/1.1\\r\\n\\r\\n")
+        connection.recv(100)
+"""
+
+# One thread closes what it was asked on without an answer, and 5 ms later calls the upstream for itself.  By then the
+# other one serves a connection whose socket lies where that one did, as all of this is on one CPU.
+CLOSING = """
+import os
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
+upstream = socket.create_connection(("127.0.0.1", {upstream}))
+def closes(connection):
+    head(connection)
+    connection.close()
+    time.sleep(0.005)
+    upstream.sendall(OK + END)
+    upstream.recv(100)
+closed, kept = listening(path={closed!r}), listening(path={kept!r})
+threading.Thread(target=one_after_another, args=(closed, closes), daemon=True).start()
+one_after_another(kept, sleeps(0.04))
+"""
+
+
+def test_requests_over_a_unix_socket(serving: Serving, attach: Attach, tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    server = serving(f"thread_each(listening(path={str(path)!r}), sleeps(0.01))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        begin = time.monotonic_ns()
+        for _ in range(29):
+            connection.sendall(http("/unix"))
+            answered(connection)
+        client_ns = time.monotonic_ns() - begin
+    requests = served(stopped(recorder), "GET /unix")
+    assert requests.line.count == 29 and 29 * 10 * MS <= requests.line.sum_ns <= client_ns, requests.line
+
+
+def test_a_worker_with_a_connection_for_each_request_is_no_loop(
+    serving: Serving, attach: Attach, tmp_path: Path
+) -> None:
+    """The connection before has ended by the time it turns to the next one."""
+    server = serving(f"one_after_another(listening(path={str(tmp_path / 'socket')!r}), sleeps(0.001))")
+    recorder = attach(server.pid)
+    for _ in range(101):
+        with server.connect() as connection:
+            connection.sendall(http("/each"))
+            answered(connection)
+    recording = stopped(recorder)
+    requests = served(recording, "GET /each")
+    assert (requests.line.count, requests.line.turns) == (101, 0), requests.line
+    assert not servers([requests], model_of(recording).threads).loop
+
+
+def test_a_thread_that_turns_between_connections_is_one(serving: Serving, attach: Attach, tmp_path: Path) -> None:
+    server = serving(TURNING.format(path=str(tmp_path / "socket")))
+    recorder = attach(server.pid)
+    with server.connect() as one, server.connect() as other:
+        for _ in range(53):
+            for connection in (one, other):
+                connection.sendall(http("/turn"))
+                answered(connection)
+        recording = stopped(recorder)
+    requests = served(recording, "GET /turn")
+    assert (requests.line.count, requests.line.turns) == (106, 105), requests.line
+    assert servers([requests], model_of(recording).threads).loop
+
+
+@pytest.mark.timeout(180)
+def test_more_connections_than_are_followed_at_once(
+    serving: Serving, attach: Attach, cleanup: Cleanup, tmp_path: Path
+) -> None:
+    """One after the other, of both whose ends are seen: each is followed, and none is left over."""
+    count = MOST_CONNECTIONS // 2 + 5003
+    path = str(tmp_path / "socket")
+    server = serving(f"one_after_another(listening(path={path!r}), sleeps(0))")
+    client = cleanup.enter_context(
+        subprocess.Popen([sys.executable, "-c", PROGRAM + SHORT, path, str(count)], stdin=subprocess.PIPE)
+    )
+    cleanup.callback(client.kill)
+    recorder = attach(server.pid, client.pid)
+    client.communicate(b"\n")
+    recording = stopped(recorder)
+    requests = served(recording, "GET /short")
+    (calls,) = exchanged(recording, "connected").values()
+    assert (requests.line.count, requests.line.turns) == (calls.line.count, 0) == (count, 0), (requests, calls)
+    assert not recording.footer.lost["connections_full"]
+
+
+def test_who_gets_an_address_gets_nothing_of_who_had_it(serving: Serving, attach: Attach, tmp_path: Path) -> None:
+    upstream = serving("thread_each(listening(), sleeps(0.005))")
+    closed, kept = str(tmp_path / "closed"), str(tmp_path / "kept")
+    server = serving(CLOSING.format(upstream=upstream.port, closed=closed, kept=kept))
+    recorder = attach(server.pid)
+    affinity = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(affinity)})
+    for _ in range(29):
+        for server.address in (closed, kept):
+            with server.connect() as connection:
+                connection.sendall(http(server.address.removeprefix(str(tmp_path))))
+                if server.address == kept:
+                    answered(connection)
+                else:
+                    assert not connection.recv(100)
+    os.sched_setaffinity(0, affinity)
+    recording = stopped(recorder)
+    found = {name: each.line for name, each in exchanged(recording, "accepted").items()}
+    (calls,) = exchanged(recording, "connected").values()
+    assert calls.line.count == found["GET /kept"].count == 29, (calls.line, found)
+    assert not found["GET /kept"].peers_ns, found
+    closed_line = found["GET /closed"]
+    assert closed_line.unanswered + closed_line.open == 29 and closed_line.unanswered > 20, closed_line
