@@ -148,8 +148,9 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	return 0;
 }
 
-static long end_one(void *map, const __u64 *cookie, struct connection *connection, const __u64 *now)
+static long end_one(void *map, const __u64 *address, struct connection *connection, const __u64 *now)
 {
+	struct socket_id id = { .address = *address, .cookie = connection->cookie };
 	struct exchange_sum *sum;
 
 	if (connection->connecting) {
@@ -160,8 +161,8 @@ static long end_one(void *map, const __u64 *cookie, struct connection *connectio
 			      *now > connection->connecting ? *now - connection->connecting : 0);
 		return 0;
 	}
-	if (connection->exchange != EXCHANGE_ASKED) {
-		end_request(connection);
+	if (connection->exchange != EXCHANGE_ASKED || !is_open(&id)) {
+		end_connection(connection, *now);
 		return 0;
 	}
 	sum = exchange_of(connection, false);

@@ -23,6 +23,14 @@ static __always_inline bool can_send(const struct sock *sock)
 	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT || state == TCP_SYN_SENT;
 }
 
+/* Has nobody closed that socket?  What was freed can be read: another one there has another cookie. */
+static __always_inline bool is_open(const struct socket_id *id)
+{
+	const struct sock *sock = (const struct sock *)id->address;
+
+	return LOAD(sock, sock, __sk_common.skc_cookie.counter) == id->cookie && LOAD(sock, sock, sk_socket);
+}
+
 /* 0: nothing that is followed. */
 static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
 {

@@ -124,21 +124,14 @@ static __always_inline enum looks look_at_request(struct connection *connection,
 	return LOOKS_NEW;
 }
 
-/* What was freed can be read: another socket there has another cookie. */
-static __always_inline bool is_open(const struct socket_id *id)
-{
-	const struct sock *sock = (const struct sock *)id->address;
-
-	return LOAD(sock, sock, __sk_common.skc_cookie.counter) == id->cookie && can_send(sock);
-}
-
 /* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
 static __always_inline void note_turn(struct record *record, struct connection *connection, const struct socket_id *id)
 {
 	struct socket_id last = record->read_last;
 
 	record->read_last = *id;
-	connection->turned = last.cookie && last.cookie != id->cookie && is_open(&last);
+	connection->turned = last.cookie && last.cookie != id->cookie && is_open(&last) &&
+			     can_send((const struct sock *)last.address);
 }
 
 static __always_inline void receive_request(struct record *record, struct connection *connection,
