@@ -53,14 +53,40 @@ static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
 	return 0;
 }
 
-/* The process at the other end; of an accepted one the file it listens at, which an abstract name has none of. */
+/* Names that are alike as far as they are kept, and as long, are one. */
+static __noinline __u64 abstract_object(const struct unix_address *address)
+{
+	char *text = (char *)address + bpf_core_field_offset(struct unix_address, name[0].sun_path[1]);
+	/* 64 bits: of what is copied in 32, Linux 6.1 forgets the bounds. */
+	__s64 bytes = LOAD(unix_address, address, len) - (__s64)offsetof(struct sockaddr_un, sun_path[1]);
+	struct object_name name = {}, *room;
+	__u64 hash = bytes, word, object;
+
+	if (bytes < 0)
+		return OBJECT(OBJECT_ABSTRACT, 0);
+	name.abstract.length = bytes < ABSTRACT_NAME_BYTES ? bytes : ABSTRACT_NAME_BYTES;
+	bpf_probe_read_kernel(name.abstract.text, name.abstract.length, text);
+	for (int i = 0; i < sizeof(name.abstract) / sizeof(word); i++) {
+		__builtin_memcpy(&word, (char *)&name.abstract + i * sizeof(word), sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 32;
+	}
+	object = OBJECT(OBJECT_ABSTRACT, hash);
+	room = new_name(object);
+	if (room)
+		*room = name;
+	return object;
+}
+
+/* The process at the other end; of an accepted one what it listens at: a file, or an abstract name. */
 static __always_inline __u64 unix_object(const struct sock *sock, __u32 direction)
 {
 	struct dentry *dentry = LOAD(unix_sock, sock, path.dentry);
 	struct pid *peer = LOAD(sock, sock, sk_peer_pid);
 
 	if (direction == DIRECTION_ACCEPTED)
-		return dentry ? file_object(LOAD(dentry, dentry, d_inode)) : OBJECT(OBJECT_UNIX, 0);
+		return dentry ? file_object(LOAD(dentry, dentry, d_inode))
+			      : abstract_object(LOAD(unix_sock, sock, addr));
 	return OBJECT(OBJECT_UNIX, peer ? LOAD(pid, peer, numbers[0].nr) : 0);
 }
 

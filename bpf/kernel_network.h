@@ -25,7 +25,15 @@ struct sock {
 	struct socket *sk_socket;
 };
 
-struct unix_address;
+struct sockaddr_un {
+	__u16 sun_family;
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[];
+};
 
 struct unix_sock {
 	struct sock *peer;

@@ -30,6 +30,7 @@ enum object_kind {
 	OBJECT_LIMIT,	   /* of a memory cgroup: enum memory_limit */
 	OBJECT_ORDER,	   /* 2^order pages in one piece */
 	OBJECT_REQUEST,	   /* hash of a request's name */
+	OBJECT_ABSTRACT,   /* hash of the abstract name of a unix socket */
 };
 
 #define OBJECT_SYSCALL_I386 (1ULL << 32)
@@ -39,6 +40,7 @@ enum object_kind {
 
 #define FILE_NAME_BYTES 44
 #define REQUEST_NAME_BYTES 55
+#define ABSTRACT_NAME_BYTES 55 /* of 107 */
 
 struct object_name {
 	union {
@@ -56,6 +58,10 @@ struct object_name {
 			char text[REQUEST_NAME_BYTES]; /* "GET /users/#" */
 			__u8 length;
 		} request;
+		struct {
+			char text[ABSTRACT_NAME_BYTES]; /* any bytes, of which some may be cut */
+			__u8 length;
+		} abstract;
 	};
 	__u32 padding;
 };

@@ -70,6 +70,8 @@ class Names:
                 pid, kept, comm = rest.partition(":")
                 name = comm or (NO_NAME if kept else NAME_NOT_KEPT)
                 return f"{'own thread ' if kind == 'own' else ''}{name} ({int(pid)})"
+            case "abstract":
+                return f"@{rest.rstrip(chr(0))}"  # who binds the whole address has zeroes behind the name
             case "cgroup":
                 group = self._facts.cgroup_of(int(rest))
                 return f"cgroup {group.path if group else rest}"

@@ -67,6 +67,21 @@ static void write_file(struct recorder *recorder, const char *key, const struct 
 	json_bytes(&recorder->json, key, text, length + base);
 }
 
+static void write_abstract(struct recorder *recorder, const char *key, __u64 object)
+{
+	static const char kind[] = "abstract:";
+	char text[sizeof(kind) + ABSTRACT_NAME_BYTES];
+	struct object_name name;
+	size_t length;
+
+	if (!look_up(recorder, object, &name))
+		return json_text(&recorder->json, key, "abstract");
+	length = name.abstract.length < ABSTRACT_NAME_BYTES ? name.abstract.length : ABSTRACT_NAME_BYTES;
+	memcpy(text, kind, sizeof(kind) - 1);
+	memcpy(text + sizeof(kind) - 1, name.abstract.text, length);
+	json_bytes(&recorder->json, key, text, sizeof(kind) - 1 + length);
+}
+
 static void write_peer(struct recorder *recorder, const char *key, int family, const void *address, unsigned int port)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -109,6 +124,7 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 			return json_text(json, key, "peer:unknown");
 		return write_peer(recorder, key, AF_INET6, name.peer.address, name.peer.port);
 	case OBJECT_UNIX: return write_process(recorder, key, "unix", object);
+	case OBJECT_ABSTRACT: return write_abstract(recorder, key, object);
 	case OBJECT_TASK: return write_process(recorder, key, "task", object);
 	case OBJECT_OWN: return write_process(recorder, key, "own", object);
 	case OBJECT_CGROUP: return json_format(json, key, "cgroup:%llu", id);

@@ -84,6 +84,23 @@ def test_requests_over_a_unix_socket(serving: Serving, attach: Attach, tmp_path:
     assert requests.line.count == 29 and 29 * 10 * MS <= requests.line.sum_ns <= client_ns, requests.line
 
 
+@pytest.mark.parametrize(
+    "name", ["bus", "x" * 100, "\x1b[2J:\x00\N{LATIN SMALL LETTER E WITH ACUTE}", "padded".ljust(107, "\0")]
+)
+def test_abstract_names(name: str, serving: Serving, attach: Attach) -> None:
+    """Whatever bytes they are; of long ones the first."""
+    name = f"{name[:1]}{os.getpid()}{name[1:]}"[:107]
+    server = serving(f"thread_each(listening(path={chr(0) + name!r}), sleeps(0))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(7):
+            connection.sendall(http("/abstract"))
+            answered(connection)
+    recording = stopped(recorder)
+    requests = served(recording, "GET /abstract")
+    assert (requests.line.count, requests.line.object) == (7, f"abstract:{name[:55]}"), requests.line
+
+
 def test_a_worker_with_a_connection_for_each_request_is_no_loop(
     serving: Serving, attach: Attach, tmp_path: Path
 ) -> None:

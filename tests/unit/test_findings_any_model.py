@@ -24,6 +24,7 @@ OBJECTS = (
     "peer:x:y",
     "unix:700:cupsd",
     "unix::",
+    "abstract:bus\0",
     "task:9:co\x1b[31mmm\n",
     "own:100:app",
     "cgroup:77",

@@ -55,7 +55,7 @@ class Server:
 
     def connect(self) -> socket.socket:
         """Return a new connection to it."""
-        if self.address.startswith("/"):
+        if not self.address.isdecimal():
             connection = socket.socket(socket.AF_UNIX)
             connection.settimeout(PATIENCE_SECONDS)
             connection.connect(self.address)
