@@ -171,6 +171,7 @@ def _most_specific_first(findings: Iterable[Finding], rules: Mapping[str, Rule])
             _CONFIDENCE[finding.confidence],
             -sum(finding.claims.values()),
             finding.id,
+            -finding.weight,
             finding.claim,
             sorted(map(str, finding.claims.items())),
         )
@@ -190,6 +191,7 @@ def _rank(finding: Finding) -> tuple[object, ...]:
         _SEVERITY[finding.severity],
         _CONFIDENCE[finding.confidence],
         finding.id,
+        -finding.weight,
         finding.claim,
     )
 

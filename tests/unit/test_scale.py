@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,9 @@ from perfdiag.config import Config
 from perfdiag.findings import diagnose
 from perfdiag.findings.nfs_use import uses
 from perfdiag.model import Model
+from perfdiag.render import terminal
+from perfdiag.render.layout import LINES, Chunk, Section, arrange
+from rich.text import Text
 
 from unit.support import Builder
 from unit.support.nfs import rpc
@@ -56,6 +60,14 @@ def mounting(size: int) -> Model:
     return builder.model()
 
 
+def asking(size: int, **fields: Any) -> Model:
+    """Requests of as many names, such as somebody sends who tries one path after the other."""
+    builder = Builder(slo="1 ms").thread("httpd", cpu_user="5 s")
+    for number in range(size):
+        builder.exchange("port:80", "accepted", {"2 ms": 1}, name=f"GET /{number:x}", **fields)
+    return builder.model()
+
+
 class Counted(list[Any]):
     """A list that knows how often it was gone through."""
 
@@ -80,7 +92,54 @@ def calls(model: Model) -> int:
     return function_calls(lambda: report.make(model, diagnose(model), Config()))
 
 
-@pytest.mark.parametrize("build", [lasting, ending, crowding, mounting])
+def drawing(size: int, full: bool) -> int:
+    """Return how many functions a report of requests of so many names calls to be drawn."""
+    made = report.make(model := asking(size), diagnose(model), Config())
+    return function_calls(lambda: terminal.lines(made, full=full))
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_names_that_have_no_room_are_counted_and_not_drawn(full: bool) -> None:
+    drawing(2, full)
+    assert drawing(4000, full) < 1.3 * drawing(2000, full)
+    model = asking(2000)
+    lines = [line.plain for line in terminal.lines(report.make(model, diagnose(model), Config()), full=full)]
+    shown = sum(line.startswith("  GET /") for line in lines)
+    assert f"  and {2000 - shown:,} more: --json" in lines if full else f"  and {2000 - shown} more: --full" in lines
+
+
+def test_blocks_without_room_do_not_ask_all_before_them() -> None:
+    """The work is no call of a function, so its time is measured; comparing all with all takes four times the bound."""
+    chunk = Chunk([Text("a name")])
+    begun = time.thread_time()
+    lines = arrange([Section([], [[chunk]] * 150_000, gap=False)], LINES)
+    assert len(lines) == LINES and time.thread_time() - begun < 2
+
+
+@pytest.mark.parametrize("fields", [{"over_slo": 1, "over_slo_ns": "2 ms"}, {"open": 3, "oldest_ns": "4 s"}])
+def test_names_over_their_limit_have_one_finding_together_beyond_the_first_ten(fields: dict[str, Any]) -> None:
+    found = [each for each in diagnose(asking(200, **fields)).findings if each.id == "SLO-BREACH"]
+    assert len(found) == 11
+    said = {
+        "over_slo": "190 of 190 requests of 190 more names took longer than they may.",
+        "open": "570 requests of 190 more names not answered when the window ended, the oldest after 4.00 s: longer"
+        " than they may take.",
+    }
+    assert found[-1].claim == said[next(iter(fields))]
+
+
+def test_the_name_with_most_slow_requests_stands_first() -> None:
+    builder = Builder(slo="1 ms").thread("httpd", cpu_user="5 s")
+    for name, slow in (("GET /a", 15), ("GET /b", 20)):
+        builder.exchange("port:80", "accepted", {"2 ms": 20}, name=name, over_slo=slow, over_slo_ns=f"{2 * slow} ms")
+    found = [each.claim for each in diagnose(builder.model()).findings if each.id == "SLO-BREACH"]
+    assert [claim.partition(" took")[0] for claim in found] == [
+        "20 of 20 requests GET /b on port 80",
+        "15 of 20 requests GET /a on port 80",
+    ]
+
+
+@pytest.mark.parametrize("build", [lasting, ending, crowding, mounting, asking])
 def test_twice_the_target_takes_twice_the_work(build: Any) -> None:
     """What compares all with all would take four times; n log n takes a little more than two."""
     calls(build(2))  # what is done once only

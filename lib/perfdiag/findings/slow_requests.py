@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
@@ -11,6 +12,7 @@ from perfdiag.model import Model
 from perfdiag.requests import beyond
 from perfdiag.units import plural
 
+_TOLD = 10  # names with a finding of their own: somebody who looks for names can bring forth any number of them
 _RANKED = "see the findings: with --slo they are ranked by what slow requests took beyond the median"
 _NOT_FOLLOWED = (
     "see WHERE, and a profile by the runtime itself where tasks or goroutines wait for each other; record for longer"
@@ -19,15 +21,50 @@ _NOT_FOLLOWED = (
 
 
 def slow_requests(model: Model) -> Iterable[Finding]:
-    """One finding for each name with requests over its limit, the most broken first."""
+    """One finding for each name with requests over its limit, the most broken first, and one for the rest of them."""
     served = [each for each in model.exchanges if each.served]
     limited = [(each, ns) for each in served if (ns := model.limit_ns(each.line.name)) is not None]
     broken = [(each, ns) for each, ns in limited if each.line.over_slo]
-    for each, ns in sorted(broken, key=lambda pair: -pair[0].line.over_slo):
+    broken.sort(key=lambda pair: -pair[0].line.over_slo)
+    for each, ns in broken[:_TOLD]:
         yield _finding(model, each, ns, alone=len(broken) == 1)
-    for each, ns in limited:
-        if each.line.open and each.line.oldest_ns >= ns and not each.line.over_slo:
-            yield _unanswered(model, each, ns)
+    if rest := [each for each, _ in broken[_TOLD:]]:
+        yield _rest(model, rest)
+    hanging = (
+        pair
+        for pair in limited
+        if pair[0].line.open and pair[0].line.oldest_ns >= pair[1] and not pair[0].line.over_slo
+    )
+    for each, ns in islice(hanging, _TOLD):
+        yield _unanswered(model, each, ns)
+    if rest := [each for each, _ in hanging]:
+        yield _rest(model, rest)
+
+
+def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
+    """Return what is to be said of the names that have no finding of their own: all broke their limit."""
+    lines = [each.line for each in exchanges]
+    slow, count = sum(line.over_slo for line in lines), sum(line.count for line in lines)
+    hanging, oldest_ns = sum(line.open for line in lines), max(line.oldest_ns for line in lines)
+    names = f"of {plural(len(lines), 'more name')}"
+    text = f"{slow:,} of {plural(count, 'request')} {names} took longer than they may"
+    if not slow:
+        text = f"{plural(hanging, 'request')} {names} not answered when the window ended, the oldest after"
+        text = f"{text} {duration(oldest_ns)}: longer than they may take"
+    confidence, limits = judged(
+        model, Confidence.HIGH, ["of which of these names they are, and where their time went, is not told here"]
+    )
+    return Finding(
+        "SLO-BREACH",
+        Severity.WARNING,
+        confidence,
+        f"{text}.",
+        {},
+        [Evidence(text, float(slow or hanging), "count", "sockets")],
+        [fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
+        limits=limits,
+        verify="the same command again: requests over their limits",
+    )
 
 
 def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
@@ -47,6 +84,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
         alternatives=["clients that ask for what is to come (long polling)"],
         limits=limits,
         verify=f"the same command again: requests over {duration(limit_ns)}",
+        weight=1,
     )
 
 
@@ -85,6 +123,7 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         alternatives=["a limit that is too tight for what the request does"],
         limits=limits,
         verify=f"the same command again: requests over {duration(limit_ns)}",
+        weight=1 + line.over_slo,
     )
 
 

@@ -100,6 +100,7 @@ def arrange(sections: Sequence[Section], budget: int | None) -> list[Text]:
 
 def _choose(sections: Sequence[Section], budget: int) -> None:
     lengths = [len(section.lines()) for section in sections]
+    begun = [0] * len(sections)  # blocks of each that are shown, the first ones
     candidates = sorted(
         (chunk.rank, place, index, number)
         for place, section in enumerate(sections)
@@ -108,12 +109,13 @@ def _choose(sections: Sequence[Section], budget: int) -> None:
     )
     for _, place, index, number in candidates:
         section = sections[place]
-        if section.shown[index] != number or (number == 0 and 0 in section.shown[:index]):
+        if section.shown[index] != number or (number == 0 and index != begun[place]):
             continue  # what stands before it was given up
         section.shown[index] += 1
         length = len(section.lines())
         if sum(lengths) - lengths[place] + length <= budget:
             lengths[place] = length
+            begun[place] += number == 0
         else:
             section.shown[index] -= 1
 

@@ -6,30 +6,35 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from perfdiag.render.layout import HEADING, Block, Page, Section
+from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
 from perfdiag.report.shape import Call, Percentiles, Report, Request
 from perfdiag.requests import beyond
 from perfdiag.units import about, count, duration, plural, share
 
 _SHOWN_ACCOUNTS = 4
 _LEAST = 0.01
+_MOST = 1000  # names, and peers, of a full page: who wants more wants a table, not a text
 
 
 def requests(report: Report, page: Page) -> Section:
     """Each name with its percentiles; what all of them spent their time in; the peers that were asked."""
     if not report.requests and not report.calls:
         return Section([], [])
-    told = [_served(each) for each in report.requests] + [_called(each) for each in report.calls]
+    most = _MOST if page.full else LINES  # those of a page are drawn, not those that it has no room for anyway
+    requests, calls = report.requests[:most], report.calls[:most]
+    told = [_served(each) for each in requests] + [_called(each) for each in calls]
+    untold = len(report.requests) + len(report.calls) - len(told)
     blocks: list[Block] = []
     if report.request_time:
         blocks.append([page.chunk(_consists(report), 2, first="  ", limit=2)])  # no later than what stands below it
     blocks += [[page.chunk(text, 2 + 4 * index, first="  ", limit=2)] for index, text in enumerate(told)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        return [Text(f"  and {len(hidden)} more: --full")]
+        return [Text(f"  and {len(hidden) + untold} more: --full")]
 
     title = "REQUESTS, from arrived until answered; calls, until the answer's first byte"
-    return Section([page.line(title, HEADING)], blocks, fold)
+    tail = [Text(f"  and {count(untold)} more: --json")] if page.full and untold else []
+    return Section([page.line(title, HEADING)], blocks, fold, tail)
 
 
 def _consists(report: Report) -> str:
