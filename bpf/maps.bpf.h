@@ -181,6 +181,11 @@ static __always_inline __u64 limit_of(__u64 object)
 	return own ? *own : knobs.slo_ns;
 }
 
+static __always_inline bool has_own_limit(__u64 object)
+{
+	return knobs.own_limits && bpf_map_lookup_elem(&limits, &object);
+}
+
 static __always_inline struct cpu_state *this_cpu(void)
 {
 	__u32 zero = 0;

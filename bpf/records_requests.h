@@ -21,6 +21,7 @@ enum tls {
 	TLS_TALKS,
 };
 
+#define NAME_OTHERS 1	/* instead of a name's hash: of all that came when there was no room for more names */
 #define REQUEST_PARTS 8 /* accounts of one request, and futexes; what finds no room is told as the rest */
 
 /* A socket that a thread of the target has sent or received on, by its address; and the exchange it is in. */

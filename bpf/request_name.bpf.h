@@ -15,6 +15,8 @@ struct recent_name {
 };
 
 #define RECENT_NAMES 512
+#define REQUEST_NAMES                                                                                                  \
+	384 /* without a limit of their own: of `exchanges` each takes two on a port, of `latencies` three */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -116,15 +118,30 @@ static __always_inline bool find_text(struct naming *naming, const struct call *
 	return read_text(naming, vector.base);
 }
 
-/* The hash of the name, which is kept. */
+/* Somebody who tries one path after the other takes no room from names with a limit, from peers and from files. */
+static __always_inline bool is_one_too_many(__u64 object)
+{
+	if (bpf_map_lookup_elem(&names, &object) || has_own_limit(object))
+		return false;
+	if (knobs.request_names >= REQUEST_NAMES)
+		return true;
+	__sync_fetch_and_add(&knobs.request_names, 1);
+	return false;
+}
+
+/* The hash of the name, which is kept; NAME_OTHERS where there is no room for it. */
 static __always_inline __u32 make_name(struct naming *naming)
 {
 	struct object_name *name;
+	__u64 object;
 
 	naming->hash = NAME_HASH_BEGIN;
 	bpf_loop(REQUEST_BYTES, name_letter, naming, 0);
 	naming->name.request.length = naming->length;
-	name = new_name(OBJECT(OBJECT_REQUEST, naming->hash));
+	object = OBJECT(OBJECT_REQUEST, naming->hash);
+	if (is_one_too_many(object))
+		return NAME_OTHERS;
+	name = new_name(object);
 	if (name)
 		__builtin_memcpy(name, &naming->name, sizeof(*name));
 	return naming->hash;

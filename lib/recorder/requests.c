@@ -22,6 +22,8 @@ static void write_name(struct recorder *recorder, __u32 hash)
 	__u64 object = OBJECT(OBJECT_REQUEST, hash);
 	struct object_name name;
 
+	if (hash == NAME_OTHERS)
+		return json_text(&recorder->json, "name", "(other names)");
 	if (!hash ||
 	    bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), &name, sizeof(name), 0))
 		return json_text(&recorder->json, "name", "");

@@ -27,6 +27,31 @@ def test_each_name_has_its_own_limit(serving: Serving, attach: Attach) -> None:
     assert {each.name: each.limit_ns for each in options.slo_names} == {"GET /users/#": MS, "GET /long": 1000 * MS}
 
 
+def test_names_with_a_limit_have_room_whatever_else_is_asked_for(serving: Serving, attach: Attach) -> None:
+    """Somebody tries one path after the other: those that find no room are told together, and nothing is lost."""
+    server = serving("thread_each(listening(), sleeps(0))")
+    recorder = attach(server.pid, slo_ns=1, slo_names={"GET /limited": 1000 * MS})
+    digits = str.maketrans("0123456789", "abcdefghij")
+    with server.connect() as connection:
+        for number in range(1511):
+            asked(connection, http(f"/{str(number).translate(digits)}"))
+        for _ in range(13):
+            asked(connection, http("/limited"))
+            asked(connection, http("/"))
+    recording = stopped(recorder)
+    found = exchanged(recording, "accepted")
+    assert found["GET /limited"].line.count == found["GET /limited"].whole.count == 13
+    assert found["GET /limited"].line.over_slo == 0
+    others = found.pop("(other names)")
+    assert others.line.count == others.whole.count == others.line.over_slo > 1000
+    assert others.line.count + sum(each.line.count for each in found.values()) == 1511 + 2 * 13
+    assert {name for name in found if name} - {"GET /limited"} == {
+        f"GET /{str(number).translate(digits)}" for number in range(len(found) - 1)
+    }
+    lost = recording.footer.lost
+    assert not lost["exchanges_full"] and not lost["names_full"], lost
+
+
 def test_a_name_alone_limits_nothing_else(serving: Serving, attach: Attach) -> None:
     """Nor does it time system calls, which costs something at each of the host's."""
     server = serving("thread_each(listening(), sleeps(0.01))")

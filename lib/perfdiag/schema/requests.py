@@ -30,7 +30,7 @@ class Exchange(Line, tag="exchange"):
     """
 
     object: str  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
-    name: str  # "GET /users/#" of HTTP/1 in plain text, or ""
+    name: str  # "GET /users/#" of HTTP/1 in plain text, or ""; "(other names)" of all without room for their own
     direction: str
     count: Count  # answered
     sum_ns: Nanoseconds
