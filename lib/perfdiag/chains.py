@@ -15,6 +15,7 @@ from perfdiag.accounts import Kind, kind_of
 # A thread that was in the root for less of the time is one of several that take turns.
 MAJORITY = 0.5
 ARROW = " -> "
+ADDRESS = "futex:"  # of a lock that has no other name
 # Idle, but nothing comes by it that others could be told of: somebody chose it, or another thread's time is behind it.
 NO_NEWS = frozenset({"wait.timer", "wait.child", "wait.stopped"})
 
@@ -36,12 +37,14 @@ class Chain:
     count: int
     inside: bool = False  # of threads in the middle of a request
     some_tid: int = 0  # where several were in the root, one that was in it for long
+    lock: str = ""  # what the lock is called that was waited for, where it has a name
 
     @property
     def path(self) -> str:
-        """The way from the wait to its root: "lock.futex -> ipc.pipe -> disk.flush vda (254:0)"."""
+        """The way from the wait to its root: "lock.futex the GIL -> ipc.pipe -> disk.flush vda (254:0)"."""
         root = f"{self.root} {self.root_object}".rstrip()
-        return ARROW.join([self.account, *self.steps, *(["..."] if self.cut else []), root])
+        wait = f"{self.account} {self.lock}".rstrip()
+        return ARROW.join([wait, *self.steps, *(["..."] if self.cut else []), root])
 
 
 def brings_news(root: str) -> bool:
@@ -82,6 +85,7 @@ def chains_of(
                 line.count,
                 line.inside,
                 line.root_tid,
+                resolve(key) if account.startswith("lock.") and not key.startswith(ADDRESS) else "",
             )
         )
     return sorted(found, key=lambda chain: (-chain.ns, chain.account, chain.key, chain.root, chain.root_key))

@@ -41,6 +41,16 @@ def test_the_way_is_told_and_that_it_is_cut() -> None:
     ]
 
 
+def test_a_lock_that_has_a_name_is_named_on_the_way() -> None:
+    builder = Builder().thread("python3", tid=101, cpu_user="1 s")
+    builder.row("wait.parked", FUTEX, "4 s", count=100, waker_tid=102, waker_count=90)
+    gil = ["pthread_cond_timedwait (libc.so.6)", "take_gil (libpython3.11.so.1.0)"]
+    builder.stack("wait", "wait.parked", object=FUTEX, user=gil, weight="4 s")
+    builder.because("wait.parked", FUTEX, "wait.timer", "3 s")
+    assert paths(builder.model()) == ["lock.futex the GIL -> wait.timer"]
+    assert paths(locked().because("wait.parked", FUTEX, "wait.timer", "3 s").model()) == ["lock.futex -> wait.timer"]
+
+
 def test_one_thread_is_named_only_if_it_was_most_of_it() -> None:
     one = Builder().thread(cpu_user="1 s").row("ipc.pipe", "pipe:5", "5 s")
     one.because("ipc.pipe", "pipe:5", "wait.timer", "2 s", root_tid=7)

@@ -177,6 +177,21 @@ def test_behind_a_slow_flush_it_is_the_flush() -> None:
     assert ID in {each.id for each in found.superseded}
 
 
+def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:
+    """The sleep alone takes a fifth of it: "4.75 s of 24.1 s (98 %)" would be no sum."""
+    builder = Builder(comm="server").thread("sleeper", tid=WORKER, wait_timer="4750 ms", rest="net.request")
+    for tid in range(101, 105):
+        builder.thread("serve", tid=tid, cpu_user="100 ms", rest="net.request")
+        builder.row("wait.parked", FUTEX, "4750 ms", count=100, waker_tid=WORKER, waker_count=90)
+    sums = {"wait.parked": 19_000 * MS, "wait.timer": 4_750 * MS, "cpu.user": 400 * MS}
+    for line in served(400, sum(sums.values()) // 400, sums):
+        builder.line(line)
+    model = seen(parked(builder, 19 * S), "wait.timer", "19 s").model()
+    found = diagnose(model)
+    assert found.findings[0].id == "WAIT-TIMER-IN-REQUEST" and found.findings[0].share > 0.95
+    assert "4.75 s of 24.1 s (with what waited behind it 98 %)." in report.make(model, found, RUNBOOKS).verdict.text
+
+
 def test_behind_a_fast_flush_nothing_is_at_fault() -> None:
     builder = serving(disk_flush="0 s")
     builder.thread("committer", tid=400, cpu_user="100 ms").row("disk.flush", DEVICE, durations={"400 us": 1800})

@@ -101,6 +101,8 @@ def told(finding: Finding) -> str:
     claim, part = first_sentence(finding.claim).rstrip("."), share(finding.share)
     if re.search(rf"(?<!\d){re.escape(part)}", claim):
         return f"{claim}."
+    if finding.is_root:  # what the claim says is its own time, without that of those who waited behind it
+        part = f"with what waited behind it {part}"
     without = " without the other findings" if "of its busy time" in claim else ""  # which took their part of it
     if claim.endswith(("%", ")")):  # two numbers in a row say nothing of what the second is a part of
         return f"{claim}: {part} of its busy time{without}."
