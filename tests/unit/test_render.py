@@ -122,20 +122,6 @@ def test_objects_that_are_nothing_of_an_account_do_not_stand_for_it() -> None:
     assert "backup (8) 100 ms" in plain(report.make(model, diagnosis(model), RUNBOOKS))
 
 
-def test_operations_over_the_limit_come_before_other_work() -> None:
-    builder = (
-        Builder(slo="1 ms")
-        .fact("/proc/100/status", "Name:\ta\n")
-        .fact("/proc/100/io", "rchar: 0\n", "rchar: 90000000\n")
-        .thread("a", disk_read="4 s")
-        .operation("syscall:read", durations={"300 us": 2_000}, over_slo=0, disk_read="2 s")
-        .operation("syscall:pread64", durations={"3 ms": 10}, over_slo=10, disk_read="1 s")
-    )
-    lines = plain(report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)).splitlines()
-    starts = [line[:24].rstrip() for line in lines if line.startswith(("OPERATES ", "WORK "))]
-    assert starts == ["OPERATES syscall:pread64", "WORK     read 8.58 MiB/s", "OPERATES syscall:read: 2"]
-
-
 def verdict_of(text: str, width: int = COLUMNS, full: bool = False) -> str:
     made = CASES["flush"]()
     made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, text=text))

@@ -68,11 +68,12 @@ def work(report: Report, page: Page) -> Section:
     for index, each in enumerate(others):
         before = index if moving else len(asked) + index
         blocks.append([_operates(page, each, last + 3 + 5 * index, before)])
-    named = [*(each.name for each in asked), *([""] if moving else []), *(each.name for each in others)]
+    named = [*(each.name for each in asked), *(["work done"] if moving else []), *(each.name for each in others)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        names = ", ".join(named[index] for index in hidden if named[index])
-        return [page.line(f"         and {len(hidden)} more (--full){': ' + names if names else ''}")]
+        names = ", ".join(named[index] for index in hidden)
+        some = 0 not in hidden  # below what is shown, or alone
+        return [page.line(f"{'         and ' if some else 'OPERATES '}{len(hidden)}{' more' * some} (--full): {names}")]
 
     return Section([], blocks, fold)
 
