@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
-from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
-from perfdiag.findings.objectives import is_call, times_operations
+from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.kept_limits import kept_operations, kept_requests
+from perfdiag.findings.objectives import times_operations
 from perfdiag.findings.slow_requests import slow_requests
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
@@ -35,7 +36,7 @@ ENOUGH_FOR_SHARE = 300
 )
 def slo_breach(model: Model) -> Iterable[Outcome]:
     """One finding for each name with operations over the limit, the most broken first."""
-    yield from slow_requests(model)
+    yield from list(slow_requests(model)) or kept_requests(model)
     if not times_operations(model):
         return
     if not model.measured("operations"):
@@ -49,20 +50,10 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
         return
     if not broken:
         limited = [each for each in model.operations if model.limit_ns(each.name) is not None]
-        counted = sum(operation.count for operation in limited if not _waits_for_work(operation))
-        rarest = f"; what is rarer than 1 in {counted // 3:,} could not be seen" if counted >= 3 else ""
-        limit_ns, own = model.header.options.slo_ns, any(is_call(each.name) for each in model.header.options.slo_names)
-        limit = "their limits" if own or limit_ns is None else duration(limit_ns)
-        yield Check("SLO-BREACH", f"0 of {counted:,} operations over {limit}{rarest}{_unseen(model)}", 0.0, "count")
+        yield kept_operations(model, [operation for operation in limited if not _waits_for_work(operation)])
         return
     for operation in sorted(broken, key=lambda each: -each.over_slo):
         yield _finding(model, operation, model.limit_ns(operation.name) or 0)
-
-
-def _unseen(model: Model) -> str:
-    """Return how many calls ended where the kernel left the program out; whose they were, it does not tell."""
-    skipped = model.coverage.lost.get("calls_skipped", 0)
-    return f"; {skipped:,} ends of calls on this host were not seen, whoever made them" if skipped else ""
 
 
 def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Finding:

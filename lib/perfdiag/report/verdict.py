@@ -213,4 +213,4 @@ def _besides(model: Model, named: Sequence[Finding]) -> list[str]:
     return [sleep.sentence]
 
 
-__all__ = ["SECOND_CAUSE", "SOMEBODY_ELSE", "decide", "with_objective"]
+__all__ = ["SECOND_CAUSE", "SLO_BREACH", "SOMEBODY_ELSE", "decide", "with_objective"]

@@ -1,0 +1,77 @@
+"""SLO-BREACH where nothing broke its limit: that is said, with how many there were and the longest."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag import report
+from perfdiag.findings import diagnose
+
+from unit.support import Builder
+from unit.support.exchanges import exchange, latency
+from unit.support.judging import outcomes, silence
+from unit.support.reports import RUNBOOKS
+from unit.support.shown import plain
+
+ID, S, MS = "SLO-BREACH", 1_000_000_000, 1_000_000
+
+
+def serving(builder: Builder, **names: int) -> Builder:
+    """Let a server answer 400 requests of each name in a millisecond each, but one of so many."""
+    builder.thread("worker", cpu_user="2 s")
+    for name, longest_ms in names.items():
+        times = [MS] * 399 + [longest_ms * MS]
+        builder.line(exchange(400, sum(times), {"cpu.user": sum(times)}, name=f"GET /{name}"))
+        builder.line(latency(times, name=f"GET /{name}"))
+    return builder
+
+
+def kept(builder: Builder) -> str:
+    """Return what the rule says of requests."""
+    builder.without("operations", "not asked for")
+    return next((each.text for each in outcomes(builder.model(), ID) if "requests" in getattr(each, "text", "")), "")
+
+
+RAREST = "; what is rarer than 1 in"
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"slo": "50 ms"}, f"0 of 800 requests over 50.0 ms, longest 40.0 ms{RAREST} 266"),
+        ({"slo_names": {"GET /a": "50 ms"}}, f"0 of 400 requests GET /a over 50.0 ms, longest 20.0 ms{RAREST} 133"),
+        (
+            {"slo": "50 ms", "slo_names": {"GET /a": "21 ms"}},
+            "0 of 800 requests over their limits, nearest GET /a on port 8080: longest 20.0 ms of 21.0 ms",
+        ),
+        ({"slo_names": {"GET /c": "50 ms"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_requests_that_all_kept_their_limit(limits: dict[str, object], says: str) -> None:
+    told = kept(serving(Builder(**limits), a=20, b=40))  # type: ignore[arg-type]
+    assert told.startswith(says) and bool(told) == bool(says), told
+
+
+def test_what_is_not_answered_yet_is_said() -> None:
+    builder = serving(Builder(slo="50 ms"), a=20)
+    builder.line(exchange(3, 3 * MS, {}, name="GET /late", open=2, oldest_ns=30 * MS))
+    assert "; 2 not answered yet;" in kept(builder)
+
+
+def test_nothing_is_said_to_be_kept_where_not_all_was_seen() -> None:
+    builder = serving(Builder(slo_names={"GET /a": "50 ms"}), a=20).lost(exchanges_full=7)
+    assert "the requests that were counted kept their limits" in silence(builder.model(), ID).reason
+    assert not kept(builder)
+
+
+def test_where_one_name_broke_its_limit_no_other_is_praised() -> None:
+    builder = serving(Builder(slo="50 ms"), a=20)
+    builder.line(exchange(1, 70 * MS, {}, name="GET /late", over_slo=1, over_slo_ns=70 * MS))
+    assert not kept(builder)
+
+
+def test_it_stands_first_of_what_is_fine() -> None:
+    model = serving(Builder(slo="50 ms"), a=20).without("operations", "not asked for").model()
+    lines = plain(report.make(model, diagnose(model), RUNBOOKS)).splitlines()
+    (place,) = (number for number, line in enumerate(lines) if line.startswith("CHECKED AND FINE"))
+    assert lines[place + 1].startswith("  0 of 400 requests GET /a over 50.0 ms, longest 20.0 ms")
