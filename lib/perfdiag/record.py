@@ -45,6 +45,7 @@ class Window:
     slo_ns: int | None = None  # of what has no limit of its own
     slo_names: Mapping[str, int] = field(default_factory=dict)
     host: bool = False  # all tasks instead of a target
+    asked: str = ""  # how the target was chosen, fit to be shown: kept in the recording
 
 
 class Recorder:
@@ -90,6 +91,7 @@ class Recorder:
         orders += ["only"] * window.only + ["stacks"] * window.stacks + [f"duration {window.duration_ns}"]
         orders += [f"slo {window.slo_ns}"] if window.slo_ns else []
         orders += [f"slo {limit_ns} {name}" for name, limit_ns in window.slo_names.items()]
+        orders += [f"asked {window.asked}"] if window.asked else []
         with suppress(BrokenPipeError, ConnectionResetError):  # why it is gone is said in what it sent before
             if output_fd is not None:
                 socket.send_fds(self._control, [b"output\n"], [output_fd])

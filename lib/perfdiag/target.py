@@ -17,6 +17,7 @@ from perfdiag.units import first_of
 
 COMM_LIMIT = 15  # the kernel keeps no more of a name
 SHOWN = 10
+LONGEST_WORDS = 160
 PIDS_LIMIT = 4096  # MAX_TARGETS of the recorder
 PID_NAMESPACE = Path("/proc/self/ns/pid")
 HOST_NAMESPACE = 0xEFFFFFFC  # its inode: PROC_PID_INIT_INO of linux/proc_ns.h
@@ -64,11 +65,13 @@ class Wanted:
     def words(self) -> str:
         """The selector as it was given, fit to be shown: "--port 5432", "-- tar"."""
         if self.command:
-            return f"-- {printable(self.command[0])}"
+            return f"-- {printable(self.command[0], LONGEST_WORDS)}"
         if self.pids:
             return " ".join(f"--pid {pid}" for pid in self.pids)
         given = ((name, getattr(self, name)) for name in SELECTORS)
-        return " ".join(f"--{name} {printable(str(value))}" for name, value in given if value is not None)
+        return " ".join(
+            f"--{name} {printable(str(value), LONGEST_WORDS)}" for name, value in given if value is not None
+        )
 
 
 @dataclass(frozen=True)

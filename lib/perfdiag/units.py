@@ -26,6 +26,12 @@ def duration(ns: float) -> str:
     return f"{ns:.0f} ns"
 
 
+def short(ns: int) -> str:
+    """Return a duration as somebody types it, to the nanosecond: "250ms"."""
+    unit_ns, unit = next(each for each in (*_DURATIONS, (1, "ns")) if ns % each[0] == 0)
+    return f"{ns // unit_ns}{unit}"
+
+
 def about(ns: float) -> str:
     """Return a duration of which a log2 bucket is known only, with its one or two digits: "about 1.4 ms"."""
     for unit_ns, unit in ((_HOUR_NS, "h"), (_MINUTE_NS, "min"), *_DURATIONS, (1, "ns")):
@@ -84,4 +90,4 @@ def _three_digits(value: float) -> str:
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
-__all__ = ["SECOND_NS", "about", "count", "duration", "fine_share", "first_of", "plural", "share", "size"]
+__all__ = ["SECOND_NS", "about", "count", "duration", "fine_share", "first_of", "plural", "share", "short", "size"]

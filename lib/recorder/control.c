@@ -147,6 +147,10 @@ static int obey(struct options *options, struct output *output, const char *line
 		return take_number(line + 9, &options->duration_ns);
 	if (!strncmp(line, "slo ", 4))
 		return take_limit(options, line + 4);
+	if (!strncmp(line, "asked ", 6)) {
+		snprintf(options->asked, sizeof(options->asked), "%.*s", ASKED_BYTES - 1, line + 6);
+		return 0;
+	}
 	if (!strcmp(line, "only"))
 		options->only = true;
 	else if (!strcmp(line, "host"))

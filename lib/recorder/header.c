@@ -79,6 +79,8 @@ int header_write(struct recorder *recorder)
 	if (options->slo_ns)
 		json_u64(json, "slo_ns", options->slo_ns);
 	limits_write(json, options);
+	if (*options->asked)
+		json_bytes(json, "asked", options->asked, strlen(options->asked));
 	json_end(json);
 	write_targets(recorder);
 	probes_write(recorder);

@@ -66,6 +66,8 @@ struct limit {
 	char name[REQUEST_NAME_BYTES + 1]; /* as the recording has it */
 };
 
+#define ASKED_BYTES 256
+
 struct options {
 	pid_t pids[MAX_TARGETS];
 	bool on_exec[MAX_TARGETS]; /* followed from its exec on */
@@ -77,6 +79,7 @@ struct options {
 	uint64_t slo_ns;	  /* limit of what has none of its own */
 	struct limit limits[LIMITS];
 	size_t limit_count;
+	char asked[ASKED_BYTES]; /* how the target was chosen, in the words of who did; nothing is decided by it */
 	bool only, stacks, check;
 	bool host;	/* all tasks are followed */
 	int control_fd; /* -1: none */

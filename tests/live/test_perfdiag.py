@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import time
@@ -72,6 +73,18 @@ def test_a_command_from_its_first_instruction() -> None:
     around_ns = sum(ns for account, ns in booked.items() if account.startswith(("cpu.", "runq.")))
     assert 0.3e9 - around_ns <= booked["wait.child"] < 0.4e9 + around_ns
     assert document["window"]["ended"] == "command ended", "it ends with the command"
+
+
+def test_a_recording_is_headed_as_it_was_made(tmp_path: Path) -> None:
+    program = shutil.copy(shutil.which("sleep") or "", tmp_path / "slept-by-test")
+    words = ("--name", "^slept-by-test$", "--duration", "100ms", "--slo", "2s")
+    with subprocess.Popen([program, "60"]) as process:
+        try:
+            assert perfdiag("record", "-o", tmp_path / "a.rec", *words).returncode == 0
+        finally:
+            process.kill()
+    heading = perfdiag("report", tmp_path / "a.rec").stdout.splitlines()[0]
+    assert heading.startswith("perfdiag latency --name ^slept-by-test$ --slo 2s "), heading
 
 
 def test_a_command_over_at_once() -> None:

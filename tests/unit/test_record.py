@@ -27,7 +27,14 @@ def test_a_report_of_a_pid(house: House, sleeper: subprocess.Popen[bytes]) -> No
     assert "\x1b" not in run.stdout + run.stderr
     assert house.log() == {
         "arguments": [],
-        "orders": [f"pid {sleeper.pid}", "stacks", "duration 100000000", "slo 250000000", "start"],
+        "orders": [
+            f"pid {sleeper.pid}",
+            "stacks",
+            "duration 100000000",
+            "slo 250000000",
+            f"asked --pid {sleeper.pid}",
+            "start",
+        ],
         "at_start": None,
         "oom_score": 999,
     }
@@ -37,7 +44,7 @@ def test_limits_of_names(house: House, sleeper: subprocess.Popen[bytes]) -> None
     words = ("--slo", "GET /a=b=1.5s", "--slo", "250ms", "--slo", " syscall:read = 5 ms ")
     house.run("latency", "--pid", str(sleeper.pid), "--duration", "100ms", *words)
     orders = house.log()["orders"]
-    assert orders[-4:] == ["slo 250000000", "slo 1500000000 GET /a=b", "slo 5000000 syscall:read", "start"]
+    assert orders[-5:-2] == ["slo 250000000", "slo 1500000000 GET /a=b", "slo 5000000 syscall:read"]
 
 
 def test_only(house: House, sleeper: subprocess.Popen[bytes]) -> None:

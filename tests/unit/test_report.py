@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -49,6 +50,21 @@ def test_the_real_rules_accept_any_recording(builder: Builder) -> None:
     failed = [item for item in made_report.not_measured if "the rule itself failed" in item.reason]
     assert not failed
     assert sum(each.ns for each in made_report.findings) + made_report.unclaimed_ns == made_report.busy_ns
+
+
+@pytest.mark.parametrize(
+    ("made_with", "heading"),
+    [
+        ({}, "perfdiag latency --pid 100"),
+        ({"asked": "--port 8080"}, "perfdiag latency --port 8080"),
+        ({"asked": "--port 8080", "slo": "1500 us"}, "perfdiag latency --port 8080 --slo 1500us"),
+        ({"slo_names": {"GET /a": "2 s"}}, "perfdiag latency --pid 100 --slo 'GET /a=2s'"),
+        ({"asked": "-- make", "slo": "2 s"}, "perfdiag latency --slo 2s -- make"),
+        ({"asked": "--name \x1b[31m -- "}, "perfdiag latency --name \\x1b[31m -- "),
+    ],
+)
+def test_a_recording_is_headed_as_it_was_made(made_with: dict[str, Any], heading: str) -> None:
+    assert made(Builder(**made_with).thread("a", cpu_user="1 s").model()).target.command == heading
 
 
 def test_no_p99_of_fewer_than_300() -> None:

@@ -98,6 +98,7 @@ class Builder(OtherLines):
         stacks: str = "sampled",
         slo: Time | None = None,
         slo_names: Mapping[str, Time] | None = None,
+        asked: str = "",
         cpus: int = 4,
     ) -> None:
         super().__init__(nanoseconds(window), pid)
@@ -125,6 +126,7 @@ class Builder(OtherLines):
                     schema.Objective(name=name, limit_ns=nanoseconds(limit))
                     for name, limit in (slo_names or {}).items()
                 ],
+                asked=asked,
             ),
             targets=[schema.Target(pid=pid, namespace_pid=pid if namespace_pid is None else namespace_pid, comm=comm)],
             probes=[
