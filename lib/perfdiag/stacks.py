@@ -179,11 +179,16 @@ MARKERS: tuple[Marker, ...] = (
         io_cqring_wait io_cqring_wait_schedule __io_cqring_wait_schedule io_sq_thread read_events do_io_getevents
         aio_read_events_ring __x64_sys_io_getevents""",
     ),
+    # Without descriptors poll() and select() are a sleep (apr_sleep): how many there were the account knows alone.
     _marker(
         "wait.events",
-        """
-        ep_poll do_epoll_wait do_sys_poll do_poll poll_schedule_timeout do_select core_sys_select
-        schedule_hrtimeout_range_poll inotify_read fanotify_read""",
+        "do_sys_poll do_poll poll_schedule_timeout do_select core_sys_select",
+        "wait.timer",
+        *_POLL,
+    ),
+    _marker(
+        "wait.events",
+        "ep_poll do_epoll_wait schedule_hrtimeout_range_poll inotify_read fanotify_read",
         *_POLL,
     ),
     _marker(

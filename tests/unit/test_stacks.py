@@ -42,6 +42,19 @@ RECEIVE = "schedule schedule_timeout wait_woken sk_wait_data tcp_recvmsg_locked 
 EPOLL = "schedule schedule_hrtimeout_range ep_poll.constprop.0 do_epoll_wait __x64_sys_epoll_wait"
 
 
+# select() without descriptors, as apr_sleep() of Apache's modules has it.
+SELECT = "schedule schedule_hrtimeout_range do_select core_sys_select kern_select __x64_sys_select do_syscall_64"
+POLL = "schedule schedule_hrtimeout_range do_poll do_sys_poll __x64_sys_poll do_syscall_64"
+
+
+@pytest.mark.parametrize(("kernel", "agrees"), [(SELECT, 1.0), (POLL, 1.0), (EPOLL, 0.0)])
+def test_a_set_without_descriptors_is_a_timer_but_to_one_of_epoll_others_can_be_added(
+    kernel: str, agrees: float
+) -> None:
+    model = Builder().thread("httpd", rest="wait.timer").stack("wait", "wait.timer", kernel=kernel.split()).model()
+    assert model.coverage.stack_agreement == agrees
+
+
 @pytest.mark.parametrize(
     ("kernel", "account"),
     [
