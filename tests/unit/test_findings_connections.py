@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from perfdiag import report
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.model import Model
@@ -13,6 +14,7 @@ from perfdiag.report.verdict import decide
 from unit.support import Builder
 from unit.support.hosts import host
 from unit.support.judging import check, finding, findings, knowing, outcomes, silence
+from unit.support.reports import RUNBOOKS
 from unit.support.work import function_calls
 
 PEER, SELF, DELAYED = "NET-PEER-SLOW", "NET-SELF-SLOW", "NET-DELAYED-ACK"
@@ -267,3 +269,20 @@ def test_ten_times_the_connections_take_ten_times_the_work() -> None:
 
     small, large = calls(40), calls(400)
     assert large < 13 * small, f"{small:,} calls for 40 connections, {large:,} for 400"
+
+
+@pytest.mark.parametrize(("port", "severity"), [("port:3000", Severity.INFO), ("port:3001", Severity.WARNING)])
+def test_on_a_whole_host_a_client_of_a_server_on_it_names_no_culprit(port: str, severity: Severity) -> None:
+    """What keeps the answers is in the same books: the wait of who asks stands behind that."""
+    builder = Builder().thread("wrk", tid=101, pid=100, cpu_user="10 ms")
+    builder.row("net.receive", "peer:127.0.0.1:3000", durations={"900 ms": 10})
+    builder.socket("peer:127.0.0.1:3000", local="127.0.0.1:43606")
+    builder.thread("node", tid=102, pid=102, cpu_user="2 s").row("disk.flush", "device:254:0", durations={"60 ms": 100})
+    builder.exchange(port, "accepted", {"900 ms": 9})
+    model = host(builder)
+    (found,) = findings(model, PEER)
+    assert found.severity is severity, found
+    named = report.make(model, diagnose(model), RUNBOOKS).verdict.ids
+    assert (PEER in named) is (severity is Severity.WARNING), named
+    if severity is Severity.INFO:
+        assert "wait 9.00 s for 127.0.0.1:3000, which is answered on it, too" in found.claim

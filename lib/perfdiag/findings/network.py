@@ -11,6 +11,7 @@ from perfdiag.findings.clients import clients_finding
 from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.connects import told_apart
 from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
+from perfdiag.findings.host_ends import on_this_host
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS, outstanding
 from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of, round_trip_ns
 from perfdiag.findings.silent_ends import nothing_came, silent
@@ -70,6 +71,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     rows = model.rows_of(*ACCOUNTS)
     mine: dict[str, list[Row]] = {}
     clients: list[Row] = []
+    here: list[Row] = []
     elsewhere = told_apart(model)
     for row in rows:
         peer = peer_of(row.key)
@@ -79,6 +81,8 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
             clients.append(row)
         elif not connections.answered_here(row.key):
             mine.setdefault(row.key if peer else "", []).append(row)
+        else:
+            here.append(row)
     small = [row for group in mine.values() if not worth(model, total_ns(group)) for row in group]
     large = [group for key, group in mine.items() if worth(model, total_ns(group))]
     found = 0
@@ -90,6 +94,9 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     if worth(model, total_ns(clients)):
         found += 1
         yield clients_finding(model, connections, clients)
+    if model.host and worth(model, total_ns(here)):
+        found += 1
+        yield on_this_host(model, here)
     for finding in outstanding(model):
         found += 1
         yield finding

@@ -58,7 +58,9 @@ class Connections:
 
     def __init__(self, model: Model) -> None:
         self.sockets: Mapping[str, schema.Socket] = {socket.object: socket for socket in model.sockets}
+        # Where somebody of the target waits for connections, or was asked: an event loop waits for all at once.
         self._accepts = {row.key.removeprefix("port:") for row in model.rows_of("net.accept")}
+        self._accepts |= {each.line.object.removeprefix("port:") for each in model.exchanges if each.served}
         words = words_of(model.facts.sysctl("net/ipv4/ip_local_port_range"))
         self._first = int(words[0]) if words and words[0].isascii() and words[0].isdigit() else EPHEMERAL_PORT
         near = {key: socket for key, socket in self.sockets.items() if self.near(key)}

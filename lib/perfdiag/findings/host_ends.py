@@ -1,0 +1,35 @@
+"""Waits for servers on the host that is recorded as a whole: part of NET-PEER-SLOW, and no fault of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfdiag.findings.base import Confidence, Finding, Severity
+from perfdiag.findings.peers import name_of
+from perfdiag.findings.weigh import claims_of, duration, fix, judged, together, total_ns, waits
+from perfdiag.model import Model, Row
+from perfdiag.units import first_of
+
+_SHOWN = 2
+
+
+def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
+    """Return that clients and who answers them are both in these books: what those suffer is the cause, not this."""
+    names = first_of(list(dict.fromkeys(name_of(row.key, row.object) for row in rows)), _SHOWN)
+    port = rows[0].key.rpartition(":")[2]
+    confidence, limits = judged(model, Confidence.HIGH, ["who answers there is told by the number of the port"])
+    return Finding(
+        "NET-PEER-SLOW",
+        Severity.INFO,
+        confidence,
+        f"Clients on this host wait {duration(total_ns(rows))} for {names}, which is answered on it, too: what"
+        " keeps the answers is in these books.",
+        claims_of(rows),
+        [waits(together(rows), f"waits for {names}")],
+        [fix(f"see what who answers suffers: perfdiag latency --port {port}")],
+        limits=limits,
+        verify="perfdiag host: waits for servers on it",
+    )
+
+
+__all__ = ["on_this_host"]
