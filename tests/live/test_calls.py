@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import select
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Finding, Severity
-from perfdiag.model import Model
 from perfdiag.requests import ARRIVING, PEERS
 
+from live.support.calling import ask, fault, serving
 from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.model import model_of
 from live.support.truth import assert_waited
@@ -101,36 +97,6 @@ for _ in range(int(sys.argv[2])):
         pass
 time.sleep(60)
 """
-
-
-def go_first() -> None:
-    """A call between two that go first is as fast as the network, whatever else the host does."""
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-
-
-@contextlib.contextmanager
-def serving(text: str, *arguments: object, first: bool = False) -> Iterator[tuple[int, int]]:
-    """Run a server; its pid and the port at which it listens."""
-    words = [sys.executable, "-c", text, *map(str, arguments)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, preexec_fn=go_first if first else None) as process:
-        try:
-            assert process.stdout
-            yield process.pid, int(process.stdout.readline())
-        finally:
-            process.kill()
-
-
-def ask(connection: socket.socket, number: int) -> None:
-    for _ in range(number):
-        connection.sendall(b"please\n")
-        assert connection.recv(100) == b"done"
-
-
-def fault(model: Model, id: str) -> Finding | None:
-    """Return that fault, if it was found.  On a busy host there are others: of CPUs, and of who waits for those."""
-    found = [each for each in diagnose(model).findings if each.id == id and each.severity is not Severity.INFO]
-    assert len(found) <= 1, found
-    return found[0] if found else None
 
 
 def test_a_name_server_that_loses_queries(start: Start, record: Record) -> None:

@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
+from live.support.calling import ask, fault, serving
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
-from live.test_calls import ask, fault, serving
 
 MS = 1_000_000
 TICK_NS = 10 * MS  # the longest that kernels are built with
