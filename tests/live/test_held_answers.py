@@ -8,9 +8,9 @@ import time
 import pytest
 from perfdiag.requests import HELD
 
+from live.support.calling import fault, serving
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
-from live.test_calls import fault, serving
 
 MS = 1_000_000
 TICK_NS = 10 * MS  # the longest that kernels are built with
