@@ -3,7 +3,8 @@
  * connection - how long do the requests take that the target serves, and the calls that it makes?
  *
  * HOOKS   tp_btf sock_recv_length, sock_send_length, sk_data_ready (Linux 6.3 and later), inet_sock_set_state.
- * COST    two or three look-ups in hashes each time the target sends or receives; for others' sockets one load.
+ * COST    two or three look-ups in hashes each time the target sends or receives; for others' sockets one load, but
+ *         for a look-up of each unix socket where the target accepts on one.
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
  *         ways than send and receive (splice() from a socket), or that have no answer.
  */
@@ -41,7 +42,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 		return 0;
 	id = id_of(sock, connection);
 	now = bpf_ktime_get_ns();
-	if (!known)
+	if (!known && !connection->readable_at)
 		connection->readable_at = arrived_ns(sock, now);
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
@@ -98,13 +99,18 @@ static __always_inline bool is_end_only(const struct sock *sock, const struct co
 }
 
 SEC("tp_btf/sk_data_ready")
-int BPF_PROG(sk_data_ready, const struct sock *sock)
+int BPF_PROG(sk_data_ready, struct sock *sock)
 {
-	struct connection *connection = knobs.window_open ? connection_of(sock) : NULL;
+	struct connection *connection;
 	__u64 now;
 
-	if (!connection)
+	if (!knobs.window_open)
 		return 0;
+	connection = connection_of(sock);
+	if (!connection) {
+		note_early(sock);
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (!connection->readable_at)
 		connection->readable_at = now;
@@ -128,7 +134,7 @@ static __always_inline bool is_hung_up(const struct connection *connection, int 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 {
-	__u16 port = LOAD(sock, sock, __sk_common.skc_num);
+	__u64 port = LOAD(sock, sock, __sk_common.skc_num);
 	struct connection *connection;
 	__u64 address = (__u64)sock, now;
 

@@ -28,6 +28,8 @@ enum tls {
 struct connection {
 	__u64 cookie;		   /* of that socket: where the address has another one now, this one is gone */
 	__u64 object;		   /* of all that are told together: the peer, or the local port */
+	__u64 early_cookie;	   /* of a socket there that nobody has read from yet */
+	__u64 early_at;		   /* since when there is something to read on that one */
 	__u64 begun;		   /* this request's first byte became readable; this call's first byte was sent */
 	__u64 asked;		   /* the call's last byte was sent */
 	__u64 readable_at;	   /* the first byte that was not read yet came in; 0: all is read */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -101,6 +102,25 @@ def test_abstract_names(name: str, serving: Serving, attach: Attach) -> None:
     assert (requests.line.count, requests.line.object) == (7, f"abstract:{name[:55]}"), requests.line
 
 
+def test_requests_that_wait_in_the_queue_of_a_listener(serving: Serving, attach: Attach, tmp_path: Path) -> None:
+    """They begin when they come in, not when they are read: of a listener whose connections somebody has read from."""
+    server = serving(f"one_after_another(listening(path={str(tmp_path / 'socket')!r}), sleeps(0.05))")
+    recorder = attach(server.pid)
+    with contextlib.ExitStack() as opened:
+        connections = [opened.enter_context(server.connect()) for _ in range(6)]
+        for number, connection in enumerate(connections):
+            connection.sendall(http("/queue"))
+            if not number:
+                time.sleep(0.02)  # this one is read
+        for connection in connections:
+            answered(connection)
+            connection.close()
+    requests = served(stopped(recorder), "GET /queue")
+    waited_ns = sum(50 * number - 20 for number in range(1, 6)) * MS
+    assert requests.line.count == 6 and requests.line.sum_ns >= waited_ns + 6 * 50 * MS, requests.line
+    assert waited_ns <= requests.line.read_delay_ns < 1.2 * waited_ns, requests.line
+
+
 def test_a_worker_with_a_connection_for_each_request_is_no_loop(
     serving: Serving, attach: Attach, tmp_path: Path
 ) -> None:
@@ -148,7 +168,8 @@ def test_more_connections_than_are_followed_at_once(
     recording = stopped(recorder)
     requests = served(recording, "GET /short")
     (calls,) = exchanged(recording, "connected").values()
-    assert (requests.line.count, requests.line.turns) == (calls.line.count, 0) == (count, 0), (requests, calls)
+    lost = {name: number for name, number in recording.footer.lost.items() if number}
+    assert (requests.line.count, calls.line.count, requests.line.turns) == (count, count, 0), (requests.line, lost)
     assert not recording.footer.lost["connections_full"]
 
 
