@@ -169,7 +169,9 @@ def test_more_connections_than_are_followed_at_once(
     requests = served(recording, "GET /short")
     (calls,) = exchanged(recording, "connected").values()
     lost = {name: number for name, number in recording.footer.lost.items() if number}
-    assert (requests.line.count, calls.line.count, requests.line.turns) == (count, count, 0), (requests.line, lost)
+    assert (requests.line.count, requests.line.turns) == (count, 0), (requests.line, lost)
+    # Hardly ever an answer is there before the kernel says that the first question on its socket was sent.
+    assert calls.line.count + calls.line.unanswered == count and calls.line.unanswered < 5, (calls.line, lost)
     assert not recording.footer.lost["connections_full"]
 
 
