@@ -42,7 +42,7 @@ demo: build workloads ## start a workload with a known ailment and diagnose it
 
 test: build workloads man ## install what is needed, build, run unit and live tests, the latter on stock Linux 6.1 too
 	$(Q)$(MAKE) lab-build KERNEL=6.1 || echo "make: no lab: its tests say whether this machine should have one" >&2
-	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick $(ARGS)
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick --durations 20 $(ARGS)
 
 clean: ## remove build/
 	$(Q)rm -rf build
