@@ -8,14 +8,13 @@
 #include <stdbool.h>
 
 #define REQUEST_BYTES 64 /* looked at */
-#define NAME_HASH_BEGIN 0x811c9dc5
 
 struct naming {
 	char text[REQUEST_BYTES] __attribute__((aligned(8)));
 	struct object_name name;
-	__u32 bytes;	    /* of the text that have come in: behind them stands what came before */
-	__u32 length, part; /* written so far, and where the part of the path begins */
-	__u32 hash, part_hash;
+	__u32 bytes;	       /* of the text that have come in: behind them stands what came before */
+	__u32 length, part;    /* written so far, and where the part of the path begins */
+	__u64 hash, part_hash; /* begun with a seed: nobody can send what is taken for another's name */
 	bool in_path, skips;
 };
 
@@ -23,6 +22,12 @@ static inline bool is_version(const struct naming *naming)
 {
 	return naming->length == naming->part + 1 && naming->part < REQUEST_NAME_BYTES &&
 	       naming->name.request.text[naming->part] == 'v';
+}
+
+/* Half of what was hashed: the other half, too, decides with which names it collides. */
+static inline __u32 name_of(const struct naming *naming)
+{
+	return naming->hash >> 32;
 }
 
 /* 1: the name ends here. */
@@ -49,7 +54,8 @@ static long name_letter(__u32 index, struct naming *naming)
 	if (naming->length >= REQUEST_NAME_BYTES)
 		return 1;
 	naming->name.request.text[naming->length++] = letter;
-	naming->hash = (naming->hash ^ (__u8)letter) * 0x01000193; /* FNV-1a */
+	naming->hash = (naming->hash ^ (__u8)letter) * 0x9e3779b97f4a7c15;
+	naming->hash ^= naming->hash >> 32;
 	if (letter == '/') {
 		naming->part = naming->length;
 		naming->part_hash = naming->hash;

@@ -135,16 +135,16 @@ static __always_inline __u32 make_name(struct naming *naming)
 	struct object_name *name;
 	__u64 object;
 
-	naming->hash = NAME_HASH_BEGIN;
+	naming->hash = knobs.seed;
 	bpf_loop(REQUEST_BYTES, name_letter, naming, 0);
 	naming->name.request.length = naming->length;
-	object = OBJECT(OBJECT_REQUEST, naming->hash);
+	object = OBJECT(OBJECT_REQUEST, name_of(naming));
 	if (is_one_too_many(object))
 		return NAME_OTHERS;
 	name = new_name(object);
 	if (name)
 		__builtin_memcpy(name, &naming->name, sizeof(*name));
-	return naming->hash;
+	return name_of(naming);
 }
 
 /* The same, but who asks for what somebody has asked for lately costs a fourth. */

@@ -14,17 +14,17 @@
 #define CALL "syscall:"
 #define TABLES 2 /* native calls, and those of i386 */
 
-/* As a request with this text is called. */
-static __u32 make_name(const char *text, char name[REQUEST_NAME_BYTES + 1])
+/* As a request with this text is called, and the hash of that in a recording with this seed. */
+static __u32 make_name(const char *text, uint64_t seed, char name[REQUEST_NAME_BYTES + 1])
 {
-	struct naming naming = { .hash = NAME_HASH_BEGIN, .bytes = strlen(text) };
+	struct naming naming = { .hash = seed, .bytes = strlen(text) };
 
 	memcpy(naming.text, text, naming.bytes < REQUEST_BYTES ? naming.bytes : REQUEST_BYTES);
 	for (__u32 i = 0; i < REQUEST_BYTES && !name_letter(i, &naming); i++)
 		;
 	memcpy(name, naming.name.request.text, naming.length);
 	name[naming.length] = 0;
-	return naming.hash;
+	return name_of(&naming);
 }
 
 static bool is_call(const char *name)
@@ -65,7 +65,7 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 	if (is_call(text))
 		snprintf(limit->name, sizeof(limit->name), "%s", text);
 	else
-		make_name(text, limit->name);
+		make_name(text, 0, limit->name);
 	if (!*limit->name || !ns) {
 		fprintf(stderr, "error: --slo needs a name before the = and a time that is not 0 behind it\n");
 		return -EDOM;
@@ -112,6 +112,7 @@ static int set_calls(struct recorder *recorder, const struct limit *limit)
 int limits_fill(struct recorder *recorder)
 {
 	const struct options *options = &recorder->options;
+	uint64_t seed = recorder->skeleton->bss->knobs.seed;
 	char name[REQUEST_NAME_BYTES + 1];
 	int err = 0;
 
@@ -120,7 +121,8 @@ int limits_fill(struct recorder *recorder)
 
 		err = is_call(limit->name)
 			      ? set_calls(recorder, limit)
-			      : set_limit(recorder, OBJECT(OBJECT_REQUEST, make_name(limit->name, name)), limit->ns);
+			      : set_limit(recorder, OBJECT(OBJECT_REQUEST, make_name(limit->name, seed, name)),
+					  limit->ns);
 	}
 	if (err)
 		fprintf(stderr, "error: limits of --slo cannot be set: %s\n", strerror(-err));

@@ -177,6 +177,7 @@ static int record(struct recorder *recorder, int signals)
 	pid_t busiest[HOST_PIDS];
 	int err = set_targets(recorder);
 
+	probes_seed(recorder);
 	if (!err)
 		err = limits_fill(recorder);
 	if (!err)

@@ -124,14 +124,20 @@ uint64_t probes_tick_ns(void)
 	return tick.tv_nsec;
 }
 
+void probes_seed(struct recorder *recorder)
+{
+	__u64 *seed = &recorder->skeleton->bss->knobs.seed;
+
+	if (getrandom(seed, sizeof(*seed), GRND_NONBLOCK) < 0)
+		*seed = now_ns(); /* just booted: better than nothing */
+}
+
 static void fill_knobs(struct recorder *recorder)
 {
 	struct knobs *knobs = &recorder->skeleton->bss->knobs;
 	const struct options *options = &recorder->options;
 	uint64_t start, end;
 
-	if (getrandom(&knobs->seed, sizeof(knobs->seed), GRND_NONBLOCK) < 0)
-		knobs->seed = now_ns(); /* just booted: better than nothing */
 	knobs->descendants = !options->only;
 	knobs->group = options->group;
 	knobs->all_stacks = options->stacks;

@@ -121,6 +121,7 @@ extern const char *const account_names[ACCOUNT_COUNT];
 
 /* load.c, probes.c, iterators.c: functions return 0 or -errno and have said on stderr what went wrong */
 int probes_load(struct recorder *recorder);
+void probes_seed(struct recorder *recorder); /* before limits_fill() */
 int probes_attach(struct recorder *recorder);
 uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
