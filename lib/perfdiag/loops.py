@@ -29,12 +29,17 @@ class Servers:
 
 def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> Servers:
     """Return who serves the requests of a target."""
-    if loops := _loops(exchanges, threads):
+    if loops := event_loops(exchanges, threads):
         return _by_loops(loops)
     serving = [thread for thread in threads if thread.tid]
     wall_ns, taken_ns = sum(thread.wall_ns for thread in serving), sum(_taken_ns(thread, FREE) for thread in serving)
     waits = {name: sum(thread.ns(name) for thread in serving) / taken_ns for name in RUNQ} if taken_ns > 0 else {}
     return Servers(False, taken_ns / wall_ns if wall_ns else 0.0, waits)
+
+
+def taken(loop: ThreadLedger) -> float:
+    """Return in which part of its time an event loop is with somebody."""
+    return _taken_ns(loop, LOOP_FREE) / max(1, loop.wall_ns)
 
 
 def _by_loops(loops: Sequence[ThreadLedger]) -> Servers:
@@ -54,7 +59,7 @@ def _taken_ns(thread: ThreadLedger, free: tuple[str, ...]) -> int:
     return thread.wall_ns - thread.ns(*free)
 
 
-def _loops(exchanges: Sequence[Exchange], threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
+def event_loops(exchanges: Sequence[Exchange], threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
     """Return the event loops: of each process the one thread that does most; none where workers serve."""
     served = [each.line for each in exchanges if each.served]
     if sum(line.turns for line in served) < LOOP_TURNS * sum(line.count for line in served) or not served:
@@ -77,4 +82,4 @@ def _runs_ns(thread: ThreadLedger) -> int:
     return thread.ns("cpu.user", "cpu.kernel")
 
 
-__all__ = ["FREE", "Servers", "servers"]
+__all__ = ["FREE", "LOOP_FREE", "Servers", "event_loops", "servers", "taken"]

@@ -73,6 +73,15 @@ def test_where_another_program_computes_the_handler_is_not_sure() -> None:
     assert found.confidence is Confidence.MEDIUM and "can be another program's" in found.limits[0]
 
 
+def test_of_several_loops_it_is_said_which_are_busy() -> None:
+    """Requests of one port are told together, whichever process had them."""
+    builder = loop(400).thread("node", pid=300, cpu_user="9 s")
+    builder.thread("gzip", pid=400, cpu_user="9 s", rest="ipc.pipe")
+    told = "event loops of 2 processes, busy with somebody: node (300) 90 % of its time, node (100) 24 % of its time"
+    assert told in [evidence.text for evidence in finding(builder.model(), LOOP).evidence]
+    assert not any("event loops of" in evidence.text for evidence in finding(loop(400).model(), LOOP).evidence)
+
+
 def test_turns_that_are_short_hold_up_nobody() -> None:
     """The same loop, and as many wait: for 2 ms."""
     assert "requests wait" in check(loop(4).model(), LOOP).text

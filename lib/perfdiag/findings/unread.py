@@ -10,10 +10,11 @@ from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome
 from perfdiag.findings.calls import spread, without_time
 from perfdiag.findings.samples import FUNCTIONS, CpuSamples, Part, called_by, words
 from perfdiag.findings.target import again
-from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent
-from perfdiag.loops import FREE
+from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain
+from perfdiag.loops import FREE, LOOP_FREE, event_loops, taken
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.requests import PEERS, QUEUED, REST, RequestTime
+from perfdiag.units import first_of
 from perfdiag.whole import counted
 
 # Less than this is a wake-up: nobody holds up a loop with it.  Half of the delay must lie in longer ones: a loop that
@@ -23,6 +24,7 @@ HELD_UP_NS = 20_000_000
 SATURATED_IDLE = 0.3
 # A program with less of the CPU samples of the target names no function.
 WORTH_PROGRAM = 0.1
+_SHOWN = 3  # of several event loops
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND, BOUND_PART = "net.request", 0.3
 
@@ -64,7 +66,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         confidence,
         f"The event loop is held up{held}: requests wait for it, up to {duration(delays.max_ns)} before they are read.",
         {QUEUED: queued},
-        [_evidence(delays), *_functions(functions)],
+        [_evidence(delays), *_which(model), *_functions(functions)],
         [fix("give what takes long to a worker thread or process, or let it give way in between")],
         alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
         limits=limits,
@@ -165,6 +167,18 @@ def _fine(id: str, time: RequestTime) -> Check:
     queued = time.accounts.get(QUEUED, 0)
     text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
     return Check(id, text, queued / time.ns, "share")
+
+
+def _which(model: Model) -> list[Evidence]:
+    """Return which of several processes' loops are with somebody all the time; requests are not told apart by them."""
+    found = event_loops(model.exchanges, model.threads)
+    loops = [loop for loop in found if any(name in loop.accounts for name in LOOP_FREE)]  # not who only computes
+    loops.sort(key=lambda loop: (-taken(loop), loop.tid))
+    if len(loops) < 2:
+        return []
+    told = [f"{plain(loop.comm)} ({loop.pid}) {percent(taken(loop))} of its time" for loop in loops]
+    text = f"event loops of {len(loops)} processes, busy with somebody: {first_of(told, _SHOWN)}"
+    return [Evidence(text, taken(loops[0]), "share", "ledger")]
 
 
 def _evidence(delays: Latencies) -> Evidence:
