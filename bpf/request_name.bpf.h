@@ -15,8 +15,8 @@ struct recent_name {
 };
 
 #define RECENT_NAMES 512
-#define REQUEST_NAMES                                                                                                  \
-	384 /* without a limit of their own: of `exchanges` each takes two on a port, of `latencies` three */
+/* Without a limit of their own: on a port each takes two of `exchanges`, and three of `latencies`. */
+#define REQUEST_NAMES 384
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
