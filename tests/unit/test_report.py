@@ -13,6 +13,7 @@ from perfdiag import ledger, report
 from perfdiag.config import Config
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Check, Silence
+from perfdiag.findings.target import again
 from perfdiag.render import terminal
 
 from unit.support import Builder
@@ -64,7 +65,9 @@ def test_the_real_rules_accept_any_recording(builder: Builder) -> None:
     ],
 )
 def test_a_recording_is_headed_as_it_was_made(made_with: dict[str, Any], heading: str) -> None:
-    assert made(Builder(**made_with).thread("a", cpu_user="1 s").model()).target.command == heading
+    model = Builder(**made_with).thread("a", cpu_user="1 s").model()
+    assert made(model).target.command == heading
+    assert heading.startswith(again(model)) or "-- make" in heading
 
 
 def test_no_p99_of_fewer_than_300() -> None:

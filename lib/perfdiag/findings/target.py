@@ -27,7 +27,8 @@ def again(model: Model) -> str:
     """Return the command that measures the same target once more."""
     if model.host:
         return "perfdiag host"
-    return " ".join(["perfdiag latency", *(f"--pid {target.pid}" for target in model.header.targets[:4])])
+    pids = " ".join(f"--pid {target.pid}" for target in model.header.targets[:4])
+    return f"perfdiag latency {printable(model.header.options.asked) or pids}".rstrip()
 
 
 def cpu_ns(thread: ThreadLedger) -> int:
