@@ -3,7 +3,7 @@
  * connection - how long do the requests take that the target serves, and the calls that it makes?
  *
  * HOOKS   tp_btf sock_recv_length, sock_send_length, sk_data_ready (Linux 6.3 and later), inet_sock_set_state.
- * COST    two or three look-ups in hashes each time the target sends or receives; for others' sockets one load, but
+ * COST    one to three look-ups in hashes each time the target sends or receives; for others' sockets one load, but
  *         for a look-up of each unix socket where the target accepts on one.
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
  *         ways than send and receive (splice() from a socket), or that have no answer.
@@ -29,13 +29,16 @@ static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 {
-	struct record *record = record_of(bpf_get_current_task_btf());
 	struct connection *connection, *owner;
+	struct record *record;
 	struct socket_id id;
 	__u64 now, begun;
 	bool known;
 
-	if (!record || !knobs.window_open || length < 0 || (flags & MSG_PEEK))
+	if (!knobs.window_open || length < 0 || (flags & MSG_PEEK))
+		return 0;
+	record = record_of(bpf_get_current_task_btf());
+	if (!record)
 		return 0;
 	connection = met(sock, &known);
 	if (!connection)
@@ -65,13 +68,16 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 {
-	struct record *record = record_of(bpf_get_current_task_btf());
 	struct connection *connection;
+	struct record *record;
 	struct socket_id id;
 	__u64 now;
 	bool known;
 
-	if (!record || !knobs.window_open || length <= 0)
+	if (!knobs.window_open || length <= 0)
+		return 0;
+	record = record_of(bpf_get_current_task_btf());
+	if (!record)
 		return 0;
 	connection = met(sock, &known);
 	if (!connection)
@@ -92,8 +98,8 @@ static __always_inline bool is_end_only(const struct sock *sock, const struct co
 {
 	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
 
-	if (connection->direction != DIRECTION_CONNECTED || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP ||
-	    LOAD(sock, sock, __sk_common.skc_state) != TCP_CLOSE_WAIT)
+	if (connection->direction != DIRECTION_CONNECTED || sock->sk_protocol != IPPROTO_TCP ||
+	    sock->__sk_common.skc_state != TCP_CLOSE_WAIT)
 		return false;
 	return LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq) <= 1;
 }
@@ -106,7 +112,7 @@ int BPF_PROG(sk_data_ready, struct sock *sock)
 
 	if (!knobs.window_open)
 		return 0;
-	connection = connection_of(sock);
+	connection = connection_given(sock);
 	if (!connection) {
 		note_early(sock);
 		return 0;
@@ -134,18 +140,18 @@ static __always_inline bool is_hung_up(const struct connection *connection, int 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 {
-	__u64 port = LOAD(sock, sock, __sk_common.skc_num);
+	__u64 port = sock->__sk_common.skc_num;
 	struct connection *connection;
 	__u64 address = (__u64)sock, now;
 
-	if (!knobs.window_open || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP)
+	if (!knobs.window_open || sock->sk_protocol != IPPROTO_TCP)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (new == TCP_SYN_SENT || old == TCP_SYN_SENT)
 		connect_state(sock, old, new, now);
 	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && bpf_map_lookup_elem(&accepting, &port))
 		follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
-	connection = connection_of(sock);
+	connection = connection_given(sock);
 	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
 		return 0;
 	let_go(sock, connection, now);

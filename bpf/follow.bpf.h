@@ -170,13 +170,12 @@ static __always_inline void note_early(struct sock *sock)
 /* The connection of a socket that the target uses; `known`: it was followed already. */
 static __always_inline struct connection *met(struct sock *sock, bool *known)
 {
-	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
-	struct connection *connection = connection_of(sock);
+	struct connection *connection = connection_given(sock);
 	__u32 direction;
 
 	*known = connection;
 	if (connection)
 		return connection;
-	direction = direction_of(sock, family);
-	return direction ? follow(sock, family, direction) : NULL;
+	direction = direction_of(sock, sock->__sk_common.skc_family);
+	return direction ? follow(sock, sock->__sk_common.skc_family, direction) : NULL;
 }

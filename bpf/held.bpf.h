@@ -7,21 +7,13 @@
  * Did the last piece stay here though path and peer have room for it?  As one does that is smaller than a segment, until
  * all before it is acknowledged (Nagle's algorithm).
  */
-static __always_inline bool is_held(const struct sock *sock)
+static __always_inline bool is_held(struct sock *sock)
 {
-	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
-	__u32 written, next, unacknowledged;
+	const struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sock);
 
-	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP || LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
-		return false;
-	written = LOAD(tcp_sock, tcp, write_seq);
-	next = LOAD(tcp_sock, tcp, snd_nxt);
-	if (written == next)
-		return false;
-	unacknowledged = LOAD(tcp_sock, tcp, snd_una);
-	return next != unacknowledged && written - next < LOAD(tcp_sock, tcp, mss_cache) &&
-	       written - unacknowledged <= LOAD(tcp_sock, tcp, snd_wnd) &&
-	       LOAD(tcp_sock, tcp, packets_out) < LOAD(tcp_sock, tcp, snd_cwnd);
+	return tcp && tcp->write_seq != tcp->snd_nxt && tcp->snd_nxt != tcp->snd_una &&
+	       tcp->write_seq - tcp->snd_nxt < tcp->mss_cache && tcp->write_seq - tcp->snd_una <= tcp->snd_wnd &&
+	       tcp->packets_out < tcp->snd_cwnd;
 }
 
 /* How long after `since` TCP has sent something last, to a tick; `now` at most. */

@@ -192,6 +192,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
+	struct bpf_local_storage *bpf_storage;
 };
 
 #if defined(__TARGET_ARCH_x86)

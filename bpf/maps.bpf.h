@@ -193,7 +193,8 @@ static __always_inline struct cpu_state *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
+/* Most tasks of a host have no storage at all: to see that is a load, no call. */
 static __always_inline struct record *record_of(struct task_struct *task)
 {
-	return bpf_task_storage_get(&records, task, NULL, 0);
+	return task->bpf_storage ? bpf_task_storage_get(&records, task, NULL, 0) : NULL;
 }
