@@ -12,37 +12,40 @@ static __always_inline __u64 count_bits(__u64 bits)
 	return bits * 0x0101010101010101 >> 56;
 }
 
-/*
- * Functions that are called often, or branch a lot, are global (weak, because several objects that are linked have
- * them): the verifier looks at such a function once and not at every call, which is most of the time to start.
- */
-
-/*
- * Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones.  No branch: each doubles the paths.
- */
-__weak __noinline __u32 bucket_of(__u64 ns)
+/* The position of the highest one, 0: there is none.  No branch: each doubles the paths. */
+static __always_inline __u64 highest_bit(__u64 bits)
 {
-	__u64 bits = ns >> 8;
-
 	bits |= bits >> 1;
 	bits |= bits >> 2;
 	bits |= bits >> 4;
 	bits |= bits >> 8;
 	bits |= bits >> 16;
 	bits |= bits >> 32;
-	bits = count_bits(bits); /* the position of the highest one */
+	return count_bits(bits);
+}
+
+/*
+ * Functions that are called often, or branch a lot, are global (weak, because several objects that are linked have
+ * them): the verifier looks at such a function once and not at every call, which is most of the time to start.
+ */
+
+/* Bucket 0: below 256 ns, bucket i: [2^(i+7), 2^(i+8)), the last: all longer ones. */
+__weak __noinline __u32 bucket_of(__u64 ns)
+{
+	__u64 bits = highest_bit(ns >> 8);
+
 	return bits < BUCKETS ? bits : BUCKETS - 1;
 }
 
-/* See struct latency. */
-__weak __noinline __u32 latency_bucket(__u64 ns)
+/* See struct latency.  Inside a function that is global itself: on a hardened kernel a return costs as much as this. */
+static __always_inline __u32 latency_bucket(__u64 ns)
 {
 	__u64 units = ns >> LATENCY_UNIT_SHIFT;
 	__u32 doublings;
 
 	if (units < 16)
 		return units;
-	doublings = bucket_of(units << 4) - 1; /* bucket_of() counts doublings from 2^7 on */
+	doublings = highest_bit(units) - 5; /* of 16 units */
 	return doublings < LATENCY_DOUBLINGS ? 16 + doublings * 16 + (units >> (doublings & 31) & 15)
 					     : LATENCY_BUCKETS - 1;
 }

@@ -163,23 +163,22 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 static long end_one(void *map, const __u64 *address, struct connection *connection, const __u64 *now)
 {
 	struct socket_id id = { .address = *address, .cookie = connection->cookie };
+	struct exchange_tally *tally;
 	struct exchange_sum *sum;
 
-	if (connection->connecting) {
-		sum = exchange_of(connection, false);
-		if (sum)
-			sum->connecting++;
-		count_latency(connection, MEASURE_CONNECT,
-			      *now > connection->connecting ? *now - connection->connecting : 0);
-		return 0;
-	}
-	if (connection->exchange != EXCHANGE_ASKED || !is_open(&id)) {
+	if (!connection->connecting && (connection->exchange != EXCHANGE_ASKED || !is_open(&id))) {
 		end_connection(connection, *now);
 		return 0;
 	}
-	sum = exchange_of(connection, false);
-	if (!sum)
+	tally = tally_of(connection);
+	if (!tally)
 		return 0;
+	sum = &tally->sums[0];
+	if (connection->connecting) {
+		sum->connecting++;
+		add_connect(tally, *now > connection->connecting ? *now - connection->connecting : 0);
+		return 0;
+	}
 	sum->open++;
 	if (*now > connection->begun && *now - connection->begun > sum->oldest_ns)
 		sum->oldest_ns = *now - connection->begun; /* the target runs on: it may have begun just now */

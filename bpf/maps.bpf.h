@@ -130,7 +130,11 @@ static __always_inline void count_loss(__u32 counter)
  * What a new value of a hash begins with.  Not on the stack: the frames of all functions that call each other share 512
  * bytes on kernels without private stacks for programs (6.12 and older), where each is rounded up to 16 or 32 bytes.
  */
-static const __u8 zeroes[sizeof(struct latency)]; /* the largest there is */
+#ifdef LEDGER_DEFINE
+const __u8 zeroes[sizeof(struct exchange_tally)]; /* the largest there is */
+#else
+extern const __u8 zeroes[sizeof(struct exchange_tally)];
+#endif
 
 /* `made` (NULL: nobody asks) is set where the value is new. */
 static __always_inline void *find_or_make(void *map, const void *key, __u32 counter, bool *made)

@@ -47,11 +47,19 @@ static __always_inline void send_call(struct record *record, struct connection *
 		end_call(connection, now, 0);
 }
 
+/* So long it took, or has taken so far, to be connected. */
+static __always_inline void add_connect(struct exchange_tally *tally, __u64 ns)
+{
+	__sync_fetch_and_add(&tally->sums[0].connect_ns, ns);
+	count_latency(&tally->latencies[MEASURE_CONNECT], ns);
+}
+
 /* A connection of the target's own is being made, was made, or could not be. */
 static __always_inline void connect_state(struct sock *sock, int old, int new, __u64 now)
 {
 	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
 	struct connection *connection;
+	struct exchange_tally *tally;
 	struct exchange_sum *sum;
 	struct record *record;
 	__u32 resent;
@@ -70,13 +78,14 @@ static __always_inline void connect_state(struct sock *sock, int old, int new, _
 	connection = connection_of(sock);
 	if (!connection || !connection->connecting)
 		return;
-	sum = exchange_of(connection, false);
-	if (!sum)
+	tally = tally_of(connection);
+	if (!tally)
 		return;
+	sum = &tally->sums[0];
 	resent = LOAD(tcp_sock, (const struct tcp_sock *)sock, total_retrans);
 	__sync_fetch_and_add(&sum->retries, resent);
 	__sync_fetch_and_add(new == TCP_ESTABLISHED ? &sum->connects : &sum->connects_failed, 1);
-	count_latency(connection, MEASURE_CONNECT, now - connection->connecting);
+	add_connect(tally, now - connection->connecting);
 	give_to_owner(connection, now - connection->connecting);
 	connection->connecting = 0;
 }

@@ -66,10 +66,7 @@ struct connection {
 
 struct exchange_key {
 	__u64 object;
-	__u32 name;
-	__u8 direction;
-	__u8 over_slo;
-	__u16 padding;
+	__u32 name, direction;
 };
 
 /* Requests of one name on one port, calls of one peer. */
@@ -87,9 +84,11 @@ struct exchange_sum {
 	__u64 arriving_ns; /* of requests, from their first byte read until their last */
 	__u64 peers_ns;
 	__u64 connects, connects_failed;
-	__u64 connecting; /* neither, when the window ended */
-	__u64 retries;	  /* SYNs sent again; look-ups asked again */
-	__u64 busy_ns;	  /* while one or more were not answered */
+	__u64 connecting;    /* neither, when the window ended */
+	__u64 retries;	     /* SYNs sent again; look-ups asked again */
+	__u64 busy_ns;	     /* while one or more were not answered */
+	__u64 first_byte_ns; /* of requests, until the first byte of the answer */
+	__u64 connect_ns;
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
 	__u64 bytes_in, bytes_out;
 	__u64 parts_ns[ACCOUNT_COUNT];
@@ -98,7 +97,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 20 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 22 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {
@@ -112,15 +111,13 @@ struct parked_sum {
 	__u64 ns;
 };
 
-/* What is timed of an exchange. */
-enum measure { MEASURE_WHOLE, MEASURE_FIRST_BYTE, MEASURE_READ_DELAY, MEASURE_CONNECT, MEASURE_COUNT };
-
-struct latency_key {
-	__u64 object;
-	__u32 name;
-	__u8 direction;
-	__u8 measure;
-	__u16 padding;
+/* What is timed of an exchange: of requests all, of calls the first two. */
+enum measure {
+	MEASURE_WHOLE,
+	MEASURE_FIRST_BYTE,
+	MEASURE_CONNECT = MEASURE_FIRST_BYTE,
+	MEASURE_READ_DELAY,
+	MEASURE_COUNT,
 };
 
 /*
@@ -132,6 +129,12 @@ struct latency_key {
 #define LATENCY_UNIT_SHIFT 10
 
 struct latency {
-	__u64 count, ns, max_ns;
+	__u64 max_ns;
 	__u32 buckets[LATENCY_BUCKETS];
+};
+
+/* All of one key: one look-up tells what is to be counted where. */
+struct exchange_tally {
+	struct exchange_sum sums[2]; /* below the objective; as long as it, or longer */
+	struct latency latencies[MEASURE_COUNT];
 };

@@ -15,8 +15,7 @@ struct recent_name {
 };
 
 #define RECENT_NAMES 512
-/* Without a limit of their own: on a port each takes two of `exchanges`, and three of `latencies`. */
-#define REQUEST_NAMES 384
+#define REQUEST_NAMES 384 /* without a limit of their own: each takes one of `exchanges` on every port */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -103,46 +103,52 @@ static void add_exchange(struct exchange_sum *total, const struct exchange_sum *
 		into[i] += from[i];
 }
 
+static void write_latency(struct recorder *recorder, const struct exchange_key *key, const char *measure, __u64 ns,
+			  const struct latency *latency)
+{
+	struct json *json = &recorder->json;
+	__u64 count = 0;
+
+	for (int i = 0; i < LATENCY_BUCKETS; i++)
+		count += latency->buckets[i];
+	if (!count)
+		return;
+	json_open(json, "latency");
+	object_write(recorder, "object", key->object);
+	write_name(recorder, key->name);
+	json_text(json, "direction", direction_name(key->direction));
+	json_text(json, "measure", measure);
+	json_u64(json, "count", count);
+	json_u64(json, "sum_ns", ns);
+	json_u64(json, "max_ns", latency->max_ns);
+	counts_write(json, "buckets", latency->buckets, LATENCY_BUCKETS);
+	json_write(json, &recorder->output);
+}
+
+static void write_latencies(struct recorder *recorder, const struct exchange_key *key, const struct exchange_sum *sum,
+			    const struct latency *latencies)
+{
+	write_latency(recorder, key, "whole", sum->ns, &latencies[MEASURE_WHOLE]);
+	if (key->direction != DIRECTION_ACCEPTED) {
+		write_latency(recorder, key, "connect", sum->connect_ns, &latencies[MEASURE_CONNECT]);
+		return;
+	}
+	write_latency(recorder, key, "first_byte", sum->first_byte_ns, &latencies[MEASURE_FIRST_BYTE]);
+	write_latency(recorder, key, "read_delay", sum->read_delay_ns, &latencies[MEASURE_READ_DELAY]);
+}
+
 static void write_exchanges(struct recorder *recorder)
 {
 	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.exchanges) };
-	struct exchange_sum sum;
+	struct exchange_tally tally;
 	struct exchange_key key;
 
-	while (map_next(&walk, &key, &sum)) {
-		struct exchange_sum rest = {}, total = sum;
-		struct exchange_key other = key;
+	while (map_next(&walk, &key, &tally)) {
+		struct exchange_sum total = tally.sums[0];
 
-		other.over_slo = !key.over_slo;
-		/* One with requests on both sides of the objective is written when its fast ones are met. */
-		if (!bpf_map_lookup_elem(walk.fd, &other, &rest) && key.over_slo)
-			continue;
-		add_exchange(&total, &rest);
-		write_exchange(recorder, &key, &total, key.over_slo ? &sum : &rest);
-	}
-}
-
-static void write_latencies(struct recorder *recorder)
-{
-	static const char *const measures[] = { "whole", "first_byte", "read_delay", "connect" };
-	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.latencies) };
-	struct json *json = &recorder->json;
-	struct latency latency;
-	struct latency_key key;
-
-	while (map_next(&walk, &key, &latency)) {
-		if (key.measure >= MEASURE_COUNT)
-			continue;
-		json_open(json, "latency");
-		object_write(recorder, "object", key.object);
-		write_name(recorder, key.name);
-		json_text(json, "direction", direction_name(key.direction));
-		json_text(json, "measure", measures[key.measure]);
-		json_u64(json, "count", latency.count);
-		json_u64(json, "sum_ns", latency.ns);
-		json_u64(json, "max_ns", latency.max_ns);
-		counts_write(json, "buckets", latency.buckets, LATENCY_BUCKETS);
-		json_write(json, &recorder->output);
+		add_exchange(&total, &tally.sums[1]);
+		write_exchange(recorder, &key, &total, &tally.sums[1]);
+		write_latencies(recorder, &key, &total, tally.latencies);
 	}
 }
 
@@ -193,5 +199,4 @@ void requests_write(struct recorder *recorder)
 		return;
 	write_exchanges(recorder);
 	write_parked(recorder);
-	write_latencies(recorder);
 }
