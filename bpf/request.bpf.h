@@ -15,16 +15,20 @@ static __always_inline void credit(struct record *record, struct connection *con
 		add_to_part(connection, ACCOUNT_CPU_USER, 0, now - since);
 }
 
-/* From now on the thread works for that request. */
+/* From now on the thread works for that request, no longer for the one `before`. */
+static __always_inline void turn_to(struct record *record, const struct socket_id *id, struct connection *before,
+				    __u64 now)
+{
+	credit(record, before, now);
+	record->serving = *id;
+}
+
+/* The thread works for that request, whatever it did before. */
 static __always_inline void serve(struct record *record, const struct socket_id *id, __u64 now)
 {
 	record->serving_sure = 1;
-	if (record->serving.cookie == id->cookie)
-		return;
-	if (record->serving.cookie)
-		credit(record, connection_at(&record->serving), now);
-	record->serving = *id;
-	record->serving_since = now;
+	if (record->serving.cookie != id->cookie)
+		turn_to(record, id, connection_at(&record->serving), now);
 }
 
 static __always_inline void begin_request(struct connection *connection, __u32 name, __u64 begun, __u64 now)
@@ -124,14 +128,34 @@ static __always_inline enum looks look_at_request(struct connection *connection,
 	return LOOKS_NEW;
 }
 
-/* Does the thread turn from one connection to another, as event loops do?  A worker keeps one until it is closed. */
-static __always_inline void note_turn(struct record *record, struct connection *connection, const struct socket_id *id)
+/* Of TCP only those that are open are kept. */
+static __always_inline bool is_kept_open(const struct socket_id *id, const struct connection *connection)
+{
+	return OBJECT_KIND(connection->object) == OBJECT_PORT ||
+	       (is_open(id) && can_send((const struct sock *)id->address));
+}
+
+/*
+ * The thread takes a request up.  Does it turn from one connection to another, as event loops do?  A worker keeps one
+ * until it is closed.  What it served before is as a rule what it read last.
+ */
+static __always_inline void take_up(struct record *record, struct connection *connection, const struct socket_id *id,
+				    __u64 now)
 {
 	struct socket_id last = record->read_last;
+	struct connection *before = last.cookie != id->cookie ? connection_at(&last) : NULL;
 
+	connection->tid = record->tid;
+	connection->tgid = record->tgid;
+	connection->turned = before && is_kept_open(&last, before);
 	record->read_last = *id;
-	connection->turned = last.cookie && last.cookie != id->cookie && is_open(&last) &&
-			     can_send((const struct sock *)last.address);
+	record->serving_sure = 1;
+	if (record->serving.cookie == id->cookie)
+		record->serving_since = now; /* before that it served the one before, or waited for this one */
+	else if (record->serving.cookie == last.cookie)
+		turn_to(record, id, before, now);
+	else
+		turn_to(record, id, connection_at(&record->serving), now);
 }
 
 static __always_inline void receive_request(struct record *record, struct connection *connection,
@@ -161,15 +185,11 @@ static __always_inline void receive_request(struct record *record, struct connec
 	if (looks == LOOKS_LIKE_REST) {
 		connection->exchange = EXCHANGE_ASKED;
 		connection->arrived = now;
+		serve(record, id, now);
 	} else {
 		begin_request(connection, name, begun, now);
-		connection->tid = record->tid;
-		connection->tgid = record->tgid;
-		if (record->serving.cookie == id->cookie)
-			record->serving_since = now; /* before that it served the one before, or waited for this one */
-		note_turn(record, connection, id);
+		take_up(record, connection, id, now);
 	}
-	serve(record, id, now);
 }
 
 /* Requests that were read at once are one here, until the head of a second answer is sent. */

@@ -88,12 +88,13 @@ static __always_inline bool read_text(struct naming *naming, __u64 address)
 {
 	__u32 bytes = naming->bytes < REQUEST_BYTES ? naming->bytes : REQUEST_BYTES;
 
-	__builtin_memset(naming->text, 0, sizeof(naming->text));
 	/* The first of several vectors may end where the page does. */
-	if (bpf_probe_read_user(naming->text, bytes, (void *)address) &&
-	    bpf_probe_read_user_str(naming->text, sizeof(naming->text), (void *)address) < 0)
-		return false;
-	return naming->bytes > TLS_HEADER && is_known(naming->text);
+	if ((!bpf_probe_read_user(naming->text, bytes, (void *)address) ||
+	     bpf_probe_read_user_str(naming->text, sizeof(naming->text), (void *)address) >= 0) &&
+	    naming->bytes > TLS_HEADER && is_known(naming->text))
+		return true;
+	__builtin_memset(naming->text, 0, sizeof(naming->text)); /* for another try */
+	return false;
 }
 
 /*
