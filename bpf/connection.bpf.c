@@ -104,6 +104,20 @@ static __always_inline bool is_end_only(const struct sock *sock, const struct co
 	return LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq) <= 1;
 }
 
+/*
+ * There is something to read.  Of unix sockets the kernel says so when it has let go of the queue: who has read it empty
+ * by now has said so already, or will.
+ */
+static __always_inline void note_readable(const struct sock *sock, struct connection *connection, __u64 now)
+{
+	if (connection->readable_at)
+		return;
+	connection->readable_at = now;
+	barrier();
+	if (sock->__sk_common.skc_family == AF_UNIX && !sock->sk_receive_queue.qlen)
+		connection->readable_at = 0;
+}
+
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(sk_data_ready, struct sock *sock)
 {
@@ -118,8 +132,7 @@ int BPF_PROG(sk_data_ready, struct sock *sock)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	if (!connection->readable_at)
-		connection->readable_at = now;
+	note_readable(sock, connection, now);
 	if (connection->direction == DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ASKED)
 		return 0;
 	if (connection->direction == DIRECTION_LOOKUP && connection->pending > 1)

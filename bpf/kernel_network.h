@@ -17,8 +17,13 @@ struct sock_common {
 	} skc_cookie;
 };
 
+struct sk_buff_head {
+	__u32 qlen;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
 	__u16 sk_protocol, sk_type;
 	__u32 sk_max_ack_backlog;
 	struct pid *sk_peer_pid;

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from perfdiag.findings.calls import longer
 from perfdiag.loops import servers
 
 from live.support.fixtures import Attach, Cleanup, Serving
@@ -27,6 +28,20 @@ both = [listener.accept()[0] for _ in range(2)]
 while all(map(head, both[:1])):
     both[0].sendall(OK)
     both.reverse()
+"""
+
+# Waits for requests by asking for them.
+SPINNING = """
+listener = listening(path={path!r})
+connection = listener.accept()[0]
+connection.setblocking(False)
+while True:
+    try:
+        if not connection.recv(1000):
+            break
+    except BlockingIOError:
+        continue
+    connection.send(OK)
 """
 
 # Asks one server so many times when it is told to, on a connection of its own each time.
@@ -100,6 +115,26 @@ def test_abstract_names(name: str, serving: Serving, attach: Attach) -> None:
     recording = stopped(recorder)
     requests = served(recording, "GET /abstract")
     assert (requests.line.count, requests.line.object) == (7, f"abstract:{name[:55]}"), requests.line
+
+
+def test_what_was_read_before_the_kernel_says_so_was_not_there_since(
+    serving: Serving, attach: Attach, tmp_path: Path
+) -> None:
+    """Who asks for data all the time has it sooner than the hook that tells of it; the next request begins later."""
+    server = serving(SPINNING.format(path=str(tmp_path / "socket")))
+    recorder = attach(server.pid)
+    took_ns = []
+    with server.connect() as connection:
+        for _ in range(4_001):
+            begin = time.monotonic_ns()
+            connection.sendall(http("/spin"))
+            answered(connection)
+            took_ns.append(time.monotonic_ns() - begin)
+            time.sleep(0.001)
+    requests = served(stopped(recorder), "GET /spin")
+    assert requests.line.count == len(took_ns), requests.line
+    long_ns = 7 * MS // 10  # there is a pause before each that is longer
+    assert longer(requests.whole, long_ns) <= sum(ns >= long_ns for ns in took_ns), requests.whole
 
 
 def test_requests_that_wait_in_the_queue_of_a_listener(serving: Serving, attach: Attach, tmp_path: Path) -> None:
