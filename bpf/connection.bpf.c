@@ -3,8 +3,9 @@
  * connection - how long do the requests take that the target serves, and the calls that it makes?
  *
  * HOOKS   tp_btf sock_recv_length, sock_send_length, sk_data_ready (Linux 6.3 and later), inet_sock_set_state.
- * COST    one to three look-ups in hashes each time the target sends or receives; for others' sockets one load, but
- *         for a look-up of each unix socket where the target accepts on one.
+ * COST    one to three look-ups in hashes each time the target sends or receives, one or two more where names have limits
+ *         of their own; for others' sockets one load, but for a look-up of unix ones that nobody has accepted yet, where
+ *         the target accepts on one.
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
  *         ways than send and receive (splice() from a socket), or that have no answer.
  */
@@ -50,7 +51,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
 	if (connection->direction == DIRECTION_ACCEPTED) {
-		let_go(sock, connection, now);
+		let_go(sock, connection, begun, now);
 		if (length)
 			receive_request(record, connection, &id, length, begun, now);
 		else
@@ -115,7 +116,7 @@ static __always_inline void note_readable(const struct sock *sock, struct connec
 	connection->readable_at = now;
 	barrier();
 	if (sock->__sk_common.skc_family == AF_UNIX && !sock->sk_receive_queue.qlen)
-		connection->readable_at = 0;
+		__sync_val_compare_and_swap(&connection->readable_at, now, 0);
 }
 
 SEC("tp_btf/sk_data_ready")
@@ -167,7 +168,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	connection = connection_given(sock);
 	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
 		return 0;
-	let_go(sock, connection, now);
+	let_go(sock, connection, now, now);
 	end_connection(connection, now);
 	bpf_map_delete_elem(&connections, &address);
 	return 0;

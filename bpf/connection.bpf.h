@@ -24,7 +24,7 @@ static __always_inline struct connection *connection_at(const struct socket_id *
 	return connection && connection->cookie == id->cookie ? connection : NULL;
 }
 
-/* NULL: nobody has asked for its cookie, so it is none of the target's. */
+/* NULL: it is not followed; as a rule nobody has asked for its cookie then. */
 static __always_inline struct connection *connection_of(const struct sock *sock)
 {
 	struct socket_id id = { .address = (__u64)sock, .cookie = LOAD(sock, sock, __sk_common.skc_cookie.counter) };

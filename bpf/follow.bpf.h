@@ -2,6 +2,7 @@
 /* Which connections are followed, and what each is told by. */
 #pragma once
 #include "exchange.bpf.h"
+#include "naming.h"
 #include "socket.bpf.h"
 
 #define LOOKUP_PORT 53
@@ -63,14 +64,14 @@ static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
 	return 0;
 }
 
-/* Names that are alike as far as they are kept, and as long, are one. */
+/* Names that are alike as far as they are kept are one. */
 static __noinline __u64 abstract_object(const struct unix_address *address)
 {
 	char *text = (char *)address + bpf_core_field_offset(struct unix_address, name[0].sun_path[1]);
 	/* 64 bits: of what is copied in 32, Linux 6.1 forgets the bounds. */
 	__s64 bytes = LOAD(unix_address, address, len) - (__s64)offsetof(struct sockaddr_un, sun_path[1]);
 	struct object_name name = {}, *room;
-	__u64 hash = bytes, word, object;
+	__u64 hash = 0, word, object;
 
 	if (bytes < 0)
 		return OBJECT(OBJECT_ABSTRACT, 0);
@@ -78,8 +79,7 @@ static __noinline __u64 abstract_object(const struct unix_address *address)
 	bpf_probe_read_kernel(name.abstract.text, name.abstract.length, text);
 	for (int i = 0; i < sizeof(name.abstract) / sizeof(word); i++) {
 		__builtin_memcpy(&word, (char *)&name.abstract + i * sizeof(word), sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
+		hash = mix(hash, word);
 	}
 	object = OBJECT(OBJECT_ABSTRACT, hash);
 	room = new_name(object);
@@ -113,12 +113,15 @@ static __always_inline __u64 exchange_object(const struct sock *sock, __u16 fami
 	return object;
 }
 
-/* Begins to follow a connection, of that direction. */
+/*
+ * Begins to follow a connection, of that direction.  (Two threads that use a new socket at an address that was another
+ * one's, at the same instant, can lose the begin of what they do there: no lock is worth that.)
+ */
 static __always_inline struct connection *follow(struct sock *sock, __u16 family, __u32 direction)
 {
 	__u64 address = (__u64)sock, cookie = bpf_get_socket_cookie(sock);
 	struct connection *connection = FIND_OR_MAKE(connections, &address, COUNTER_CONNECTIONS_FULL, NULL);
-	__u64 early_at, before, where = where_accepted(sock, family);
+	__u64 early_at, before, where;
 	__u8 yes = 1;
 
 	if (!connection)
@@ -135,7 +138,10 @@ static __always_inline struct connection *follow(struct sock *sock, __u16 family
 	connection->object = exchange_object(sock, family, direction);
 	connection->direction = direction;
 	connection->cookie = cookie;
-	if (direction != DIRECTION_ACCEPTED || bpf_map_lookup_elem(&accepting, &where))
+	if (direction != DIRECTION_ACCEPTED)
+		return connection;
+	where = where_accepted(sock, family);
+	if (bpf_map_lookup_elem(&accepting, &where))
 		return connection;
 	bpf_map_update_elem(&accepting, &where, &yes, BPF_ANY);
 	if (family == AF_UNIX)

@@ -32,17 +32,19 @@ static __always_inline __u64 held_ns(const struct sock *sock, const struct conne
 }
 
 /*
- * The client asks again, or hangs up: the end of the last answer has left by now.  What was held for less than a tick
- * cannot be told from what left at once.
+ * The client has asked again, or hung up, `at` that time: the end of the last answer had left by then.  What was held
+ * for less than a tick cannot be told from what left at once.
  */
-static __always_inline void let_go(const struct sock *sock, struct connection *connection, __u64 now)
+static __always_inline void let_go(const struct sock *sock, struct connection *connection, __u64 at, __u64 now)
 {
-	__u64 ns;
+	__u64 ns, most_ns = at > connection->last ? at - connection->last : 0;
 
 	if (!connection->held || connection->direction != DIRECTION_ACCEPTED)
 		return;
 	connection->held = 0;
 	ns = sent_after_ns(sock, connection->last, now);
+	if (ns > most_ns)
+		ns = most_ns;
 	if (connection->exchange != EXCHANGE_ANSWERED || ns <= knobs.tick_ns)
 		return;
 	connection->last += ns;

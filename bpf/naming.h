@@ -24,6 +24,13 @@ static inline bool is_version(const struct naming *naming)
 	       naming->name.request.text[naming->part] == 'v';
 }
 
+/* One more step of a hash: the upper half of a product depends on all that went into it. */
+static inline __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 32;
+}
+
 /* Half of what was hashed: the other half, too, decides with which names it collides. */
 static inline __u32 name_of(const struct naming *naming)
 {
@@ -54,8 +61,7 @@ static long name_letter(__u32 index, struct naming *naming)
 	if (naming->length >= REQUEST_NAME_BYTES)
 		return 1;
 	naming->name.request.text[naming->length++] = letter;
-	naming->hash = (naming->hash ^ (__u8)letter) * 0x9e3779b97f4a7c15;
-	naming->hash ^= naming->hash >> 32;
+	naming->hash = mix(naming->hash, (__u8)letter);
 	if (letter == '/') {
 		naming->part = naming->length;
 		naming->part_hash = naming->hash;

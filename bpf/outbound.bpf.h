@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Calls that the target makes on connections of its own, look-ups of names among them. */
 #pragma once
-#include "exchange.bpf.h"
 #include "follow.bpf.h"
 #include "held.bpf.h"
 
@@ -75,7 +74,7 @@ static __always_inline void connect_state(struct sock *sock, int old, int new, _
 		take_owner(connection, record);
 		return;
 	}
-	connection = connection_of(sock);
+	connection = connection_given(sock);
 	if (!connection || !connection->connecting)
 		return;
 	tally = tally_of(connection);

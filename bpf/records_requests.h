@@ -24,7 +24,10 @@ enum tls {
 #define NAME_OTHERS 1	/* instead of a name's hash: of all that came when there was no room for more names */
 #define REQUEST_PARTS 8 /* accounts of one request, and futexes; what finds no room is told as the rest */
 
-/* A socket that a thread of the target has sent or received on, by its address; and the exchange it is in. */
+/*
+ * A socket that a thread of the target has sent or received on, or that waits where it accepts, by its address; and the
+ * exchange it is in.
+ */
 struct connection {
 	__u64 cookie;		   /* of that socket: where the address has another one now, this one is gone */
 	__u64 object;		   /* of all that are told together: the peer, or the local port */

@@ -17,6 +17,8 @@ struct recent_name {
 #define RECENT_NAMES 512
 #define REQUEST_NAMES 384 /* without a limit of their own: each takes one of `exchanges` on every port */
 
+static __u32 names_made; /* of these */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, RECENT_NAMES);
@@ -118,32 +120,31 @@ static __always_inline bool find_text(struct naming *naming, const struct call *
 	return read_text(naming, vector.base);
 }
 
-/* Somebody who tries one path after the other takes no room from names with a limit, from peers and from files. */
-static __always_inline bool is_one_too_many(__u64 object)
-{
-	if (bpf_map_lookup_elem(&names, &object) || has_own_limit(object))
-		return false;
-	if (knobs.request_names >= REQUEST_NAMES)
-		return true;
-	__sync_fetch_and_add(&knobs.request_names, 1);
-	return false;
-}
-
-/* The hash of the name, which is kept; NAME_OTHERS where there is no room for it. */
+/*
+ * The hash of the name, which is kept; NAME_OTHERS where there is no room for it: somebody who tries one path after the
+ * other takes none from names with a limit, from peers and from files.
+ */
 static __always_inline __u32 make_name(struct naming *naming)
 {
 	struct object_name *name;
 	__u64 object;
+	bool limited;
 
 	naming->hash = knobs.seed;
 	bpf_loop(REQUEST_BYTES, name_letter, naming, 0);
 	naming->name.request.length = naming->length;
 	object = OBJECT(OBJECT_REQUEST, name_of(naming));
-	if (is_one_too_many(object))
+	if (bpf_map_lookup_elem(&names, &object))
+		return name_of(naming);
+	limited = has_own_limit(object);
+	if (!limited && names_made >= REQUEST_NAMES)
 		return NAME_OTHERS;
 	name = new_name(object);
-	if (name)
-		__builtin_memcpy(name, &naming->name, sizeof(*name));
+	if (!name)
+		return name_of(naming);
+	__builtin_memcpy(name, &naming->name, sizeof(*name));
+	if (!limited)
+		__sync_fetch_and_add(&names_made, 1);
 	return name_of(naming);
 }
 
@@ -155,10 +156,8 @@ static __always_inline __u32 name_request(struct naming *naming)
 	struct recent_name *recent;
 	__u32 slot;
 
-	for (int i = 0; i < REQUEST_BYTES / 8; i++) {
-		text = (text ^ words[i]) * 0x9e3779b97f4a7c15;
-		text ^= text >> 32;
-	}
+	for (int i = 0; i < REQUEST_BYTES / 8; i++)
+		text = mix(text, words[i]);
 	slot = text % RECENT_NAMES;
 	recent = bpf_map_lookup_elem(&recent_names, &slot);
 	if (!recent)

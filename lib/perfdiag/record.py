@@ -28,7 +28,7 @@ from perfdiag.text import printable
 
 LOAD_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
-KILLED_HINT = "if it was the OOM killer (see dmesg): give it 64 MiB of room, in its control group too"
+KILLED_HINT = "if it was the OOM killer (see dmesg): give it 80 MiB of room, in its control group too"
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less
 DIED = "recorder died"

@@ -16,7 +16,8 @@ MS = 1_000_000
 TICK_NS = 10 * MS  # the longest that kernels are built with
 WARM, REQUESTS = 40, 23  # at first every segment is acknowledged at once
 
-# Answers each question of a client with head and body, so many milliseconds after it has come.
+# Answers each question of a client with head and body, so many milliseconds after it has read it, and is busy for some
+# more before it reads another one.
 ANSWERING = """
 import socket, sys, time
 listener = socket.create_server(("127.0.0.1", 0))
@@ -27,6 +28,7 @@ while connection.recv(100):
     time.sleep(float(sys.argv[2]) / 1000)
     connection.sendall(b"head:")
     connection.sendall(b"body.")
+    time.sleep(float(sys.argv[3]) / 1000)
 """
 
 
@@ -45,14 +47,14 @@ def ask(client: socket.socket, count: int, pause_ms: int = 0) -> int:
 
 
 @pytest.mark.parametrize(
-    ("no_delay", "answer_ms", "pause_ms", "found"),
-    [(0, 0, 0, True), (0, 0, 17, True), (1, 0, 0, False), (1, 44, 0, False)],
-    ids=["held-back", "then-pauses", "healthy", "slow-server"],
+    ("no_delay", "answer_ms", "busy_ms", "pause_ms", "found"),
+    [(0, 0, 0, 0, True), (0, 0, 0, 17, True), (0, 0, 44, 0, True), (1, 0, 0, 0, False), (1, 44, 0, 0, False)],
+    ids=["held-back", "then-pauses", "then-late", "healthy", "slow-server"],
 )
 def test_clients_wait_for_the_end_of_an_answer(
-    no_delay: int, answer_ms: int, pause_ms: int, found: bool, attach: Attach, cleanup: Cleanup
+    no_delay: int, answer_ms: int, busy_ms: int, pause_ms: int, found: bool, attach: Attach, cleanup: Cleanup
 ) -> None:
-    pid, port = cleanup.enter_context(serving(ANSWERING, no_delay, answer_ms))
+    pid, port = cleanup.enter_context(serving(ANSWERING, no_delay, answer_ms, busy_ms))
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         ask(client, WARM)
@@ -62,6 +64,7 @@ def test_clients_wait_for_the_end_of_an_answer(
         model = model_of(recorder.stop())
     (line,) = [each.line for each in model.exchanges if each.served]
     assert line.count == REQUESTS + 1 and line.held_ns is not None, line
+    assert line.early == 0, line
     fired = fault(model, "NET-DELAYED-ACK")
     assert bool(fired) == found, (fired, line)
     if not found:

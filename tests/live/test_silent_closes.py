@@ -101,7 +101,7 @@ def test_requests_over_a_unix_socket(serving: Serving, attach: Attach, tmp_path:
 
 
 @pytest.mark.parametrize(
-    "name", ["bus", "x" * 100, "\x1b[2J:\x00\N{LATIN SMALL LETTER E WITH ACUTE}", "padded".ljust(107, "\0")]
+    "name", ["bus", "x" * 100, "x" * 60, "\x1b[2J:\x00\N{LATIN SMALL LETTER E WITH ACUTE}", "padded".ljust(107, "\0")]
 )
 def test_abstract_names(name: str, serving: Serving, attach: Attach) -> None:
     """Whatever bytes they are; of long ones the first."""
