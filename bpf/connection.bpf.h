@@ -54,12 +54,20 @@ static __always_inline bool is_accepted(const struct sock *sock)
 	return LOAD(sock, sock, sk_max_ack_backlog) != 0;
 }
 
-/* Likewise by its name, which connecting sockets hardly ever bind; -1: neither (socketpair, datagrams). */
+/*
+ * Likewise by its name, which it shares with the socket that listens: a name that a connecting socket has bound is its
+ * own.  -1: neither (datagrams, and pairs, of which no end has a name).
+ */
 static __always_inline int unix_direction(const struct sock *sock)
 {
+	struct unix_address *address = LOAD(unix_sock, sock, addr);
+	struct sock *peer = LOAD(unix_sock, sock, peer);
+
 	if (LOAD(sock, sock, sk_type) != SOCK_STREAM)
 		return -1;
-	return LOAD(unix_sock, sock, addr) ? DIRECTION_ACCEPTED : DIRECTION_CONNECTED;
+	if (address && LOAD(unix_address, address, refcnt.refs.counter) > 1)
+		return DIRECTION_ACCEPTED;
+	return address || !peer || LOAD(unix_sock, peer, addr) ? DIRECTION_CONNECTED : -1;
 }
 
 /*

@@ -3,9 +3,14 @@
 #pragma once
 #include "connection.bpf.h"
 
+/* Of tcp_sock.nonagle. */
+#define TCP_NAGLE_OFF 1
+#define TCP_NAGLE_CORK 2
+
 /*
  * Did the last piece stay here though path and peer have room for it?  As one does that is smaller than a segment, until
- * all before it is acknowledged (Nagle's algorithm).
+ * all before it is acknowledged (Nagle's algorithm).  TCP_NODELAY holds nothing, and what TCP_CORK holds waits for the
+ * sender.
  */
 static __always_inline bool is_held(struct sock *sock)
 {
@@ -13,7 +18,8 @@ static __always_inline bool is_held(struct sock *sock)
 
 	return tcp && tcp->write_seq != tcp->snd_nxt && tcp->snd_nxt != tcp->snd_una &&
 	       tcp->write_seq - tcp->snd_nxt < tcp->mss_cache && tcp->write_seq - tcp->snd_una <= tcp->snd_wnd &&
-	       tcp->packets_out < tcp->snd_cwnd;
+	       tcp->packets_out < tcp->snd_cwnd &&
+	       !(BPF_CORE_READ_BITFIELD(tcp, nonagle) & (TCP_NAGLE_OFF | TCP_NAGLE_CORK));
 }
 
 /* How long after `since` TCP has sent something last, to a tick; `now` at most. */

@@ -36,6 +36,11 @@ struct sockaddr_un {
 };
 
 struct unix_address {
+	struct {
+		struct {
+			int counter;
+		} refs;
+	} refcnt;
 	int len;
 	struct sockaddr_un name[];
 };
@@ -63,6 +68,7 @@ struct tcp_sock {
 	__u32 srtt_us, snd_cwnd, packets_out, snd_wnd, rcv_wnd, total_retrans;
 	__u32 snd_una, snd_nxt, write_seq, rcv_nxt, copied_seq;
 	__u32 mss_cache, lsndtime;
+	__u8 nonagle : 4;
 	struct minmax rtt_min;
 };
 

@@ -60,7 +60,7 @@ def test_a_neighbour(cleanup: Cleanup, start: Start, attach: Attach) -> None:
     recording = recorder.stop()
     assert (neighbour.pid, "devour") in victims(recording)
     found = only_finding(recording)
-    assert found.severity is Severity.WARNING and not found.claims
+    assert found.severity is Severity.INFO and not found.claims
 
 
 def test_the_python_side(tmp_path: Path, cleanup: Cleanup, start: Start) -> None:

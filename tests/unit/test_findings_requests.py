@@ -153,6 +153,18 @@ def test_two_workers_that_are_never_free_beside_a_master_that_looks_on() -> None
     assert dict(found.claims) == {QUEUED: 20 * S}
 
 
+def test_one_worker_that_sleeps_with_each_request_is_a_pool_that_is_full() -> None:
+    """It never waits for a request; one that sleeps for half of the window could have read."""
+    builder = Builder(comm="single").thread("single", wait_timer="9900 ms", cpu_user="100 ms")
+    model = requests(builder, {"wait.timer": 9_800}, count=98, delays=[300] * 98).model()
+    found = finding(model, POOL)
+    assert found.severity is Severity.WARNING and "mostly with wait.timer" in found.claim
+    assert dict(found.claims) == {QUEUED: 98 * 3 * S // 10}
+    builder = Builder(comm="single").thread("single", wait_timer="9900 ms", cpu_user="100 ms")
+    model = requests(builder, {"wait.timer": 4_900}, count=49, delays=[300] * 49).model()
+    assert "who could read them was not seen" in silence(model, POOL).reason
+
+
 def sleepy(ms: int) -> Builder:
     """Return a server whose requests sleep so long, all together, and whose worker sleeps 3 s besides."""
     builder = Builder(comm="api").thread("worker", cpu_user="2 s", wait_timer=f"{ms + 3000} ms", net_request="2 s")

@@ -120,10 +120,11 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
     if reports[chosen[0]].in_window is None and not _is_marked(model, first):
         limits.append("the log was not read when the window began: that it is of the window is told by its clock")
     confidence = said.confidence if len(limits) == len(said.limits) else lowered(said.confidence)
-    wanted = _ACCOUNTS.get(said.cause, ()) if said.cause is not Cause.CGROUP or own or own_group else ()
+    concerned = own or own_group or said.cause is not Cause.CGROUP  # what other groups may use takes nothing from it
+    wanted = _ACCOUNTS.get(said.cause, ()) if concerned else ()
     return Finding(
         ID,
-        Severity.CRITICAL if own or own_group else Severity.WARNING,
+        Severity.CRITICAL if own or own_group else Severity.WARNING if concerned or model.host else Severity.INFO,
         confidence,
         claim,
         {account: model.ns(account) for account in wanted if model.ns(account)},

@@ -111,7 +111,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if bound >= BOUND_PART:
         busy = f", {percent(bound)} of their time with connections that are kept alive and silent"
         more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
-    if not workers and not any(_is_taken(thread) for thread in model.threads):
+    if not workers and not any(map(_is_taken, model.threads)) and not _serve_always(model):
         reason = "requests wait to be read, and who could read them was not seen: nobody waited for one"
         yield Silence("POOL-SATURATED", reason, "record for longer, or the whole service")
         return
@@ -153,6 +153,14 @@ def _is_taken(thread: ThreadLedger) -> bool:
     """Whether a thread was with something nearly all the time: beside it there may be masters that only look on."""
     busy_ns = sum(total.ns for name, total in thread.accounts.items() if counted(name))
     return busy_ns > (1 - SATURATED_IDLE) * thread.wall_ns > 0
+
+
+def _serve_always(model: Model) -> bool:
+    """Whether requests that were read were with somebody nearly all the time, as many at once as there are threads but
+    for one that may only look on: such a thread never waits for a request, and may sleep while it has one."""
+    threads = sum(thread.tid > 0 for thread in model.threads)
+    served_ns = sum(each.line.whole_ns - each.line.read_delay_ns for each in model.exchanges if each.served)
+    return served_ns > (1 - SATURATED_IDLE) * model.window_ns * max(1, threads - 1)
 
 
 def _is_fault(time: RequestTime) -> bool:

@@ -8,7 +8,7 @@ from perfdiag.findings.base import Confidence, Finding, Severity
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
 from perfdiag.report import shape, stopped
-from perfdiag.report.verdict import SECOND_CAUSE, SOMEBODY_ELSE, with_objective
+from perfdiag.report.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
 from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, told, verdict
 from perfdiag.requests import RequestTime, beyond
 from perfdiag.units import about, duration, plural, share
@@ -60,7 +60,7 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
         )
     answers = _answers(model)
     look = "Clients that see more than that have it on their way here."
-    profile = list(diagnosis.findings[:1])
+    profile = [each for each in diagnosis.findings if each.id != SLO_BREACH][:1]  # that is said for itself
     return verdict(Kind.PROFILE, ["No fault found.", answers, most, look, *map(told, profile)], profile)
 
 
