@@ -76,9 +76,9 @@ def _of_exchanges(recording: Recording) -> Iterator[str]:
         parts = (line.whole_ns, line.over_slo_ns, line.read_delay_ns, line.arriving_ns, line.held_ns or 0)
         accounts = [part.sum_ns for part in (*line.accounts, *line.over_slo_accounts)]
         most_ns = max(*parts, *accounts, 0)
-        slow_ns = (line.over_slo_whole_ns, line.over_slo_read_delay_ns, line.over_slo_arriving_ns, line.over_slo_held_ns)
-        if _exceeds(max(slow_ns), line.over_slo_ns):
-            yield f"a part of slow requests took {duration(max(slow_ns))}, all of them {duration(line.over_slo_ns)}"
+        slow = (line.over_slo_whole_ns, line.over_slo_read_delay_ns, line.over_slo_arriving_ns, line.over_slo_held_ns)
+        if _exceeds(max(slow), line.over_slo_ns):
+            yield f"a part of slow requests took {duration(max(slow))}, all of them {duration(line.over_slo_ns)}"
         if _exceeds(most_ns, line.sum_ns):
             yield f"a part of the requests or calls took {duration(most_ns)}, all of them {duration(line.sum_ns)}"
         if now_ns and _exceeds(line.sum_ns, line.count * now_ns):

@@ -63,6 +63,7 @@ FLUSH, NFS, GUEST, PROXY = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "em
         (PROXY, scaled("exchange", 1000, "over_slo"), "28,000 of 300 requests were slow"),
         (PROXY, changed("exchange", whole=10**6), "1,000,000 of 300 requests were slow, or served by one thread"),
         (PROXY, scaled("exchange", 1000, "over_slo_ns"), "a part of the requests or calls took"),
+        (PROXY, scaled("exchange", 1000, "over_slo_whole_ns"), "a part of slow requests took"),
         (PROXY, changed("exchange", held_ns=10**15), "a part of the requests or calls took"),
         (PROXY, changed("exchange", accounts=[["disk.flush", 10**14]]), "a part of the requests or calls took"),
         (PROXY, changed("exchange", sum_ns=2**62), "longer than since boot"),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag import claims, reader, schema
+from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.model import Model
 from perfdiag.report.words import Kind
@@ -86,6 +87,17 @@ def test_no_fault_says_how_fast_requests_are_answered() -> None:
     report = made(serving({"cpu.user": 3000}))
     assert report.verdict.kind == Kind.PROFILE.value
     assert "No fault found." in report.verdict.text and "cpu.user (100 %)" in report.verdict.text
+
+
+def test_where_no_fault_is_found_a_limit_that_was_missed_is_said_all_the_same() -> None:
+    slow = {"over_slo": 400, "over_slo_ns": 3 * S, "over_slo_whole_ns": 3 * S}
+    parts = [schema.PartSum("cpu.user", 3 * S)]
+    builder = Builder(comm="server", slo="1 us").thread("worker", cpu_user="3 s")
+    builder.line(exchange(400, 3 * S, {"cpu.user": 3 * S}, over_slo_accounts=parts, **slow))
+    model = builder.line(latency([3 * S // 400] * 400)).model()
+    text = made(model, *diagnose(model).findings).verdict.text
+    assert text.startswith("No fault found. 400 of 400 requests on port 8080 took over 1.00 us."), text
+    assert text.count("400 of 400") == 1 and "(0 %)" not in text, text
 
 
 def test_the_tail_ranks_and_all_are_counted() -> None:
