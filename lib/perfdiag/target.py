@@ -12,12 +12,12 @@ from perfdiag import cgroups, processes, sockets
 from perfdiag.cgroups import Group
 from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.processes import Process
-from perfdiag.text import printable
+from perfdiag.text import printable, typed
 from perfdiag.units import first_of
 
 COMM_LIMIT = 15  # the kernel keeps no more of a name
 SHOWN = 10
-LONGEST_WORDS = 160
+SHOWN_PIDS = 4
 PIDS_LIMIT = 4096  # MAX_TARGETS of the recorder
 PID_NAMESPACE = Path("/proc/self/ns/pid")
 HOST_NAMESPACE = 0xEFFFFFFC  # its inode: PROC_PID_INIT_INO of linux/proc_ns.h
@@ -63,15 +63,12 @@ class Wanted:
 
     @property
     def words(self) -> str:
-        """The selector as it was given, fit to be shown: "--port 5432", "-- tar"."""
+        """The selector as it is typed in a shell, fit to be shown: "--port 5432", "-- tar"."""
         if self.command:
-            return f"-- {printable(self.command[0], LONGEST_WORDS)}"
-        if self.pids:
-            return " ".join(f"--pid {pid}" for pid in self.pids)
-        given = ((name, getattr(self, name)) for name in SELECTORS)
-        return " ".join(
-            f"--{name} {printable(str(value), LONGEST_WORDS)}" for name, value in given if value is not None
-        )
+            return typed(["--", self.command[0]])
+        given = [("pid", pid) for pid in self.pids[:SHOWN_PIDS]]
+        given += [(name, value) for name in SELECTORS if (value := getattr(self, name)) is not None]
+        return typed([word for name, value in given for word in (f"--{name}", str(value))])
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import codecs
 import os
+import shlex
+from collections.abc import Sequence
 
 codecs.lookup("unicode_escape")  # Python imports codecs when they are first used: root may be given up by then
 
 
+LONGEST_TYPED = 500  # characters: of four bytes each they fit into ASKED_BYTES of the recorder
 NO_NAME = "(no name)"  # of a process or thread that gave itself an empty one
 NAME_NOT_KEPT = "(name not kept)"  # it has one, which found no room in the recording
 
@@ -33,4 +36,14 @@ def whole(text: str) -> str:
     )
 
 
-__all__ = ["NAME_NOT_KEPT", "NO_NAME", "printable", "whole"]
+def typed(words: Sequence[str]) -> str:
+    """Return words as they are typed in a shell, made harmless; of those that have no room only that there are some."""
+    quoted = [shlex.quote(whole(word)) for word in words]
+    text = " ".join(quoted)
+    while len(text) > LONGEST_TYPED:  # no word without its end: a quote would stay open
+        quoted.pop()
+        text = " ".join([*quoted, "..."])
+    return text
+
+
+__all__ = ["LONGEST_TYPED", "NAME_NOT_KEPT", "NO_NAME", "printable", "typed", "whole"]

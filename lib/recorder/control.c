@@ -135,6 +135,17 @@ static int take_group(const char *text, struct group *ret)
 	return 0;
 }
 
+/* What has no room is refused: cut, it would be another command, or end inside a character. */
+static int take_asked(struct options *options, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length >= sizeof(options->asked))
+		return -EINVAL;
+	memcpy(options->asked, text, length + 1);
+	return 0;
+}
+
 static int obey(struct options *options, struct output *output, const char *line, int *passed)
 {
 	if (!strncmp(line, "pid ", 4))
@@ -147,10 +158,8 @@ static int obey(struct options *options, struct output *output, const char *line
 		return take_number(line + 9, &options->duration_ns);
 	if (!strncmp(line, "slo ", 4))
 		return take_limit(options, line + 4);
-	if (!strncmp(line, "asked ", 6)) {
-		snprintf(options->asked, sizeof(options->asked), "%.*s", ASKED_BYTES - 1, line + 6);
-		return 0;
-	}
+	if (!strncmp(line, "asked ", 6))
+		return take_asked(options, line + 6);
 	if (!strcmp(line, "only"))
 		options->only = true;
 	else if (!strcmp(line, "host"))

@@ -66,7 +66,7 @@ struct limit {
 	char name[REQUEST_NAME_BYTES + 1]; /* as the recording has it */
 };
 
-#define ASKED_BYTES 256
+#define ASKED_BYTES 2048
 
 struct options {
 	pid_t pids[MAX_TARGETS];

@@ -18,7 +18,7 @@ from unit.support.recording import Builder
 
 
 def made(model: Model) -> Report:
-    return report.make(model, findings.diagnose(model), Config(), "perfdiag host")
+    return report.make(model, findings.diagnose(model), Config())
 
 
 def page(model: Model, *, full: bool = False) -> str:

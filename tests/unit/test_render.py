@@ -222,10 +222,9 @@ def test_next_to_no_work_is_not_shown() -> None:
 
 
 def test_the_command_stands_in_the_head() -> None:
-    model = Builder().thread("a", cpu_user="1 s").model()
-    made = report.make(model, diagnosis(model), RUNBOOKS, "perfdiag latency --port 80\x1b")
-    assert plain(made).startswith("perfdiag latency --port 80\\x1b ")
-    assert plain(report.make(model, diagnosis(model), RUNBOOKS)).startswith("perfdiag latency --pid 100 ")
+    for asked, shown in (("--port 80\x1b", "--port 80\\x1b"), ("", "--pid 100")):
+        model = Builder(asked=asked).thread("a", cpu_user="1 s").model()
+        assert plain(report.make(model, diagnosis(model), RUNBOOKS)).startswith(f"perfdiag latency {shown} ")
 
 
 def test_an_hour_of_text_in_one_field_stays_bounded() -> None:

@@ -58,7 +58,7 @@ def command(
         if until is not None or log is not None:
             raise UsageError("--since is missing", "perfdiag host --since 02:00, or --since 1d")
         window = Window(DEFAULT_DURATION_NS if duration is None else duration, stacks=stacks, host=True)
-        return live.measure(Wanted(), window, path, "perfdiag host", as_json=as_json, full=full, exit_code=exit_code)
+        return live.measure(Wanted(), window, path, as_json=as_json, full=full, exit_code=exit_code)
     if duration is not None or stacks or path is not None:
         raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
     clocks = Clocks.now()

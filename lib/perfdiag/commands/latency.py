@@ -21,8 +21,7 @@ def command(path: str | None, as_json: bool, full: bool, exit_code: bool, **opti
     measured from its first instruction: its standard output goes to standard error, and its exit status is passed on.
     """
     wanted, window = wanted_and_window(options)
-    asked = f"perfdiag latency {wanted.words}"
-    return live.measure(wanted, window, path, asked, as_json=as_json, full=full, exit_code=exit_code)
+    return live.measure(wanted, window, path, as_json=as_json, full=full, exit_code=exit_code)
 
 
 __all__ = ["command"]

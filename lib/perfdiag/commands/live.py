@@ -11,10 +11,8 @@ from perfdiag.target import Wanted
 from perfdiag.text import printable
 
 
-def measure(
-    wanted: Wanted, window: Window, path: str | None, command: str, *, as_json: bool, full: bool, exit_code: bool
-) -> int:
-    """Record what is wanted, with `path` into a file too; print the report of `command`, return the exit status."""
+def measure(wanted: Wanted, window: Window, path: str | None, *, as_json: bool, full: bool, exit_code: bool) -> int:
+    """Record what is wanted, with `path` into a file too; print the report, return the exit status."""
     settings = config.load()
     if path == "-":
         raise UsageError("--record -: standard output is for the report", "give a file")
@@ -22,7 +20,7 @@ def measure(
 
     def report() -> int:
         with made.recorder.recording() as recording:
-            return reporting.show(recording, settings, command, as_json=as_json, full=full, exit_code=exit_code)
+            return reporting.show(recording, settings, as_json=as_json, full=full, exit_code=exit_code)
 
     def check() -> None:
         if made.file:

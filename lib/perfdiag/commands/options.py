@@ -163,7 +163,7 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
     duration_ns = options["duration"]
     if duration_ns is None:
         duration_ns = 0 if wanted.command else DEFAULT_DURATION_NS
-    return wanted, Window(duration_ns, wanted.only, options["stacks"], slo_ns, slo_names, asked=printable(wanted.words))
+    return wanted, Window(duration_ns, wanted.only, options["stacks"], slo_ns, slo_names, asked=wanted.words)
 
 
 def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, dict[str, int]]:

@@ -43,7 +43,7 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
         privileges.drop()
         models = [_read(stream, path if len(paths) > 1 else "") for path, stream in zip(paths, streams, strict=True)]
     model = join.join(*map(join.Source, paths, models)) if len(models) == MOST_FILES else models[0]
-    return reporting.show_model(model, settings, "", as_json=as_json, full=full, exit_code=exit_code)
+    return reporting.show_model(model, settings, as_json=as_json, full=full, exit_code=exit_code)
 
 
 def _opened(path: str) -> IO[bytes]:

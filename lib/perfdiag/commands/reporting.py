@@ -29,23 +29,23 @@ class Output(Console):
         raise BrokenPipeError
 
 
-def show(stream: IO[bytes], config: Config, command: str, *, as_json: bool, full: bool, exit_code: bool) -> int:
-    """Read a recording, print its report as that of `command`, and return the exit status.
+def show(stream: IO[bytes], config: Config, *, as_json: bool, full: bool, exit_code: bool) -> int:
+    """Read a recording, print its report, and return the exit status.
 
     Raises RecordingError, and what `show_model` does.
     """
     model = ledger.build(reader.read(stream))
-    return show_model(model, config, command, as_json=as_json, full=full, exit_code=exit_code)
+    return show_model(model, config, as_json=as_json, full=full, exit_code=exit_code)
 
 
-def show_model(model: Model, config: Config, command: str, *, as_json: bool, full: bool, exit_code: bool) -> int:
+def show_model(model: Model, config: Config, *, as_json: bool, full: bool, exit_code: bool) -> int:
     """Print the report of a model, and return the exit status.
 
     That its reader goes away changes nothing.  Raises PerfdiagError when standard output is full.
     """
     say(*(f"warning: {sentence}" for sentence in config.left_out))
     diagnosis = findings.diagnose(model)
-    made = report.make(model, diagnosis, config, command)
+    made = report.make(model, diagnosis, config)
     put(document.render(made) if as_json else lambda output: terminal.render(made, output, full=full))
     faults = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
     return FINDINGS_STATUS if exit_code and faults else 0

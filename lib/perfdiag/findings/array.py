@@ -116,7 +116,7 @@ def _compare(model: Model, item: Waited) -> Outcome:
         return Silence(
             "DISK-MEMBER-SLOW",
             f"too few requests on the disks of {item.where.name} to compare them",
-            f"record longer: {again(model)} --duration 60",
+            f"record longer: {again(model, '--duration 60')}",
         )
     widest = max(each.ratio for each in compared)
     text = f"slowest member of {item.where.name} takes {widest:.1f} times its peers' time"

@@ -84,7 +84,7 @@ def fork_slow(model: Model) -> Iterable[Outcome]:
     if samples.count < ENOUGH:
         if children and _largest_bytes(model) >= LARGE_BYTES and worth(model, model.ns("cpu.kernel")):
             reason = f"{children:,} processes came, and what forking them took is not told: {samples.count} CPU samples"
-            yield Silence(ID, reason, f"record longer: {again(model)} --duration 60")
+            yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")
         return
     found = _forks(model, samples, children)
     if found is None:

@@ -64,7 +64,7 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         yield Silence(
             "CPU-FREQUENCY-LOW",
             f"delivered clock {_words(clock)}: too uncertain to call it low",
-            f"record longer: {again(model)} --duration 60",
+            f"record longer: {again(model, '--duration 60')}",
         )
         return
     hot = model.facts.thermal_throttle_events

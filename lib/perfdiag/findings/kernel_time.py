@@ -98,7 +98,7 @@ def _little(model: Model) -> Outcome:
             "CPU-KERNEL-HEAVY",
             f"kernel code takes {percent(of_cpu)} +-{percent(error)} of CPU time: too few ticks to tell user from"
             " kernel",
-            f"record longer: {again(model)} --duration 60",
+            f"record longer: {again(model, '--duration 60')}",
         )
     large = of_cpu >= FAULT_SHARE and worth(model, kernel)  # all of next to nothing is next to nothing
     text = f"kernel {duration(kernel)}, {percent(of_cpu)} of CPU time"

@@ -10,7 +10,7 @@ from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Sever
 from perfdiag.findings.kept_limits import kept_operations, kept_requests
 from perfdiag.findings.objectives import times_operations
 from perfdiag.findings.slow_requests import slow_requests
-from perfdiag.findings.target import subject
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
 from perfdiag.model import Model
 
@@ -102,7 +102,7 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
         ],
         alternatives=["a limit that is too tight for what the operation does"],
         limits=limits,
-        verify=f"the same command again: operations over {duration(limit_ns)}",
+        verify=f"{again(model)}: operations over {duration(limit_ns)}",
     )
 
 

@@ -204,7 +204,7 @@ def _report_it(model: Model) -> str:
     """Return how the function that no account knows becomes known to who can mend it."""
     if model.header.options.stacks == "all":
         return "report the kernel functions that --full shows for it: the ledger does not know them"
-    return f"{again(model)} --stacks --record FILE, and report the kernel functions it shows"
+    return f"{again(model, '--stacks --record FILE')}, and report the kernel functions it shows"
 
 
 __all__ = ["io_uring", "kernel_other", "unexplained"]

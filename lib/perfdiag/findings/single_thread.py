@@ -55,7 +55,7 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         yield Silence(
             "CPU-SINGLE-THREAD",
             f"{duration(folded)} of CPU time was used by threads that ended and are known only together",
-            f"watch shorter: {again(model)} --duration 2",
+            f"watch shorter: {again(model, '--duration 2')}",
         )
         return
     cpus = usable_cpus(model)

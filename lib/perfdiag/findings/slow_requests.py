@@ -7,6 +7,7 @@ from itertools import islice
 
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
+from perfdiag.findings.target import again
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, duration, fix, judged, percent, top
 from perfdiag.model import Model
 from perfdiag.requests import beyond
@@ -63,7 +64,7 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
         [Evidence(text, float(slow or hanging), "count", "sockets")],
         [fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
         limits=limits,
-        verify="the same command again: requests over their limits",
+        verify=f"{again(model)}: requests over their limits",
     )
 
 
@@ -83,7 +84,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
         [fix("see what the threads that serve wait for: STILL WAITING in the report")],
         alternatives=["clients that ask for what is to come (long polling)"],
         limits=limits,
-        verify=f"the same command again: requests over {duration(limit_ns)}",
+        verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=1,
     )
 
@@ -122,7 +123,7 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         [fix(_RANKED if worst else _NOT_FOLLOWED)],
         alternatives=["a limit that is too tight for what the request does"],
         limits=limits,
-        verify=f"the same command again: requests over {duration(limit_ns)}",
+        verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=1 + line.over_slo,
     )
 

@@ -109,7 +109,7 @@ def cpu_spinning(model: Model) -> Iterable[Outcome]:
     if count < ENOUGH:
         why = f"only {count} CPU samples" if model.measured("stacks") else "no CPU stacks were sampled"
         reason = f"threads that hardly sleep ran {duration(awake_ns)}: working or asking for work, not told ({why})"
-        yield Silence(ID, reason, f"record longer: {again(model)} --duration 60")
+        yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")
         return
     asking = CpuSamples(model).part(lambda stack: _call(stack) != "")
     text = f"asking for work {asking} of CPU samples, {duration(awake_ns)} by threads that hardly sleep"

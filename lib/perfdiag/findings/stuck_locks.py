@@ -93,7 +93,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
         [fix(f"see what each thread holds: {shows_stacks(model, rows[0].pid)}; then take the locks in one order")],
         alternatives=["locks that are held for longer than the window on purpose"],
         limits=limits,
-        verify=f"{again(model)} --duration 60: no thread waits for these locks all along",
+        verify=f"{again(model, '--duration 60')}: no thread waits for these locks all along",
     )
 
 

@@ -9,7 +9,8 @@ from perfdiag.facts import CpuGroup
 from perfdiag.findings.base import Remedy
 from perfdiag.findings.weigh import attempt
 from perfdiag.model import Model, ThreadLedger
-from perfdiag.text import printable
+from perfdiag.text import LONGEST_TYPED, printable
+from perfdiag.units import short
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
@@ -23,12 +24,19 @@ def subject(model: Model, *, begin: bool = False) -> str:
     return name.capitalize() if begin else name
 
 
-def again(model: Model) -> str:
-    """Return the command that measures the same target once more."""
+def again(model: Model, *more: str) -> str:
+    """Return the command that measures the same target once more, fit for a shell; with `more` options, if any."""
     if model.host:
-        return "perfdiag host"
+        return " ".join(["perfdiag host", *more])
+    options = model.header.options
     pids = " ".join(f"--pid {target.pid}" for target in model.header.targets[:4])
-    return f"perfdiag latency {printable(model.header.options.asked) or pids}".rstrip()
+    target = printable(options.asked, LONGEST_TYPED) or pids
+    given = ["--only"] * (not options.descendants)
+    given += [f"--slo {short(options.slo_ns)}"] if options.slo_ns else []
+    given += [f"--slo {shlex.quote(f'{printable(each.name)}={short(each.limit_ns)}')}" for each in options.slo_names]
+    given += more
+    words = [*given, target] if target.startswith("-- ") else [target, *given]  # behind the dashes all is the COMMAND's
+    return " ".join(["perfdiag latency", *filter(None, words)])
 
 
 def cpu_ns(thread: ThreadLedger) -> int:

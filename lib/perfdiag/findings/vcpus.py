@@ -73,7 +73,7 @@ def masked(model: Model) -> Iterable[Outcome]:
                 id,
                 f"{', '.join(name for name, _ in costly)} hidden, and {samples.count} CPU samples are too few to see"
                 " the price",
-                f"record longer: {again(model)} --duration 60",
+                f"record longer: {again(model, '--duration 60')}",
             )
         return
     prefixes = tuple(function for _, functions in costly for function in functions)

@@ -92,7 +92,7 @@ def clocksource(model: Model) -> Iterable[Outcome]:
             yield Silence(
                 "VIRT-CLOCKSOURCE",
                 f"clock source {current}, and {samples.count} CPU samples are too few to see its price",
-                f"record longer: {again(model)} --duration 60",
+                f"record longer: {again(model, '--duration 60')}",
             )
         return
     part, claims = samples.charged(model, CLOCK_READERS if clock else CLOCK_READS, others=_DRIVERS)
@@ -184,7 +184,7 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
             yield Silence(
                 "VIRT-EMULATED-DEVICE",
                 f"{names} emulated, and {samples.count} CPU samples are too few to see the price",
-                f"record longer: {again(model)} --duration 60",
+                f"record longer: {again(model, '--duration 60')}",
             )
         return
     worst = max(devices, key=lambda device: samples.inside(EMULATED[device.driver]).share)

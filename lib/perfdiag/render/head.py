@@ -26,11 +26,18 @@ def head(report: Report, page: Page) -> Section:
     notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{plural(host.cpus, 'CPU')}"]
     who = f"{target.comm} (pid {target.pid}{inside})" if target.pid else target.comm
     lines = [
-        *_titled(target.command, f"host {host.name}, Linux {host.kernel}", page, HEADING),
+        *_commanded(target.command, f"host {host.name}, Linux {host.kernel}", page),
         *_titled(who, measured, page),
         *page.wrapped("; ".join(notes), first="", rest="  "),
     ]
     return Section(lines, [], gap=False)
+
+
+def _commanded(command: str, where: str, page: Page) -> list[Text]:
+    """Whole on a full page, so that it can be run again; a screenful has its lines for findings."""
+    if page.full and not fit_on_one_line(command, where, page.width):
+        return [*page.wrapped(command, first="", rest="  ", style=HEADING), page.line(f"  {where}")]
+    return _titled(command, where, page, HEADING)
 
 
 def _titled(left: str, right: str, page: Page, style: str = "") -> list[Text]:

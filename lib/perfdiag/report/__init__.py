@@ -24,15 +24,15 @@ from perfdiag.units import first_of
 from perfdiag.whole import whole_accounts, whole_ns
 
 
-def make(model: Model, diagnosis: Diagnosis, config: Config, command: str = "") -> Report:
-    """Return the report that `command` asked for.
+def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
+    """Return the report of a model.
 
     Shares of its findings and `unclaimed_share` add up to all of the busy time.
     """
     return Report(
         schema=shape.SCHEMA_VERSION,
         verdict=_verdict(model, diagnosis),
-        target=header.target(model, command),
+        target=header.target(model),
         window=header.window(model),
         notes=header.notes(model),
         wall_ns=model.wall_ns,

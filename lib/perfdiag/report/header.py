@@ -6,17 +6,18 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from perfdiag.findings.objectives import without_match
+from perfdiag.findings.target import again
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Host, Model
 from perfdiag.report import shape
 from perfdiag.text import printable
-from perfdiag.units import count, duration, plural, short
+from perfdiag.units import count, duration, plural
 
 _START_OF_EXEC_NS = 200_000_000  # an exec this early is that of a command perfdiag started itself
 _NEARLY = 0.98
 
 
-def target(model: Model, command: str) -> shape.Target:
+def target(model: Model) -> shape.Target:
     """Return the processes of the target, the first one asked for in front, and what they were asked for with."""
     processes = [
         shape.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm)) for t in model.header.targets
@@ -24,27 +25,13 @@ def target(model: Model, command: str) -> shape.Target:
     nobody = "all tasks of the host" if model.host else "(no target)"
     first = processes[0] if processes else shape.Process(pid=0, namespace_pid=0, comm=nobody)
     return shape.Target(
-        command=_command(model, command),
+        command=again(model),
         pid=first.pid,
         namespace_pid=first.namespace_pid,
         comm=first.comm,
         processes=processes,
         threads=sum(thread.threads for thread in model.threads),
     )
-
-
-def _command(model: Model, command: str) -> str:
-    """Return the command that this is the report of; of a recording, with what it was made with."""
-    if model.host:
-        return printable(command) or "perfdiag host"
-    options = model.header.options
-    pids = " ".join(f"--pid {target.pid}" for target in model.header.targets[:3])
-    made = printable(command) or f"perfdiag latency {printable(options.asked) or pids or '(no target)'}"
-    limits = [short(options.slo_ns)] if options.slo_ns else []
-    limits += [f"'{printable(each.name)}={short(each.limit_ns)}'" for each in options.slo_names]
-    slo = "".join(f" --slo {limit}" for limit in limits)
-    latency, dashes, measured = made.partition("perfdiag latency -- ")
-    return f"perfdiag latency{slo} -- {measured}" if dashes and not latency else f"{made}{slo}"
 
 
 def window(model: Model) -> shape.Window:

@@ -24,7 +24,7 @@ def host_side(model: Model) -> shape.HostSide | None:
         return None
     virtual = hostside.virtual_cpus(side.model)
     others = [thread for thread in side.model.threads if thread not in virtual]
-    target = header.target(side.model, "")
+    target = header.target(side.model)
     busy_others = {name: ns for name, ns in hostside.summed(others).items() if counted(name)}
     wall_ns = sum(thread.wall_ns for thread in virtual)
     return shape.HostSide(

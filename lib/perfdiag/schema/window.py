@@ -35,7 +35,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     slo_ns: Nanoseconds | None = None  # of what has no limit of its own
     slo_names: list[Objective] = []  # limits of single names
     host: bool = False  # all tasks of the host were followed, kernel threads too
-    asked: str = ""  # how the target was chosen, as it was typed: "--port 5432"
+    asked: str = ""  # how the target was chosen, as it is typed in a shell: "--port 5432"
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
