@@ -104,7 +104,7 @@ def test_names_that_have_no_room_are_counted_and_not_drawn(full: bool) -> None:
     model = asking(2000)
     lines = [line.plain for line in terminal.lines(report.make(model, diagnose(model), Config()), full=full)]
     shown = sum(line.startswith("  GET /") for line in lines)
-    assert f"  and {2000 - shown:,} more: --json" in lines if full else f"  and {2000 - shown} more: --full" in lines
+    assert f"  and {2000 - shown:,} more: {'--json' if full else '--full'}" in lines
 
 
 def test_blocks_without_room_do_not_ask_all_before_them() -> None:
@@ -125,6 +125,18 @@ def test_names_over_their_limit_have_one_finding_together_beyond_the_first_ten(f
         " than they may take.",
     }
     assert found[-1].claim == said[next(iter(fields))]
+
+
+def test_of_names_that_hang_those_that_hang_longest_have_a_finding_of_their_own() -> None:
+    builder = Builder(slo="1 ms").thread("httpd", cpu_user="5 s")
+    for number in range(1, 23):
+        age_s = 7 * number % 23  # no two of the same
+        name = f"GET /{age_s:x}"
+        builder.exchange("port:80", "accepted", {"500 us": number}, name=name, open=1, oldest_ns=f"{age_s} s")
+    found = [each.claim for each in diagnose(builder.model()).findings if each.id == "SLO-BREACH"]
+    named = [claim.removeprefix("1 request ").partition(" on ")[0] for claim in found]
+    assert named[:10] == [f"GET /{age_s:x}" for age_s in range(22, 12, -1)]
+    assert "of 12 more names not answered" in found[10] and len(found) == 11
 
 
 def test_the_name_with_most_slow_requests_stands_first() -> None:

@@ -88,7 +88,7 @@ class Finding:
     limits: Sequence[str] = ()  # what lowers the confidence
     verify: str = ""
     returns: str = ""  # a sentence on what a fix gives back, where that is not simply the time it claims
-    weight: int = 0  # of several of one rule, where time does not tell them apart: the larger stands first
+    weight: float = 0  # of several of one rule, where time does not tell them apart: the larger stands first
     is_root: bool = False  # others waited behind it, and it claims their time too: set by `with_paths` (behind.py)
     claimed_ns: int = 0
     share: float = 0.0

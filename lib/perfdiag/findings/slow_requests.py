@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
@@ -31,14 +30,15 @@ def slow_requests(model: Model) -> Iterable[Finding]:
         yield _finding(model, each, ns, alone=len(broken) == 1)
     if rest := [each for each, _ in broken[_TOLD:]]:
         yield _rest(model, rest)
-    hanging = (
+    hanging = [
         pair
         for pair in limited
         if pair[0].line.open and pair[0].line.oldest_ns >= pair[1] and not pair[0].line.over_slo
-    )
-    for each, ns in islice(hanging, _TOLD):
+    ]
+    hanging.sort(key=lambda pair: -pair[0].line.oldest_ns)
+    for each, ns in hanging[:_TOLD]:
         yield _unanswered(model, each, ns)
-    if rest := [each for each, _ in hanging]:
+    if rest := [each for each, _ in hanging[_TOLD:]]:
         yield _rest(model, rest)
 
 
@@ -85,7 +85,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
         alternatives=["clients that ask for what is to come (long polling)"],
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
-        weight=1,
+        weight=line.oldest_ns / 2**63,  # below any name with slow requests, above the rest of the names
     )
 
 

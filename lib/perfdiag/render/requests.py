@@ -30,7 +30,7 @@ def requests(report: Report, page: Page) -> Section:
     blocks += [[page.chunk(text, 2 + 4 * index, first="  ", limit=2)] for index, text in enumerate(told)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        return [Text(f"  and {len(hidden) + untold} more: --full")]
+        return [Text(f"  and {count(len(hidden) + untold)} more: --full")]
 
     title = "REQUESTS, from arrived until answered; calls, until the answer's first byte"
     tail = [Text(f"  and {count(untold)} more: --json")] if page.full and untold else []
