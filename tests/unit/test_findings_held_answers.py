@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
+from perfdiag.findings.base import Confidence, Finding, Severity, Silence
 from perfdiag.model import Model
 from perfdiag.requests import HELD
 
 from unit.support import Builder
-from unit.support.judging import check, finding
+from unit.support.judging import check, finding, outcomes
 
 DELAYED = "NET-DELAYED-ACK"
 
 
 def answering(held: str | None, declined: int = 0) -> Model:
+    return builder_of(held, declined).model()
+
+
+def builder_of(held: str | None, declined: int = 0) -> Builder:
     """A worker that answers two hundred requests within 44 ms each, held back for so long together."""
     builder = Builder().thread("worker", cpu_user="100 ms", net_request="9 s")
     fields = {} if held is None else {"held_ns": held}
-    builder.exchange(
+    return builder.exchange(
         "port:80", "accepted", {"44 ms": 200}, name="GET /", accounts={"cpu.user": "90 ms"}, declined=declined, **fields
     )
-    return builder.model()
 
 
 def test_answers_that_this_host_holds_back() -> None:
@@ -32,6 +35,13 @@ def test_answers_that_this_host_holds_back() -> None:
     assert "8.60 s of 8.80 s in 200 requests GET / on port 80 after their last byte was written" in str(found.evidence)
     diagnosis = diagnose(answering("8.6 s"))
     assert diagnosis.findings[0].id == DELAYED and diagnosis.findings[0].share > 0.9
+
+
+def test_that_calls_could_not_be_looked_at_is_said_beside_answers() -> None:
+    builder = builder_of("8.6 s").thread("asking", tid=101).row("net.receive", "peer:10.0.0.1:80", "5 s")
+    assert [type(each) for each in outcomes(builder.model(), DELAYED)] == [Finding, Silence]
+    looked_at = builder.socket("peer:10.0.0.1:80", local="10.0.0.9:40000")
+    assert [type(each) for each in outcomes(looked_at.model(), DELAYED)] == [Finding]
 
 
 @pytest.mark.parametrize("held", ["0 ms", "60 ms", None])

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag import schema
 from perfdiag.exchanges import Exchange
-from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, rule
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.calls import by_peer
-from perfdiag.findings.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes
-from perfdiag.findings.held_answers import EXPLAINS, held_answers
+from perfdiag.findings.connections import ENOUGH_RETRANSMITS, EXPLAINS, Cause, named, outcomes
+from perfdiag.findings.held_answers import held_answers
 from perfdiag.findings.peers import Connections, connections_of, round_trip_ns
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
@@ -78,7 +78,7 @@ def delayed(model: Model) -> Iterable[Outcome]:
     for outcome in outcomes(
         model, ID, (RECEIVE,), explained_ns, _finding, "questions held back, or both ends waiting at once"
     ):
-        if isinstance(outcome, Finding) or not answers:
+        if not (answers and isinstance(outcome, Check)):  # that the other half is fine is not that of the rule
             yield outcome
 
 

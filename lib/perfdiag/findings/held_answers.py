@@ -7,23 +7,21 @@ from collections.abc import Sequence
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
 from perfdiag.findings.calls import felt, not_followed, severity
+from perfdiag.findings.connections import EXPLAINS
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fix, judged
 from perfdiag.model import Model
 from perfdiag.requests import HELD
 from perfdiag.units import plural
 
-# So much of the time of calls, or of requests of one name, explains them.
-EXPLAINS = 0.5
-
 
 def held_answers(model: Model, id: str) -> Finding | None:
     """Return one finding for all names together, None where clients hardly wait for the ends of answers."""
     time = model.request_time
-    held = [each for each in model.exchanges if each.served and each.line.held_ns]
-    if time is None:
-        held = [each for each in held if _ns(each) >= EXPLAINS * each.line.sum_ns]
-    held = sorted(held, key=lambda each: -_ns(each))
+    # Where the time of requests is not known, a name counts whose answers are mostly held.
+    least = EXPLAINS if time is None else 0
+    served = (each for each in model.exchanges if each.served and _ns(each))
+    held = sorted((each for each in served if _ns(each) >= least * each.line.sum_ns), key=lambda each: -_ns(each))
     of_requests_ns = time.accounts.get(HELD, 0) if time else 0
     if not held or (time is not None and not felt(model, 0, of_requests_ns)):
         return None
@@ -65,4 +63,4 @@ def _evidence(each: Exchange) -> Evidence:
     return Evidence(f"{text} after their last byte was written", float(_ns(each)), "ns", "tcp_sock")
 
 
-__all__ = ["EXPLAINS", "held_answers"]
+__all__ = ["held_answers"]
