@@ -286,3 +286,17 @@ def test_on_a_whole_host_a_client_of_a_server_on_it_names_no_culprit(port: str, 
     assert (PEER in named) is (severity is Severity.WARNING), named
     if severity is Severity.INFO:
         assert "wait 9.00 s for 127.0.0.1:3000, which is answered on it, too" in found.claim
+
+
+def test_of_servers_on_a_whole_host_each_that_is_named_has_its_port_in_the_remedy() -> None:
+    builder = Builder()
+    for number, port in enumerate((3000, 3001, 3002)):
+        builder.thread("wrk", tid=101 + number, pid=101 + number, cpu_user="10 ms")
+        builder.row("net.receive", f"peer:127.0.0.1:{port}", durations={"900 ms": 10 - number})
+        builder.socket(f"peer:127.0.0.1:{port}", local=f"127.0.0.1:{43606 + number}")
+        builder.exchange(f"port:{port}", "accepted", {"900 ms": 9})
+    found = next(each for each in findings(host(builder), PEER) if "answered on it, too" in each.claim)
+    assert "for 127.0.0.1:3000, 127.0.0.1:3001 and 1 more" in found.claim
+    ways = [f"perfdiag latency --port {port}" for port in (3000, 3001)]
+    assert found.remedies[0].text == f"see what who answers suffers: {' and '.join(ways)}"
+    assert found.verify == "perfdiag host: waits for servers on it"

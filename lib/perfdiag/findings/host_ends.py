@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.findings.base import Confidence, Finding, Severity
 from perfdiag.findings.peers import name_of
+from perfdiag.findings.target import again
 from perfdiag.findings.weigh import claims_of, duration, fix, judged, together, total_ns, waits
 from perfdiag.model import Model, Row
 from perfdiag.units import first_of
@@ -15,8 +16,10 @@ _SHOWN = 2
 
 def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
     """Return that clients and who answers them are both in these books: what those suffer is the cause, not this."""
-    names = first_of(list(dict.fromkeys(name_of(row.key, row.object) for row in rows)), _SHOWN)
-    port = rows[0].key.rpartition(":")[2]
+    servers = {row.key: name_of(row.key, row.object) for row in rows}
+    names = first_of(list(dict.fromkeys(servers.values())), _SHOWN)
+    ports = list(dict.fromkeys(key.rpartition(":")[2] for key in list(servers)[:_SHOWN]))
+    ways = " and ".join(f"perfdiag latency --port {port}" for port in ports)
     confidence, limits = judged(model, Confidence.HIGH, ["who answers there is told by the number of the port"])
     return Finding(
         "NET-PEER-SLOW",
@@ -26,9 +29,9 @@ def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
         " keeps the answers is in these books.",
         claims_of(rows),
         [waits(together(rows), f"waits for {names}")],
-        [fix(f"see what who answers suffers: perfdiag latency --port {port}")],
+        [fix(f"see what who answers suffers: {ways}")],
         limits=limits,
-        verify="perfdiag host: waits for servers on it",
+        verify=f"{again(model)}: waits for servers on it",
     )
 
 
