@@ -107,7 +107,7 @@ def exchanges_of(
     found = []
     for line in lines:
         of_line = timed[line.object, line.name, line.direction]
-        if line.count:  # their distribution found no room: how many there were, and for how long, is known all the same
+        if line.count:  # recordings of earlier versions may lack a distribution: it found no room
             of_line.setdefault("whole", Latencies(line.count, line.sum_ns))
         found.append(
             Exchange(

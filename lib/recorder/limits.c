@@ -66,6 +66,11 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 		snprintf(limit->name, sizeof(limit->name), "%s", text);
 	else
 		make_name(text, 0, limit->name);
+	if (!strcmp(limit->name, OTHER_NAMES)) {
+		fprintf(stderr, "error: --slo: no request is called '" OTHER_NAMES "': so are those without room told\n"
+				"HINT: a time without a name is for all others\n");
+		return -EDOM;
+	}
 	if (!*limit->name || !ns) {
 		fprintf(stderr, "error: --slo needs a name before the = and a time that is not 0 behind it\n");
 		return -EDOM;

@@ -60,6 +60,8 @@
 
 struct perfdiag; /* the skeleton */
 
+#define OTHER_NAMES "(other names)" /* how requests of names without room are told, all together */
+
 /* How long requests, or calls ("syscall:read"), of one name may take. */
 struct limit {
 	uint64_t ns;

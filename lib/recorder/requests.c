@@ -23,7 +23,7 @@ static void write_name(struct recorder *recorder, __u32 hash)
 	struct object_name name;
 
 	if (hash == NAME_OTHERS)
-		return json_text(&recorder->json, "name", "(other names)");
+		return json_text(&recorder->json, "name", OTHER_NAMES);
 	if (!hash ||
 	    bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), &name, sizeof(name), 0))
 		return json_text(&recorder->json, "name", "");
