@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from perfdiag import processes, reader, schema
+from perfdiag.text import LONGEST_TYPED, typed
 
 from live.support import laws
 from live.support.fixtures import Attach, Start
@@ -142,6 +143,16 @@ def test_a_command_is_recorded_from_its_exec(tmp_path: Path) -> None:
     assert row.comm == "sleep" and row.pid == child.pid
     assert 0.49e9 < ns_of(row, "wait.timer") < 0.6e9, row
     assert row.wall_ns - ns_of(row, "cpu.", "runq.") < 0.7e9, row
+
+
+def test_the_words_that_chose_the_target_are_kept_whole(start: Start, tmp_path: Path) -> None:
+    workload = start("spin", "--duration-ms", 100)
+    words = typed(["--name", "\U0001f40c" * (LONGEST_TYPED - len("--name ''"))])
+    assert len(words) == LONGEST_TYPED, "as many bytes as there can be"
+    with Recorder([workload.pid], tmp_path / "asked.jsonl", first=[f"asked {words}"]) as recorder:
+        workload.run()
+        recording = recorder.wait("targets gone")
+    assert recording.header.options.asked == words
 
 
 def test_a_pid_that_does_not_exist() -> None:
