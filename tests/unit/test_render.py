@@ -114,6 +114,34 @@ def test_a_trial_is_never_shown_without_its_undo_nor_cut() -> None:
         assert text.count("(now: now)") == undone
 
 
+@pytest.mark.parametrize("functions", [0, 1, 4])
+def test_the_first_finding_keeps_its_remedy_however_much_objectives_have_to_say(functions: int) -> None:
+    made = CASES["proxy"]()
+    words = "answer from a cache what was asked for before, and ask for the rest while the first is under way " * 3
+    first = made.findings[0]
+    sampled = [msgspec.structs.replace(first.evidence[0], text="f " * 70, probe="stack samples")] * functions
+    remedy = [msgspec.structs.replace(first.remedy[0], text=words.strip())]
+    first = msgspec.structs.replace(first, claim="c " * 120, evidence=[*sampled, *first.evidence], remedy=remedy)
+    text = plain(msgspec.structs.replace(made, findings=[first, *made.findings[1:]]))
+    assert len(text.splitlines()) <= LINES
+    assert words.strip() in re.sub(r"\s+", " ", text)
+
+
+def test_the_second_finding_keeps_its_remedy_rather_than_what_is_fine() -> None:
+    made = CASES["crowded"]()
+    short = [msgspec.structs.replace(each, claim="A claim.") for each in made.findings]
+    text = plain(msgspec.structs.replace(made, findings=short))
+    assert all(f"turn {each.id} on" in text for each in made.findings[:2])
+    assert "\nCHECKED AND FINE  5: --full\n" in text
+
+
+def test_a_second_remedy_is_shown_before_a_third_piece_of_evidence() -> None:
+    model = Builder().thread("a", disk_read="4 s").model()
+    found = finding("DISK-READ-SLOW", {"disk.read": 4_000_000_000}, evidence=["e " * 70] * 3)
+    text = plain(report.make(model, diagnosis(model, found, checks=checks(60)), RUNBOOKS))
+    assert "  fix   repair DISK-READ-SLOW\n" in text
+
+
 def test_objects_that_are_nothing_of_an_account_do_not_stand_for_it() -> None:
     builder = Builder().thread("a").row("runq.busy", "", "8 s").row("runq.busy", "task:7:init", "8 ms")
     model = builder.model()

@@ -50,17 +50,17 @@ def _unclaimed(report: Report, page: Page) -> str:
 
 def _finding(page: Page, index: int, finding: Finding, faults: bool) -> Block:
     later = 4 if finding.severity == "info" and faults else 0  # a fact stands behind every fault
-    remedies = [
-        Chunk(_remedy(page, remedy), 3 + 3 * index + 9 * number + later) for number, remedy in enumerate(finding.remedy)
-    ]
+    # What is slow and what to do about it is what the report is read for: of the first finding before all else.
+    first = 3 * index + later
+    remedies = [Chunk(_remedy(page, remedy), first + 12 * number) for number, remedy in enumerate(finding.remedy)]
     # The functions are what somebody with a full CPU looks for: a remedy speaks of them.
     functions = [
-        page.chunk(_with_error(each), 2 + 3 * index + later, limit=2)
+        page.chunk(_with_error(each), 1 + first, limit=2, aside=True)
         for each in finding.evidence
         if each.probe == FUNCTIONS
     ]
     evidence = [
-        page.chunk(_with_error(each), 5 + 4 * index + 6 * number + later, limit=2)
+        page.chunk(_with_error(each), 5 + 4 * index + 6 * number + later, limit=2, aside=True)
         for number, each in enumerate(each for each in finding.evidence if each.probe != FUNCTIONS)
     ]
     last = 30 + 4 * index
@@ -69,8 +69,8 @@ def _finding(page: Page, index: int, finding: Finding, faults: bool) -> Block:
     rest += [page.chunk(f"could also be: {text}", last, limit=2) for text in finding.alternatives]
     rest += [page.chunk(f"verify: {finding.verify}", last)] if finding.verify else []
     rest += [page.chunk(f"read on: {finding.runbook}", last)] if finding.runbook else []
-    title = Chunk(_title(page, index, finding), 1 + 3 * index)
-    claim = page.chunk(finding.claim, 2 + 3 * index + later, limit=3)
+    title = Chunk(_title(page, index, finding), 3 * index)
+    claim = page.chunk(finding.claim, first, limit=3)
     return [title, claim, *functions, *remedies[:1], *evidence, *remedies[1:], *rest]
 
 

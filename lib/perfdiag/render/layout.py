@@ -25,6 +25,7 @@ class Chunk:
 
     lines: Sequence[Text]
     rank: int = 0
+    aside: bool = False  # those after it are shown without it, too
 
 
 Block = Sequence[Chunk]
@@ -47,14 +48,18 @@ class Section:
     fold: Callable[[Sequence[int]], Sequence[Text]] = _nothing
     tail: Sequence[Text] = ()
     gap: bool = True  # an empty line before it
-    shown: list[int] = field(default_factory=list)  # chunks shown of each block
+    closed: Sequence[Text] = ()  # instead of heading and fold where no block is shown
+    shown: list[set[int]] = field(default_factory=list)  # numbers of the chunks shown of each block
 
     def lines(self) -> list[Text]:
         """Return the lines as chosen so far."""
+        if self.closed and not any(self.shown):
+            found = [*self.closed, *self.tail]
+            return [Text(), *found] if self.gap else found
         found = list(self.heading)
         for block, shown in zip(self.blocks, self.shown, strict=True):
-            for chunk in block[:shown]:
-                found += chunk.lines
+            for number in sorted(shown):
+                found += block[number].lines
         hidden = [index for index, shown in enumerate(self.shown) if not shown]
         found += (*(self.fold(hidden) if hidden else ()), *self.tail)
         return [Text(), *found] if self.gap and found else found
@@ -83,16 +88,23 @@ class Page:
         return Text(clip(text, self.width), style)
 
     def chunk(
-        self, text: str, rank: int, *, first: str = "  ", rest: str | None = None, limit: int | None = None
+        self,
+        text: str,
+        rank: int,
+        *,
+        first: str = "  ",
+        rest: str | None = None,
+        limit: int | None = None,
+        aside: bool = False,
     ) -> Chunk:
         """Return a chunk of `wrapped` lines."""
-        return Chunk(self.wrapped(text, first=first, rest=rest, limit=limit), rank)
+        return Chunk(self.wrapped(text, first=first, rest=rest, limit=limit), rank, aside)
 
 
 def arrange(sections: Sequence[Section], budget: int | None) -> list[Text]:
     """Return the lines of a page: everything without a budget, else what matters most and fits."""
     for section in sections:
-        section.shown = [0 if budget is not None else len(block) for block in section.blocks]
+        section.shown = [set() if budget is not None else set(range(len(block))) for block in section.blocks]
     if budget is not None:
         _choose(sections, budget)
     return [line for section in sections for line in section.lines()]
@@ -109,15 +121,17 @@ def _choose(sections: Sequence[Section], budget: int) -> None:
     )
     for _, place, index, number in candidates:
         section = sections[place]
-        if section.shown[index] != number or (number == 0 and index != begun[place]):
-            continue  # what stands before it was given up
-        section.shown[index] += 1
+        block, shown = section.blocks[index], section.shown[index]
+        given_up = any(not chunk.aside and before not in shown for before, chunk in enumerate(block[:number]))
+        if given_up or (number == 0 and index != begun[place]):
+            continue  # what stands before it
+        shown.add(number)
         length = len(section.lines())
         if sum(lengths) - lengths[place] + length <= budget:
             lengths[place] = length
             begun[place] += number == 0
         else:
-            section.shown[index] -= 1
+            shown.remove(number)
 
 
 def wrap(text: str, width: int, *, first: str = "", rest: str | None = None, limit: int | None = None) -> list[str]:

@@ -25,12 +25,13 @@ def checked(report: Report, page: Page) -> list[Section]:
     fine = [check for check in report.checked if check.fine]
     whole = "" if page.full else "shares of busy time unless named otherwise"
     return [
-        _checks(large, page, heading("NOT SMALL, BUT NO FAULT SHOWN", whole, page.width), 5),
-        _checks(fine, page, heading("CHECKED AND FINE", "" if large else whole, page.width), 7, gap=not large),
+        _checks(large, page, "NOT SMALL, BUT NO FAULT SHOWN", whole, 5),
+        _checks(fine, page, "CHECKED AND FINE", "" if large else whole, 7, gap=not large),
     ]
 
 
-def _checks(checks: Sequence[Checked], page: Page, title: Sequence[Text], rank: int, gap: bool = True) -> Section:
+def _checks(checks: Sequence[Checked], page: Page, name: str, remark: str, rank: int, gap: bool = True) -> Section:
+    title = heading(name, remark, page.width)
     lines: list[list[str]] = []
     for check in checks:
         text = f"{check.id}: {check.text}" if page.full else check.text.replace(" of busy time", "")
@@ -47,7 +48,8 @@ def _checks(checks: Sequence[Checked], page: Page, title: Sequence[Text], rank: 
     def fold(hidden: Sequence[int]) -> list[Text]:
         return [Text(f"  and {sum(len(lines[index]) for index in hidden)} more: --full")]
 
-    return Section(title if blocks else [], blocks, fold, gap=gap or page.full)
+    closed = [page.line(f"{name}  {len(checks)}: --full", HEADING)] if blocks else []
+    return Section(title if blocks else [], blocks, fold, gap=gap or page.full, closed=closed)
 
 
 def not_measured(report: Report, page: Page) -> Section:

@@ -170,7 +170,7 @@ def still_waiting(report: Report, page: Page) -> Section:
     for wait in report.still_waiting:
         groups.setdefault((wait.comm, wait.account, wait.object), []).append(wait)
     alike = list(groups.values())
-    blocks = [[page.chunk(_still(waits, page), 4 + 4 * index, limit=3)] for index, waits in enumerate(alike)]
+    blocks = [[page.chunk(_still(waits, page), 3 + 4 * index, limit=3)] for index, waits in enumerate(alike)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
         return [Text(f"  and {plural(sum(len(alike[index]) for index in hidden), 'thread')} more: --full")]
