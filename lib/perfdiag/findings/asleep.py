@@ -22,7 +22,8 @@ TIMER = "wait.timer"
     measured="wait.timer inside requests: between the arrival of a request and the last byte of its answer, in the"
     " thread that serves it, over the window.",
     alternatives="A sleep that is meant: a limit on how much a client may ask.",
-    remedies="Wait for the thing itself (an event, a condition, a descriptor) instead of asking again after a pause.",
+    remedies="Do not sleep while a request waits, nor while holding a lock. Where the sleep is a pause before asking"
+    " again: wait for the thing itself (an event, a condition, a descriptor).",
     verify="perfdiag latency again: wait.timer in the requests' time.",
 )
 def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
@@ -44,7 +45,12 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
         f"Requests are slept through by their own threads: {duration(ns)} of {duration(time.ns)}.",
         {TIMER: model.ns(TIMER)},
         [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")],
-        [fix("wait for the thing itself instead of asking again after a pause: an event, a condition, a descriptor")],
+        [
+            fix(
+                "do not sleep while a request waits, nor while holding a lock; if it asks again after a pause: wait for"
+                " the thing itself (an event, a condition, a descriptor)"
+            )
+        ],
         alternatives=["a limit on the rate of requests that is meant"],
         limits=limits,
         verify=f"{again(model)}: requests sleep less",
