@@ -213,10 +213,19 @@ def test_unix_sockets_read_as_in_the_rest_of_the_report() -> None:
     model = builder.model()
     found = finding(model, PEER)
     assert found.claim.startswith("db (900) answers slowly"), found.claim
+    assert found.remedies[0].text == "measure the peer, on this host: perfdiag latency --pid 900"
     made = report.make(model, diagnose(model), RUNBOOKS)
     text = " ".join(plain(made, full=True).split())
     assert "GET /a on app.sock (inode 17) on 0:26: 400, 40/s" in text and "calls to db (900): 200" in text, text
     assert "unix:900" not in text and "file:0" not in text
+
+
+def test_a_peer_that_the_target_is_itself_is_not_measured_once_more() -> None:
+    """Who holds the other end of a socket pair need not be who made it."""
+    builder = Builder(comm="node").thread("node", cpu_user="500 ms", wait_events="7500 ms")
+    requests(builder, {"cpu.user": 500}, turns=390, rest=3000, peers_ns=3000)
+    model = builder.exchange("unix:100:node", "connected", {"15 ms": 200}).model()
+    assert "--pid" not in finding(model, PEER).remedies[0].text
 
 
 @pytest.mark.parametrize("id", [LOOP, POOL, TIMER])

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
 from perfdiag.findings.calls import of_requests_ns, spread
-from perfdiag.findings.peers import Peer, name_of, peer_of
+from perfdiag.findings.peers import name_of, peer_of
+from perfdiag.findings.pipelines import peer_pid
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     FAULT_SHARE,
@@ -50,6 +51,7 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     else:
         claim = f"{name} answers in {about(typical_ns)}, which is no long time: it is the number of calls that costs."
     far = "" if peer is None or peer.local else "the round trip to the peer was not measured"
+    measure = _measure(model, call)
     confidence, limits = judged(model, Confidence.HIGH, [far])
     return Finding(
         "NET-PEER-SLOW",
@@ -58,9 +60,7 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         claim,
         {PEERS: ns},
         [_evidence(model, call)],
-        [_measure(peer)]
-        if slow
-        else [fix("ask for the same in fewer calls: batches, a cache, a join"), _measure(peer)],
+        [measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
         limits=limits,
         alternatives=["loss on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: calls to {name} under {duration(SLOW_ANSWER_NS)}",
@@ -73,7 +73,10 @@ def _evidence(model: Model, call: Exchange) -> Evidence:
     return Evidence(text, float(call.line.sum_ns), "ns", "sockets")
 
 
-def _measure(peer: Peer | None) -> Remedy:
+def _measure(model: Model, call: Exchange) -> Remedy:
+    peer, pid = peer_of(call.line.object), peer_pid(call.line.object)
+    if pid and pid not in {thread.pid for thread in model.threads}:  # a unix socket's, of which the target has one end
+        return fix(f"measure the peer, on this host: perfdiag latency --pid {pid}")
     if peer is None:
         return fix("measure the peer: run perfdiag latency there")
     host = "on this host" if peer.local else f"on {plain(peer.address)}"
