@@ -11,7 +11,7 @@ from perfdiag.findings.base import Confidence, Severity
 from perfdiag.requests import QUEUED
 
 from unit.support import Builder
-from unit.support.exchanges import exchange, latency
+from unit.support.exchanges import exchange, latency, served
 from unit.support.judging import check, finding, silence
 from unit.support.reports import RUNBOOKS
 from unit.support.shown import plain
@@ -226,6 +226,16 @@ def test_a_peer_that_the_target_is_itself_is_not_measured_once_more() -> None:
     requests(builder, {"cpu.user": 500}, turns=390, rest=3000, peers_ns=3000)
     model = builder.exchange("unix:100:node", "connected", {"15 ms": 200}).model()
     assert "--pid" not in finding(model, PEER).remedies[0].text
+
+
+def test_requests_with_a_limit_of_their_own_stand_before_those_that_took_more_time() -> None:
+    builder = Builder(comm="api", slo_names={"GET /c": "1 s", "GET /d": "1 s"}).thread("worker", cpu_user="2 s")
+    for name, milliseconds in (("GET /a", 50), ("GET /b", 40), ("GET /c", 3), ("GET /d", 4)):
+        for line in served(10, milliseconds * MS, {"cpu.user": 10 * milliseconds * MS}, name=name):
+            builder.line(line)
+    model = builder.model()
+    made = report.make(model, diagnose(model), RUNBOOKS)
+    assert [each.name for each in made.requests] == ["GET /d", "GET /c", "GET /a", "GET /b"]
 
 
 @pytest.mark.parametrize("id", [LOOP, POOL, TIMER])

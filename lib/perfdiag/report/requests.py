@@ -13,8 +13,11 @@ from perfdiag.text import printable
 
 
 def served(model: Model) -> list[shape.Request]:
-    """Return the requests by name and port, those that took most time first."""
-    return [_request(model, each) for each in model.exchanges if each.served]
+    """Return the requests by name and port, those that took most time first; before them names with a limit of their
+    own, which were asked for."""
+    asked = {each.name for each in model.header.options.slo_names}
+    found = [each for each in model.exchanges if each.served]
+    return [_request(model, each) for each in sorted(found, key=lambda each: each.line.name not in asked)]
 
 
 def called(model: Model) -> list[shape.Call]:
