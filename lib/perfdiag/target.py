@@ -63,9 +63,9 @@ class Wanted:
 
     @property
     def words(self) -> str:
-        """The selector as it is typed in a shell, fit to be shown: "--port 5432", "-- tar xf a.tar"."""
+        """The selector as it is typed in a shell, fit to be shown: "--port 5432", "-- tar"."""
         if self.command:
-            return typed(["--", *self.command])
+            return typed(["--", self.command[0]])
         given = [("pid", pid) for pid in self.pids[:SHOWN_PIDS]]
         given += [(name, value) for name in SELECTORS if (value := getattr(self, name)) is not None]
         return typed([word for name, value in given for word in (f"--{name}", str(value))])
