@@ -148,3 +148,11 @@ def test_a_profile_says_what_it_waited_for_otherwise() -> None:
     text = verdict(Builder().thread("a", cpu_user="1 s").model())[1]
     assert text.startswith("Most of its busy time is cpu.user (100 %). No fault found: that departs from no norm. ")
     assert "Otherwise it waited 9.00 s for events (wait.events)." in text
+
+
+@pytest.mark.parametrize(
+    ("part", "told"), [("510 ms", "Most"), ("500 ms", "The largest part"), ("400 ms", "The largest part")]
+)
+def test_most_is_more_than_half(part: str, told: str) -> None:
+    builder = Builder().thread("a", cpu_user=part, disk_read="250 ms", runq_busy="250 ms")
+    assert f"{told} of its busy time is cpu.user (" in verdict(builder.model())[1]

@@ -137,7 +137,9 @@ def _largest(model: Model) -> str:
     largest = next((total for name, total in model.accounts.items() if counted(name)), None)
     if largest is None:
         return "Nothing was busy."
-    return f"Most of its busy time is {largest.account} ({share(model.share(largest.account))})."
+    part = model.share(largest.account)
+    how_much = "Most" if part > 0.5 else "The largest part"
+    return f"{how_much} of its busy time is {largest.account} ({share(part)})."
 
 
 def _hottest(findings: Sequence[Finding]) -> list[str]:
