@@ -36,8 +36,8 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from 
         match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?([a-z]*)", value)
         unit = (match[2] or self.unit) if match else None
         if match is None or unit not in UNITS_NS:
-            number = "a number of seconds" if self.unit == "s" else "a time with its unit"
-            self.fail(f"{printable(value)!r} is not {number} such as 250ms, 30s or 5m", param, ctx)
+            time = "no time" if self.unit else "not a time with its unit"
+            self.fail(f"{printable(value)!r} is {time} such as 250ms, 30s or 5m", param, ctx)
         duration_ns = round(float(match[1]) * UNITS_NS[unit])
         if not duration_ns and float(match[1]):
             self.fail(f"{printable(value)!r} is less than a nanosecond", param, ctx)
