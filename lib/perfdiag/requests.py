@@ -119,7 +119,7 @@ def request_time(
 
 def beyond(median_over: bool) -> str:
     """Return what the excess is beyond, as a report says it."""
-    return f"beyond the median of their name{' where that keeps the limit' if median_over else ''}"
+    return f"beyond the median of their name{' (all of it where even the median is over)' if median_over else ''}"
 
 
 def _rows(of: Sums, parked_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
