@@ -275,7 +275,7 @@ def agreement(stacks: Iterable[schema.Stack]) -> Agreement:
         samples += stack.count
         if stack.account in marker.accounts:
             agreeing += stack.weight_ns
-        else:
+        elif stack.weight_ns:  # or it would stand beside an agreement of 100 %
             disagreements[stack.account, marker.name] += stack.weight_ns
     compared = agreeing + sum(disagreements.values())
     return Agreement(agreeing / compared if compared else None, samples, dict(disagreements))

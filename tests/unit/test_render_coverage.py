@@ -41,6 +41,20 @@ def test_what_is_wrong_with_the_books_is_said() -> None:
 
 
 @pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("0 ns", "for 100.0 % of their time COST"),
+        ("1 ns", "for >99.9 % of their time (most: disk.read booked, stack says net.receive)"),
+        ("10 s", "for 50.0 % of their time (most: disk.read booked, stack says net.receive)"),
+    ],
+)
+def test_nothing_agrees_for_all_time_beside_what_does_not(wrong: str, told: str) -> None:
+    builder = Builder().thread("a", disk_read="9 s").stack("wait", "disk.read", kernel=["io_schedule"], weight="10 s")
+    model = builder.stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight=wrong).model()
+    assert told in " ".join(plain(report.make(model, diagnosis(model), RUNBOOKS), full=True).split())
+
+
+@pytest.mark.parametrize(
     ("programs", "told"),
     [
         ({}, "BPF programs not measured;"),
