@@ -196,6 +196,17 @@ def test_threads_without_ticks_know_nothing_of_the_split() -> None:
     assert found.confidence is not Confidence.HIGH and any("split by ticks" in limit for limit in found.limits)
 
 
+def test_time_that_no_tick_divides_is_not_said_to_be_own_code() -> None:
+    little = Builder().thread("a", cpu_user="17 ms", disk_read="3 s").model()
+    assert check(unsplit(little, 0.3), "CPU-BOUND").text == "own code 17.0 ms, 1 % of busy time"
+    for error in (0.6, 1.0):
+        model = unsplit(little, error)
+        assert check(model, "CPU-BOUND").text == "cpu (user or kernel) 17.0 ms, 1 % of busy time"
+        assert check(model, "CPU-KERNEL-HEAVY").text == "kernel at most 17.0 ms, all CPU time: not told from user"
+    assert "busy time is its own code" in finding(computing().model(), "CPU-BOUND").claim
+    assert "busy time is cpu (user or kernel)" in finding(unsplit(computing().model(), 0.9), "CPU-BOUND").claim
+
+
 # CPU-SINGLE-THREAD
 
 

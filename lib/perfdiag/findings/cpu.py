@@ -19,6 +19,8 @@ BOUND_SHARE = 0.5
 ONE_LOOP = 0.95
 # Half width of the user/kernel split beyond which "mostly kernel" cannot be told from "mostly user".
 SPLIT_ERROR = 0.1
+# Beyond this one the two are not told apart at all: there is CPU time, and no more to say.
+NO_SPLIT = 0.5
 
 
 @rule(
@@ -42,12 +44,15 @@ def bound(model: Model) -> Iterable[Outcome]:
     """Join cpu.user with the innermost functions of sampled CPU stacks, over the window."""
     ns = model.ns("cpu.user") - sum(loop.user_ns for loop in spinning(model))
     share = ns / model.busy_ns if model.busy_ns else 0.0
+    error = split_error(model)
     if share < BOUND_SHARE or not worth(model, ns):
+        cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(share)} of busy time"
+        if error > NO_SPLIT:
+            text = f"cpu (user or kernel) {duration(cpu)}, {percent(cpu / model.busy_ns)} of busy time"
         yield Check("CPU-BOUND", text, share, "share")
         return
     samples = CpuSamples(model)
-    error = split_error(model)
     evidence = [
         Evidence(
             f"{duration(ns)} in own code", float(ns), "ns", "ledger, split by ticks", error=error * model.ns(*CPU)
@@ -63,7 +68,8 @@ def bound(model: Model) -> Iterable[Outcome]:
     top = f", most in {named[0][0]} ({named[0][1]} of CPU samples)" if named else ""
     if garbage:
         top = f", and {garbage.part} of its CPU samples are garbage collection"
-    claim = f"{subject(model, begin=True)} computes: {percent(share)} of its busy time is its own code{top}."
+    own = "its own code" if error <= NO_SPLIT else "cpu (user or kernel)"
+    claim = f"{subject(model, begin=True)} computes: {percent(share)} of its busy time is {own}{top}."
     remedy = fix(f"{cheaper(samples)}; if the code is as it must be, more or faster CPUs are what helps")
     yield Finding(
         "CPU-BOUND",
@@ -151,4 +157,4 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
     )
 
 
-__all__ = ["SPLIT_ERROR", "bound", "cheaper", "sample_limits", "split_error", "split_limit"]
+__all__ = ["NO_SPLIT", "SPLIT_ERROR", "bound", "cheaper", "sample_limits", "split_error", "split_limit"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
-from perfdiag.findings.cpu import SPLIT_ERROR, sample_limits, split_error, split_limit
+from perfdiag.findings.cpu import NO_SPLIT, SPLIT_ERROR, sample_limits, split_error, split_limit
 from perfdiag.findings.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.findings.samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
 from perfdiag.findings.spinning import spinning
@@ -102,6 +102,8 @@ def _little(model: Model) -> Outcome:
         )
     large = of_cpu >= FAULT_SHARE and worth(model, kernel)  # all of next to nothing is next to nothing
     text = f"kernel {duration(kernel)}, {percent(of_cpu)} of CPU time"
+    if error > NO_SPLIT:
+        text = f"kernel at most {duration(cpu)}, all CPU time: not told from user"
     return Check("CPU-KERNEL-HEAVY", text, of_cpu, "share", large=large)
 
 
