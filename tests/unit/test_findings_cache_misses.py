@@ -87,6 +87,16 @@ def test_a_first_reader_is_not_blamed_for_a_thrashing_neighbour() -> None:
         assert "it is not known by whom" in silence(model, MISSES).reason
 
 
+def test_more_refaults_in_its_group_than_it_has_read_are_its_neighbours_there() -> None:
+    """A session's processes share a cgroup: 42 MiB came back in it, the target read two, from a disk that is slow."""
+    model = known(reading().model(), read=2 * MIB, memory_groups=in_group(42 * PAGES), vmstat={"pgpgin": 90 * 1024})
+    assert "cgroup holds others, too" in silence(model, MISSES).reason
+    few = known(reading().model(), memory_groups=in_group(520 * PAGES), vmstat={"pgpgin": 530 * 1024})
+    found = finding(few, MISSES)  # at least 390 of 520 MiB: 530 were read, 400 of them by the target
+    assert dict(found.claims) == {"disk.read": 3_900_000_000}
+    assert any("what others can have read taken off" in each.text for each in found.evidence)
+
+
 def test_files_that_were_not_watched_are_not_named() -> None:
     model = reading().without("page_cache").model()
     found = finding(known(model, memory_groups=in_group(300 * PAGES)), MISSES)

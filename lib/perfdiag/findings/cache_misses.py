@@ -24,6 +24,8 @@ from perfdiag.model import Model
 
 READ = "disk.read"
 FILES_NAMED = 3
+# A cgroup with so many times the refaults that the target can have had holds others, whose they are.
+OTHERS_IN_GROUP = 1.25
 
 
 @rule(
@@ -34,11 +36,11 @@ FILES_NAMED = 3
     " the target is smaller than what it keeps reading. What is read for the first time comes from disk on any host,"
     " however much memory it has, and is no part of it.",
     measured="Joins disk.read with bytes read from storage and the bytes that system calls read (/proc/PID/io), with"
-    " the refaults (pages that come back after eviction) of the target's own cgroup, else of the host less what others"
-    " read, and with the pages that its threads brought into the page cache by file, all over the window. Its"
-    " share is the part of the reads that were refaults. A file of which more was brought in than it is long was"
-    " read twice for certain.",
-    alternatives="A neighbour in the same cgroup, whose refaults are in the same counter; one scan that is larger than"
+    " the refaults (pages that come back after eviction) of the target's own cgroup, else, or where others are in"
+    " that, less what others read on the host, and with the pages that its threads brought into the page cache by"
+    " file, all over the window. Its share is the part of the reads that were refaults. A file of which more was"
+    " brought in than it is long was read twice for certain.",
+    alternatives="A neighbour in the same cgroup that reads as much as the target again; one scan that is larger than"
     " any memory, of which nothing is used twice before it is evicted. Pages dropped by request (posix_fadvise) count"
     " as first read.",
     remedies="More memory for the host or the cgroup, less for others, less read: an index, a cache of the program.",
@@ -70,26 +72,30 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
             "as root, on the host itself: grep workingset_refault /proc/vmstat; cat /proc/PID/io",
         )
         return
-    most = min(1.0, again.pages * model.header.host.page_size_bytes / read)
-    part = most if again.group else min(most, _surely_own_bytes(model, again, read) / read)
+    counted = again.pages * model.header.host.page_size_bytes / read
+    most, alone = min(1.0, counted), again.group is not None and counted <= OTHERS_IN_GROUP
+    part = most if alone else min(most, _surely_own_bytes(model, again, read) / read)
     if not worth(model, round(part * waited_ns)):
         if worth(model, round(most * waited_ns)):
+            where, why = ("on the host", "(the root, or none) does not count them")
+            if again.group:
+                where, why = f"in {again.where}", "holds others, too"
             yield Silence(
                 "MEM-CACHE-MISSES",
-                f"{again.pages:,} evicted pages were read again on the host, and it is not known by whom:"
-                f" {subject(model)}'s cgroup (the root, or none) does not count them",
+                f"{again.pages:,} evicted pages were read again {where}, and it is not known by whom:"
+                f" {subject(model)}'s cgroup {why}",
                 "run it in a cgroup of its own: systemd-run --scope COMMAND, or a unit; memory.stat of that tells",
             )
             return
         text = f"{percent(part)} of {size(read)} read from disk had been in memory before{_hit_text(model)}"
         yield Check("MEM-CACHE-MISSES", text, part, "share")
         return
-    yield _finding(model, again, part, read)
+    yield _finding(model, again, part, read, alone=alone)
 
 
-def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
+def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bool) -> Finding:
     ns = round(part * model.ns(READ))
-    own = "" if again.group else "; what others can have read taken off, at least"
+    own = "" if alone else "; what others can have read taken off, at least"
     text = f"{again.pages:,} pages came back after eviction ({again.where}){own}: {percent(part)} of {size(read)} read"
     evidence = [
         waits(together(model.rows_of(READ)), "waits for reads"),
@@ -119,7 +125,7 @@ def _finding(model: Model, again: Refaults, part: float, read: int) -> Finding:
 
 
 def _surely_own_bytes(model: Model, again: Refaults, read: int) -> int:
-    """Return how much of the host's refaults is the target's for certain, where its cgroup counts none.
+    """Return how much of the refaults is the target's for certain, where its cgroup counts none, or others', too.
 
     A refault is a read: others have at most as many as they read. And what was read more than once was evicted, if
     anything was.
