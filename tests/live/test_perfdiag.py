@@ -83,8 +83,8 @@ def test_a_recording_is_headed_as_it_was_made(tmp_path: Path) -> None:
             assert perfdiag("record", "-o", tmp_path / "a.rec", *words).returncode == 0
         finally:
             process.kill()
-    heading = perfdiag("report", tmp_path / "a.rec").stdout.splitlines()[0]
-    assert heading.startswith("perfdiag latency --name ^slept-by-test$ --slo 2s "), heading
+    heading = " ".join(perfdiag("report", "--full", tmp_path / "a.rec").stdout.splitlines()[:2])
+    assert heading.startswith("perfdiag latency --name '^slept-by-test$' --slo 2s "), heading
 
 
 def test_a_command_over_at_once() -> None:
