@@ -169,6 +169,7 @@ def test_at_the_hard_limit(guest: Guest, slow: str, start: Start, record: Record
     assert abs(file.bytes - 13 * MEBIBYTE - again) < 0.2 * again, (file, again)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_books_close_where_reclaim_is_preempted(guest: Guest, tmp_path: Any, start: Start, attach: Attach) -> None:
     """One of many that want a CPU frees memory for each page it reads: 7.0 and later may switch within a tracepoint."""
