@@ -74,3 +74,32 @@ def test_clients_wait_for_the_end_of_an_answer(
     # Of each one as long as the clock's tick is not known; of the last one, which was not asked behind, nothing.
     assert abs(line.held_ns - waited_ns) <= REQUESTS * TICK_NS, (line, waited_ns)
     assert abs(line.sum_ns - waited_ns) <= 0.05 * waited_ns + 2 * TICK_NS, (line, waited_ns)
+
+
+# Keeps the end of each answer back itself, for 80 ms.
+CORKED = """
+import socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+while connection.recv(100):
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+    connection.sendall(bytes(300_000))
+    time.sleep(0.08)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+"""
+
+
+def test_what_a_server_corks_is_not_held_by_the_kernel(attach: Attach, cleanup: Cleanup) -> None:
+    pid, port = cleanup.enter_context(serving(CORKED))
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        recorder = attach(pid, only=True)
+        for _ in range(11):
+            client.sendall(b"question")
+            left = 300_000
+            while left:
+                left -= len(client.recv(left))
+        model = model_of(recorder.stop())
+    (line,) = [each.line for each in model.exchanges if each.served]
+    assert line.count == 11 and line.held_ns == 0, line
+    assert fault(model, "NET-DELAYED-ACK") is None
