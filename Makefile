@@ -99,7 +99,7 @@ lab-build: | build/ ## what the emulated machines are made of (KERNEL=6.1: for o
 	$(Q)timeout 900 $(MAKE) packages PACKAGES=packages-lab.txt
 	$(Q)timeout 2400 $(SUDO) tests/lab/build.sh build/lab $(LAB_KERNELS)
 
-LAB_KERNELS := $(or $(KERNEL),$(shell awk '!/^\#/ { print $$1 }' tests/lab/kernels.txt))
+LAB_KERNELS := $(or $(KERNEL),$(shell sed -nE 's/^([a-z0-9.]+).*/\1/p' tests/lab/kernels.txt))
 lab: build workloads lab-build ## live tests on stock kernels in emulated machines (KERNEL=6.1: on one)
 	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/lab $(LAB_KERNELS:%=--kernel=%) $(ARGS)
 

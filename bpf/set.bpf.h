@@ -145,7 +145,7 @@ __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 		return set.tree ? SET_EVENTS : SET_TIMER; /* another thread can add to an epoll instance */
 	if (set.tree && set.items > SET_ITEMS)
 		return SET_LARGE;
-	if (set.items == 1 && !set.tree && set.file)
+	if (set.items == 1 && !set.tree && set.file && !set.own)
 		return wait_of(set.fd, set.class);
 	if (set.mixed)
 		return SET_EVENTS;
@@ -155,7 +155,8 @@ __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 }
 
 /*
- * Of a single descriptor poll() and select() are a read or a write: libpq, curl and many others wait for an answer so.
+ * Of a single descriptor poll() and select() are a read or a write: libpq, curl and many others wait for an answer so;
+ * but not of a pipe that only the process itself writes to.
  * Only the current task's memory can be read; and of select's arguments in 32 bits only some are addresses of sets.
  */
 static __always_inline struct wait classify_set(struct record *record, struct blocked *blocked, __u32 class)

@@ -27,6 +27,7 @@ struct set {
 	__u32 peers;
 	__u64 object; /* whose answer is owed */
 	bool mixed;   /* work may come by it as well, or answers of several, or it cannot be told */
+	bool own;     /* a pipe of which the process holds both ends */
 	bool tree;    /* of an epoll instance; else: */
 	/* Where it goes on: addresses of poll's descriptors, or select's; or nodes of an epoll instance's tree. */
 	__u64 next, before;
@@ -145,7 +146,8 @@ __weak __noinline int look_at_item(struct set *set)
 	} else if ((open.mode & S_IFMT) == S_IFSOCK) {
 		look_at_socket(set);
 	} else if ((open.mode & S_IFMT) == S_IFIFO) {
-		set->mixed |= !is_own_pipe(set, open.inode);
+		set->own = is_own_pipe(set, open.inode);
+		set->mixed |= !set->own;
 	} else {
 		set->mixed |= !wakes_only(open.file);
 	}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.exchanges import Exchange
-from perfdiag.model import ThreadLedger
+from perfdiag.model import AccountTotal, ThreadLedger
 
 # A loop reads from many connections with one thread, which has most of what its process computes.
 LOOP_TURNS = 0.5
@@ -16,6 +16,10 @@ LOOP_PART = 0.6
 FREE = ("net.accept", "wait.work")
 LOOP_FREE = (*FREE, "wait.events", "net.request")
 RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
+# So long waits, on average, in these have findings of their own, which know that they are slow: whoever is in one holds
+# up those behind, and that is where their time goes.
+JUDGED = ("disk.", "nfs.", "net.", "ipc.", "remote.", "memory.", "lock.")
+LONG_NS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Servers:
 
     loop: bool
     busy: float  # the part of their time in which they are with somebody
-    runq: Mapping[str, float]  # of that: waiting for a CPU, by account
+    passed_on: Mapping[str, float]  # of that: what has findings of its own, by account
 
 
 def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> Servers:
@@ -42,17 +46,31 @@ def taken(loop: ThreadLedger) -> float:
     return _taken_ns(loop, LOOP_FREE) / max(1, loop.wall_ns)
 
 
-def _by_loops(loops: Sequence[ThreadLedger]) -> Servers:
-    """Return what a request meets at its loop.  How many each serves is not told: of those alike, who runs for longer
-    serves more, and a master that sleeps, or a worker that nobody asks, has next to no part in what requests meet."""
+def held_by(loops: Sequence[ThreadLedger], *, passed_on: bool) -> dict[str, float]:
+    """Return the parts, by account, of the time in which event loops are with somebody: of those accounts that have
+    findings of their own, or of all others.
+
+    How many requests each loop serves is not told: of those alike, who runs for longer serves more, and a master that
+    sleeps, or a worker that nobody asks, has next to no part in what requests meet.
+    """
     all_ns = sum(map(_runs_ns, loops))
-    busy, waits = 0.0, dict.fromkeys(RUNQ, 0.0)
+    parts: defaultdict[str, float] = defaultdict(float)
     for thread in loops:
-        part, taken_ns = _runs_ns(thread) / all_ns, _taken_ns(thread, LOOP_FREE)
-        busy += part * taken_ns / max(1, thread.wall_ns)
-        for name in RUNQ:
-            waits[name] += part * thread.ns(name) / max(1, taken_ns)
-    return Servers(True, busy, waits)
+        for name, total in thread.accounts.items():
+            if name not in LOOP_FREE and _has_finding(name, total) is passed_on:
+                parts[name] += _runs_ns(thread) / all_ns * total.ns / max(1, _taken_ns(thread, LOOP_FREE))
+    return dict(parts)
+
+
+def _has_finding(name: str, total: AccountTotal) -> bool:
+    return name in RUNQ or (name.startswith(JUDGED) and total.ns >= LONG_NS * max(1, total.count))
+
+
+def _by_loops(loops: Sequence[ThreadLedger]) -> Servers:
+    """Return what a request meets at its loop."""
+    all_ns = sum(map(_runs_ns, loops))
+    busy = sum(_runs_ns(thread) / all_ns * taken(thread) for thread in loops)
+    return Servers(True, busy, held_by(loops, passed_on=True))
 
 
 def _taken_ns(thread: ThreadLedger, free: tuple[str, ...]) -> int:
@@ -82,4 +100,4 @@ def _runs_ns(thread: ThreadLedger) -> int:
     return thread.ns("cpu.user", "cpu.kernel")
 
 
-__all__ = ["FREE", "LOOP_FREE", "Servers", "event_loops", "servers", "taken"]
+__all__ = ["FREE", "LOOP_FREE", "Servers", "event_loops", "held_by", "servers", "taken"]

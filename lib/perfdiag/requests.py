@@ -161,11 +161,11 @@ def _added_parts(accounts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
     """Return the accounts with what a loop does to requests that it has read and not come to, and without what is
-    nobody's turn: a thread that waits for a CPU holds up those behind it, too."""
+    nobody's turn: a thread that waits for a CPU holds up those behind it, too, as does a loop that waits for a disk."""
     if by.loop:
         move(accounts, QUEUED, round(accounts.get(REST, 0) * by.busy), (REST,))
     queued = accounts.get(QUEUED, 0)
-    for account, part in by.runq.items():
+    for account, part in by.passed_on.items():
         move(accounts, account, round(queued * part), (QUEUED,))
     return {name: part for name, part in accounts.items() if part > 0}
 

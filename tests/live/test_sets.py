@@ -54,6 +54,25 @@ async def main():
 asyncio.run(main())
 """
 
+# Looks so many times, each for 50 ms, whether something has come by a pipe, as the first process of gunicorn does; with
+# "others" another process holds the end that is written to.
+LOOKS = """
+import os, select, signal, sys
+reading, writing = os.pipe()
+if sys.argv[2] == "others":
+    child = os.fork()
+    if not child:
+        signal.pause()
+    os.close(writing)
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(int(sys.argv[1])):
+    select.select([reading], [], [], 0.05)
+if sys.argv[2] == "others":
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+"""
+
 
 def is_told(recording: Recording, call: str, items: str) -> bool:
     """Return whether the kernel tells which connections owe an answer, or there is only one that is polled."""
@@ -108,6 +127,21 @@ def test_an_answer_at_a_unix_socket(call: str, start: Start, record: Record) -> 
         assert_waited(thread, truth["wait_ns"], "ipc.unix")
     else:
         assert ns_of(thread, "wait.events") > 0.8 * truth["wait_ns"], table(thread)
+
+
+@pytest.mark.parametrize(("whose", "account"), [("own", "wait.events"), ("others", "ipc.pipe")])
+def test_a_pipe_alone_is_waited_for_only_where_somebody_else_writes_to_it(
+    whose: str, account: str, attach: Attach, cleanup: Cleanup
+) -> None:
+    words = [sys.executable, "-c", LOOKS, "13", whose]
+    process = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    cleanup.callback(process.kill)
+    assert process.stdin and process.stdout and process.stdout.readline()
+    recorder = attach(process.pid, only=True)
+    process.stdin.write(b"go\n")
+    process.stdin.flush()
+    thread = recorder.wait().thread(process.pid)
+    assert ns_of(thread, account) > 0.9 * 13 * 50_000_000, table(thread)
 
 
 def test_an_answer_that_a_coroutine_awaits(attach: Attach, cleanup: Cleanup) -> None:

@@ -21,6 +21,7 @@ from unit.support.shown import plain
 
 S, MS = 1_000_000_000, 1_000_000
 ID, LOCKS, FLUSH = "WAIT-THREAD-IN-REQUEST", "LOCK-CONTENTION", "DISK-FLUSH-SLOW"
+SLEEP = "WAIT-TIMER-IN-REQUEST"
 FUTEX, IDLE, DEVICE = "futex:0x7f00", "futex:0x7f40", "device:254:0"
 SSD = disk("254:0", "vda", kind="physical", rotational=False)
 WORKER = 300
@@ -206,7 +207,30 @@ def test_a_hand_over_is_none() -> None:
 
 
 def test_a_timeout_is_nobody() -> None:
-    assert "98 % of their time for other threads" in check(serving(waker=0).model(), ID).text
+    """SELECT SLEEP(), or a condition that is looked at every 100 ms: nobody is waited for, and no request goes on."""
+    model = serving(waker=0).model()
+    assert "0 % of their time for other threads" in check(model, ID).text
+    found = finding(model, SLEEP)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW
+    assert "20.0 s of 20.4 s, 20.0 s of it in waits that a timeout of their own ends" in found.claim
+    assert "requests that are meant to wait for news" in found.alternatives
+    first = told(serving(waker=0)).findings[0]
+    assert first.id == SLEEP and first.share == pytest.approx(20 / 20.4)
+
+
+@pytest.mark.parametrize("waker", [WORKER, 102])
+def test_a_futex_that_somebody_was_woken_on_is_no_timeout(waker: int) -> None:
+    assert check(serving(waker=waker).model(), SLEEP).number == 0
+    assert check(seen(serving(waker=0), "cpu.user", "1 s").model(), SLEEP).number == 0
+
+
+def test_of_a_long_line_the_last_few_are_enough() -> None:
+    """Twenty take a lock in turn, each on a futex of its own: four of those before are followed, who were parked."""
+    builder = seen(serving(waker=102), "wait.parked", "3 s", root_tid=102)
+    found = finding(builder.model(), LOCKS)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW and "for each other" in found.claim
+    builder = seen(serving(waker=102), "cpu.user", "3 s", root_tid=102)
+    assert finding(builder.model(), ID) and not findings(builder.model(), LOCKS)
 
 
 def test_little_is_checked_and_fine() -> None:

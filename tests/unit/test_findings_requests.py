@@ -103,6 +103,44 @@ def test_a_loop_without_a_cpu_is_not_blocked_by_a_handler() -> None:
     assert check(model, LOOP).number < 0.01
 
 
+def waiting_loop(account: str, each: str, count: int) -> Builder:
+    """Return an event loop that waits so often, with requests behind it for 100 ms of each second."""
+    builder = Builder(comm="redis").thread("redis", cpu_user="200 ms", wait_events="2 s", disk_write="1 ms")
+    builder.row(account, "device:254:0" if account.startswith("disk.") else "", durations={each: count})
+    builder.stack("cpu", count=8, user=["trylock (libc.so.6)"]).stack("cpu", count=80, user=["other (redis)"])
+    inside = {"cpu.user": 200, account: round(float(each.removesuffix(" ms")) * count)}
+    return requests(builder, inside, turns=390, delays=[100] * 200 + [0] * 200)
+
+
+def test_a_loop_that_waits_for_a_slow_disk_holds_up_nobody_by_its_code() -> None:
+    """An append-only file that is flushed with each change: what queues behind that waits for the flush."""
+    model = waiting_loop("disk.flush", "30 ms", 250).model()
+    time = model.request_time
+    assert time and time.accounts["disk.flush"] == pytest.approx(7.5 * S + 20 * S * 7.5 / 7.7, rel=0.01)
+    assert check(model, LOOP).number < 0.03
+
+
+def test_a_loop_that_waits_for_short_is_blocked_itself() -> None:
+    """Of thousands of fast reads none is slow, and no other finding would say anything."""
+    found = finding(waiting_loop("disk.read", "2 ms", 3750).model(), LOOP)
+    assert found.severity is Severity.WARNING and "mostly waits for reads from disk" in found.claim
+    assert "trylock" not in found.claim and "97 % is disk.read" in found.evidence[1].text
+
+
+def test_a_loop_that_sleeps_is_not_held_up_by_the_code_that_it_runs_besides() -> None:
+    found = finding(waiting_loop("wait.timer", "300 ms", 25).model(), LOOP)
+    assert "by its own thread, which mostly sleeps by its own choice" in found.claim and "trylock" not in str(found)
+    assert found.remedies[0].text.startswith("await what it waits for")
+
+
+def test_code_that_is_spread_over_many_functions_names_none() -> None:
+    builder = Builder(comm="node").thread("node", cpu_user="2400 ms", wait_events="6 s")
+    for index in range(20):
+        builder.stack("cpu", count=5, user=[f"function{index} (app.js)"])
+    model = requests(builder, {"cpu.user": 2400}, turns=390, delays=[200] * 20 + [0] * 380).model()
+    assert finding(model, LOOP).claim.startswith("The event loop is held up by code that runs for long: requests")
+
+
 @pytest.mark.parametrize("idle", ["wait_events", "net_accept", "net_request"])
 def test_a_loop_that_waits_for_work_holds_up_nobody_whatever_its_set_holds(idle: str) -> None:
     """Of a single descriptor a wait in select() has the account of that one."""

@@ -25,18 +25,18 @@ BUSY = {"cpu_user": "5 s", "runq_busy": "2 s", "wait_events": "3 s"}
 def test_a_master_that_sleeps_is_no_loop_that_is_busy() -> None:
     by = nginx(BUSY)
     assert by.loop and by.busy == pytest.approx(0.7, abs=0.001)
-    assert by.runq["runq.busy"] == pytest.approx(2 / 7, abs=0.001)
+    assert by.passed_on["runq.busy"] == pytest.approx(2 / 7, abs=0.001)
 
 
 def test_workers_that_nobody_asks_dilute_nothing() -> None:
     idle = {"cpu_user": "2 ms", "wait_events": "9998 ms"}
     by = nginx(BUSY, idle, idle, idle)
-    assert by.busy == pytest.approx(0.7, abs=0.002) and by.runq["runq.busy"] == pytest.approx(2 / 7, abs=0.002)
+    assert by.busy == pytest.approx(0.7, abs=0.002) and by.passed_on["runq.busy"] == pytest.approx(2 / 7, abs=0.002)
 
 
 def test_loops_that_serve_alike_count_alike() -> None:
     by = nginx(BUSY, {"cpu_user": "5 s", "wait_events": "5 s"})
-    assert by.busy == pytest.approx(0.6, abs=0.001) and by.runq["runq.busy"] == pytest.approx(1 / 7, abs=0.001)
+    assert by.busy == pytest.approx(0.6, abs=0.001) and by.passed_on["runq.busy"] == pytest.approx(1 / 7, abs=0.001)
 
 
 def test_workers_are_no_loops() -> None:

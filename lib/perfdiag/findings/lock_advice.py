@@ -143,8 +143,9 @@ def shows(model: Model, lock: RuntimeLock, key: str) -> dict[str, int]:
     return weights
 
 
-def waiting_code(model: Model, account: str, key: str) -> dict[str, int]:
-    """Return the functions outside the C library that asked for the lock, by sampled time."""
+def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str, int]:
+    """Return the functions outside the C library that asked for the lock, or began any wait of the account, by sampled
+    time."""
     weights: dict[str, int] = {}
     for stack in model.wait_stacks(account, key=key):
         # Where frames are missing, scanning the stack finds the caller that the frames left out.

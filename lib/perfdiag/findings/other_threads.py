@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.behind import PARKED, by_pair
 from perfdiag.findings.calls import without_time
-from perfdiag.findings.holders import ROOTS
+from perfdiag.findings.holders import ROOT_PART, ROOTS
 from perfdiag.findings.lock_advice import waiting_code
 from perfdiag.findings.parked_waits import Waits, parked_waits
 from perfdiag.findings.target import again
@@ -55,11 +55,12 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
     if time is None or not model.measured("requests"):
         yield without_time(model, THREAD, "no requests were served")
         return
-    found = [waits for waits in _large(model) if not waits.in_turn]
+    known = parked_waits(model, time)
+    found = [waits for waits in known if waits.ns >= FAULT_SHARE * time.ns and not waits.in_turn]
     for waits in found:
         yield _finding(model, time, waits)
     if not found:
-        part = time.accounts.get(PARKED, 0) / time.ns
+        part = sum(waits.ns for waits in known) / time.ns
         yield Check(THREAD, f"requests wait {percent(part)} of their time for other threads", part, "share")
 
 
@@ -67,14 +68,9 @@ def in_turn(model: Model) -> Iterable[Finding]:
     """Return what threads that serve requests wait for each other, where no stack shows for which lock: part of
     LOCK-CONTENTION."""
     if time := model.request_time:
-        for waits in _large(model):
-            if waits.in_turn:
+        for waits in parked_waits(model, time):
+            if waits.in_turn and waits.ns >= FAULT_SHARE * time.ns:
                 yield _finding(model, time, waits)
-
-
-def _large(model: Model) -> list[Waits]:
-    time = model.request_time
-    return [waits for waits in parked_waits(model, time) if waits.ns >= FAULT_SHARE * time.ns] if time else []
 
 
 def _finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
@@ -85,7 +81,9 @@ def _finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     if waits.roots:
         text = f"of {percent(waits.known)} of that it was seen what was waited for: {top(waits.roots)}"
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
-    unseen = "" if waits.root or waits.in_turn else f"what {waits.name} did meanwhile is not known, or no one thing"
+    unseen = "" if waits.root else f"what {waits.name} did meanwhile is not known, or no one thing"
+    if waits.in_turn:
+        unseen = "" if waits.known >= ROOT_PART else "of a long line only the last few could be followed"
     confidence, limits = judged(model, Confidence.HIGH, ["no stack shows what these threads are parked for", unseen])
     row_ns = by_pair(model)
     return Finding(
@@ -132,6 +130,8 @@ def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
 def _remedy(waits: Waits) -> str:
     if waits.in_turn:
         return ROOTS.get(waits.root, ("", ""))[1] or "shorten what threads do that others wait for, or share less"
+    if len(waits.tids) > 1:
+        return f"see what {waits.name} do: their time is these requests'; give them less to do, or more such threads"
     return f"see what {waits.name} does: its time is these requests'; give it less to do, or more such threads"
 
 

@@ -51,8 +51,12 @@ class Waits:
 
     @property
     def in_turn(self) -> bool:
-        """Whether threads that serve requests keep each other waiting, as those do that take a lock in turn."""
-        return self.mutual and not self.outside and self.known >= ROOT_PART
+        """Whether threads that serve requests keep each other waiting, as those do that take a lock in turn.
+
+        Of a long line only the last few are followed: there it is enough that those were parked like the others.
+        """
+        followed = self.known >= ROOT_PART or self.roots.get(PARKED, 0) > MAJORITY * sum(self.roots.values())
+        return self.mutual and not self.outside and followed
 
 
 def parked_waits(model: Model, time: RequestTime) -> list[Waits]:

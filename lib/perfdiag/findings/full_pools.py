@@ -1,0 +1,95 @@
+"""A rule on pools of workers that are all busy while requests wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.findings.calls import without_time
+from perfdiag.findings.target import again
+from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, much_unread, read_after
+from perfdiag.findings.weigh import duration, fix, judged, percent
+from perfdiag.loops import FREE
+from perfdiag.model import Model, ThreadLedger
+from perfdiag.requests import PEERS, QUEUED, REST
+from perfdiag.whole import counted
+
+# Workers that are idle for more of the time could have read.
+SATURATED_IDLE = 0.3
+# A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
+BOUND, BOUND_PART = "net.request", 0.3
+
+
+@rule(
+    "POOL-SATURATED",
+    title="All workers are busy while requests wait",
+    accounts=(QUEUED,),
+    meaning="Requests have arrived, in accepted connections or in the queue of the socket that listens, and nobody"
+    " reads them: all threads or processes that could are serving others.",
+    measured="Time from a request's first byte in the socket until it was read (a connection that is not accepted yet"
+    " included), against the time that threads that accept or read requests were idle, over the window.",
+    alternatives="Workers that wait for something slow: then that is the cause, and more of them only hide it.",
+    remedies="More workers, if what they wait for can take more; else what they wait for.",
+    verify="perfdiag latency again: the delay until requests are read.",
+)
+def pool_saturated(model: Model) -> Iterable[Outcome]:
+    """One finding where all workers of a server are busy."""
+    time = model.request_time
+    if time is None or not model.measured("requests"):
+        yield without_time(model, "POOL-SATURATED", "no requests were served")
+        return
+    if time.loop:
+        yield Check("POOL-SATURATED", "no workers that serve requests were seen", 0.0, "count")
+        return
+    workers = [thread for thread in model.threads if any(name in thread.accounts for name in (*FREE, BOUND))]
+    wall_ns = sum(thread.wall_ns for thread in workers)
+    idle = sum(thread.ns(*FREE) for thread in workers) / wall_ns if wall_ns else 0.0
+    bound = sum(thread.ns(BOUND) for thread in workers) / wall_ns if wall_ns else 0.0
+    queued, delays = time.accounts.get(QUEUED, 0), delays_of(model)
+    if not much_unread(time) or idle > SATURATED_IDLE or delays.typical_ns() < HELD_UP_NS:
+        yield hardly_unread("POOL-SATURATED", time)
+        return
+    does = max(
+        (name for name in time.accounts if name not in (QUEUED, REST)), key=lambda name: time.accounts[name], default=""
+    )
+    busy = f", mostly with {does}" if does else ""
+    more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
+    if bound >= BOUND_PART:
+        busy = f", {percent(bound)} of their time with connections that are kept alive and silent"
+        more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
+    if not workers and not any(map(_is_taken, model.threads)) and not _serve_always(model):
+        reason = "requests wait to be read, and who could read them was not seen: nobody waited for one"
+        yield Silence("POOL-SATURATED", reason, "record for longer, or the whole service")
+        return
+    unseen = "" if workers else "which threads serve was not seen: nobody waited for a request"
+    confidence, limits = judged(model, Confidence.HIGH, [unseen])
+    serve = f"threads that serve were idle {percent(idle)} of the time"
+    yield Finding(
+        "POOL-SATURATED",
+        Severity.WARNING,
+        confidence,
+        f"All workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
+        {QUEUED: queued},
+        [read_after(delays), *([Evidence(serve, idle, "share", "ledger")] if workers else [])],
+        [more],
+        alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+    )
+
+
+def _is_taken(thread: ThreadLedger) -> bool:
+    """Whether a thread was with something nearly all the time: beside it there may be masters that only look on."""
+    busy_ns = sum(total.ns for name, total in thread.accounts.items() if counted(name))
+    return busy_ns > (1 - SATURATED_IDLE) * thread.wall_ns > 0
+
+
+def _serve_always(model: Model) -> bool:
+    """Whether requests that were read were with somebody nearly all the time, as many at once as there are threads but
+    for one that may only look on: such a thread never waits for a request, and may sleep while it has one."""
+    threads = sum(thread.tid > 0 for thread in model.threads)
+    served_ns = sum(each.line.whole_ns - each.line.read_delay_ns for each in model.exchanges if each.served)
+    return served_ns > (1 - SATURATED_IDLE) * model.window_ns * max(1, threads - 1)
+
+
+__all__ = ["pool_saturated"]
