@@ -130,7 +130,7 @@ def test_small_files(version: float, guest: Guest, cleanup: Cleanup, start: Star
     assert (closes.cause, closes.count, closes.stable_writes, closes.commits) == ("close", 17, 17, 0)
     calls = rpcs(recording, mount)
     for name in ("CREATE" if version < 4 else "OPEN", "WRITE", "RENAME", "REMOVE"):
-        assert calls[name].count == 17
+        assert calls[name].count >= 17  # a server can put a call off, and is asked again
         assert_counted(calls[name], before, after, left_out(recording))
 
 
