@@ -29,7 +29,8 @@ class HiddenLock:
     known: str  # functions that wait for something else in the same way: where they are seen, a lock would be
     cause: str
     tells: str  # what shows who holds it, in few words
-    command: str  # the same to be typed
+    shorter: str  # what helps
+    command: str  # what shows them, to be typed
 
     def waited_in(self, stack: Stack) -> str:
         """Return the function in which this stack waits for such a lock, "" if it does not."""
@@ -52,6 +53,7 @@ POSTGRES = HiddenLock(
     known=r"secure_read|pq_getbyte|ProcSleep|\w+Main",
     cause="the sessions that hold them are the cause",
     tells="pg_blocking_pids(pid) in pg_stat_activity",
+    shorter="commit soon after the first change, change what all want last, and nothing slow between BEGIN and COMMIT",
     command='psql -c "SELECT pid, pg_blocking_pids(pid), state, wait_event_type, query FROM pg_stat_activity"',
 )
 SQLITE = HiddenLock(
@@ -65,6 +67,7 @@ SQLITE = HiddenLock(
     known=r"(?!)",
     cause="whoever keeps a transaction open is the cause",
     tells="lslocks, by the database's files",
+    shorter="one short transaction for each change; journal_mode=WAL lets readers go on",
     command="lslocks --output COMMAND,PID,MODE,PATH",
 )
 HIDDEN_LOCKS = (POSTGRES, SQLITE)

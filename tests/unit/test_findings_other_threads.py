@@ -218,6 +218,15 @@ def test_a_timeout_is_nobody() -> None:
     assert first.id == SLEEP and first.share == pytest.approx(20 / 20.4)
 
 
+def test_requests_that_are_parked_and_nobody_knows_for_whom_are_not_without_a_fault() -> None:
+    """Wakers take turns, and none is known for most of it: neither a cause nor no fault."""
+    builder = seen(serving(waker=0), "cpu.user", "1 s")
+    model = builder.model()
+    decided = report.make(model, diagnose(model), RUNBOOKS).verdict
+    assert decided.kind == "cannot tell", decided
+    assert decided.text.startswith("Cannot tell for what: requests are parked for 98 % of their time.")
+
+
 @pytest.mark.parametrize("waker", [WORKER, 102])
 def test_a_futex_that_somebody_was_woken_on_is_no_timeout(waker: int) -> None:
     assert check(serving(waker=waker).model(), SLEEP).number == 0

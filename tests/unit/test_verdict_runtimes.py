@@ -74,6 +74,17 @@ def test_what_threads_suffer_is_no_cause_of_requests_that_could_not_be_followed(
         assert ("no thread shows: net/http/pprof" in text) is (count == 100)
 
 
+def test_goroutines_that_had_requests_were_not_without_work() -> None:
+    """Forty milliseconds under a mutex each: all threads look idle, and requests take 400 ms."""
+    kind, text = verdict(go_server().model())
+    assert kind == Kind.CANNOT_TELL.value and "no work came" not in text
+    assert text.startswith(
+        "Cannot tell: where its 100 requests spent 40.0 s could not be followed. What its goroutines"
+    )
+    fast = parked(Builder().thread("app"), "app", GO, 500).exchange("port:80", "accepted", {"2 ms": 9000}, whole=0)
+    assert verdict(fast.model())[1].startswith("No goroutine of it could run")
+
+
 def test_an_objective_does_not_hide_where_to_look() -> None:
     slow = {"over_slo": 100, "over_slo_ns": "40 s"}
     text = verdict(go_server(slo="100 ms", **slow).model())[1]

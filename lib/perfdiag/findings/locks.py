@@ -10,6 +10,7 @@ from perfdiag.debuggers import shows_stacks
 from perfdiag.findings import herds, lock_advice, stuck_locks
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.behind import PARKED
+from perfdiag.findings.database_locks import database_locks
 from perfdiag.findings.holders import WAITS_OF_HOLDERS, Holder, code_of, holder_of, path, remedy_of, under
 from perfdiag.findings.kernel_locks import subject_of
 from perfdiag.findings.other_threads import in_turn
@@ -29,6 +30,7 @@ from perfdiag.findings.weigh import (
     waits,
     worth,
 )
+from perfdiag.hiddenlocks import HIDDEN_LOCKS
 from perfdiag.model import Model, Row
 from perfdiag.runtimelocks import RuntimeLock, Words
 from perfdiag.symbols import is_named
@@ -47,7 +49,7 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
 @rule(
     "LOCK-CONTENTION",
     title="Threads wait for locks",
-    accounts=(FUTEX, FILE, KERNEL, PARKED),
+    accounts=(FUTEX, FILE, KERNEL, PARKED, *(kind.account for kind in HIDDEN_LOCKS)),
     meaning="Threads wait for a lock in user space (futex), on a file, or inside the kernel. Who had it while others"
     " waited is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush"
     " is the root and the lock only its path.",
@@ -58,12 +60,15 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " holder's ledger of the whole window shows, if it takes as long as the lock must have been held: what threads that"
     " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
     " by nobody is deadlocked. Futex waits count as lock only with evidence: a function on the stack, or that"
-    " threads which serve requests wait for each other in the middle of them; the others stay 'cannot tell'.",
+    " threads which serve requests wait for each other in the middle of them; the others stay 'cannot tell'. Locks of"
+    " databases that are waited for as for work or time count where requests wait so, with their functions on the"
+    " stack.",
     alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
     " a lock because its stack holds a lock function.",
     remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
     " instead of threads, or native code that releases it.",
     verify="perfdiag latency again: share of lock.futex, lock.file or lock.kernel.",
+    refines=("WAIT-TIMER-IN-REQUEST",),
 )
 def contention(model: Model) -> Iterable[Outcome]:
     """One finding for each lock that is worth it; small locks of one kind together are checked as one number."""
@@ -81,7 +86,7 @@ def contention(model: Model) -> Iterable[Outcome]:
         if worth(model, total_ns(rows)):
             found += 1
             yield _finding(model, account, key, rows)
-    for each in in_turn(model):
+    for each in (*in_turn(model), *database_locks(model)):
         found += 1
         yield each
     parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag import schema
+from perfdiag.findings.database_locks import idle_ns, proven
 from perfdiag.hiddenlocks import HIDDEN_LOCKS, POSTGRES, HiddenLock
 from perfdiag.model import Model
 from perfdiag.report import shape
-from perfdiag.symbols import is_named
 from perfdiag.text import printable
 from perfdiag.units import about, plural
 
@@ -57,47 +57,24 @@ def not_measured(model: Model) -> list[shape.NotMeasured]:
 
 
 def _proven(model: Model, kind: HiddenLock) -> Hidden:
-    """Return what stacks prove of one kind: of the idle time of each process the part of its samples."""
-    sampled: Counter[int] = Counter()
-    locked: Counter[int] = Counter()
-    functions: Counter[str] = Counter()
-    for stack in model.wait_stacks(kind.account):
-        weight_ns = stack.weight_ns or 1
-        sampled[stack.pid] += weight_ns
-        if function := kind.waited_in(stack):
-            locked[stack.pid] += weight_ns
-            functions[function] += weight_ns
-    idle = _idle_ns(model, kind.account)
-    waits = {pid: round(idle[pid] * locked[pid] / sampled[pid]) if pid in idle else locked[pid] for pid in locked}
-    most = max(waits.values(), default=0)
-    pids = [pid for pid, ns in waits.items() if ns >= FELT * most]  # others waited for a moment only
-    ns = sum(waits[pid] for pid in pids)
-    function = max(functions, key=lambda name: (is_named(name), functions[name], name), default="")
-    where = f" ({printable(function)})" if is_named(function) else ""
-    waited = f"{_who(model, kind, pids)} for {kind.name}{where}, {about(ns)} of idle time by samples"
-    return Hidden(ns, f"{waited}: {kind.cause}.", f"To tell: {kind.tells}.")
+    """Return what stacks prove of one kind."""
+    waits = proven(model, kind)
+    where = f" ({printable(waits.function)})" if waits.function else ""
+    waited = f"{_who(model, kind, waits.pids)} for {kind.name}{where}, {about(waits.ns)} of idle time by samples"
+    return Hidden(waits.ns, f"{waited}: {kind.cause}.", f"To tell: {kind.tells}.")
 
 
-def _who(model: Model, kind: HiddenLock, pids: list[int]) -> str:
+def _who(model: Model, kind: HiddenLock, pids: Sequence[int]) -> str:
     if len(pids) != 1:
         return f"{plural(len(pids), kind.who)} wait"
     comm = next((thread.comm for thread in model.threads if thread.pid == pids[0]), kind.who)
     return f"{printable(comm)} ({pids[0]}) waits"
 
 
-def _idle_ns(model: Model, account: str) -> Counter[int]:
-    """Return the time in an account by process; exited ones may have none of their own."""
-    idle: Counter[int] = Counter()
-    for thread in model.threads:
-        if thread.pid and account in thread.accounts:
-            idle[thread.pid] += thread.accounts[account].ns
-    return idle
-
-
 def _untold(model: Model) -> bool:
     """Return whether a PostgreSQL waits of which stacks show neither locks nor clients."""
     servers = {thread.pid for thread in model.threads if thread.comm in _POSTGRES}
-    waiting = servers & _idle_ns(model, POSTGRES.account).keys()
+    waiting = servers & idle_ns(model, POSTGRES.account).keys()
     stacks = [s for s in model.stacks if s.pid in waiting and (s.kind, s.account) == ("wait", POSTGRES.account)]
     readable = any(POSTGRES.would_show((*stack.user, *stack.scan)) for stack in stacks)
     return bool(waiting) and not (readable and waiting <= {stack.pid for stack in stacks})

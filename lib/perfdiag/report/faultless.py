@@ -18,6 +18,7 @@ from perfdiag.report.words import (
     largest_found,
     next_step,
     reasons,
+    requests_not_followed,
     told,
     verdict,
 )
@@ -45,6 +46,9 @@ def without_time(
     if faults:
         missed_only = all(finding.id == "SLO-BREACH" for finding in faults)  # that tells of no cause
         return verdict(Kind.CAUSE, [*claims, *slept, *(rest.untold_tasks(model) if missed_only else [])], faults[:2])
+    if unfollowed := requests_not_followed(model, 0):
+        tells = rest.untold_tasks(model) or next_step(model)
+        return verdict(Kind.CANNOT_TELL, [unfollowed, *tells, *slept, _busy(model)], first)
     if unknown_ns > max(model.busy_ns, IDLE * model.window_ns) or model.coverage.unexplained_share > 0.5:
         if full := full_thread(model, first):
             cannot = f"Cannot tell whether the others wait for it: {reasons(model, unknown_ns)}."

@@ -7,13 +7,16 @@ from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Confidence, Finding, Severity
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
-from perfdiag.report import shape, stopped
+from perfdiag.report import databases, shape, stopped
 from perfdiag.report.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
-from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, told, verdict
+from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, next_step, told, verdict
 from perfdiag.requests import RequestTime, beyond
+from perfdiag.requestsums import PARKED
 from perfdiag.units import about, duration, plural, share
 
 LEADING = 0.5  # of the requests' time
+# Accounts in which a thread that serves a request waits, and nothing says for what.
+UNTOLD = {PARKED: "are parked", "wait.events": "wait for events", "wait.signal": "wait for signals"}
 
 
 def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdict:
@@ -59,9 +62,20 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
             [],
         )
     answers = _answers(model)
+    if largest in UNTOLD and time.accounts[largest] > LEADING * time.ns and not _explained(diagnosis):
+        part = share(time.accounts[largest] / time.ns)
+        cannot = f"Cannot tell for what: requests {UNTOLD[largest]} for {part} of their time."
+        hidden = databases.leading(model)
+        tells = [hidden.sentence, hidden.tells] if hidden else next_step(model)
+        return verdict(Kind.CANNOT_TELL, [cannot, *tells, answers])
     look = "Clients that see more than that have it on their way here."
     profile = [each for each in diagnosis.findings if each.id != SLO_BREACH][:1]  # that is said for itself
     return verdict(Kind.PROFILE, ["No fault found.", answers, most, look, *map(told, profile)], profile)
+
+
+def _explained(diagnosis: Diagnosis) -> bool:
+    """Return whether something that is no fault takes most of the requests' time, as waiting for news does."""
+    return any(finding.share > LEADING for finding in diagnosis.findings)
 
 
 def _answers(model: Model) -> str:

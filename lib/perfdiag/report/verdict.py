@@ -18,13 +18,13 @@ from perfdiag.report.words import (
     largest_found,
     next_step,
     reasons,
+    requests_not_followed,
     sentences,
     told,
     uncertain_ns,
     verdict,
 )
-from perfdiag.requests import ENOUGH_REQUESTS, SERVES
-from perfdiag.units import duration, plural, share
+from perfdiag.units import duration, share
 
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
@@ -73,7 +73,7 @@ def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdi
     unknown_ns = uncertain_ns(model)
     if not timed:
         return without_time(model, diagnosis, faults, unknown_ns, acquit)
-    if not_followed := _requests_not_followed(model, timed[0].claimed_ns):
+    if not_followed := requests_not_followed(model, timed[0].claimed_ns):
         parts = [not_followed, largest_found(timed[:1]), *rest.untold_tasks(model)]
         return verdict(Kind.CANNOT_TELL, parts, timed[:1])
     gaps = [_gap(first, second) for first, second in zip(timed, [*timed[1:], None], strict=True)]
@@ -90,15 +90,6 @@ def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdi
     if full := full_thread(model, shown):
         found = [told(full), f"Cannot tell what the others wait for: {reasons(model, unknown_ns)}."]
     return verdict(Kind.CANNOT_TELL, [*found, *next_step(model), *slept], list(shown))
-
-
-def _requests_not_followed(model: Model, found_ns: int) -> str:
-    """Return that requests took twice as long as what was found, or more, and nobody knows where; else ""."""
-    served = [each.line for each in model.exchanges if each.served]
-    count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
-    if model.request_time or count < ENOUGH_REQUESTS or ns < SERVES * model.window_ns or ns < 2 * found_ns:
-        return ""
-    return f"Cannot tell: where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
 
 
 def _gap(first: Finding, second: Finding | None) -> int:

@@ -15,12 +15,14 @@ from perfdiag.findings.base import Finding, Severity
 from perfdiag.findings.target import CPU
 from perfdiag.model import Model
 from perfdiag.report import rest, shape
+from perfdiag.requests import ENOUGH_REQUESTS, SERVES
 from perfdiag.text import printable
 from perfdiag.units import duration, plural, share
 
 LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
 SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
+SLOW_NS = 10_000_000  # requests that take less on average are not what somebody waits for
 # A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
 _SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
 
@@ -77,6 +79,18 @@ def _parked(model: Model) -> list[str]:
     parts = [(received_ns, f"in {calls}, for work or for an answer")]
     parts.append((whole_ns - received_ns, "parked, waiting or idle"))
     return [f"{duration(ns)} {words}" for ns, words in parts if ns > whole_ns // 100]
+
+
+def requests_not_followed(model: Model, found_ns: int) -> str:
+    """Return that requests took twice as long as what was found, or more, and nobody knows where; else "".  Where
+    nothing was found they are slow, too."""
+    served = [each.line for each in model.exchanges if each.served]
+    count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
+    if model.request_time or count < ENOUGH_REQUESTS or ns < SERVES * model.window_ns or ns < 2 * found_ns:
+        return ""
+    if not found_ns and ns < SLOW_NS * count:
+        return ""
+    return f"Cannot tell: where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
 
 
 def largest_found(findings: Sequence[Finding]) -> str:

@@ -1,0 +1,4 @@
+BEGIN;
+UPDATE hot SET n = n + 1;
+SELECT pg_sleep(0.03);
+COMMIT;

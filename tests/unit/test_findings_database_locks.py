@@ -1,0 +1,75 @@
+"""LOCK-CONTENTION of databases: requests that wait for locks in calls that look idle."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag import report
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Confidence, Severity
+
+from unit.support import Builder
+from unit.support.exchanges import served
+from unit.support.judging import finding, findings
+from unit.support.reports import RUNBOOKS
+
+S, MS = 1_000_000_000, 1_000_000
+LOCK, SLEEP = "LOCK-CONTENTION", "WAIT-TIMER-IN-REQUEST"
+EVENTS, TIMER = "wait.events", "wait.timer"
+FOR_A_ROW = ["epoll_wait (libc.so.6)", "WaitLatch (postgres)", "ProcSleep (postgres)"]
+FOR_A_CLIENT = ["epoll_wait (libc.so.6)", "WaitEventSetWait (postgres)", "secure_read (postgres)"]
+FOR_A_FILE = ["nanosleep (libc.so.6)", "usleep (libc.so.6)", "sqlite3InvokeBusyHandler (libsqlite3.so.0.8.6)"]
+
+
+def database(account: str, comm: str, inside_ms: int, samples: list[tuple[list[str], int]]) -> Builder:
+    """Return four sessions of 10 s, all but 100 ms in one account; of 100 requests so much.  Samples are in seconds."""
+    builder = Builder(comm=comm)
+    for tid in range(101, 105):
+        builder.thread(comm, tid=tid, cpu_user="100 ms", rest=account)
+    for user, seconds in samples:
+        builder.stack("wait", account, user=user, count=seconds, weight=f"{seconds} s")
+    parts = {account: inside_ms * MS, "cpu.user": 400 * MS}
+    for line in served(100, sum(parts.values()) // 100, parts):
+        builder.line(line)
+    return builder
+
+
+def test_requests_that_wait_for_a_row() -> None:
+    model = database(EVENTS, "postgres", 30_000, [(FOR_A_ROW, 30), (FOR_A_CLIENT, 9)]).model()
+    found = finding(model, LOCK)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert "for PostgreSQL's locks (ProcSleep): the sessions that hold them are the cause" in found.claim
+    assert "pg_blocking_pids(pid)" in found.remedies[0].text
+    first = diagnose(model).findings[0]
+    assert first.id == LOCK and first.share == pytest.approx(30 / 30.4, rel=0.01)
+    assert report.make(model, diagnose(model), RUNBOOKS).verdict.kind == "cause"
+
+
+def test_no_more_is_claimed_than_stacks_prove() -> None:
+    model = database(EVENTS, "postgres", 30_000, [(FOR_A_ROW, 10), (FOR_A_CLIENT, 30)]).model()
+    assert diagnose(model).findings[0].claimed_ns == pytest.approx(39.6 * S / 4, rel=0.01)
+
+
+@pytest.mark.parametrize("samples", [[(FOR_A_CLIENT, 30)], []])
+def test_waits_that_no_stack_shows_to_be_for_a_lock_are_neither_a_cause_nor_no_fault(
+    samples: list[tuple[list[str], int]],
+) -> None:
+    model = database(EVENTS, "postgres", 30_000, samples).model()
+    assert not findings(model, LOCK)
+    told = report.make(model, diagnose(model), RUNBOOKS).verdict
+    assert told.kind == "cannot tell", told
+    assert told.text.startswith("Cannot tell for what: requests wait for events for 99 % of their time.")
+    assert ("pg_blocking_pids(pid)" in told.text) is not samples
+
+
+def test_a_moment_is_nobodys_fault() -> None:
+    assert not findings(database(EVENTS, "postgres", 10, [(FOR_A_ROW, 30)]).model(), LOCK)
+
+
+def test_a_sleep_that_is_for_a_lock_is_no_choice() -> None:
+    """SQLite asks again after a pause: what helps is not to sleep less."""
+    model = database(TIMER, "app", 30_000, [(FOR_A_FILE, 30)]).model()
+    found = diagnose(model)
+    assert found.findings[0].id == LOCK and "SQLite's locks" in found.findings[0].claim
+    assert SLEEP in {each.id for each in found.superseded}
+    asleep = diagnose(database(TIMER, "app", 30_000, [(["nanosleep (libc.so.6)", "handle (app)"], 30)]).model())
+    assert asleep.findings[0].id == SLEEP and not [each for each in asleep.findings if each.id == LOCK]
