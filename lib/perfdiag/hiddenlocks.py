@@ -67,7 +67,7 @@ SQLITE = HiddenLock(
     known=r"(?!)",
     cause="whoever keeps a transaction open is the cause",
     tells="lslocks, by the database's files",
-    shorter="one short transaction for each change; journal_mode=WAL lets readers go on",
+    shorter="one short transaction for each change, and nothing slow between BEGIN and COMMIT",
     command="lslocks --output COMMAND,PID,MODE,PATH",
 )
 HIDDEN_LOCKS = (POSTGRES, SQLITE)

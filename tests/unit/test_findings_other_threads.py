@@ -178,6 +178,21 @@ def test_behind_a_slow_flush_it_is_the_flush() -> None:
     assert ID in {each.id for each in found.superseded}
 
 
+@pytest.mark.parametrize(("others", "moved_s"), [("0 s", 20), ("2 s", 3)])
+def test_of_a_line_those_in_front_tell_for_all_if_all_was_the_same(others: str, moved_s: int) -> None:
+    """A pool of two connections, or a lock that is handed on: each waits for all before it, two are followed."""
+    builder = serving(disk_flush="0 s")
+    builder.thread("committer", tid=400, cpu_user="100 ms").row("disk.flush", DEVICE, durations={"50 ms": 180})
+    for operation in ("write", "flush"):
+        builder.device("254:0", operation, count=180, service="48 ms")
+    seen(builder, "disk.flush", "3 s", 102, DEVICE)
+    found = told(seen(builder, "cpu.user", others, root_tid=103))
+    flush = next(each for each in found.findings if each.id == FLUSH)
+    assert flush.share == pytest.approx(moved_s / 20.4, rel=0.02), flush
+    assert f"Others waited {moved_s}.0{'0' * (moved_s < 10)} s behind that" in flush.claim
+    assert any("those in front were followed" in each for each in flush.limits) is (moved_s == 20)
+
+
 def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:
     """The sleep alone takes a fifth of it: "4.75 s of 24.1 s (98 %)" would be no sum."""
     builder = Builder(comm="server").thread("sleeper", tid=WORKER, wait_timer="4750 ms", rest="net.request")

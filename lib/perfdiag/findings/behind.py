@@ -18,6 +18,11 @@ from perfdiag.whole import counted
 
 Pair = tuple[str, str]
 PARKED, CHILD = "wait.parked", "wait.child"
+# Who waits in a line is woken by the one before, of whom it was seen what it was in since it had waited itself: for
+# each moment that is known of one of them.  If it was nearly always the same, that is what the whole line waits for.
+SAME = 0.9
+OF_LINE = 0.1
+OF_LINE_ONLY = "of a line of waiters only those in front were followed: the others are taken to wait for the same"
 
 
 def behind_ns(model: Model, account: str, key: str) -> int:
@@ -53,10 +58,35 @@ def _of_row_ns(model: Model, chain: Chain) -> int:
     pair, time = (chain.account, chain.key), model.request_time
     if time is None or (pair not in time.rows and chain.account != CHILD) or not chain.inside:
         return chain.ns
-    inside_ns = time.parked_ns.get(pair, 0)
+    inside_ns = round(time.parked_ns.get(pair, 0) / _for_all_in_line(model, chain))
     if chain.account == CHILD and not time.excess:
         inside_ns = time.accounts[CHILD]
     return by_pair(model).get(pair, 0) * chain.ns // max(1, inside_ns, _inside_ns(model)[pair])
+
+
+def _for_all_in_line(model: Model, chain: Chain) -> float:
+    """Return for how much more time what a chain tells holds than was seen: 1 for no more."""
+    pair, time = (chain.account, chain.key), model.request_time
+    if time is None or not chain.inside or pair not in _lines(model):
+        return 1.0
+    return max(1.0, time.parked_ns.get(pair, 0) / _inside_ns(model)[pair])
+
+
+@once
+def _lines(model: Model) -> frozenset[Pair]:
+    """Return where threads that serve requests are parked behind each other, all for the same thing."""
+    time = model.request_time
+    if time is None:
+        return frozenset()
+    inside = [each for each in model.chains if each.inside and each.account == PARKED]
+    seen = [each for each in inside if (each.root_tid or each.some_tid) in time.parked_tids]
+    pairs = {(each.account, each.key) for each in seen}
+    roots: dict[Pair, int] = {}
+    for each in seen:
+        roots[each.root, each.root_key] = roots.get((each.root, each.root_key), 0) + each.ns
+    known_ns, whole_ns = sum(roots.values()), sum(time.parked_ns.get(pair, 0) for pair in pairs)
+    same = known_ns >= OF_LINE * whole_ns and max(roots.values(), default=0) >= SAME * known_ns
+    return frozenset(pairs) if same else frozenset()
 
 
 @once
@@ -80,15 +110,17 @@ def by_pair(model: Model) -> dict[Pair, int]:
 def _with_paths(model: Model, finding: Finding) -> Finding:
     if finding.severity is Severity.INFO:
         return finding
-    claims, longest, longest_ns, moved = dict(finding.claims), None, 0, 0
+    claims, longest, longest_ns, moved, in_line = dict(finding.claims), None, 0, 0, False
     for pair, part in _parts(model, finding).items():
         for chain in _by_root(model)[pair]:
-            ns = round(part * chain.ns)
+            more = _for_all_in_line(model, chain)
+            ns = round(part * chain.ns * more)
             if (chain.account, chain.key) in finding.claims or chain.account in finding.claims:
                 continue  # it is its own path
             claimed_ns = round(part * _of_row_ns(model, chain))
             claims[chain.account, chain.key] = claims.get((chain.account, chain.key), 0) + claimed_ns
             moved += ns
+            in_line |= more > 1
             if longest is None or ns > longest_ns:
                 longest, longest_ns = chain, ns
     if longest is None or not worth(model, moved):
@@ -97,7 +129,8 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
     claim = f"{finding.claim} Others waited {duration(moved)} behind that, {most} {longest.path}."
     text = f"{duration(moved)} behind it: what those were in that others waited for, at each wake-up ({longest.path})"
     evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
-    return replace(finding, claim=claim, claims=claims, evidence=evidence, is_root=True)
+    limits = [*finding.limits, OF_LINE_ONLY] if in_line else finding.limits
+    return replace(finding, claim=claim, claims=claims, evidence=evidence, limits=limits, is_root=True)
 
 
 def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
