@@ -6,7 +6,9 @@ be unable to run (say, no btrfs in its kernel) says so beforehand: ``@pytest.mar
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import signal
 import sys
 from collections import Counter
@@ -22,6 +24,7 @@ if str(ROOT / "lib") not in sys.path:
 
 LIMIT_SECONDS = {"unit": 60, "live": 180, "lab": 600}
 SKIPS = pytest.StashKey[Counter[str]]()
+MEANWHILE = pytest.StashKey[int]()
 
 
 def missing_for_live() -> str | None:
@@ -43,6 +46,12 @@ def tier(path: Path) -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write golden files anew, do not compare")
+    parser.addoption(
+        "--meanwhile",
+        nargs=2,
+        metavar=("PID", "LOG"),
+        help="a process beside which only unit tests run, and where it writes to",
+    )
 
 
 def forget_who_started_us() -> None:
@@ -58,6 +67,9 @@ def forget_who_started_us() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SKIPS] = Counter()
+    if meanwhile := config.getoption("--meanwhile"):
+        with contextlib.suppress(ProcessLookupError):  # it was over at once
+            config.stash[MEANWHILE] = os.pidfd_open(int(meanwhile[0]))
     forget_who_started_us()
 
 
@@ -80,8 +92,24 @@ def _time_out(signum: int, frame: FrameType | None) -> None:
     pytest.fail("the test took longer than its time limit")
 
 
+def wait_for_meanwhile(config: pytest.Config) -> None:
+    """Wait until what runs beside the unit tests is over, and show what it wrote."""
+    running = config.stash.get(MEANWHILE, None)
+    if running is not None:
+        select.select([running], [], [])
+        os.close(running)
+        del config.stash[MEANWHILE]
+    if meanwhile := config.getoption("--meanwhile"):
+        config.option.meanwhile = None
+        terminal = config.pluginmanager.getplugin("terminalreporter")
+        terminal.ensure_newline()
+        terminal.write(Path(meanwhile[1]).read_text(errors="replace"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    if tier(item.path) != "unit":
+        wait_for_meanwhile(item.config)
     marker = item.get_closest_marker("timeout")
     seconds = marker.args[0] if marker else LIMIT_SECONDS[tier(item.path)]
     before = signal.signal(signal.SIGALRM, _time_out)
@@ -121,6 +149,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    wait_for_meanwhile(config)
     skips = config.stash[SKIPS]
     terminalreporter.write_line(f"skipped: {skips.total()}")
     for reason, count in sorted(skips.items()):
