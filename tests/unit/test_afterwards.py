@@ -247,9 +247,7 @@ def test_what_goes_wrong_is_said(arguments: list[str], status: int, said: str) -
 
 
 def readable(folder: Path, content: bytes) -> Path:
-    """Write a log that anybody may read, below directories that anybody may enter."""
-    for directory in (folder, *folder.parents[:2]):
-        directory.chmod(0o755)
+    """Write a log that anybody may read."""
     path = folder / "log"
     path.write_bytes(content)
     path.chmod(0o644)
@@ -257,9 +255,9 @@ def readable(folder: Path, content: bytes) -> Path:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
-def test_root_opens_no_file_that_a_user_names(tmp_path: Path) -> None:
+def test_root_opens_no_file_that_a_user_names(open_folder: Path) -> None:
     """It is opened as who asked, whom perfdiag becomes first: with sudo that user, else nobody."""
-    path = readable(tmp_path, b"[    1.000000] secret\n")
+    path = readable(open_folder, b"[    1.000000] secret\n")
     path.chmod(0o600)
     words = ("host", "--since", "1d", "--log", str(path))
     told = run(*words)
@@ -270,8 +268,8 @@ def test_root_opens_no_file_that_a_user_names(tmp_path: Path) -> None:
     assert run(*words, SUDO_UID="1234", SUDO_GID="1234").returncode == 0
 
 
-def test_any_bytes_are_a_log_without_kills(tmp_path: Path) -> None:
-    path = readable(tmp_path, bytes(range(256)) * 40)
+def test_any_bytes_are_a_log_without_kills(open_folder: Path) -> None:
+    path = readable(open_folder, bytes(range(256)) * 40)
     told = run("host", "--since", "1d", "--log", str(path))
     assert told.returncode == 1 and f"no line of {path} is one of a kernel log" in told.stderr
     assert not told.stdout

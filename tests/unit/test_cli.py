@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from perfdiag import __version__, cli, progress
 from perfdiag.text import printable
 
+from unit.support import terminal
 from unit.support.command_line import recording, run
 
 
@@ -168,13 +169,12 @@ def test_whatever_is_printed_is_printable(name: str | bytes) -> None:
 def test_the_bar_is_drawn_whatever_the_environment_says_of_the_terminal(
     monkeypatch: pytest.MonkeyPatch, size: str
 ) -> None:
-    shows, shown = os.openpty()
+    master, slave = os.openpty()
     for name, value in {"COLUMNS": size, "LINES": size, "TERM": "xterm"}.items():
         monkeypatch.setenv(name, value)
-    with open(shown, "w") as screen, monkeypatch.context() as patch:
+    with open(slave, "w") as screen, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", screen)
         with progress.shown(10**9) as tick:
             assert tick
             tick()
-        assert b"recording" in os.read(shows, 4096)
-    os.close(shows)
+    assert b"recording" in terminal.shown(master)

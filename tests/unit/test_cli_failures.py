@@ -46,19 +46,17 @@ def test_what_cannot_be_read_is_told(path: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file that somebody else owns")
-def test_whose_a_recording_is_that_cannot_be_read(tmp_path: Path) -> None:
+def test_whose_a_recording_is_that_cannot_be_read(open_folder: Path) -> None:
     """Recordings have mode 0600: the owner is the one who can do something."""
-    path = recording(tmp_path)
+    path = recording(open_folder)
     path.chmod(0o600)
-    for directory in (tmp_path, *tmp_path.parents[:2]):
-        directory.chmod(0o755)
     refused = PermissionError(errno.EACCES, "Permission denied")
     owner = pwd.getpwuid(0).pw_name
     os.chown(path, 0, 0)
     assert f"it belongs to {owner}: report it as that user" in report_command._hint(str(path), refused)
     os.chown(path, 4_000_000, 0)
     assert "it belongs to user 4000000" in report_command._hint(str(path), refused)
-    assert "closed to" in report_command._hint(str(tmp_path / "gone/x.rec"), refused)
+    assert "closed to" in report_command._hint(str(open_folder / "gone/x.rec"), refused)
     assert "makes a recording" in report_command._hint(str(path), FileNotFoundError())
 
 

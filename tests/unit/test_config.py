@@ -99,16 +99,14 @@ def test_a_directory_is_told(tmp_path: Path) -> None:
         config.load([tmp_path])
 
 
-def test_permissions(tmp_path: Path) -> None:
+def test_permissions(open_folder: Path) -> None:
     """An own file that cannot be read is an error; the home of somebody else, as after sudo -u, is none of ours."""
-    path = written(tmp_path, f'runbook_url = "{URL}"')
+    path = written(open_folder, f'runbook_url = "{URL}"')
     path.chmod(0)
     script = f"import sys; sys.path.insert(0, {str(Path(config.__file__).parents[1])!r}); from perfdiag import config; "
     script += f"from pathlib import Path; config.DEADLINE_S = 30; print(config.load([Path({str(path)!r})]).runbook_url)"
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o711)
     for home_mode in (0o711, 0o700):
-        tmp_path.chmod(home_mode)
+        open_folder.chmod(home_mode)
         told = run_as_nobody(sys.executable, "-IBc", script)
         ignored = home_mode == 0o700 and os.geteuid() == 0
         assert told.stdout == ("None\n" if ignored else ""), told.stderr

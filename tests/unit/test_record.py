@@ -14,6 +14,7 @@ import pytest
 from perfdiag import record
 from perfdiag.errors import UsageError
 
+from unit.support import terminal
 from unit.support.house import RECORDING, House
 from unit.support.waiting import until
 
@@ -157,12 +158,7 @@ def test_a_terminal_sees_a_bar(house: House, sleeper: subprocess.Popen[bytes]) -
     house.environment = {"TERM": "xterm"}
     process = house.start("latency", "--pid", str(sleeper.pid), "--duration", "1", stderr=slave)
     os.close(slave)
-    seen = b""
-    try:
-        while part := os.read(master, 65536):
-            seen += part
-    except OSError:  # the end of a pseudo terminal
-        pass
+    seen = terminal.shown(master)
     out = process.communicate(timeout=30)[0]
     assert "VERDICT" in out and b"of 1 s" in seen and b"Ctrl-C ends early" in seen
     assert seen.rstrip().endswith(b"no\\x1b[0m"), "the bar is gone at the end; the warnings come after it"
