@@ -11,7 +11,7 @@ import time
 from perfdiag.findings import diagnose
 from perfdiag.requests import ARRIVING, PEERS
 
-from live.support.calling import ask, fault, serving
+from live.support.calling import ask, fault, running_server
 from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.model import model_of
 from live.support.truth import assert_waited
@@ -124,8 +124,8 @@ def test_a_prompt_name_server(start: Start, record: Record) -> None:
 def test_requests_that_make_many_short_calls(attach: Attach, cleanup: Cleanup) -> None:
     """Each of 101 requests makes 23 calls; its healthy twin makes one."""
     for number, chatty in ((23, True), (1, False)):
-        _, upstream = cleanup.enter_context(serving(UPSTREAM, first=True))
-        pid, port = cleanup.enter_context(serving(ASKING, upstream, number, first=True))
+        _, upstream = cleanup.enter_context(running_server(UPSTREAM, first=True))
+        pid, port = cleanup.enter_context(running_server(ASKING, upstream, number, first=True))
         recorder = attach(pid, only=True)
         with socket.create_connection(("127.0.0.1", port)) as client:
             ask(client, 101)
@@ -153,7 +153,7 @@ def test_an_event_loop_whose_connects_are_not_answered(attach: Attach, cleanup: 
             filler.close()
             break
         fillers += 1
-    pid, port = cleanup.enter_context(serving(CONNECTING, listener.getsockname()[1]))
+    pid, port = cleanup.enter_context(running_server(CONNECTING, listener.getsockname()[1]))
     recorder = attach(pid, only=True)
     client = cleanup.enter_context(socket.create_connection(("127.0.0.1", port)))
     client.sendall(b"please\n")
@@ -180,7 +180,7 @@ def test_a_dead_address_that_an_event_loop_connects_to_all_the_time(attach: Atta
         filler = cleanup.enter_context(socket.socket())
         filler.setblocking(False)
         filler.connect_ex(listener.getsockname())
-    pid, port = cleanup.enter_context(serving(CONNECTING, listener.getsockname()[1]))
+    pid, port = cleanup.enter_context(running_server(CONNECTING, listener.getsockname()[1]))
     recorder = attach(pid, only=True)
     for _ in range(5):
         cleanup.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(b"please\n")
@@ -195,8 +195,8 @@ def test_a_dead_address_that_an_event_loop_connects_to_all_the_time(attach: Atta
 def test_a_client_that_sends_its_requests_piece_by_piece(attach: Attach, cleanup: Cleanup) -> None:
     """Each of eleven requests takes 80 ms to arrive; its healthy twin sends them whole."""
     for pause_s in (0.02, 0.0):
-        _, upstream = cleanup.enter_context(serving(UPSTREAM))
-        pid, port = cleanup.enter_context(serving(ASKING, upstream, 1))
+        _, upstream = cleanup.enter_context(running_server(UPSTREAM))
+        pid, port = cleanup.enter_context(running_server(ASKING, upstream, 1))
         recorder = attach(pid, only=True)
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -235,7 +235,7 @@ def test_who_hangs_up_has_not_answered(attach: Attach, cleanup: Cleanup) -> None
 def test_a_greeting_that_was_not_read_yet_is_no_answer(attach: Attach, cleanup: Cleanup) -> None:
     """It came 50 ms before the first question; each answer takes 20 ms."""
     greeter = cleanup.enter_context(socket.create_server(("127.0.0.1", 0)))
-    pid, port = cleanup.enter_context(serving(GREETED_BY, greeter.getsockname()[1], 11))
+    pid, port = cleanup.enter_context(running_server(GREETED_BY, greeter.getsockname()[1], 11))
     recorder = attach(pid, only=True)
     client = cleanup.enter_context(greeter.accept()[0])
     client.sendall(b"hello")

@@ -8,7 +8,7 @@ import time
 import pytest
 from perfdiag.requests import HELD
 
-from live.support.calling import fault, serving
+from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -54,7 +54,7 @@ def ask(client: socket.socket, count: int, pause_ms: int = 0) -> int:
 def test_clients_wait_for_the_end_of_an_answer(
     no_delay: int, answer_ms: int, busy_ms: int, pause_ms: int, found: bool, attach: Attach, cleanup: Cleanup
 ) -> None:
-    pid, port = cleanup.enter_context(serving(ANSWERING, no_delay, answer_ms, busy_ms))
+    pid, port = cleanup.enter_context(running_server(ANSWERING, no_delay, answer_ms, busy_ms))
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         ask(client, WARM)
@@ -91,7 +91,7 @@ while connection.recv(100):
 
 
 def test_what_a_server_corks_is_not_held_by_the_kernel(attach: Attach, cleanup: Cleanup) -> None:
-    pid, port = cleanup.enter_context(serving(CORKED))
+    pid, port = cleanup.enter_context(running_server(CORKED))
     with socket.create_connection(("127.0.0.1", port)) as client:
         recorder = attach(pid, only=True)
         for _ in range(11):

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from live.support.calling import ask, fault, serving
+from live.support.calling import ask, fault, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -54,8 +54,8 @@ while connection.recv(100):
 def test_who_takes_forty_milliseconds(
     no_delay: int, answer_ms: int, found: str | None, attach: Attach, cleanup: Cleanup
 ) -> None:
-    _, upstream = cleanup.enter_context(serving(UPSTREAM, answer_ms))
-    pid, port = cleanup.enter_context(serving(ASKING, upstream, no_delay))
+    _, upstream = cleanup.enter_context(running_server(UPSTREAM, answer_ms))
+    pid, port = cleanup.enter_context(running_server(ASKING, upstream, no_delay))
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         ask(client, WARM)

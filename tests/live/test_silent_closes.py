@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,12 +15,13 @@ import pytest
 from perfdiag.findings.calls import longer
 from perfdiag.loops import servers
 
+from conftest import ROOT
 from live.support.fixtures import Attach, Cleanup, Serving
 from live.support.model import model_of
 from live.support.serving import PROGRAM, answered, exchanged, http, served, stopped
 
 MS = 1_000_000
-MOST_CONNECTIONS = 131_072  # that are followed at once: of `connections` in bpf/connection.bpf.h
+HEADER = ROOT / "bpf/connection.bpf.h"
 
 # One thread turns from one to the other of two connections, both of which stay open.
 TURNING = """
@@ -191,7 +193,9 @@ def test_more_connections_than_are_followed_at_once(
     serving: Serving, attach: Attach, cleanup: Cleanup, tmp_path: Path
 ) -> None:
     """One after the other, of both whose ends are seen: each is followed, and none is left over."""
-    count = MOST_CONNECTIONS // 2 + 5003
+    most = re.search(r"__uint\(max_entries, (\d+)\);[^}]*} connections SEC", HEADER.read_text())
+    assert most
+    count = int(most[1]) // 2 + 5003
     path = str(tmp_path / "socket")
     server = serving(f"one_after_another(listening(path={path!r}), sleeps(0))")
     client = cleanup.enter_context(

@@ -20,7 +20,7 @@ def go_first() -> None:
 
 
 @contextlib.contextmanager
-def serving(text: str, *arguments: object, first: bool = False) -> Iterator[tuple[int, int]]:
+def running_server(text: str, *arguments: object, first: bool = False) -> Iterator[tuple[int, int]]:
     """Run a server; its pid and the port at which it listens."""
     words = [sys.executable, "-c", text, *map(str, arguments)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, preexec_fn=go_first if first else None) as process:
@@ -44,4 +44,4 @@ def fault(model: Model, id: str) -> Finding | None:
     return found[0] if found else None
 
 
-__all__ = ["ask", "fault", "go_first", "serving"]
+__all__ = ["ask", "fault", "go_first", "running_server"]
