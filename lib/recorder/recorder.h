@@ -4,7 +4,8 @@
  *
  * options.c               the command line
  * control.c               the line protocol with the unprivileged side
- * main.c                  the window: begin, loop, end
+ * main.c                  signals, memory, where the recording goes, exit status
+ * window.c                the window: begin, loop, end
  * header.c                the first and the last line
  * load.c                  loading, each program on its own terms
  * probes.c                the table of programs; attaching
@@ -237,6 +238,9 @@ void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
 /* tables_memory.c: files read, dirty pages */
 void tables_write_memory(struct recorder *recorder);
+
+/* window.c: 0, or what kept the recording from being made, as -errno */
+int window_record(struct recorder *recorder, int signals);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.clients import clients_finding
-from perfdiag.findings.connections import ENOUGH_RETRANSMITS, without_timeouts
 from perfdiag.findings.connects import told_apart
-from perfdiag.findings.delayed_acks import evidence_of, lengths, looks_alike, telling
+from perfdiag.findings.delayed_acks import evidence_of, lengths, telling
 from perfdiag.findings.host_ends import on_this_host
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS, outstanding
-from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of, round_trip_ns
+from perfdiag.findings.peer_waits import LONG_ANSWER_NS, PeerWaits, waits_for
+from perfdiag.findings.peers import Connections, Peer, connections_of, peer_of
 from perfdiag.findings.silent_ends import nothing_came, silent
 from perfdiag.findings.slow_clients import tells_of_requests
 from perfdiag.findings.target import again, subject
@@ -29,7 +28,6 @@ from perfdiag.findings.weigh import (
     still_waiting,
     together,
     total_ns,
-    typical_ns,
     waits,
     worth,
 )
@@ -37,12 +35,6 @@ from perfdiag.model import Model, Row
 from perfdiag.requests import PEERS
 
 ACCOUNTS = ("net.receive", "net.connect", "net.send")
-
-# The way itself varies: by half of the shortest round trip is what TCP expects before it knows better (RFC 6298, 2.2).
-VARIATION = 0.5
-# Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
-MANY_WAITS = 10
-LONG_ANSWER_NS = 500_000_000
 
 
 @rule(
@@ -104,100 +96,8 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
         yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
 
 
-@dataclass(frozen=True)
-class _Waits:
-    """The waits for one peer, or for several small ones together, and what is known of the way to them."""
-
-    rows: list[Row]
-    peers: list[Peer]
-    sockets: list[schema.Socket]
-    round_trip_ns: int | None
-    repeated: int  # segments sent again
-    typical_ns: int  # without what segments sent again explain, which is no slowness of the peer's
-    taken_ns: int  # the same
-    like_delayed: bool  # acknowledgements that a kernel delays by 40 ms would look the same
-    answers: int | None  # how many came; None: not known
-
-    @property
-    def name(self) -> str:
-        """Return the peer, or how many there are."""
-        if len(self.peers) == 1:
-            return plain(str(self.peers[0]))
-        return f"{len(self.peers)} peers" if self.peers else "peers not named"
-
-    @property
-    def few_or_long(self) -> bool:
-        """Whether their number is not what costs: fewer of them would wait as long."""
-        return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
-
-    @property
-    def receives(self) -> bool:
-        """Whether all it waits for are data that may be sent to it."""
-        return all(row.account == "net.receive" for row in self.rows)
-
-    @property
-    def silent(self) -> bool:
-        """Whether nothing shows that the target asked: it had nothing under way when it began to wait."""
-        return self.receives and not any(socket.in_flight for socket in self.sockets)
-
-    @property
-    def unasked(self) -> bool:
-        """Whether it is known that the target wrote nothing between its waits."""
-        unasked = [socket.waits_unasked or 0 for socket in self.sockets]
-        count = together(self.rows).count
-        # What came before the first wait on a connection is not known.
-        return self.receives and count > 1 and sum(unasked) >= max(1, count - len({row.key for row in self.rows}))
-
-    @property
-    def one_way(self) -> bool:
-        """Whether all it got from there is nothing, though it sent: logs and measurements are sent so."""
-        return self.silent and self.answers == 0
-
-    @property
-    def slow(self) -> bool:
-        """Whether answers take longer than the way, as it varies, and some work of the peer's."""
-        way_ns = self.round_trip_ns or 0
-        return self.typical_ns >= way_ns + max(SLOW_ANSWER_NS, VARIATION * way_ns)
-
-    @property
-    def beyond(self) -> float:
-        """Return the part of the waiting that a faster peer can give back: all but the round trips of slow answers."""
-        if not self.slow or not self.taken_ns:
-            return 1.0
-        return max(0.0, 1 - together(self.rows).count * (self.round_trip_ns or 0) / self.taken_ns)
-
-
-def _waits_for(model: Model, connections: Connections, rows: list[Row]) -> _Waits:
-    keys = dict.fromkeys(row.key for row in rows)
-    sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
-    repeated = sum(socket.retransmits_seen for socket in sockets)
-    whole = together(rows)
-    rest = without_timeouts(whole, repeated) if repeated >= ENOUGH_RETRANSMITS else whole
-    peers = [peer for peer in map(peer_of, keys) if peer]
-    like_delayed = looks_alike(model, connections, rows)
-    return _Waits(
-        rows,
-        peers,
-        sockets,
-        round_trip_ns(sockets),
-        repeated,
-        typical_ns(rest),
-        rest.sum_ns,
-        like_delayed,
-        _answers(model, set(keys)),
-    )
-
-
-def _answers(model: Model, keys: set[str]) -> int | None:
-    """Return how many answers came from the peers `keys`; None where that is not known of all of them."""
-    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
-    if {line.object for line in calls} != keys or any(line.unanswered for line in calls):
-        return None
-    return sum(line.count for line in calls)
-
-
 def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
-    found, keys = _waits_for(model, connections, group), {row.key for row in group}
+    found, keys = waits_for(model, connections, group), {row.key for row in group}
     if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
         came, may = "asked for nothing meanwhile", "work or for one long answer"
         if found.one_way or nothing_came(model, group):
@@ -253,7 +153,7 @@ def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
     return f"whether {subject(model)} answers there itself is not known: ss -ltnp sport = :{near[0]}"
 
 
-def _judgement(model: Model, found: _Waits) -> tuple[Severity, str, list[Remedy]]:
+def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Remedy]]:
     """Return what the waits for a peer mean, and what to do."""
     name, typical = found.name, about(found.typical_ns)
     remedies = _remedies(found)
@@ -318,7 +218,7 @@ def _look(peers: list[Peer]) -> str:
     return "see what was sent last: ss -tnpi (lastsnd)"
 
 
-def _remedies(found: _Waits) -> list[Remedy]:
+def _remedies(found: PeerWaits) -> list[Remedy]:
     where = fix(_where(found.peers))
     fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
     if not found.slow:
