@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+import threading
 from pathlib import Path
 
 __all__ = ["FLAVOURS", "build", "compile_c", "environment"]
@@ -49,7 +50,7 @@ def compile_c(arguments: list[str]) -> None:
 
 def replace(path: Path, content: bytes) -> None:
     """Write a file that others may read at this moment."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    unfinished = path.with_name(f"{path.name}.{threading.get_native_id()}")
     unfinished.write_bytes(content)
     unfinished.replace(path)
 
@@ -79,7 +80,9 @@ def build(name: str, flavour: str) -> Path:
 
     program = BUILD / flavour / name
     program.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = program.with_name(f"{name}.{os.getpid()}")  # another run of the tests may use it at this moment
+    unfinished = program.with_name(
+        f"{name}.{threading.get_native_id()}"
+    )  # another run of the tests may use it at this moment
     arguments = [*FLAGS, *FLAVOURS[flavour], f"-I{system_call_names()}", f"-I{GENERATED}"]
     arguments += ["-o", str(unfinished), str(source)]
     arguments += [str(RECORDER / recorder_source) for recorder_source in words("SOURCES")]
