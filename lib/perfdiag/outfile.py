@@ -6,9 +6,9 @@ or ends with it open, hangs.  The recorder writes to a pipe to that child, which
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-import select
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -122,10 +122,9 @@ class OutFile:
         return int(told["size"])
 
     def check_stream(self, reason: str, why: str | None = None) -> None:
-        """Raise PerfdiagError for a recording on standard output that is cut short, not by its reader."""
-        poll = select.poll()
-        poll.register(self.fd, 0)  # POLLERR: no reader is left
-        if reason in (DIED, OUTPUT_CLOSED) and not any(event & select.POLLERR for _fd, event in poll.poll(0)):
+        """Raise PerfdiagError for a recording on standard output that is cut short, also by its reader: of a report
+        that may have seen enough, half a recording is damaged."""
+        if reason in (DIED, OUTPUT_CLOSED):
             raise PerfdiagError(
                 f"the recording is cut short{f': {why}' if why else ''}",
                 "write it to a file with -o, on a file system with room",
@@ -143,6 +142,10 @@ def create(path: str) -> OutFile:
     if not path:
         raise UsageError("the file to record to has no name", "give one: record -o FILE, latency --record FILE")
     if path == "-":
+        if (
+            fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+        ):  # also what the launcher puts where it is closed
+            raise PerfdiagError("standard output is closed", "give a file: record -o FILE")
         if os.isatty(1):
             raise UsageError("a recording is nothing for a terminal", "write it to a file, or into a pipe")
         return OutFile(path, os.dup(1), created=False)

@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "out_of_memory.h"
+#include "standard.h"
 
 #define PROGRAM "PERFDIAG_PROGRAM"
 #define CONTROL "PERFDIAG_CONTROL_FD"
@@ -77,20 +78,6 @@ static int find_paths(struct paths *paths)
 	err = err ?: join(paths->package, directory, "../../lib/perfdiag/__main__.py");
 	err = err ?: join(paths->python, directory, "../venv/bin/python");
 	return err ?: join(paths->recorder, directory, "perfdiag-recorder");
-}
-
-/* Descriptors 0 to 2 must be open, or a recording could end up where messages go. */
-static int open_standard_descriptors(void)
-{
-	int fd;
-
-	do {
-		fd = open("/dev/null", O_RDWR);
-		if (fd < 0)
-			return -errno;
-	} while (fd <= STDERR_FILENO);
-	close(fd);
-	return 0;
 }
 
 /* Without this much Python ends before any line of ours, in pages of its own words. */
@@ -225,8 +212,8 @@ int main(int argc, char **argv)
 	int ended, err;
 
 	/* What cannot be printed is not done; a recording has a file of its own. */
-	if (fcntl(STDOUT_FILENO, F_GETFD) < 0 && argc > 1 && strcmp(argv[1], "record")) {
-		fprintf(stderr, "error: standard output is closed\nHINT: if nobody is to read it: >/dev/null\n");
+	if (is_closed(STDOUT_FILENO) && argc > 1 && strcmp(argv[1], "record")) {
+		explain_closed_output();
 		return 1;
 	}
 	err = argc < 1 ? -EINVAL : open_standard_descriptors() ?: check_limits();

@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "host.h"
 #include "recorder.h"
+#include "standard.h"
 
 #define EXIT_NOT_PERMITTED 3
 #define EXIT_TARGET_GONE 4
@@ -24,11 +25,13 @@ static int explain_sinks(const struct output *output)
 	for (int i = 0; i < OUTPUT_SINKS; i++) {
 		const struct sink *sink = &output->sinks[i];
 
-		if (!sink->error || sink->error == -EPIPE)
+		if (!sink->error)
 			continue;
 		fprintf(stderr, "error: %s is cut off: ", sink->name);
 		if (sink->error == -ETIMEDOUT)
 			fprintf(stderr, "nobody took it for %d s\n", OUTPUT_STALL_MS / 1000);
+		else if (sink->error == -EPIPE)
+			fprintf(stderr, "its reader has gone\n");
 		else
 			fprintf(stderr, "%s\n", strerror(-sink->error));
 		err = sink->error;
@@ -80,13 +83,32 @@ static int run(struct recorder *recorder)
 	return err ? err : window_record(recorder, signals);
 }
 
+/* --help and --version */
+static int explain_printed(void)
+{
+	if (!fflush(stdout))
+		return EXIT_SUCCESS;
+	fprintf(stderr, "error: standard output: %s\n", strerror(errno));
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	static struct recorder recorder;
-	int sink_err, err = options_parse(&recorder, argc, argv);
+	int sink_err, err;
 
+	if (is_closed(STDOUT_FILENO)) {
+		explain_closed_output();
+		return EXIT_FAILURE;
+	}
+	err = open_standard_descriptors();
 	if (err)
-		return err > 0 ? EXIT_SUCCESS : 2;
+		return EXIT_FAILURE; /* with nowhere to say it */
+	err = options_parse(&recorder, argc, argv);
+	if (err > 0)
+		return explain_printed();
+	if (err)
+		return 2;
 	err = output_add(&recorder.output, dup(STDOUT_FILENO), "standard output");
 	if (!err)
 		err = run(&recorder);
@@ -102,6 +124,5 @@ int main(int argc, char **argv)
 	probes_detach(&recorder);
 	kernel_symbols_free(recorder.symbols);
 	json_free(&recorder.json);
-	/* A reader that went away took what it wanted; any other cut-off recording is a failure. */
-	return exit_status(err ?: sink_err == -EPIPE ? 0 : sink_err);
+	return exit_status(err ?: sink_err);
 }

@@ -252,8 +252,20 @@ def test_the_reader_goes_away(spinner: Workload) -> None:
     assert process.stdout and process.stderr
     assert json.loads(process.stdout.readline())["type"] == "header"
     process.stdout.close()
-    assert process.wait(20) in (0, 1)
+    assert process.wait(20) == 1
+    assert process.stderr.read().endswith(b"error: standard output is cut off: its reader has gone\n")
     process.stderr.close()
+
+
+@pytest.mark.parametrize("arguments", [("--check",), ("--help",), ("--version",)])
+@pytest.mark.parametrize(
+    ("into", "said"), [(">&-", "error: standard output is closed\nHINT: "), (">/dev/full", "No space")]
+)
+def test_what_cannot_be_written_is_a_failure(arguments: tuple[str, ...], into: str, said: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {into}', RECORDER, *arguments], stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
 def test_the_file_is_private_and_owned(spinner: Workload, tmp_path: Path) -> None:

@@ -81,16 +81,22 @@ def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     assert path.read_text() == "precious"
 
 
-def test_a_recording_cut_short_on_standard_output_is_told_unless_its_reader_cut_it() -> None:
-    reader, writer = os.pipe()
-    stream = outfile.OutFile("-", writer, created=False)
+def test_a_recording_cut_short_on_standard_output_is_told() -> None:
+    stream = outfile.OutFile("-", 1, created=False)
     stream.check_stream("duration")
-    for reason in (record.DIED, "output closed"):  # the disk behind it is full, or the recorder was killed
+    for reason in (record.DIED, "output closed"):  # the recorder was killed; the disk is full, or the reader has gone
         with pytest.raises(PerfdiagError, match="cut short"):
             stream.check_stream(reason)
-    os.close(reader)
-    stream.check_stream("output closed")
-    os.close(writer)
+
+
+def test_half_a_recording_is_a_failure_whoever_read_it(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    process = house.start("record", "-o", "-", "--pid", str(sleeper.pid), "--duration", "0.1")
+    assert process.stdout
+    process.stdout.close()
+    assert process.stderr
+    said = [line for line in process.stderr if line.startswith(("error: ", "HINT: "))]
+    assert process.wait(30) == 1
+    assert [line.partition(":")[0] for line in said] == ["error", "HINT"] and "is cut short" in said[0]
 
 
 @pytest.mark.skipif(not ROOT_OWNS, reason="only root has a sudo user behind it")
@@ -159,6 +165,16 @@ def test_closed_standard_streams(
     }
     assert subprocess.run(["sh", "-c", script], env=environment, timeout=30).returncode == status
     assert (tmp_path / "file.jsonl").exists() == (status == 0)
+
+
+def test_a_recording_to_a_standard_output_that_is_closed_is_refused(
+    house: House, sleeper: subprocess.Popen[bytes]
+) -> None:
+    closed = ["sh", "-c", 'exec "$0" "$@" >&-', house.program, "record", "-o", "-", "--pid", str(sleeper.pid)]
+    environment = {**os.environ, "FAKE_PLAN": "good", "FAKE_RECORDING": str(house.root / "recording")}
+    run = subprocess.run(closed, env=environment, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert (run.returncode, run.stderr.splitlines()[0]) == (1, "error: standard output is closed")
+    assert run.stderr.splitlines()[1].startswith("HINT: ")
 
 
 def test_a_standard_output_that_does_not_block(house: House, sleeper: subprocess.Popen[bytes]) -> None:
