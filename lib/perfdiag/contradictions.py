@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from perfdiag import schema
+from perfdiag import exchangelaws, schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.reader import Recording
 from perfdiag.units import duration
@@ -21,7 +21,7 @@ TOLERATED_NS = 5_000_000
 
 def find(recording: Recording) -> list[str]:
     """Return each contradiction in a few words, the worst of a kind first; names of accounts in them are untrusted."""
-    found = [*_of_order(recording), *_of_time(recording), *_of_exchanges(recording)]
+    found = [*_of_order(recording), *_of_time(recording), *exchangelaws.find(recording, _exceeds)]
     return [*found, *(_of_rows(recording) if recording.footer else [])]
 
 
@@ -60,29 +60,6 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     ):
         if _exceeds(ns, whole_ns):
             yield f"{what} took {duration(ns)}, of {duration(whole_ns)} that were there"
-
-
-def _of_exchanges(recording: Recording) -> Iterator[str]:
-    """Of requests and calls: each name stands once, parts are no more than their whole, and none began before boot."""
-    names = Counter((line.object, line.name) for line in recording.exchanges if line.name)  # one can be lost
-    timed = Counter((line.object, line.name, line.measure) for line in recording.latencies if line.name)
-    twice = max((*names.values(), *timed.values()), default=0)
-    if twice > 1:
-        yield f"the same requests stand there {twice} times"
-    now_ns = recording.footer.at_ns if recording.footer else 0
-    for line in recording.exchanges:
-        if max(line.over_slo, line.whole) > line.count:
-            yield f"{max(line.over_slo, line.whole):,} of {line.count:,} requests were slow, or served by one thread"
-        parts = (line.whole_ns, line.over_slo_ns, line.read_delay_ns, line.arriving_ns, line.held_ns or 0)
-        accounts = [part.sum_ns for part in (*line.accounts, *line.over_slo_accounts)]
-        most_ns = max(*parts, *accounts, 0)
-        slow = (line.over_slo_whole_ns, line.over_slo_read_delay_ns, line.over_slo_arriving_ns, line.over_slo_held_ns)
-        if _exceeds(max(slow), line.over_slo_ns):
-            yield f"a part of slow requests took {duration(max(slow))}, all of them {duration(line.over_slo_ns)}"
-        if _exceeds(most_ns, line.sum_ns):
-            yield f"a part of the requests or calls took {duration(most_ns)}, all of them {duration(line.sum_ns)}"
-        if now_ns and _exceeds(line.sum_ns, line.count * now_ns):
-            yield f"{line.count:,} requests or calls took {duration(line.sum_ns)}: longer than since boot"
 
 
 def _booked_ns(accounts: Iterable[schema.AccountSum]) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from perfdiag import findings, ledger, reader, report
 from perfdiag.config import Config
+from perfdiag.exchangelaws import EVENTS
 from perfdiag.model import Model
 
 from conftest import ROOT
@@ -46,6 +47,7 @@ def changed(type: str, **values: Any) -> Callable[[Lines], Lines]:
     return lambda lines: [{**line, **values} if line["type"] == type else line for line in lines]
 
 
+PARKED = {"type": "request_parked", "pid": 1, "object": "futex:1:2", "over_slo": False, "count": 1, "sum_ns": 10**14}
 FLUSH, NFS, GUEST, PROXY = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "emulated-device.ide", "proxy"
 
 
@@ -60,13 +62,34 @@ FLUSH, NFS, GUEST, PROXY = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "em
         (NFS, scaled("nfs_flush", 1000, "sum_ns"), "flushes of NFS took"),
         (GUEST, scaled("vm_exit", 40, "running_ns"), "exits of virtual CPUs took"),
         (GUEST, changed("vm_exit", halted_ns=2**40), "halts of virtual CPUs took"),
-        (PROXY, scaled("exchange", 1000, "over_slo"), "28,000 of 300 requests were slow"),
-        (PROXY, changed("exchange", whole=10**6), "1,000,000 of 300 requests were slow, or served by one thread"),
-        (PROXY, scaled("exchange", 1000, "over_slo_ns"), "a part of the requests or calls took"),
-        (PROXY, scaled("exchange", 1000, "over_slo_whole_ns"), "a part of slow requests took"),
-        (PROXY, changed("exchange", held_ns=10**15), "a part of the requests or calls took"),
-        (PROXY, changed("exchange", accounts=[["disk.flush", 10**14]]), "a part of the requests or calls took"),
+        (PROXY, scaled("exchange", 1000, "over_slo"), "over_slo of requests or calls is 28,000, their count 300"),
+        (PROXY, changed("exchange", whole=10**6), "whole of requests or calls is 1,000,000, their count 300"),
+        (PROXY, scaled("exchange", 1000, "over_slo_ns"), "over_slo_ns of requests or calls is"),
+        (PROXY, scaled("exchange", 1000, "over_slo_whole_ns"), "over_slo_whole_ns of requests or calls is"),
+        (PROXY, changed("exchange", held_ns=10**15), "held_ns of requests or calls is"),
+        (PROXY, changed("exchange", accounts=[["disk.flush", 10**14]]), "the sum of accounts of"),
         (PROXY, changed("exchange", sum_ns=2**62), "longer than since boot"),
+        (PROXY, changed("exchange", turns=10**6), "turns of requests or calls is 1,000,000, their count 300"),
+        *((PROXY, changed("exchange", **{name: 2**62}), f"{name} of requests or calls is") for name in EVENTS),
+        *((PROXY, changed("exchange", **{name: 2**62}), f"{name} of req") for name in ("bytes_in", "bytes_out")),
+        (PROXY, changed("exchange", open=1, oldest_ns=2**62), "the oldest of 1 open"),
+        (PROXY, changed("exchange", open=0, oldest_ns=10**9), "the oldest of 0 open"),
+        (PROXY, changed("exchange", busy_ns=2**62), "busy_ns of calls is"),
+        (PROXY, changed("exchange", peers_ns=2**62), "requests waited [0-9.,a-z ]+ for [0-9,]+ calls"),
+        (PROXY, changed("exchange", over_slo_peers_ns=2**62), "over_slo_peers_ns of requests or calls is"),
+        (
+            PROXY,
+            changed("latency", count=10**6),
+            "the buckets of [a-z_]+ hold 300 requests or calls, its count is 1,000,000",
+        ),
+        (
+            PROXY,
+            changed("latency", count=900, buckets=[[9, 900]]),
+            r"300 requests or calls have 900 in their distribution",
+        ),
+        (PROXY, changed("latency", sum_ns=2**62), "sum_ns of requests or calls is .*, in their distribution"),
+        (PROXY, changed("latency", object="port:9"), "is of requests or calls that do not stand there"),
+        (PROXY, lambda lines: [*lines[:-1], PARKED, lines[-1]], "requests were parked"),
         (PROXY, lambda lines: [*lines[:-1], *(x for x in lines if x["type"] == "exchange"), lines[-1]], "2 times"),
         (PROXY, lambda lines: [*lines[:-1], *(x for x in lines if x["type"] == "latency"), lines[-1]], "2 times"),
     ],

@@ -58,7 +58,18 @@ LAYER_OF = {
     "lines": "base",
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(
-        ["contradictions", "coverage", "cpusplit", "futexes", "futexwaiters", "join", "objects", "stacks"], "ledger"
+        [
+            "contradictions",
+            "coverage",
+            "cpusplit",
+            "exchangelaws",
+            "futexes",
+            "futexwaiters",
+            "join",
+            "objects",
+            "stacks",
+        ],
+        "ledger",
     ),
     "claims": "findings",
     "kvm": "base",

@@ -1,0 +1,140 @@
+"""What requests and calls of a recording must obey: no part is more than its whole, and nothing more than can be.
+
+Fields go by the names that perfdiag-recording(5) gives them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from perfdiag import schema
+from perfdiag.reader import Recording
+from perfdiag.units import duration
+
+Exceeds = Callable[[int, int], bool]
+Key = tuple[str, str, str]
+
+# Fields of one exchange: each pair stands in one line that was read at one time.
+PART_AND_WHOLE_COUNTS = (("over_slo", "count"), ("whole", "count"), ("turns", "count"))
+PART_AND_WHOLE_NS = (
+    ("over_slo_ns", "sum_ns"),
+    *((f"{part}_ns", "sum_ns") for part in ("whole", "read_delay", "arriving", "held")),
+    *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", "read_delay", "arriving", "held")),
+    *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "read_delay", "arriving", "peers", "held")),
+)
+# What happened in the window, at most once a nanosecond on the largest machine there is.
+EVENTS = ("count", "unanswered", "open", "early", "declined", "connects", "connects_failed", "connecting", "retries")
+MOST_BYTES_PER_NS = 1000
+# The distribution of a measure and the field that sums the same; programs of that many CPUs may still run.
+MEASURED_NS = {"whole": "sum_ns", "read_delay": "read_delay_ns"}
+
+
+def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    """Yield what is contradictory; `exceeds` says whether a part is surely longer than its whole."""
+    yield from _twice(recording)
+    for line in recording.exchanges:
+        yield from _of_parts(line, exceeds)
+        yield from _of_window(line, recording, exceeds)
+    yield from _of_latencies(recording, exceeds)
+    yield from _of_parked(recording, exceeds)
+    yield from _of_peers(recording, exceeds)
+
+
+def _twice(recording: Recording) -> Iterator[str]:
+    names = Counter((line.object, line.name) for line in recording.exchanges if line.name)  # one can be lost
+    timed = Counter((line.object, line.name, line.measure) for line in recording.latencies if line.name)
+    twice = max((*names.values(), *timed.values()), default=0)
+    if twice > 1:
+        yield f"the same requests stand there {twice} times"
+
+
+def _of_parts(line: schema.Exchange, exceeds: Exceeds) -> Iterator[str]:
+    for part, whole in PART_AND_WHOLE_COUNTS:
+        if getattr(line, part) > getattr(line, whole):
+            yield f"{part} of requests or calls is {getattr(line, part):,}, their {whole} {getattr(line, whole):,}"
+    sums = [(part, getattr(line, part) or 0, whole, getattr(line, whole) or 0) for part, whole in PART_AND_WHOLE_NS]
+    sums.append(("the sum of accounts", sum(part.sum_ns for part in line.accounts), "sum_ns", line.sum_ns))
+    slow_ns = sum(part.sum_ns for part in line.over_slo_accounts)
+    sums.append(("the sum of over_slo_accounts", slow_ns, "over_slo_ns", line.over_slo_ns))
+    for part, part_ns, whole, whole_ns in sums:
+        if exceeds(part_ns, whole_ns):
+            yield f"{part} of requests or calls is {duration(part_ns)}, their {whole} {duration(whole_ns)}"
+
+
+def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    now_ns = recording.footer.at_ns if recording.footer else 0
+    if not now_ns:
+        return
+    if exceeds(line.sum_ns, line.count * now_ns):
+        yield f"{line.count:,} requests or calls took {duration(line.sum_ns)}: longer than since boot"
+    if exceeds(line.oldest_ns, now_ns if line.open else 0):
+        yield f"the oldest of {line.open:,} open requests or calls is {duration(line.oldest_ns)} old"
+    window_ns = now_ns - recording.header.start_ns
+    if window_ns <= 0:
+        return
+    if exceeds(line.busy_ns, window_ns):
+        yield f"busy_ns of calls is {duration(line.busy_ns)}, the window {duration(window_ns)}"
+    most = {
+        **dict.fromkeys(EVENTS, window_ns),
+        **dict.fromkeys(("bytes_in", "bytes_out"), window_ns * MOST_BYTES_PER_NS),
+    }
+    for name, bound in most.items():
+        if getattr(line, name) > bound:
+            yield f"{name} of requests or calls is {getattr(line, name):,}, in {duration(window_ns)}"
+
+
+def _of_latencies(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    """A distribution counts what its exchange counts, and its buckets add up."""
+    exchanges: dict[Key, list[schema.Exchange]] = {}
+    for line in recording.exchanges:
+        exchanges.setdefault(_key(line), []).append(line)
+    latencies: dict[tuple[Key, str], list[schema.Latency]] = {}
+    for each in recording.latencies:
+        latencies.setdefault((_key(each), each.measure), []).append(each)
+        counted = sum(count for _, count in each.buckets)
+        if counted != each.count:
+            yield f"the buckets of {each.measure} hold {counted:,} requests or calls, its count is {each.count:,}"
+    for (key, measure), timed in latencies.items():
+        lines = exchanges.get(key, [])
+        if not lines:
+            yield f"a distribution ({measure}) is of requests or calls that do not stand there"
+        if len(lines) != len(timed) or measure not in MEASURED_NS:  # names can be lost, and lines are alike then
+            continue
+        counts = sum(line.count for line in lines), sum(each.count for each in timed)
+        if max(counts) > min(counts) * 1.02 + recording.header.host.cpus_online:
+            yield f"{counts[0]:,} requests or calls have {counts[1]:,} in their distribution ({measure})"
+        field = MEASURED_NS[measure]
+        sums_ns = sum(getattr(line, field) for line in lines), sum(each.sum_ns for each in timed)
+        if exceeds(max(sums_ns), min(sums_ns)):
+            yield f"{field} of requests or calls is {duration(sums_ns[0])}, in their distribution {duration(sums_ns[1])}"
+
+
+def _of_parked(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    for over_slo in (False, True):
+        parked_ns = sum(line.sum_ns for line in recording.requests_parked if line.over_slo or not over_slo)
+        within_ns = sum(
+            _parked_ns(line.over_slo_accounts if over_slo else line.accounts) for line in recording.exchanges
+        )
+        if exceeds(parked_ns, within_ns):
+            yield f"requests were parked {duration(parked_ns)}, by their accounts {duration(within_ns)}"
+
+
+def _of_peers(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    """Calls for one request can be under way at the same time: together they take longer than it does."""
+    calls = [line for line in recording.exchanges if line.direction != "accepted"]
+    number = sum(line.count + line.unanswered + line.open + line.connects + line.connecting for line in calls)
+    peers_ns = sum(line.peers_ns for line in recording.exchanges)
+    if recording.footer and exceeds(peers_ns, number * recording.footer.at_ns):
+        yield f"requests waited {duration(peers_ns)} for {number:,} calls: longer than since boot"
+
+
+def _parked_ns(accounts: Iterable[schema.PartSum]) -> int:
+    return sum(part.sum_ns for part in accounts if part.account == "wait.parked")
+
+
+def _key(line: schema.Exchange | schema.Latency) -> Key:
+    return line.object, line.name, line.direction
+
+
+__all__ = ["find"]
