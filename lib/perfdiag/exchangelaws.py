@@ -107,7 +107,8 @@ def _of_latencies(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
         field = MEASURED_NS[measure]
         sums_ns = sum(getattr(line, field) for line in lines), sum(each.sum_ns for each in timed)
         if exceeds(max(sums_ns), min(sums_ns)):
-            yield f"{field} of requests or calls is {duration(sums_ns[0])}, in their distribution {duration(sums_ns[1])}"
+            own, timed_ns = map(duration, sums_ns)
+            yield f"{field} of requests or calls is {own}, in their distribution {timed_ns}"
 
 
 def _of_parked(recording: Recording, exceeds: Exceeds) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import IO, TypeVar
 
@@ -17,6 +18,12 @@ Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Pro
 
 MOST_KEPT_BYTES = 512 << 20  # an hour keeps some 40 MiB; in memory that is some times as much
 MOST_PROBLEMS_TOLD = 20
+# Four times what the tables of the recorder hold (bpf/exchange.bpf.h), for one that has larger ones.
+MOST_LINES: dict[type[schema.AnyLine], int] = {
+    schema.Exchange: 16_384,
+    schema.Latency: 3 * 16_384,
+    schema.RequestParked: 16_384,
+}
 
 _RECORD_AGAIN = "make a new one: perfdiag record -o FILE --pid PID"
 
@@ -100,6 +107,7 @@ def read(stream: IO[bytes]) -> Recording:
     recording = Recording(_read_header(_readline(stream, 1)))
     newest: dict[int, list[tuple[int, bytes]]] = {}  # serial -> its newest row and the one before it
     number, kept_bytes = 1, 0
+    counted: Counter[type[schema.AnyLine]] = Counter()
     while line := _readline(stream, number + 1):
         number += 1
         if line.isspace():
@@ -127,6 +135,9 @@ def read(stream: IO[bytes]) -> Recording:
             recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
         if not _supersedes(recording, parsed):
             kept_bytes = _more(kept_bytes, line, number)
+        if type(parsed) in MOST_LINES:
+            counted[type(parsed)] += 1
+            _check_number(type(parsed), counted[type(parsed)], number)
         _keep(recording, parsed)
     _keep_threads(recording, newest)
     if recording.footer is None:
@@ -158,6 +169,16 @@ def _more(kept_bytes: int, line: bytes, number: int) -> int:
             "record a shorter window",
         )
     return kept_bytes
+
+
+def _check_number(kind: type[schema.AnyLine], count: int, number: int) -> None:
+    """Raise RecordingError where there are more lines of a kind than any recorder writes."""
+    if count > MOST_LINES[kind]:
+        raise RecordingError(
+            f"up to line {number} the recording holds more than {MOST_LINES[kind]:,} lines of the type"
+            f" {kind.__struct_config__.tag!r}: no recorder writes that",
+            _RECORD_AGAIN,
+        )
 
 
 def _keep_threads(recording: Recording, newest: dict[int, list[tuple[int, bytes]]]) -> None:

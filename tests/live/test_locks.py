@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +15,7 @@ from perfdiag import schema
 from perfdiag.report import books
 from perfdiag.report.stacks import waiting_code
 
+from conftest import ROOT
 from live.support import laws
 from live.support.fixtures import Attach, Record, Start
 from live.support.model import model_of
@@ -74,6 +80,39 @@ def test_a_file_lock(mode: str, tmp_path: Path, start: Start, record: Record) ->
     (row,) = recording.details("lock.file")
     assert row.object.split(":")[3] == str((tmp_path / "lock").stat().st_ino), row
     assert row.waker_tid != 0 and row.waker_count >= 0.8 * row.count, row
+
+
+TAKERS = """
+import fcntl, sys, threading, time
+def take():
+    while True:
+        with open(sys.argv[1], "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            time.sleep(0.001)
+for _ in range(3):
+    threading.Thread(target=take).start()
+"""
+HOLDER = 'while sleep 0.01; do sh -c \'exec 9>"$0"; flock 9; exec sleep 0.3\' "$0"; done'
+
+
+def test_who_queues_behind_a_process_outside_is_not_said_to_hold_the_lock_of_a_file(tmp_path: Path) -> None:
+    """A command holds it through a descriptor that it inherited: who locked it has ended."""
+    path = tmp_path / "lock"
+    with (
+        subprocess.Popen([sys.executable, "-c", TAKERS, path]) as takers,
+        subprocess.Popen(["sh", "-c", HOLDER, path], start_new_session=True) as holder,
+    ):
+        try:
+            program = ROOT / "build/bin/perfdiag"
+            words = [program, "latency", "--json", "--duration", "3", "--pid", str(takers.pid)]
+            run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        finally:
+            takers.kill()
+            os.killpg(holder.pid, signal.SIGKILL)
+    made = json.loads(run.stdout)
+    (found,) = (each for each in made["findings"] if each["id"] == "LOCK-CONTENTION")
+    assert "none of the threads" in found["claim"] and "in turn" not in found["claim"], found
+    assert not [row for row in made["accounts"] if row["account"] == "lock.file" and row["released_by"]]
 
 
 def test_a_timer_is_no_waker(start: Start, record: Record) -> None:

@@ -10,7 +10,7 @@ from perfdiag.findings.weigh import fault
 from perfdiag.model import Model
 
 from unit.support import Builder
-from unit.support.judging import check, finding
+from unit.support.judging import check, finding, findings
 
 ID, FUTEX = "LOCK-CONTENTION", "futex:0x7f00"
 
@@ -248,6 +248,20 @@ def test_a_holder_of_another_program_is_named_where_its_name_is_known() -> None:
         for key, line in recording.details.items()
     }
     assert "dpkg\\x1b[2J (4711) outside the target" in finding(ledger.build(recording), ID).claim
+
+
+@pytest.mark.parametrize(("known", "inside"), [("1 s", False), ("7 s", True)])
+def test_who_queues_behind_a_process_outside_does_not_hold_a_files_lock(known: str, inside: bool) -> None:
+    """They take the lock by the hundred, for a moment each, and wake each other."""
+    builder = Builder()
+    for tid in (101, 102, 103):
+        builder.thread("taker", tid=tid, wait_timer="1 s", rest="lock.file")
+    builder.row("lock.file", "file:254:0:99", "8 s", count=300, waker_tid=101, waker_count=100)
+    builder.because("lock.file", "file:254:0:99", "wait.timer", known)
+    (found,) = (each for each in findings(builder.model(), ID) if "inode 99" in each.claim)
+    assert ("none of the threads" in found.claim) is not inside
+    assert ("threads in turn" in found.claim) is inside
+    assert any("who had the lock is not known" in limit for limit in found.limits) is not inside
 
 
 def test_of_a_target_that_hardly_works_little_warns_nobody() -> None:

@@ -16,6 +16,7 @@ from msgspec import inspect
 from perfdiag import reader, schema
 from perfdiag.errors import RecordingError
 
+from conftest import ROOT
 from unit.support import Builder
 
 
@@ -275,3 +276,25 @@ def test_a_line_with_a_negative_sum_is_left_out_and_told() -> None:
     assert forged != data
     recording = read(forged)
     assert recording.bad_lines and "sum_ns" in recording.problems[0] and not recording.details
+
+
+def test_more_requests_than_any_recorder_tells_apart_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would take their time, and memory, before anything is said."""
+    builder = Builder().thread("a")
+    for number in range(3):
+        builder.exchange(f"port:{number}", "accepted", {"1 ms": 10})
+    monkeypatch.setitem(reader.MOST_LINES, schema.Exchange, 3)
+    assert len(read(builder.bytes()).exchanges) == 3
+    monkeypatch.setitem(reader.MOST_LINES, schema.Exchange, 2)
+    with pytest.raises(RecordingError, match="holds more than 2 lines of the type 'exchange': no recorder") as told:
+        read(builder.bytes())
+    assert told.value.hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "lines"), [(schema.Exchange, "exchanges", 1), (schema.Latency, "exchanges", 3)]
+)
+def test_what_the_recorder_tells_apart_is_read(kind: type, table: str, lines: int) -> None:
+    text = (ROOT / "bpf/exchange.bpf.h").read_text()
+    (entries,) = re.findall(rf"max_entries, (\d+)\);[^}}]*}} {table} SEC", text)
+    assert reader.MOST_LINES[kind] >= lines * int(entries)

@@ -112,6 +112,7 @@ def test_who_released_a_lock_and_what_that_thread_does() -> None:
         Builder()
         .thread("waiter")
         .row("lock.file", "file:8:0:7", "3 s", count=40, waker_tid=101, waker_count=38)
+        .because("lock.file", "file:8:0:7", "disk.flush", "2 s")
         .thread("holder", tid=101, rest="disk.flush", cpu_user="1 s")
         .model()
     )

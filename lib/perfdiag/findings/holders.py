@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag.accounts import Kind, kind_of
@@ -88,7 +88,19 @@ def holder_of(model: Model, rows: list[Row]) -> Holder | None:
     whole window, not only of the time it held the lock.
     """
     holder = _guessed(model, rows)
+    if holder and (holder.tid or not holder.one) and is_outside(model, rows):
+        return None
     return _with_root(model, rows, holder) if holder else None
+
+
+def is_outside(model: Model, rows: Sequence[Row]) -> bool:
+    """Whether a file's lock was most of the time with none of the threads that have books of their own.
+
+    Threads that queue behind somebody outside take the lock more often than he does, and wake each other; what one of
+    them was in while others waited is known.
+    """
+    known_ns = sum(roots_of(model, rows[0].account, rows[0].key).values())
+    return rows[0].account == "lock.file" and known_ns < MAJORITY * total_ns(rows)
 
 
 def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
@@ -254,4 +266,4 @@ def path(holder: Holder) -> str:
     return f", because {who} mostly {does}: {root}"
 
 
-__all__ = ["ROOTS", "Holder", "code_of", "holder_of", "path", "remedy_of", "under"]
+__all__ = ["ROOTS", "Holder", "code_of", "holder_of", "is_outside", "path", "remedy_of", "under"]

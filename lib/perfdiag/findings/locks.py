@@ -11,7 +11,7 @@ from perfdiag.findings import herds, lock_advice, stuck_locks
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
 from perfdiag.findings.behind import PARKED
 from perfdiag.findings.database_locks import database_locks
-from perfdiag.findings.holders import WAITS_OF_HOLDERS, Holder, code_of, holder_of, path, remedy_of, under
+from perfdiag.findings.holders import WAITS_OF_HOLDERS, Holder, code_of, holder_of, is_outside, path, remedy_of, under
 from perfdiag.findings.kernel_locks import subject_of
 from perfdiag.findings.other_threads import in_turn
 from perfdiag.findings.target import again, subject
@@ -157,6 +157,8 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         evidence.append(herds.shown(together_ns))
     elif runtime is None or runtime.taken:  # else the runtime ends these waits: that says nothing
         taken, shown, limit = _taken(holder)
+        if holder is None and is_outside(model, rows):
+            taken = f"; most of that time none of the threads of {subject(model)} is known to have it"
         claim += taken
         evidence += shown
         limits.append(limit)
@@ -237,7 +239,11 @@ def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[st
     """Return what is contended, in words, and what can be done about this kind of lock."""
     if account == FILE:
         return f"Threads wait {duration(ns)} for the lock on {name}", [
-            fix("see who holds it: lslocks; hold it for a shorter time, or lock ranges instead of the whole file")
+            fix(
+                "see who holds it: lslocks, and where the process that it names has ended, fuser -v of the file: who"
+                " inherited the descriptor has the lock, too"
+            ),
+            fix("hold it for a shorter time, or lock ranges instead of the whole file"),
         ]
     if account == KERNEL:
         subject = subject_of(model, key)

@@ -8,6 +8,7 @@ from math import sqrt
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
+from perfdiag.findings.holders import is_outside
 from perfdiag.findings.target import CPU
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, together
 from perfdiag.ledger import UNLISTED
@@ -109,6 +110,8 @@ def _releaser(model: Model, rows: Sequence[Row]) -> shape.Releaser | None:
     if thread is None:
         comm = next((row.waker_comm for row in rows if row.waker_tid == tid and row.waker_comm), "a thread")
         return shape.Releaser(tid=tid, comm=printable(comm), count=wakers[tid], accounts={})
+    if is_outside(model, rows):
+        return None
     largest = sorted(thread.accounts.values(), key=lambda total: -total.ns)
     return shape.Releaser(
         tid=tid,
