@@ -22,6 +22,7 @@ _FIXED = {
     "idle": "nothing in flight",
     "io_uring:idle": "io_uring, nothing in flight",
 }
+ABSTRACT_NAME_BYTES = 55  # that are kept (bpf/records_objects.h)
 HALTPOLL = "haltpoll idle"  # of the driver haltpoll: a guest that gives its CPU back to its host
 
 
@@ -71,7 +72,7 @@ class Names:
                 name = comm or (NO_NAME if kept else NAME_NOT_KEPT)
                 return f"{'own thread ' if kind == 'own' else ''}{name} ({int(pid)})"
             case "abstract":
-                return f"@{rest.rstrip(chr(0))}"  # who binds the whole address has zeroes behind the name
+                return _abstract(rest)
             case "cgroup":
                 group = self._facts.cgroup_of(int(rest))
                 return f"cgroup {group.path if group else rest}"
@@ -114,6 +115,15 @@ class Names:
         found = self._facts.mounts_of(device)
         words = [f"{mount.source} on {mount.mountpoint} ({mount.fstype})" for mount in found]
         return ", or later ".join(words) or f"file system {device}"
+
+
+def _abstract(name: str) -> str:
+    """Return an abstract name for people; what stands for a byte that is no text is one byte."""
+    shown = name.rstrip("\0")  # who binds the whole address has zeroes behind the name
+    if not shown and name:
+        return f"@ ({len(name)} zero bytes)"
+    kept_bytes = len(name.replace("\ufffd", "?").encode(errors="replace"))
+    return f"@{shown}{'...' if shown == name and kept_bytes >= ABSTRACT_NAME_BYTES else ''}"
 
 
 __all__ = ["Names"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from perfdiag import schema
 
 from live.support.fixtures import Attach, Serving
@@ -66,3 +68,31 @@ def test_a_name_alone_limits_nothing_else(serving: Serving, attach: Attach) -> N
     assert over == {"GET /a": 7, "GET /b": 0} and not recording.of(schema.Operation)
     (probe,) = [probe for probe in recording.header.probes if probe.feature == "operations"]
     assert not probe.attached and "names requests only" in (probe.reason or ""), probe
+
+
+THREE_PORTS = """
+import threading
+for listener in [listening(), listening(), listening()]:
+    threading.Thread(target=thread_each, args=(listener, sleeps(0.01))).start()
+"""
+
+
+def test_limits_of_names_hold_on_every_port(serving: Serving, attach: Attach) -> None:
+    """Each name on each port is a line of its own, with what is over the limit of the name, or of all others."""
+    server = serving(THREE_PORTS)
+    assert server.process.stdout
+    ports = [server.port, *(int(server.process.stdout.readline()) for _ in range(2))]
+    recorder = attach(server.pid, slo_ns=5 * MS, slo_names={"GET /short": MS, "GET /long": 1000 * MS})
+    for number, port in enumerate(ports):
+        with socket.create_connection(("127.0.0.1", port), 30) as connection:
+            for _ in range(5 + 2 * number):
+                for path in ("/short", "/long", "/else"):
+                    asked(connection, http(path))
+    lines = [line for line in stopped(recorder).of(schema.Exchange) if line.direction == "accepted"]
+    found = {(line.object, line.name): (line.count, line.over_slo) for line in lines}
+    expected = {}
+    for number, port in enumerate(ports):
+        count = 5 + 2 * number
+        over = {"GET /short": count, "GET /long": 0, "GET /else": count}
+        expected |= {(f"port:{port}", name): (count, late) for name, late in over.items()}
+    assert found == expected

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfdiag import objects
 from perfdiag.facts import Facts
 from perfdiag.objects import Names
 
+from conftest import ROOT
 from unit.support import Builder, facts
 
 
@@ -41,6 +43,10 @@ def names() -> Names:
         ("unix:7:bus", "bus (7)"),
         ("abstract:/tmp/.X11-unix/X0", "@/tmp/.X11-unix/X0"),
         ("abstract:a:\x1b[2J\0b\0\0", "@a:\\x1b[2J\\x00b"),
+        ("abstract:\0\0\0", "@ (3 zero bytes)"),
+        (f"abstract:{'x' * 54}", f"@{'x' * 54}"),
+        (f"abstract:{'x' * 55}", f"@{'x' * 55}..."),
+        ("abstract:" + "\ufffd" * 54, "@" + "\ufffd" * 54),
         ("abstract", "abstract"),
         ("syscall:mbind", "mbind()"),
         ("function:down_read", "down_read()"),
@@ -101,3 +107,8 @@ KINDS = ["device", "peer", "unix", "task", "own", "cgroup", "idle", "file", "mou
 @given(st.sampled_from(KINDS), st.text(max_size=40))
 def test_no_object_breaks_or_commands(kind: str, rest: str) -> None:
     assert names().resolve(f"{kind}:{rest}").isprintable()
+
+
+def test_as_much_of_an_abstract_name_is_kept_as_the_report_takes_for_a_cut_one() -> None:
+    text = (ROOT / "bpf/records_objects.h").read_text()
+    assert f"#define ABSTRACT_NAME_BYTES {objects.ABSTRACT_NAME_BYTES} " in text
