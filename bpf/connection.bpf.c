@@ -2,19 +2,23 @@
 /*
  * connection - how long do the requests take that the target serves, and the calls that it makes?
  *
- * HOOKS   tp_btf sock_recv_length, sock_send_length, sk_data_ready (Linux 6.3 and later), inet_sock_set_state.
+ * HOOKS   tp_btf sock_recv_length, sock_send_length, sk_data_ready (Linux 6.3 and later), tcp_probe,
+ *         inet_sock_set_state.
  * COST    one to three look-ups in hashes each time the target sends or receives, one or two more where names have limits
- *         of their own; for others' sockets one load, but for a look-up of unix ones that nobody has accepted yet, where
- *         the target accepts on one.
+ *         of their own; two loads each segment of TCP that comes in, whosever it is; for others' sockets one load,
+ *         but for a look-up of unix ones that nobody has accepted yet, where the target accepts on one.
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
- *         ways than send and receive (splice() from a socket), or that have no answer.
+ *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
+ *         where nobody tries to send more before there is room, or where it is not TCP.
  */
 #include "outbound.bpf.h"
 #include "request.bpf.h"
+#include "untaken.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define MSG_PEEK 2
+#define EAGAIN 11
 
 /* A request may have come in before its connection was followed: TCP knows when, to a tick. */
 static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
@@ -75,7 +79,11 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	__u64 now;
 	bool known;
 
-	if (!knobs.window_open || length <= 0)
+	if (!knobs.window_open)
+		return 0;
+	if (length == -EAGAIN)
+		note_refused(sock);
+	if (length <= 0)
 		return 0;
 	record = record_of(bpf_get_current_task_btf());
 	if (!record)
@@ -85,10 +93,12 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 		return 0;
 	id = id_of(sock, connection);
 	now = bpf_ktime_get_ns();
-	if (connection->direction == DIRECTION_ACCEPTED)
+	if (connection->direction == DIRECTION_ACCEPTED) {
 		send_answer(record, connection, &id, length, now);
-	else
+		note_sent(sock, connection, now);
+	} else {
 		send_call(record, connection, now);
+	}
 	connection->bytes_out += length;
 	connection->held = is_held(sock);
 	return 0;
@@ -142,6 +152,20 @@ int BPF_PROG(sk_data_ready, struct sock *sock)
 		end_connection(connection, now);
 	else
 		end_call(connection, now, held_ns(sock, connection, now));
+	return 0;
+}
+
+/* Before TCP looks at it, a segment on a connection that is established: what it acknowledges makes room to send. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(tcp_probe, struct sock *sock)
+{
+	struct connection *connection;
+
+	if (!knobs.window_open || !is_full(sock))
+		return 0;
+	connection = connection_given(sock);
+	if (connection)
+		note_room(connection, bpf_ktime_get_ns());
 	return 0;
 }
 

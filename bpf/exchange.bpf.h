@@ -122,6 +122,7 @@ __weak __noinline int end_request(struct connection *connection)
 	add(&sum->read_delay_ns, connection->read_delay_ns);
 	add(&sum->arriving_ns, connection->arrived - connection->begun - connection->read_delay_ns);
 	add(&sum->peers_ns, connection->peers_ns);
+	add(&sum->untaken_ns, connection->untaken_ns);
 	add(&sum->held_ns, connection->held_ns);
 	add(&sum->turns, connection->turned);
 	if (!connection->several) {

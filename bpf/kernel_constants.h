@@ -28,6 +28,7 @@
 #define AF_INET6 10
 #define AF_VSOCK 40
 #define SOCK_STREAM 1
+#define SOCK_NOSPACE 2 /* a bit of socket.flags */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3

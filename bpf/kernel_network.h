@@ -52,6 +52,7 @@ struct unix_sock {
 };
 
 struct socket {
+	unsigned long flags;
 	struct file *file;
 	struct sock *sk;
 };

@@ -29,12 +29,17 @@ enum tls {
  * exchange it is in.
  */
 struct connection {
-	__u64 cookie;		   /* of that socket: where the address has another one now, this one is gone */
-	__u64 object;		   /* of all that are told together: the peer, or the local port */
-	__u64 early_cookie;	   /* of a socket there that nobody has read from yet */
-	__u64 early_at;		   /* since when there is something to read on that one */
-	__u64 begun;		   /* this request's first byte became readable; this call's first byte was sent */
-	__u64 asked;		   /* the call's last byte was sent */
+	__u64 cookie;	    /* of that socket: where the address has another one now, this one is gone */
+	__u64 object;	    /* of all that are told together: the peer, or the local port */
+	__u64 early_cookie; /* of a socket there that nobody has read from yet */
+	__u64 early_at;	    /* since when there is something to read on that one */
+	__u64 begun;	    /* this request's first byte became readable; this call's first byte was sent */
+	union {
+		__u64 asked;	  /* the call's last byte was sent */
+		__u64 untaken_ns; /* of a request: the send buffer was full of its answer, and more of that was sent */
+	};
+	__u64 full_since;	   /* the send buffer is full of the answer; 0: not when something was sent last */
+	__u64 room_at;		   /* the last segment came in that found it full: not before, it has had room */
 	__u64 readable_at;	   /* the first byte that was not read yet came in; 0: all is read */
 	__u64 answered;		   /* first byte of the answer */
 	__u64 last;		   /* last byte of the answer so far */
@@ -92,6 +97,7 @@ struct exchange_sum {
 	__u64 busy_ns;	     /* while one or more were not answered */
 	__u64 first_byte_ns; /* of requests, until the first byte of the answer */
 	__u64 connect_ns;
+	__u64 untaken_ns; /* of requests, while what clients had not taken filled send buffers */
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
 	__u64 bytes_in, bytes_out;
 	__u64 parts_ns[ACCOUNT_COUNT];
@@ -100,7 +106,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 22 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 23 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

@@ -41,6 +41,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->read_delay_ns = now - begun;
 	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
+	connection->untaken_ns = connection->full_since = 0;
 	connection->several = 0;
 	connection->request++;
 	__builtin_memset(connection->parts, 0, sizeof(connection->parts));

@@ -106,6 +106,12 @@ ACCOUNTS: tuple[Account, ...] = (
         of_requests=True,
     ),
     Account(
+        "request.untaken",
+        "its answer fills the send buffer, and the client has not taken enough of it for more",
+        recorded=False,
+        of_requests=True,
+    ),
+    Account(
         "request.held",
         "it is answered, and this host's kernel keeps the end of the answer back",
         recorded=False,

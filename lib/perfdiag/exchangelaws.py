@@ -19,9 +19,9 @@ Key = tuple[str, str, str]
 PART_AND_WHOLE_COUNTS = (("over_slo", "count"), ("whole", "count"), ("turns", "count"))
 PART_AND_WHOLE_NS = (
     ("over_slo_ns", "sum_ns"),
-    *((f"{part}_ns", "sum_ns") for part in ("whole", "read_delay", "arriving", "held")),
-    *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", "read_delay", "arriving", "held")),
-    *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "read_delay", "arriving", "peers", "held")),
+    *((f"{part}_ns", "sum_ns") for part in ("whole", "read_delay", "arriving", "held", "untaken")),
+    *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", "read_delay", "arriving", "held", "untaken")),
+    *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "read_delay", "arriving", "peers", "held", "untaken")),
 )
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = ("count", "unanswered", "open", "early", "declined", "connects", "connects_failed", "connecting", "retries")

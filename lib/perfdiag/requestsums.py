@@ -12,6 +12,7 @@ from perfdiag import schema
 PEERS = "request.peers"  # calls made for it are not answered
 ARRIVING = "request.arriving"  # its first byte has been read, its last has not come
 QUEUED = "request.queued"  # it has arrived, and who serves is with others
+UNTAKEN = "request.untaken"  # the send buffer is full of what its client has not taken
 HELD = "request.held"  # answered, and this host's kernel keeps the end of the answer back
 REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
 
@@ -30,6 +31,7 @@ class Sums:
     arriving_ns: int = 0
     peers_ns: int = 0
     held_ns: int = 0
+    untaken_ns: int = 0
     accounts: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, other: Sums, times: int = 1) -> Sums:
@@ -43,6 +45,7 @@ class Sums:
             max(0, self.arriving_ns + times * other.arriving_ns),
             max(0, self.peers_ns + times * other.peers_ns),
             max(0, self.held_ns + times * other.held_ns),
+            max(0, self.untaken_ns + times * other.untaken_ns),
             {name: max(0, self.accounts.get(name, 0) + times * other.accounts.get(name, 0)) for name in names},
         )
 
@@ -61,6 +64,7 @@ def of_all(line: schema.Exchange) -> Sums:
         line.arriving_ns,
         line.peers_ns,
         line.held_ns or 0,
+        line.untaken_ns or 0,
         {part.account: part.sum_ns for part in line.accounts},
     )
 
@@ -75,6 +79,7 @@ def of_slow(line: schema.Exchange) -> Sums:
         line.over_slo_arriving_ns,
         line.over_slo_peers_ns,
         line.over_slo_held_ns,
+        line.over_slo_untaken_ns,
         {part.account: part.sum_ns for part in line.over_slo_accounts},
     )
 
@@ -97,9 +102,9 @@ def known_ns(of: Sums) -> int:
 def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, int]:
     """Return where requests spent their time; `parked`: on which futexes, by account and key.
 
-    A thread that waits for the rest of a request, or for a peer, does so in an account of its own; one that waits for
-    events does it in the place of all its requests, and meanwhile turns to others.  Such time is the client's, or the
-    peers', as far as the request was still arriving, or calls for it were under way.
+    A thread that waits for the rest of a request, for room to send, or for a peer, does so in an account of its own;
+    one that waits for events does it in the place of all its requests, and meanwhile turns to others.  Such time is the
+    client's, or the peers', as far as the request was still arriving, its answer not taken, or calls for it under way.
     """
     accounts: defaultdict[str, int] = defaultdict(int, of.accounts)
     accounts.pop(PARKED, None)
@@ -109,6 +114,7 @@ def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, in
     accounts[HELD] = min(of.held_ns, of.ns)
     accounts[REST] = max(0, of.ns - sum(accounts.values()))
     move(accounts, ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
+    move(accounts, UNTAKEN, of.untaken_ns, ("wait.events", REST))
     waited_ns = sum(accounts[name] for name in WAITS_FOR_PEERS)  # by the thread
     move(accounts, PEERS, of.peers_ns - waited_ns, ("wait.events", REST))
     return {name: part for name, part in accounts.items() if part > 0}
@@ -130,6 +136,7 @@ __all__ = [
     "PEERS",
     "QUEUED",
     "REST",
+    "UNTAKEN",
     "Sums",
     "accounts_of",
     "added",

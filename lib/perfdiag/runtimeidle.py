@@ -7,7 +7,7 @@ them can run; but those may wait for each other, and no thread shows it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.symbols import nearest_of
@@ -112,4 +112,10 @@ def idle_thread(names: Sequence[str], comm: str) -> IdleThreads | None:
     return next((kind for kind in IDLE_THREADS if kind.rests(names, comm)), None)
 
 
-__all__ = ["IDLE_BY_ID", "WORK", "IdleThreads", "idle_thread"]
+def scheduler_of(keys: Iterable[str]) -> IdleThreads | None:
+    """Return the first of these kinds, as keys of rows of WORK, that schedules tasks of its own."""
+    ids = [key.removeprefix("runtime:") for key in keys]
+    return next((kind for id in ids if (kind := IDLE_BY_ID.get(id)) and kind.tasks), None)
+
+
+__all__ = ["IDLE_BY_ID", "WORK", "IdleThreads", "idle_thread", "scheduler_of"]

@@ -73,7 +73,7 @@ const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 	const struct bpf_program *programs[] = {
 		recorder->skeleton->progs.sock_recv_length, recorder->skeleton->progs.sock_send_length,
 		recorder->skeleton->progs.sk_data_ready,    recorder->skeleton->progs.inet_sock_set_state,
-		recorder->skeleton->progs.end_exchanges,
+		recorder->skeleton->progs.end_exchanges,    recorder->skeleton->progs.tcp_probe,
 	};
 
 	if (stage == PROBE_LOADED)

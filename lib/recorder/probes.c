@@ -43,6 +43,7 @@ static const struct probe probes[] = {
 	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
 	{ .name = "end_exchanges", .feature = "requests" },
 	{ .name = "inet_sock_set_state", .feature = "requests", .need = needs_both_ways },
+	{ .name = "tcp_probe", .feature = "requests", .need = needs_both_ways },
 	{ .name = "sk_data_ready", .feature = "requests", .need = needs_both_ways },
 	{ .name = "sock_send_length", .feature = "requests", .need = needs_both_ways },
 	{ .name = "sock_recv_length", .feature = "requests", .need = needs_both_ways },

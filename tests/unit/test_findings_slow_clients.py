@@ -6,7 +6,7 @@ from typing import Any
 
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
-from perfdiag.requests import ARRIVING
+from perfdiag.requests import ARRIVING, UNTAKEN
 
 from unit.support import Builder
 from unit.support.exchanges import exchange
@@ -87,6 +87,66 @@ def test_a_client_that_does_not_take_the_answer() -> None:
     assert "take answers slowly (5.40 s with their windows full)" in found.claim
     assert not findings(model, RECEIVER), "it stands once"
     assert diagnose(model).findings[0].id == ID
+
+
+def loop(untaken: str | None, requests: dict[str, int] | None = None, **fields: Any) -> Builder:
+    """An event loop, whose requests find the send buffer full for so long together: nobody waits in send."""
+    builder = Builder().thread("loop", cpu_user="500 ms")
+    given = {} if untaken is None else {"untaken_ns": untaken}
+    given = {"turns": 100, "bytes_out": 100 << 20, "accounts": {"cpu.user": "400 ms"}, **given, **fields}
+    return builder.exchange("port:80", "accepted", requests or {"85 ms": 100}, name="GET /big", **given)
+
+
+def test_a_client_that_does_not_take_the_answer_of_an_event_loop() -> None:
+    model = loop("8 s").model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert dict(found.claims) == {UNTAKEN: 8_000_000_000}
+    assert "Clients take answers slowly (8.00 s with send buffers full of them)" in found.claim
+    assert "8.00 s of 8.50 s in 100 requests GET /big on port 80, 80.0 ms each on average" in found.evidence[0].text
+    assert "answers of 1.00 MiB" in found.evidence[0].text and "rwnd_limited" in found.remedies[0].text
+    diagnosis = diagnose(model)
+    assert diagnosis.findings[0].id == ID and diagnosis.findings[0].share > 0.9
+    told = made(model, *diagnosis.findings).verdict
+    assert "not the slow part" in told.text and told.ids == [ID], told
+
+
+def test_answers_that_are_taken_as_fast_as_a_line_takes_them_are_profile() -> None:
+    """A hundred answers of 100 MiB within a second each."""
+    found = finding(loop("80 s", {"850 ms": 100}, bytes_out=100 * (100 << 20)).model(), ID)
+    assert found.severity is Severity.INFO and "as long ones do" in found.claim
+    assert finding(loop("800 ms", {"9 ms": 100}, bytes_out=1 << 20).model(), ID).severity is Severity.INFO, "8 ms each"
+
+
+def test_answers_that_find_room_are_none() -> None:
+    assert check(loop("0 ms").model(), ID).number < 0.01
+    assert check(loop("60 ms").model(), ID), "too little to feel"
+
+
+def test_where_it_was_not_measured_answers_not_taken_claim_nothing() -> None:
+    assert check(loop(None).model(), ID)
+    assert (
+        "were not measured"
+        in silence(loop(None).thread("b", tid=101, wait_events="9 s").probe("requests", "no hook").model(), ID).reason
+    )
+    assert "not followed" in silence(loop("0 ms").lost(connections_full=3).model(), ID).reason
+
+
+def test_a_thread_that_waits_in_send_is_not_counted_twice() -> None:
+    """What the thread has waited in send is its own account: the rest of the request's time alone can be untaken."""
+    accounts = {"cpu.user": "400 ms", "net.send": "8 s"}
+    builder = loop("8 s", accounts=accounts).row("net.send", CLIENT, "8 s", count=100)
+    time = builder.socket(CLIENT, local=ACCEPTED, waits_receiver=100).model().request_time
+    assert time and time.accounts["net.send"] == 8_000_000_000 and time.accounts[UNTAKEN] == 100_000_000
+    assert sum(time.accounts.values()) == time.ns == 8_500_000_000
+
+
+def test_where_the_time_of_requests_is_not_known_answers_not_taken_claim_none() -> None:
+    model = loop("8 s", declined=10).model()
+    assert model.request_time is None
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and not found.claims
+    assert check(loop("4 s", declined=10).model(), ID), "less than half of the time of those requests"
 
 
 def test_who_was_asked_itself_is_no_client() -> None:

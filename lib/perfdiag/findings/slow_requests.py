@@ -10,14 +10,13 @@ from perfdiag.findings.target import again
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, duration, fix, judged, percent, top
 from perfdiag.model import Model
 from perfdiag.requests import beyond
+from perfdiag.runtimeidle import WORK, scheduler_of
 from perfdiag.units import plural
 
 _TOLD = 10  # names with a finding of their own: somebody who looks for names can bring forth any number of them
 _RANKED = "see the findings: with --slo they are ranked by what slow requests took beyond the median"
-_NOT_FOLLOWED = (
-    "see WHERE, and a profile by the runtime itself where tasks or goroutines wait for each other; record for longer"
-    " where requests were few"
-)
+_NOT_FOLLOWED = "see WHERE; record for longer where requests were few"
+_TASKS = "see WHERE, and what {tasks}s wait for: {tells}; record for longer where requests were few"
 
 
 def slow_requests(model: Model) -> Iterable[Finding]:
@@ -120,12 +119,18 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}.",
         {},
         evidence,
-        [fix(_RANKED if worst else _NOT_FOLLOWED)],
+        [fix(_RANKED if worst else _follow(model))],
         alternatives=["a limit that is too tight for what the request does"],
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=1 + line.over_slo,
     )
+
+
+def _follow(model: Model) -> str:
+    """Return where to look for what requests wait for: of tasks that a runtime schedules, its own profile tells."""
+    kind = scheduler_of(row.key for row in model.rows_of(WORK))
+    return _TASKS.format(tasks=kind.tasks, tells=kind.tells) if kind else _NOT_FOLLOWED
 
 
 __all__ = ["slow_requests"]

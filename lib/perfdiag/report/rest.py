@@ -18,7 +18,7 @@ from perfdiag.model import Model, ThreadLedger
 from perfdiag.receiving import CALL
 from perfdiag.report.databases import waits_for_lock
 from perfdiag.report.stacks import natural_waits
-from perfdiag.runtimeidle import IDLE_BY_ID, WORK, IdleThreads
+from perfdiag.runtimeidle import WORK, IdleThreads, scheduler_of
 from perfdiag.symbols import SLEEPS_OF_C, is_named, symbol_of
 from perfdiag.text import printable
 from perfdiag.units import duration, plural
@@ -108,8 +108,7 @@ def scheduler(model: Model) -> IdleThreads | None:
     """
     if 2 * model.busy_ns > model.window_ns:
         return None
-    ids = [row.key.removeprefix("runtime:") for row in model.rows_of(WORK)]  # largest first
-    return next((kind for id in ids if (kind := IDLE_BY_ID.get(id)) and kind.tasks), None)
+    return scheduler_of(row.key for row in model.rows_of(WORK))  # largest first
 
 
 def untold_tasks(model: Model) -> list[str]:
