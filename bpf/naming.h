@@ -16,6 +16,7 @@ struct naming {
 	__u32 length, part;    /* written so far, and where the part of the path begins */
 	__u64 hash, part_hash; /* begun with a seed: nobody can send what is taken for another's name */
 	bool in_path, skips;
+	bool whole; /* the path has ended */
 };
 
 static inline bool is_version(const struct naming *naming)
@@ -45,8 +46,10 @@ static long name_letter(__u32 index, struct naming *naming)
 	if (index >= REQUEST_BYTES || index >= naming->bytes || naming->length >= REQUEST_NAME_BYTES)
 		return 1;
 	letter = naming->text[index];
-	if (letter == '?' || letter == '\r' || letter == '\n' || !letter || (letter == ' ' && naming->in_path))
+	if (letter == '?' || letter == '\r' || letter == '\n' || !letter || (letter == ' ' && naming->in_path)) {
+		naming->whole = letter;
 		return 1;
+	}
 	if (letter == ' ' || letter == '/') {
 		naming->in_path = true;
 		naming->skips = false;
@@ -67,4 +70,27 @@ static long name_letter(__u32 index, struct naming *naming)
 		naming->part_hash = naming->hash;
 	}
 	return 0;
+}
+
+/*
+ * The name of a request of which less than is looked at has come in, and not its whole path: the parts that are whole,
+ * and behind them what no whole name has, a space.  False: not even one is, or there is no room to say so.
+ */
+static inline bool end_name(struct naming *naming)
+{
+	static const char more[] = { ' ', '.', '.', '.' };
+	__u32 part;
+
+	if (naming->whole || naming->bytes >= REQUEST_BYTES || naming->length >= REQUEST_NAME_BYTES)
+		return true;
+	part = naming->part;
+	if (!part || part > REQUEST_NAME_BYTES - sizeof(more))
+		return false;
+	naming->hash = naming->part_hash;
+	for (int i = 0; i < (int)sizeof(more); i++) {
+		naming->name.request.text[part + i] = more[i];
+		naming->hash = mix(naming->hash, more[i]);
+	}
+	naming->length = part + sizeof(more);
+	return true;
 }

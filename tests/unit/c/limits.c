@@ -55,6 +55,42 @@ static void names_are_made_as_those_of_requests(void)
 	}
 }
 
+/* What has come in of a request, and its name: NULL, it has none yet. */
+static void a_name_of_which_more_is_to_come_says_so(void)
+{
+	static const char *const come[][2] = {
+		{ "GET /users/admin HTTP/1.1\r\n", "GET /users/admin" },
+		{ "GET /users/admin ", "GET /users/admin" },
+		{ "GET /users/admin?", "GET /users/admin" },
+		{ "GET /users/admin", "GET /users/ ..." },
+		{ "GET /users/adm", "GET /users/ ..." },
+		{ "GET /users/12", "GET /users/ ..." },
+		{ "GET /users/12/", "GET /users/#/ ..." },
+		{ "GET /", "GET / ..." },
+		{ "GET ", NULL },
+		{ "GET", NULL },
+		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrst/a", NULL },
+		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz",
+		  "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvw" },
+		{ "GET /a/0123456789012345678901234567890123456789012345678901234567", "GET /a/#" },
+	};
+
+	for (size_t i = 0; i < sizeof(come) / sizeof(*come); i++) {
+		struct naming naming = { .hash = 7, .bytes = strlen(come[i][0]) };
+		bool named;
+
+		memcpy(naming.text, come[i][0], naming.bytes < REQUEST_BYTES ? naming.bytes : REQUEST_BYTES);
+		for (__u32 at = 0; at < REQUEST_BYTES && !name_letter(at, &naming); at++)
+			;
+		named = end_name(&naming);
+		CHECK_NUMBER(named, come[i][1] != NULL);
+		if (!named || !come[i][1])
+			continue;
+		CHECK_NUMBER(naming.length, (long)strlen(come[i][1]));
+		CHECK_NUMBER(memcmp(naming.name.request.text, come[i][1], naming.length), 0);
+	}
+}
+
 /* What was found to collide in one recording does not in the next. */
 static void a_seed_changes_what_collides(void)
 {
@@ -139,6 +175,7 @@ static void calls_are_meant_in_both_tables(void)
 int main(void)
 {
 	RUN(names_are_made_as_those_of_requests);
+	RUN(a_name_of_which_more_is_to_come_says_so);
 	RUN(a_seed_changes_what_collides);
 	RUN(what_cannot_be_meant_is_refused);
 	RUN(there_is_room_for_so_many);
