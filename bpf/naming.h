@@ -84,7 +84,8 @@ static inline bool end_name(struct naming *naming)
 	if (naming->whole || naming->bytes >= REQUEST_BYTES || naming->length >= REQUEST_NAME_BYTES)
 		return true;
 	part = naming->part;
-	if (!part || part > REQUEST_NAME_BYTES - sizeof(more))
+	/* Whether a part has begun, its hash tells: of two bounds of `part` the compiler makes one that Linux 6.12 loses. */
+	if (!naming->part_hash || part > REQUEST_NAME_BYTES - sizeof(more))
 		return false;
 	naming->hash = naming->part_hash;
 	for (int i = 0; i < (int)sizeof(more); i++) {
