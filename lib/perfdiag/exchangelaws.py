@@ -17,11 +17,12 @@ Key = tuple[str, str, str]
 
 # Fields of one exchange: each pair stands in one line that was read at one time.
 PART_AND_WHOLE_COUNTS = (("over_slo", "count"), ("whole", "count"), ("turns", "count"))
+ANSWERING = ("held", "untaken")
 PART_AND_WHOLE_NS = (
     ("over_slo_ns", "sum_ns"),
-    *((f"{part}_ns", "sum_ns") for part in ("whole", "read_delay", "arriving", "held", "untaken")),
-    *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", "read_delay", "arriving", "held", "untaken")),
-    *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "read_delay", "arriving", "peers", "held", "untaken")),
+    *((f"{part}_ns", "sum_ns") for part in ("whole", "read_delay", "arriving", *ANSWERING)),
+    *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", "read_delay", "arriving", *ANSWERING)),
+    *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "read_delay", "arriving", "peers", *ANSWERING)),
 )
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = ("count", "unanswered", "open", "early", "declined", "connects", "connects_failed", "connecting", "retries")
