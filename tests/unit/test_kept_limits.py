@@ -75,3 +75,14 @@ def test_it_stands_first_of_what_is_fine() -> None:
     lines = plain(report.make(model, diagnose(model), RUNBOOKS)).splitlines()
     (place,) = (number for number, line in enumerate(lines) if line.startswith("CHECKED AND FINE"))
     assert lines[place + 1].startswith("  0 of 400 requests GET /a over 50.0 ms, longest 20.0 ms")
+
+
+def test_who_has_no_tasks_is_not_sent_to_look_at_them() -> None:
+    """Where requests spend their time is not known, as most of them share connections."""
+    for runtime, told in (("", False), ("runtime:go", True)):
+        builder = Builder(slo="1 ms").thread("server", cpu_user="1 s")
+        builder = builder.row("wait.work", runtime, "9 s") if runtime else builder
+        builder.exchange("port:80", "accepted", {"2 ms": 20}, over_slo=15, over_slo_ns="30 ms", declined=20)
+        (found,) = (each for each in diagnose(builder.model()).findings if each.id == ID)
+        assert ("goroutines wait for: net/http/pprof" in found.remedies[0].text) == told, found.remedies
+        assert ("goroutine" in found.remedies[0].text) == told, found.remedies
