@@ -8,7 +8,7 @@ import time
 import pytest
 from perfdiag.requests import UNTAKEN
 
-from live.support.calling import fault, serving
+from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -90,7 +90,7 @@ def ask(port: int, pause_ms: int, count: int = REQUESTS) -> int:
 def test_an_event_loop_and_its_client(
     busy_ms: int, pause_ms: int, found: bool, attach: Attach, cleanup: Cleanup
 ) -> None:
-    pid, port = cleanup.enter_context(serving(ANSWERING, ANSWER, busy_ms))
+    pid, port = cleanup.enter_context(running_server(ANSWERING, ANSWER, busy_ms))
     recorder = attach(pid, only=True)
     took_ns = ask(port, pause_ms)
     model = model_of(recorder.stop())
@@ -108,7 +108,7 @@ def test_an_event_loop_and_its_client(
 
 
 def test_a_thread_that_waits_in_send_waits_there(attach: Attach, cleanup: Cleanup) -> None:
-    pid, port = cleanup.enter_context(serving(BLOCKING, ANSWER))
+    pid, port = cleanup.enter_context(running_server(BLOCKING, ANSWER))
     recorder = attach(pid, only=True)
     ask(port, PAUSE_MS)
     model = model_of(recorder.stop())
