@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.requests import PEERS
@@ -85,6 +86,14 @@ def test_a_resolver_without_requests_of_its_own() -> None:
     builder = Builder().thread("crawler", cpu_user="500 ms")
     found = finding(builder.exchange(SERVER, "lookup", {"5 s": 2, "300 us": 98}, retries=2).model(), ID)
     assert found.severity is Severity.WARNING and not found.claims
+
+
+@pytest.mark.parametrize(("busy", "fires"), [("9900 ms", True), ("30 ms", False)])
+def test_a_resolver_that_gives_up_and_asks_again_never_waits_for_an_old_query(busy: str, fires: bool) -> None:
+    """Each query has ended when the window does, by a timeout of its own, and none was answered."""
+    builder = Builder().thread("loop", cpu_user="500 ms")
+    model = builder.exchange(SERVER, "lookup", {}, unanswered=4, busy_ns=busy).model()
+    assert bool([each for each in findings(model, ID) if each.severity is Severity.WARNING]) is fires
 
 
 def test_what_was_not_followed_is_not_fine() -> None:

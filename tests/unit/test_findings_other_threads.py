@@ -22,7 +22,7 @@ from unit.support.shown import plain
 S, MS = 1_000_000_000, 1_000_000
 ID, LOCKS, FLUSH = "WAIT-THREAD-IN-REQUEST", "LOCK-CONTENTION", "DISK-FLUSH-SLOW"
 SLEEP = "WAIT-TIMER-IN-REQUEST"
-FUTEX, IDLE, DEVICE = "futex:0x7f00", "futex:0x7f40", "device:254:0"
+FUTEX, OTHER, DEVICE = "futex:0x7f00", "futex:0x7f40", "device:254:0"
 SSD = disk("254:0", "vda", kind="physical", rotational=False)
 WORKER = 300
 
@@ -57,12 +57,14 @@ def serving(
     return parked(builder, whole_ns if told_ms is None else told_ms * MS, count=count)
 
 
-def seen(builder: Builder, root: str, time: str, root_tid: int = WORKER, root_object: str = "") -> Builder:
+def seen(
+    builder: Builder, root: str, time: str, root_tid: int = WORKER, root_object: str = "", key: str = FUTEX
+) -> Builder:
     return builder.line(
         schema.Because(
             pid=100,
             account="wait.parked",
-            object=FUTEX,
+            object=key,
             steps=[],
             cut=False,
             root=root,
@@ -193,6 +195,22 @@ def test_of_a_line_those_in_front_tell_for_all_if_all_was_the_same(others: str, 
     assert any("those in front were followed" in each for each in flush.limits) is (moved_s == 20)
 
 
+@pytest.mark.parametrize("known", ["0.02 s", "0 s"])
+def test_a_line_of_which_hardly_anything_was_seen_is_not_taken_for_another(known: str) -> None:
+    """Two pools: one is known whole, of the other next to nothing, or a line of no time."""
+    builder = serving(disk_flush="0 s", told_ms=20_000)
+    builder.thread("committer", tid=400, cpu_user="100 ms").row("disk.flush", DEVICE, durations={"50 ms": 180})
+    for operation in ("write", "flush"):
+        builder.device("254:0", operation, count=180, service="48 ms")
+    builder.thread("serve", tid=111, cpu_user="100 ms", rest="net.request")
+    builder.row("wait.parked", OTHER, "4 s", count=80, waker_tid=102, waker_count=60)
+    parked(builder, 4 * S, OTHER, 80)
+    seen(builder, "disk.flush", "4 s", 102, DEVICE, key=OTHER)
+    found = told(seen(builder, "disk.flush", known, 102, DEVICE))
+    flush = next(each for each in found.findings if each.id == FLUSH)
+    assert flush.share < 0.25 and not any("in front were followed" in each for each in flush.limits), flush
+
+
 def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:
     """The sleep alone takes a fifth of it: "4.75 s of 24.1 s (98 %)" would be no sum."""
     builder = Builder(comm="server").thread("sleeper", tid=WORKER, wait_timer="4750 ms", rest="net.request")
@@ -227,14 +245,16 @@ def test_a_timeout_is_nobody() -> None:
     assert "0 % of their time for other threads" in check(model, ID).text
     found = finding(model, SLEEP)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW
-    assert "20.0 s of 20.4 s, 20.0 s of it in waits that a timeout of their own ends" in found.claim
+    assert "20.0 s of 20.4 s, 20.0 s of it in waits that no thread was seen to end" in found.claim
     assert "requests that are meant to wait for news" in found.alternatives
     first = told(serving(waker=0)).findings[0]
     assert first.id == SLEEP and first.share == pytest.approx(20 / 20.4)
+    missed = finding(serving(waker=0).lost(wakeups_missing=300).model(), SLEEP)
+    assert any("wake-ups were missed" in each for each in missed.limits) and missed.confidence is Confidence.LOW
 
 
 def test_requests_that_are_parked_and_nobody_knows_for_whom_are_not_without_a_fault() -> None:
-    """Wakers take turns, and none is known for most of it: neither a cause nor no fault."""
+    """Of one wait in twenty it was seen for whom it was: neither a cause nor no fault."""
     builder = seen(serving(waker=0), "cpu.user", "1 s")
     model = builder.model()
     decided = report.make(model, diagnose(model), RUNBOOKS).verdict

@@ -133,6 +133,11 @@ def test_a_loop_that_sleeps_is_not_held_up_by_the_code_that_it_runs_besides() ->
     assert found.remedies[0].text.startswith("await what it waits for")
 
 
+def test_a_loop_that_is_parked_may_be_idle() -> None:
+    found = finding(waiting_loop("wait.parked", "350 ms", 20).model(), LOOP)
+    assert found.confidence is Confidence.LOW and "cannot be told" in found.limits[0]
+
+
 def test_code_that_is_spread_over_many_functions_names_none() -> None:
     builder = Builder(comm="node").thread("node", cpu_user="2400 ms", wait_events="6 s")
     for index in range(20):

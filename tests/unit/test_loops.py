@@ -36,9 +36,29 @@ def test_workers_that_nobody_asks_dilute_nothing() -> None:
 
 def test_loops_that_serve_alike_count_alike() -> None:
     by = nginx(BUSY, {"cpu_user": "5 s", "wait_events": "5 s"})
-    assert by.busy == pytest.approx(0.6, abs=0.001) and by.passed_on["runq.busy"] == pytest.approx(1 / 7, abs=0.001)
+    assert by.busy == pytest.approx(0.6, abs=0.001)
+    # Turns of 7 s are met more often than those of 5 s, and for longer.
+    assert by.passed_on["runq.busy"] == pytest.approx(2 * 7 / (7 * 7 + 5 * 5), abs=0.001)
+
+
+def test_who_waits_longest_at_a_time_holds_up_most() -> None:
+    """Short turns of 3 s in all, and five waits of 400 ms: who comes then waits for long."""
+    builder = Builder(comm="node").thread("node", cpu_user="3 s", rest="net.accept")
+    builder.row("wait.events", "", durations={"10 ms": 400}).row("disk.flush", "device:7:0", durations={"400 ms": 5})
+    by = servers(joined([exchange(100, S, turns=100)]), builder.model().threads)
+    assert by.passed_on["disk.flush"] > 0.9, by
+
+
+def test_one_loop_that_waits_holds_up_more_than_another_that_computes() -> None:
+    waits = {"cpu_user": "200 ms", "disk_flush": "7500 ms", "wait_events": "2300 ms"}
+    assert nginx(waits, {"cpu_user": "3 s", "wait_events": "7 s"}).passed_on["disk.flush"] > 0.8
+
+
+def test_clients_that_open_a_connection_for_each_request_leave_a_loop_a_loop() -> None:
+    """Of 143 requests, three at a time, 37 came while another connection was open."""
+    assert nginx(BUSY, turns=26).loop
 
 
 def test_workers_are_no_loops() -> None:
-    by = nginx(BUSY, turns=10)
+    by = nginx(BUSY, turns=5)
     assert not by.loop

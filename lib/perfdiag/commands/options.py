@@ -139,7 +139,11 @@ def report_options(function: F) -> F:
         (
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             click.option("--full", is_flag=True, help="Print everything, however long it gets."),
-            click.option("--exit-code", is_flag=True, help="Exit with 10 if a finding is a warning or worse."),
+            click.option(
+                "--exit-code",
+                is_flag=True,
+                help="Exit with 10 if a finding is a warning or worse, or the verdict names a cause.",
+            ),
         )
     ):
         function = decorator(function)

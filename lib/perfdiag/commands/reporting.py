@@ -16,6 +16,7 @@ from perfdiag.findings.base import Severity
 from perfdiag.model import Model
 from perfdiag.progress import say
 from perfdiag.render import document, terminal
+from perfdiag.report.words import Kind
 
 WIDTH = 80
 HEIGHT = 25  # of no meaning: nothing is laid out by it
@@ -47,7 +48,9 @@ def show_model(model: Model, config: Config, *, as_json: bool, full: bool, exit_
     diagnosis = findings.diagnose(model)
     made = report.make(model, diagnosis, config)
     put(document.render(made) if as_json else lambda output: terminal.render(made, output, full=full))
-    faults = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
+    # Stopped, or waiting for a lock of a database: it is ill without time that a finding could claim.
+    ill = made.verdict.kind in (Kind.CAUSE.value, Kind.CAUSES.value)
+    faults = ill or any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
     return FINDINGS_STATUS if exit_code and faults else 0
 
 

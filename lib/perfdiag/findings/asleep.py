@@ -20,16 +20,17 @@ TIMER = "wait.timer"
     "WAIT-TIMER-IN-REQUEST",
     title="Requests wait for a sleep",
     accounts=(TIMER, PARKED),
-    meaning="The thread that serves a request sleeps for a chosen time in the middle of it: a retry with a pause, a"
-    " poll of something that could wake it instead, a limit on the rate. Nobody else can give that time back.",
+    meaning="The thread that serves a request sleeps for a chosen time in the middle of it, or waits until a timeout of"
+    " its own: a retry with a pause, a poll of something that could wake it instead, a limit on the rate. Nobody else"
+    " can give that time back.",
     measured="wait.timer inside requests: between the arrival of a request and the last byte of its answer, in the"
-    " thread that serves it, over the window; and time parked there on futexes that no thread has woken anybody on: a"
-    " timeout of their own has ended those waits.",
+    " thread that serves it, over the window; and time parked there on futexes on which no thread was seen to wake"
+    " anybody: a timeout of their own has ended those waits.",
     alternatives="A sleep that is meant: a limit on how much a client may ask, or a request that waits for news, of"
     " which there were none; something that should have come and did not, as a connection of an empty pool.",
     remedies="Do not sleep while a request waits, nor while holding a lock. Where the sleep is a pause before asking"
     " again: wait for the thing itself (an event, a condition, a descriptor).",
-    verify="perfdiag latency again: wait.timer in the requests' time.",
+    verify="perfdiag latency again: wait.timer and wait.parked in the requests' time.",
 )
 def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     """One finding where sleeping is a good part of the requests' time."""
@@ -44,12 +45,15 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     if part < FAULT_SHARE:
         yield Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
         return
-    unproven = "what they wait for is not known: something may have been meant to come" if parked_ns > slept_ns else ""
-    confidence, limits = judged(model, Confidence.LOW if unproven else Confidence.HIGH, [unproven])
+    unproven = parked_ns >= FAULT_SHARE * time.ns
+    unknown = "what they wait for is not known: something may have been meant to come" if unproven else ""
+    missing = "wake-ups were missed: some of those waits may have been ended by a thread" if _missed(model) else ""
+    how = Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH
+    confidence, limits = judged(model, how, [unknown, missing if unproven else ""])
     claim = f"Requests are slept through by their own threads: {duration(ns)} of {duration(time.ns)}"
     evidence = [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")]
     if parked_ns:
-        claim += f", {duration(parked_ns)} of it in waits that a timeout of their own ends, and nobody else"
+        claim += f", {duration(parked_ns)} of it in waits that no thread was seen to end: a timeout of their own did"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
     row_ns = by_pair(model)
     yield Finding(
@@ -74,8 +78,12 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     )
 
 
+def _missed(model: Model) -> bool:
+    return any(model.coverage.lost.get(name) for name in ("wakeups_missing", "because_full", "detail_full"))
+
+
 def _timed_out(model: Model, time: RequestTime) -> dict[str, int]:
-    """Return the time of requests, by futex, in waits on futexes that no thread has ended a wait on."""
+    """Return the time of requests, by futex, on those on which no thread was seen to end a wait."""
     woken = {chain.key for chain in model.chains if chain.account == PARKED}
     silent: dict[str, bool] = {}
     for row in model.rows_of(PARKED):
@@ -90,7 +98,7 @@ def _parked_text(model: Model, parts: dict[str, int]) -> str:
         for name, ns in waiting_code(model, PARKED, key).items():
             code[name] = code.get(name, 0) + ns
     where = f", in {top(code)} of the sampled waits" if code else ""
-    return f"{duration(sum(parts.values()))} parked {number} that no thread wakes anybody on{where}"
+    return f"{duration(sum(parts.values()))} parked {number} on which no thread was seen to wake anybody{where}"
 
 
 __all__ = ["wait_timer_in_request"]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from perfdiag.chains import Chain
 from perfdiag.findings.base import Evidence, Finding, Severity
-from perfdiag.findings.weigh import duration, worth
+from perfdiag.findings.weigh import duration, lowered, worth
 from perfdiag.model import Model, once
 from perfdiag.whole import counted
 
@@ -74,18 +74,19 @@ def _for_all_in_line(model: Model, chain: Chain) -> float:
 
 @once
 def _lines(model: Model) -> frozenset[Pair]:
-    """Return where threads that serve requests are parked behind each other, all for the same thing."""
+    """Return where threads that serve requests are parked behind each other, all for the same thing, of which so much
+    was seen that it stands for the rest.  Lines for several things are not told apart: of those nothing is added."""
     time = model.request_time
     if time is None:
         return frozenset()
-    inside = [each for each in model.chains if each.inside and each.account == PARKED]
-    seen = [each for each in inside if (each.root_tid or each.some_tid) in time.parked_tids]
-    pairs = {(each.account, each.key) for each in seen}
+    inside = [each for each in model.chains if each.inside and each.account == PARKED and each.ns]
+    serving = {(c.account, c.key) for c in inside if (c.root_tid or c.some_tid) in time.parked_tids}
+    pairs = {pair for pair in serving if _inside_ns(model)[pair] >= OF_LINE * time.parked_ns.get(pair, 0)}
     roots: dict[Pair, int] = {}
-    for each in seen:
-        roots[each.root, each.root_key] = roots.get((each.root, each.root_key), 0) + each.ns
-    known_ns, whole_ns = sum(roots.values()), sum(time.parked_ns.get(pair, 0) for pair in pairs)
-    same = known_ns >= OF_LINE * whole_ns and max(roots.values(), default=0) >= SAME * known_ns
+    for each in inside:
+        if (each.account, each.key) in pairs:
+            roots[each.root, each.root_key] = roots.get((each.root, each.root_key), 0) + each.ns
+    same = max(roots.values(), default=0) >= SAME * sum(roots.values())
     return frozenset(pairs) if same else frozenset()
 
 
@@ -129,8 +130,10 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
     claim = f"{finding.claim} Others waited {duration(moved)} behind that, {most} {longest.path}."
     text = f"{duration(moved)} behind it: what those were in that others waited for, at each wake-up ({longest.path})"
     evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
-    limits = [*finding.limits, OF_LINE_ONLY] if in_line else finding.limits
-    return replace(finding, claim=claim, claims=claims, evidence=evidence, limits=limits, is_root=True)
+    made = replace(finding, claim=claim, claims=claims, evidence=evidence, is_root=True)
+    if not in_line:
+        return made
+    return replace(made, limits=[*finding.limits, OF_LINE_ONLY], confidence=lowered(finding.confidence))
 
 
 def _parts(model: Model, finding: Finding) -> dict[Pair, float]:

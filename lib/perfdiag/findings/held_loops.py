@@ -55,7 +55,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         yield hardly_unread("LOOP-BLOCKED", time)
         return
     held = _held_up(model)
-    confidence, limits = judged(model, Confidence.HIGH, [held.unsure])
+    confidence, limits = judged(model, Confidence.HIGH if held.sure else Confidence.LOW, [held.unsure])
     yield Finding(
         "LOOP-BLOCKED",
         Severity.WARNING,
@@ -79,6 +79,7 @@ class _HeldUp:
     remedy: str
     evidence: Sequence[Evidence] = ()
     unsure: str = ""
+    sure: bool = True  # that it is held up
 
 
 def _held_up(model: Model) -> _HeldUp:
@@ -88,12 +89,13 @@ def _held_up(model: Model) -> _HeldUp:
     account = max((name for name in parts if name not in SAMPLED), key=lambda name: parts[name], default="")
     if account and parts[account] > computing:
         does = ROOTS.get(account, (f"is in {account}", ""))[0]
-        text = f"of the time in which loops are with somebody {percent(parts[account])} is {account}"
+        text = f"of what requests meet that wait for a loop {percent(parts[account])} is {account}"
         evidence = [Evidence(text, parts[account], "share", "ledger")]
         if code := waiting_code(model, account):
             evidence.append(Evidence(f"{account} in {top(code)} of the sampled waits", 1.0, "share", "stack samples"))
         remedy = "await what it waits for instead of calling it, or give that to a worker thread or process"
-        return _HeldUp(f" by its own thread, which mostly {does}", remedy, evidence)
+        unsure = "" if account in ROOTS else f"whether its thread waits for something in {account} cannot be told"
+        return _HeldUp(f" by its own thread, which mostly {does}", remedy, evidence, unsure, sure=not unsure)
     samples = CpuSamples(model)
     functions = [each for each in samples.hottest() if each[1].share > each[1].error]
     named = functions and functions[0][1].share >= WORTH_FUNCTION

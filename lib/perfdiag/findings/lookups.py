@@ -63,10 +63,12 @@ class _Server:
 
     @property
     def took_ns(self) -> int:
-        """Return how long slow look-ups took, whether a thread waited for them or none; open ones until now."""
+        """Return how long slow look-ups took, whether a thread waited for them or none; open ones until now, and where
+        some found no answer as long as any had none."""
         if self.lookups is None:
             return 0
-        return longer_ns(self.lookups.whole, SLOW_ANSWER_NS) + self.lookups.line.oldest_ns
+        answered_ns = longer_ns(self.lookups.whole, SLOW_ANSWER_NS) + self.lookups.line.oldest_ns
+        return max(answered_ns, self.lookups.line.busy_ns if self.lookups.line.unanswered else 0)
 
     @property
     def lost(self) -> int:

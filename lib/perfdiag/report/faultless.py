@@ -45,7 +45,8 @@ def without_time(
         return verdict(Kind.CAUSE, [hidden.sentence, hidden.tells, *claims, *slept, _busy(model)], faults[:2])
     if faults:
         missed_only = all(finding.id == "SLO-BREACH" for finding in faults)  # that tells of no cause
-        return verdict(Kind.CAUSE, [*claims, *slept, *(rest.untold_tasks(model) if missed_only else [])], faults[:2])
+        tells = rest.untold_tasks(model) or next_step(model)
+        return verdict(Kind.CAUSE, [*claims, *slept, *(tells if missed_only else [])], faults[:2])
     if unfollowed := requests_not_followed(model, 0):
         tells = rest.untold_tasks(model) or next_step(model)
         return verdict(Kind.CANNOT_TELL, [unfollowed, *tells, *slept, _busy(model)], first)
@@ -89,7 +90,10 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
         others_ns = work_ns + model.ns("wait.child")
         others = f"Apart from that sleep it waited {waits}, idle too." if others_ns >= rest.FELT * sleep.ns else ""
         also = stuck if parked else ""
-        return verdict(Kind.PROFILE, [sleep.sentence, sleep.advice, others, also, _busy(model)])
+        advice = (
+            "" if others_ns > 2 * sleep.ns else sleep.advice
+        )  # who looks after things, beside those who have none to do
+        return verdict(Kind.PROFILE, [sleep.sentence, advice, others, also, _busy(model)])
     if parked:
         cannot = f"Cannot tell: {stuck[0].lower()}{stuck[1:]}"
         none = ": no work came to them" if work_ns and not _senders(model) else ""

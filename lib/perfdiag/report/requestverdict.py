@@ -62,15 +62,21 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
             [],
         )
     answers = _answers(model)
-    if largest in UNTOLD and time.accounts[largest] > LEADING * time.ns and not _explained(diagnosis):
-        part = share(time.accounts[largest] / time.ns)
-        cannot = f"Cannot tell for what: requests {UNTOLD[largest]} for {part} of their time."
+    untold = [name for name in time.accounts if name in UNTOLD]
+    untold_ns = sum(time.accounts[name] for name in untold)
+    if untold_ns + time.uncertain_ns > LEADING * time.ns and not _explained(diagnosis):
+        first = max(untold, key=lambda name: time.accounts[name])
+        cannot = (
+            f"Cannot tell for what: requests {UNTOLD[first]} for {share(time.accounts[first] / time.ns)} of their time."
+        )
         hidden = databases.leading(model)
         tells = [hidden.sentence, hidden.tells] if hidden else next_step(model)
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, answers])
     look = "Clients that see more than that have it on their way here."
     profile = [each for each in diagnosis.findings if each.id != SLO_BREACH][:1]  # that is said for itself
-    return verdict(Kind.PROFILE, ["No fault found.", answers, most, look, *map(told, profile)], profile)
+    missed = any(each.id == SLO_BREACH and each.severity is not Severity.INFO for each in diagnosis.findings)
+    nothing = "No cause found." if missed else "No fault found."
+    return verdict(Kind.PROFILE, [nothing, answers, most, look, *map(told, profile)], profile)
 
 
 def _explained(diagnosis: Diagnosis) -> bool:

@@ -74,7 +74,7 @@ def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdi
     if not timed:
         return without_time(model, diagnosis, faults, unknown_ns, acquit)
     if not_followed := requests_not_followed(model, timed[0].claimed_ns):
-        parts = [not_followed, largest_found(timed[:1]), *rest.untold_tasks(model)]
+        parts = [not_followed, *rest.untold_tasks(model), largest_found(timed[:1])]
         return verdict(Kind.CANNOT_TELL, parts, timed[:1])
     gaps = [_gap(first, second) for first, second in zip(timed, [*timed[1:], None], strict=True)]
     if unknown_ns <= gaps[0]:
