@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.exchanges import Exchange
 from perfdiag.model import AccountTotal, ThreadLedger
 
@@ -14,6 +15,8 @@ from perfdiag.model import AccountTotal, ThreadLedger
 # a time: where clients open one for each request, that is hardly more often than somebody has to wait.
 LOOP_TURNS = 0.1
 LOOP_PART = 0.6
+# Who is idle for so much of the time, and never waits for requests, is a master that looks on.
+MASTER_IDLE = 0.9
 # Whoever is in these would take up what comes; not who waits for the next request of one connection.
 FREE = ("net.accept", "wait.work")
 LOOP_FREE = (*FREE, "wait.events", "net.request")
@@ -49,7 +52,7 @@ def taken(loop: ThreadLedger) -> float:
     return _taken_ns(loop, LOOP_FREE) / max(1, loop.wall_ns)
 
 
-def held_by(loops: Iterable[ThreadLedger], *, passed_on: bool) -> dict[str, float]:
+def held_by(loops: Sequence[ThreadLedger], *, passed_on: bool) -> dict[str, float]:
     """Return the parts, by account, of what requests meet that wait for event loops: of those accounts that have
     findings of their own, or of all others.
 
@@ -60,8 +63,10 @@ def held_by(loops: Iterable[ThreadLedger], *, passed_on: bool) -> dict[str, floa
     others = 0.0
     for thread in loops:
         free = [thread.accounts[name].count for name in LOOP_FREE if name in thread.accounts]
+        if not free and len(loops) > 1 and _looks_on(thread):
+            continue
         turn_ns = _taken_ns(thread, LOOP_FREE) / max(1, sum(free))
-        for name, total in thread.accounts.items() if free else ():  # a master looks on, and never waits for requests
+        for name, total in thread.accounts.items():
             if name in LOOP_FREE:
                 continue
             weight = total.ns / max(1, thread.wall_ns) * max(turn_ns, total.ns / max(1, total.count))
@@ -73,6 +78,11 @@ def held_by(loops: Iterable[ThreadLedger], *, passed_on: bool) -> dict[str, floa
                 others += weight
     whole = others + sum(met.values())
     return {name: weight / whole for name, weight in met.items() if weight}
+
+
+def _looks_on(thread: ThreadLedger) -> bool:
+    idle_ns = sum(total.ns for name, total in thread.accounts.items() if kind_of(name) is Kind.IDLE)
+    return idle_ns >= MASTER_IDLE * thread.wall_ns
 
 
 def _has_finding(name: str, total: AccountTotal) -> bool:

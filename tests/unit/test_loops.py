@@ -54,6 +54,10 @@ def test_one_loop_that_waits_holds_up_more_than_another_that_computes() -> None:
     assert nginx(waits, {"cpu_user": "3 s", "wait_events": "7 s"}).passed_on["disk.flush"] > 0.8
 
 
+def test_a_loop_that_never_gets_to_wait_is_no_master() -> None:
+    assert nginx({"cpu_user": "50 ms", "disk_flush": "9950 ms"}).passed_on["disk.flush"] > 0.9
+
+
 def test_clients_that_open_a_connection_for_each_request_leave_a_loop_a_loop() -> None:
     """Of 143 requests, three at a time, 37 came while another connection was open."""
     assert nginx(BUSY, turns=26).loop
