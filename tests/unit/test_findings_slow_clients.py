@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.requests import ARRIVING, UNTAKEN
@@ -118,9 +119,25 @@ def test_answers_that_are_taken_as_fast_as_a_line_takes_them_are_profile() -> No
     assert finding(loop("800 ms", {"9 ms": 100}, bytes_out=1 << 20).model(), ID).severity is Severity.INFO, "8 ms each"
 
 
+def test_one_name_over_the_norm_makes_no_others_slow() -> None:
+    """Downloads as fast as a line takes them, and the answers of one name that stay."""
+
+    def downloads(untaken: str, requests: dict[str, int]) -> Builder:
+        builder = loop("80 s", {"850 ms": 100}, bytes_out=100 * (100 << 20))
+        each = {"name": "GET /page", "untaken_ns": untaken, "turns": 1, "bytes_out": 1 << 10, "accounts": {}}
+        return builder.exchange("port:80", "accepted", requests, **each)
+
+    rare = downloads("20 ms", {"25 ms": 1}).model()
+    assert not findings(rare, ID) and check(rare, ID).number < 0.01
+    found = finding(downloads("20 s", {"850 ms": 25}).model(), ID)
+    assert found.severity is Severity.WARNING and "(20.0 s with send buffers full" in found.claim
+    assert found.claims[UNTAKEN] == pytest.approx(20_000_000_000, rel=0.01)
+    assert "GET /page" in found.evidence[0].text and "GET /big" not in str(found.evidence)
+
+
 def test_answers_that_find_room_are_none() -> None:
     assert check(loop("0 ms").model(), ID).number < 0.01
-    assert check(loop("60 ms").model(), ID), "too little to feel"
+    assert check(loop("60 ms").model(), ID).number < 0.01, "too little to feel"
 
 
 def test_where_it_was_not_measured_answers_not_taken_claim_nothing() -> None:

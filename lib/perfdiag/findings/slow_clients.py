@@ -29,8 +29,8 @@ class _Clients:
     arriving_ns: int  # of requests, where it is
     requests: list[Exchange]  # the slowest to arrive first
     sending: dict[str, int]  # waits to send, by client, for as long as its window was full
-    untaken_ns: int  # of requests, where their time is known
-    untaken: list[Exchange]  # those whose answers found the send buffer full, the longest first
+    full_ns: int  # of requests, where their time is known: with the send buffer full
+    full: list[Exchange]  # those whose answers found it so, the longest first
 
     @property
     def threads_ns(self) -> int:
@@ -42,8 +42,18 @@ class _Clients:
         """Whether a client takes longer than its messages take on the way."""
         long = typical_ns(together(self.arriving)) if self.arriving else 0
         mean = _mean_ns(self.requests[0]) if self.requests and self.arriving_ns else 0
-        taking = max((_each_ns(each, _untaken_ns(each) - _line_ns(each)) for each in self.untaken), default=0)
-        return max(long, mean, taking) >= SLOW_ANSWER_NS or bool(self.sending)
+        return max(long, mean) >= SLOW_ANSWER_NS or any(map(_over_norm, self.full)) or bool(self.sending)
+
+    @property
+    def untaken(self) -> list[Exchange]:
+        """Return those whose clients are slow to take answers; where no client is slow, all that are a profile."""
+        return list(filter(_over_norm, self.full)) if self.slow else self.full
+
+    @property
+    def untaken_ns(self) -> int:
+        """Return their part of the requests' time."""
+        whole = sum(map(_untaken_ns, self.full))
+        return self.full_ns * sum(map(_untaken_ns, self.untaken)) // whole if whole else 0
 
     @property
     def requests_ns(self) -> int:
@@ -121,8 +131,9 @@ def _untaken_ns(exchange: Exchange) -> int:
     return exchange.line.untaken_ns or 0
 
 
-def _line_ns(exchange: Exchange) -> int:
-    return exchange.line.bytes_out * _NS_PER_BYTE
+def _over_norm(exchange: Exchange) -> bool:
+    """Return whether the answers of this name are taken slower than a line takes them."""
+    return _each_ns(exchange, _untaken_ns(exchange) - exchange.line.bytes_out * _NS_PER_BYTE) >= SLOW_ANSWER_NS
 
 
 def _each_ns(exchange: Exchange, ns: int) -> int:
