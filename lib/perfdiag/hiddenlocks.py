@@ -27,6 +27,7 @@ class HiddenLock:
     functions: str  # that wait for it
     through: str  # what these wait in, next to them
     known: str  # functions that wait for something else in the same way: where they are seen, a lock would be
+    serves: str  # functions of processes that talk to clients; "" where any process may
     cause: str
     tells: str  # what shows who holds it, in few words
     shorter: str  # what helps
@@ -43,6 +44,10 @@ class HiddenLock:
         """Return whether callers have names in a process with this stack."""
         return any(re.fullmatch(self.known, symbol_of(name)) for name in names)
 
+    def serving(self, names: Sequence[str]) -> bool:
+        """Return whether a process with this stack talks to clients."""
+        return any(re.fullmatch(self.serves, symbol_of(name)) for name in names)
+
 
 POSTGRES = HiddenLock(
     account="wait.events",
@@ -51,6 +56,7 @@ POSTGRES = HiddenLock(
     functions=r"ProcSleep|WaitOnLock|LockAcquire(Extended)?",
     through=r"WaitLatch(OrSocket)?|WaitEventSetWait\w*",
     known=r"secure_read|pq_getbyte|ProcSleep|\w+Main",
+    serves=r"secure_read|pq_getbyte|PostgresMain",
     cause="the sessions that hold them are the cause",
     tells="pg_blocking_pids(pid) in pg_stat_activity",
     shorter="commit soon after the first change, change what all want last, and nothing slow between BEGIN and COMMIT",
@@ -65,6 +71,7 @@ SQLITE = HiddenLock(
     r"|(?!sqlite3_sleep|sqlite3OsSleep|unixSleep).* \(libsqlite3\.so.*",
     through=r"_*u?sleep|(clock_)?nanosleep\w*|unixSleep|sqlite3OsSleep",
     known=r"(?!)",
+    serves="",
     cause="whoever keeps a transaction open is the cause",
     tells="lslocks, by the database's files",
     shorter="one short transaction for each change, and nothing slow between BEGIN and COMMIT",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
@@ -21,16 +21,20 @@ class Proven:
     """Waits for one kind of lock, as far as sampled stacks show them."""
 
     ns: int
+    share: float  # of what was sampled of these processes in that account
     pids: Sequence[int]
     function: str  # in which most of them wait; "" without a name
 
 
-def proven(model: Model, kind: HiddenLock) -> Proven:
-    """Return what stacks prove of one kind: of the idle time of each process the part of its samples."""
+def proven(model: Model, kind: HiddenLock, among: Set[int] | None = None) -> Proven:
+    """Return what stacks prove of one kind, of all processes or some: of the idle time of each the part of its
+    samples."""
     sampled: Counter[int] = Counter()
     locked: Counter[int] = Counter()
     functions: Counter[str] = Counter()
     for stack in model.wait_stacks(kind.account):
+        if among is not None and stack.pid not in among:
+            continue
         weight_ns = stack.weight_ns or 1
         sampled[stack.pid] += weight_ns
         if function := kind.waited_in(stack):
@@ -41,7 +45,17 @@ def proven(model: Model, kind: HiddenLock) -> Proven:
     most = max(waits.values(), default=0)
     pids = [pid for pid, ns in waits.items() if ns >= OF_LONGEST * most]
     function = max(functions, key=lambda name: (is_named(name), functions[name], name), default="")
-    return Proven(sum(waits[pid] for pid in pids), pids, function if is_named(function) else "")
+    share = locked.total() / sampled.total() if sampled else 0.0
+    return Proven(sum(waits[pid] for pid in pids), share, pids, function if is_named(function) else "")
+
+
+def serving(model: Model, kind: HiddenLock) -> set[int] | None:
+    """Return the processes that are seen to talk to clients, None where no function tells: others that wait for locks,
+    as an autovacuum worker does, keep no request waiting."""
+    if not kind.serves:
+        return None
+    stacks = model.wait_stacks(kind.account)
+    return {stack.pid for stack in stacks if any(kind.serving(names) for names in (stack.user, stack.scan))}
 
 
 def idle_ns(model: Model, account: str) -> Counter[int]:
@@ -59,11 +73,13 @@ def database_locks(model: Model) -> Iterable[Finding]:
     if time is None:
         return
     for kind in HIDDEN_LOCKS:
-        inside_ns, waits = time.accounts.get(kind.account, 0), proven(model, kind)
-        ns = min(inside_ns, waits.ns)
+        inside_ns, waits = time.accounts.get(kind.account, 0), proven(model, kind, serving(model, kind))
+        ns = round(inside_ns * waits.share)
         if ns < max(FAULT_SHARE * time.ns, FAULT_OF_WINDOW * model.window_ns):
             continue
-        confidence, limits = judged(model, Confidence.HIGH, ["how long they wait is estimated from sampled stacks"])
+        whole = "the part that is for locks was measured over the whole window, not in the slow requests alone"
+        estimated = ["how long they wait is estimated from sampled stacks", *([whole] if time.excess else [])]
+        confidence, limits = judged(model, Confidence.HIGH, estimated)
         where = f" ({plain(waits.function)})" if waits.function else ""
         yield Finding(
             "LOCK-CONTENTION",
