@@ -38,11 +38,11 @@ struct connection {
 		__u64 asked;	  /* the call's last byte was sent */
 		__u64 untaken_ns; /* of a request: the send buffer was full of its answer, and more of that was sent */
 	};
-	__u64 full_since;	   /* the send buffer is full of the answer; 0: not when something was sent last */
-	__u64 room_at;		   /* the last segment came in that found it full: not before, it has had room */
-	__u64 readable_at;	   /* the first byte that was not read yet came in; 0: all is read */
-	__u64 answered;		   /* first byte of the answer */
-	__u64 last;		   /* last byte of the answer so far */
+	__u64 full_since;  /* the send buffer is full of the answer; 0: not when something was sent, or refused, last */
+	__u64 room_at;	   /* the last segment came in that found it full: not before, it has had room */
+	__u64 readable_at; /* the first byte that was not read yet came in; 0: all is read */
+	__u64 answered;	   /* first byte of the answer */
+	__u64 last;	   /* last byte of the answer so far */
 	__u64 read_delay_ns;	   /* of the request, from readable until read, the first time */
 	__u64 arrived;		   /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;		   /* calls made for this request, from sent to answered */

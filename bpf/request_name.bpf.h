@@ -121,8 +121,8 @@ static __always_inline bool find_text(struct naming *naming, const struct call *
 }
 
 /*
- * The hash of the name, which is kept; 0: not enough of it has come in; NAME_OTHERS where there is no room for it: somebody who tries one path after the
- * other takes none from names with a limit, from peers and from files.
+ * The hash of the name, which is kept; 0: not enough of it has come in; NAME_OTHERS where there is no room for it:
+ * somebody who tries one path after the other takes none from names with a limit, from peers and from files.
  */
 static __always_inline __u32 make_name(struct naming *naming)
 {

@@ -142,9 +142,8 @@ def create(path: str) -> OutFile:
     if not path:
         raise UsageError("the file to record to has no name", "give one: record -o FILE, latency --record FILE")
     if path == "-":
-        if (
-            fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
-        ):  # also what the launcher puts where it is closed
+        # Read-only is also what the launcher puts where it is closed.
+        if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
             raise PerfdiagError("standard output is closed", "give a file: record -o FILE")
         if os.isatty(1):
             raise UsageError("a recording is nothing for a terminal", "write it to a file, or into a pipe")

@@ -48,7 +48,7 @@ TOLERABLE_SHARED = 0.05
 class RequestTime:
     """What the time of all requests together consists of.
 
-    The accounts, and ARRIVING, PEERS, QUEUED and REST among them, add up to `ns`.
+    The accounts, and ARRIVING, PEERS, QUEUED, UNTAKEN, HELD and REST among them, add up to `ns`.
     """
 
     count: int

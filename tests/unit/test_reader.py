@@ -292,7 +292,8 @@ def test_more_requests_than_any_recorder_tells_apart_are_refused(monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("kind", "table", "lines"), [(schema.Exchange, "exchanges", 1), (schema.Latency, "exchanges", 3)]
+    ("kind", "table", "lines"),
+    [(schema.Exchange, "exchanges", 1), (schema.Latency, "exchanges", 3), (schema.RequestParked, "requests_parked", 1)],
 )
 def test_what_the_recorder_tells_apart_is_read(kind: type, table: str, lines: int) -> None:
     text = (ROOT / "bpf/exchange.bpf.h").read_text()

@@ -28,9 +28,9 @@ class Hidden:
 
 def leading(model: Model) -> Hidden | None:
     """Return them where they may be much of what the target does."""
-    proven = max((_proven(model, kind) for kind in HIDDEN_LOCKS), key=lambda hidden: hidden.ns)
-    if proven.ns >= FELT * max(model.window_ns, model.busy_ns):
-        return proven
+    found = max((_proven(model, kind) for kind in HIDDEN_LOCKS), key=lambda hidden: hidden.ns)
+    if found.ns >= FELT * max(model.window_ns, model.busy_ns):
+        return found
     if not _untold(model) or model.ns(POSTGRES.account) <= model.busy_ns:
         return None
     sentence = "PostgreSQL waits for row and table locks as it waits for clients, and no stack shows for which it does."

@@ -62,9 +62,8 @@ class Exchange(Line, tag="exchange"):
     over_slo_accounts: list[PartSum] = []
     held_ns: Nanoseconds | None = None  # while this host's kernel kept the last piece sent back (Nagle)
     over_slo_held_ns: Nanoseconds = 0
-    untaken_ns: Nanoseconds | None = (
-        None  # of requests, while the send buffer was full of what the client had not taken
-    )
+    # Of requests, while the send buffer was full of what the client had not taken.
+    untaken_ns: Nanoseconds | None = None
     over_slo_untaken_ns: Nanoseconds = 0
 
 
