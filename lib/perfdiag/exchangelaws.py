@@ -15,7 +15,8 @@ from perfdiag.units import duration
 Exceeds = Callable[[int, int], bool]
 Key = tuple[str, str, str]
 
-# Fields of one exchange: each pair stands in one line that was read at one time.
+# Fields of one exchange: each pair stands in one line.  Programs of that many CPUs may still run while it is read, and
+# have counted a part already, of which the whole was read before.
 PART_AND_WHOLE_COUNTS = (("over_slo", "count"), ("whole", "count"), ("turns", "count"))
 ANSWERING = ("held", "untaken")
 PART_AND_WHOLE_NS = (
@@ -27,7 +28,7 @@ PART_AND_WHOLE_NS = (
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = ("count", "unanswered", "open", "early", "declined", "connects", "connects_failed", "connecting", "retries")
 MOST_BYTES_PER_NS = 1000
-# The distribution of a measure and the field that sums the same; programs of that many CPUs may still run.
+# The distribution of a measure and the field that sums the same.
 MEASURED_NS = {"whole": "sum_ns", "read_delay": "read_delay_ns"}
 
 
@@ -35,7 +36,7 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     """Yield what is contradictory; `exceeds` says whether a part is surely longer than its whole."""
     yield from _twice(recording)
     for line in recording.exchanges:
-        yield from _of_parts(line, exceeds)
+        yield from _of_parts(line, recording.header.host.cpus_online, exceeds)
         yield from _of_window(line, recording, exceeds)
     yield from _of_latencies(recording, exceeds)
     yield from _of_parked(recording, exceeds)
@@ -50,9 +51,9 @@ def _twice(recording: Recording) -> Iterator[str]:
         yield f"the same requests stand there {twice} times"
 
 
-def _of_parts(line: schema.Exchange, exceeds: Exceeds) -> Iterator[str]:
+def _of_parts(line: schema.Exchange, at_once: int, exceeds: Exceeds) -> Iterator[str]:
     for part, whole in PART_AND_WHOLE_COUNTS:
-        if getattr(line, part) > getattr(line, whole):
+        if getattr(line, part) > getattr(line, whole) + at_once:
             yield f"{part} of requests or calls is {getattr(line, part):,}, their {whole} {getattr(line, whole):,}"
     sums = [(part, getattr(line, part) or 0, whole, getattr(line, whole) or 0) for part, whole in PART_AND_WHOLE_NS]
     sums.append(("the sum of accounts", sum(part.sum_ns for part in line.accounts), "sum_ns", line.sum_ns))

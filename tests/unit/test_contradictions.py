@@ -113,6 +113,9 @@ def test_a_contradiction_is_said_and_makes_nothing_sure(name: str, change: Calla
         scaled("detail", 1.01, "sum_ns"),  # read a moment later
         scaled("nfs_flush", 1.02, "sum_ns"),
         lambda lines: [*lines, {**lines[0], "host": "another"}],  # a second recording: told as such
+        lambda lines: [
+            line | {"turns": line["count"] + 1} if "turns" in line else line for line in lines
+        ],  # counted since
     ],
 )
 def test_a_sound_recording_has_none(change: Callable[[Lines], Lines]) -> None:

@@ -21,7 +21,6 @@ class Proven:
     """Waits for one kind of lock, as far as sampled stacks show them."""
 
     ns: int
-    share: float  # of what was sampled of these processes in that account
     pids: Sequence[int]
     function: str  # in which most of them wait; "" without a name
 
@@ -45,8 +44,7 @@ def proven(model: Model, kind: HiddenLock, among: Set[int] | None = None) -> Pro
     most = max(waits.values(), default=0)
     pids = [pid for pid, ns in waits.items() if ns >= OF_LONGEST * most]
     function = max(functions, key=lambda name: (is_named(name), functions[name], name), default="")
-    share = locked.total() / sampled.total() if sampled else 0.0
-    return Proven(sum(waits[pid] for pid in pids), share, pids, function if is_named(function) else "")
+    return Proven(sum(waits[pid] for pid in pids), pids, function if is_named(function) else "")
 
 
 def serving(model: Model, kind: HiddenLock) -> set[int] | None:
@@ -74,10 +72,10 @@ def database_locks(model: Model) -> Iterable[Finding]:
         return
     for kind in HIDDEN_LOCKS:
         inside_ns, waits = time.accounts.get(kind.account, 0), proven(model, kind, serving(model, kind))
-        ns = round(inside_ns * waits.share)
+        ns = min(inside_ns, waits.ns)  # sessions without a request wait for no lock
         if ns < max(FAULT_SHARE * time.ns, FAULT_OF_WINDOW * model.window_ns):
             continue
-        whole = "the part that is for locks was measured over the whole window, not in the slow requests alone"
+        whole = "what is for locks was measured over the whole window, not in the slow requests alone"
         estimated = ["how long they wait is estimated from sampled stacks", *([whole] if time.excess else [])]
         confidence, limits = judged(model, Confidence.HIGH, estimated)
         where = f" ({plain(waits.function)})" if waits.function else ""
