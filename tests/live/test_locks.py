@@ -106,13 +106,16 @@ def test_who_queues_behind_a_process_outside_is_not_said_to_hold_the_lock_of_a_f
             program = ROOT / "build/bin/perfdiag"
             words = [program, "latency", "--json", "--duration", "3", "--pid", str(takers.pid)]
             run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+            own = {int(task.name) for task in Path(f"/proc/{takers.pid}/task").iterdir()}
         finally:
             takers.kill()
             os.killpg(holder.pid, signal.SIGKILL)
     made = json.loads(run.stdout)
     (found,) = (each for each in made["findings"] if each["id"] == "LOCK-CONTENTION")
-    assert "none of the threads" in found["claim"] and "in turn" not in found["claim"], found
-    assert not [row for row in made["accounts"] if row["account"] == "lock.file" and row["released_by"]]
+    outside = ("none of the threads", "outside the target")  # whoever runs the command at the time may be seen
+    assert any(words in found["claim"] for words in outside) and "in turn" not in found["claim"], found
+    released = [row["released_by"] for row in made["accounts"] if row["account"] == "lock.file"]
+    assert not [each for each in released if each and each["tid"] in own], released
 
 
 def test_a_timer_is_no_waker(start: Start, record: Record) -> None:
