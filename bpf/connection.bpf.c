@@ -70,6 +70,13 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	return 0;
 }
 
+/* The answer to the first question of a socket can be there before the socket is followed. */
+static __always_inline void note_answer(const struct sock *sock, struct connection *connection, __u64 now)
+{
+	if (connection->direction == DIRECTION_LOOKUP && LOAD(sock, sock, sk_receive_queue.qlen))
+		connection->readable_at = now;
+}
+
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 {
@@ -97,6 +104,8 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 		send_answer(record, connection, &id, length, now);
 		note_sent(sock, connection, now);
 	} else {
+		if (!known)
+			note_answer(sock, connection, now);
 		send_call(record, connection, now);
 	}
 	connection->bytes_out += length;

@@ -7,6 +7,7 @@ be unable to run (say, no btrfs in its kernel) says so beforehand: ``@pytest.mar
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
@@ -25,6 +26,7 @@ if str(ROOT / "lib") not in sys.path:
 LIMIT_SECONDS = {"unit": 60, "live": 180, "lab": 600}
 SKIPS = pytest.StashKey[Counter[str]]()
 MEANWHILE = pytest.StashKey[int]()
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000  # sched.h, sys/mount.h
 
 
 def missing_for_live() -> str | None:
@@ -65,12 +67,22 @@ def forget_who_started_us() -> None:
     os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
+def keep_mounts_to_ourselves() -> None:
+    """What is mounted from here on goes with its last process: killed tests leave no dead file system behind."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+        error = os.strerror(ctypes.get_errno())
+        print(f"mounts of the tests are seen by all of this host: {error}", file=sys.stderr)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SKIPS] = Counter()
     if meanwhile := config.getoption("--meanwhile"):
         with contextlib.suppress(ProcessLookupError):  # it was over at once
             config.stash[MEANWHILE] = os.pidfd_open(int(meanwhile[0]))
     forget_who_started_us()
+    if os.geteuid() == 0:
+        keep_mounts_to_ourselves()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import time
 
 from perfdiag.findings import diagnose
 from perfdiag.requests import ARRIVING, PEERS
+from perfdiag.schema.requests import Exchange
 
 from live.support.calling import ask, fault, running_server
 from live.support.fixtures import Attach, Cleanup, Record, Start
@@ -98,6 +99,22 @@ for _ in range(int(sys.argv[2])):
 time.sleep(60)
 """
 
+# Asks a name server so many times, each time on a new socket, where the answer lies already.
+ANSWERED_AHEAD = """
+import socket, sys, time
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.77", 53))
+print(53, flush=True)
+sys.stdin.readline()
+for _ in range(int(sys.argv[1])):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect(("127.0.0.77", 53))
+        server.sendto(b"!", client.getsockname())
+        client.send(b"?")
+        client.recv(100)
+time.sleep(60)
+"""
+
 
 def test_a_name_server_that_loses_queries(start: Start, record: Record) -> None:
     recording, truth = record(start("lookups", "--count", 20, "--drop", 7), only=True)
@@ -119,6 +136,13 @@ def test_a_prompt_name_server(start: Start, record: Record) -> None:
     model = model_of(recording)
     assert truth["lost"] == 0 and model.exchanges[0].line.count == 101 and not model.exchanges[0].line.retries
     assert fault(model, "NET-DNS-SLOW") is None
+
+
+def test_an_answer_that_is_there_before_the_question_was_seen(attach: Attach, cleanup: Cleanup) -> None:
+    """A name server on the same host can answer before the kernel says that the question was sent."""
+    _, lines = calls_of(attach, cleanup, ANSWERED_AHEAD, 23)
+    line = lines["peer:127.0.0.77:53"]
+    assert (line.count, line.unanswered, line.open, line.retries) == (23, 0, 0, 0), line
 
 
 def test_requests_that_make_many_short_calls(attach: Attach, cleanup: Cleanup) -> None:
@@ -218,9 +242,11 @@ def test_a_client_that_sends_its_requests_piece_by_piece(attach: Attach, cleanup
             assert requests.arriving_ns == 0 and found is None, requests
 
 
-def test_who_hangs_up_has_not_answered(attach: Attach, cleanup: Cleanup) -> None:
-    words = [sys.executable, "-c", HUNG_UP_ON, "19"]
-    process = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+def calls_of(attach: Attach, cleanup: Cleanup, text: str, count: int) -> tuple[int, dict[str, Exchange]]:
+    """Record a program that asks so many times when it is told to; its port and the exchanges by object."""
+    process = cleanup.enter_context(
+        subprocess.Popen([sys.executable, "-c", text, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    )
     cleanup.callback(process.kill)
     assert process.stdin and process.stdout
     port = int(process.stdout.readline())
@@ -228,7 +254,11 @@ def test_who_hangs_up_has_not_answered(attach: Attach, cleanup: Cleanup) -> None
     process.stdin.write(b"go\n")
     process.stdin.flush()
     time.sleep(0.7)
-    lines = {each.line.object: each.line for each in model_of(recorder.stop()).exchanges}
+    return port, {each.line.object: each.line for each in model_of(recorder.stop()).exchanges}
+
+
+def test_who_hangs_up_has_not_answered(attach: Attach, cleanup: Cleanup) -> None:
+    port, lines = calls_of(attach, cleanup, HUNG_UP_ON, 19)
     assert (lines[f"peer:127.0.0.1:{port}"].count, lines[f"peer:127.0.0.1:{port}"].unanswered) == (0, 19), lines
 
 

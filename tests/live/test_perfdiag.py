@@ -102,13 +102,14 @@ def test_only_leaves_descendants_out() -> None:
 
 
 def test_operations_only_when_asked_for() -> None:
-    script = "i=0; while [ $i -lt 11 ]; do sleep 0.2 | cat; i=$((i+1)); done"  # time enough for cat to start
+    script = "i=0; while [ $i -lt 7 ]; do sleep 0.3 | cat; i=$((i+1)); done"  # time enough for cat to start
     plain = json.loads(perfdiag("latency", "--json", "--", "sh", "-c", script).stdout)
-    timed = json.loads(perfdiag("latency", "--json", "--slo", "5ms", "--", "sh", "-c", script).stdout)
+    timed = json.loads(perfdiag("latency", "--json", "--slo", "50ms", "--", "sh", "-c", script).stdout)
     assert plain["operations"] == []
     by_name = {operation["name"]: operation for operation in timed["operations"]}
     read = by_name["syscall:read"]
-    assert (read["count"], read["over_slo"]) == (11, 11) and read["slowest"]["ipc.pipe"] > 11 * 5e6
+    assert read["count"] >= read["over_slo"] == 7, read  # a read in which cat was preempted as it started counts, too
+    assert read["slowest"]["ipc.pipe"] > 7 * 50e6, read
 
 
 @pytest.mark.parametrize(("limit", "over"), [("5ms", 3), ("1h", 0)])

@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
 import msgspec  # noqa: E402
 
-from conftest import forget_who_started_us, missing_for_live  # noqa: E402
+from conftest import forget_who_started_us, keep_mounts_to_ourselves, missing_for_live  # noqa: E402
 from incidents.run import pattern  # noqa: E402
 from incidents.support.expressions import ExpressionError  # noqa: E402
 from incidents.support.incident import Case, IncidentError, cases  # noqa: E402
@@ -89,7 +89,7 @@ def main() -> int:
         print(reason, file=sys.stderr)
         return 1
     try:
-        rows = [(folder, read(folder)) for folder in find(options.directory)]
+        rows = [(folder, read(folder)) for folder in find(options.directory.resolve())]
     except IncidentError as error:
         print(error, file=sys.stderr)
         return 2
@@ -98,6 +98,7 @@ def main() -> int:
     if not wanted:
         print(f"no row in {options.directory}", file=sys.stderr)
         return 2
+    keep_mounts_to_ourselves()
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
     prefer(options.real_time)

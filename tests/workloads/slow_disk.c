@@ -117,6 +117,8 @@ int main(int argc, char **argv)
 
 	backing = CHECK(open(backing_path, O_RDWR));
 	fuse_mount("slow_disk", mount_path, "rootmode=100000");
+	/* Whoever was last in a namespace unmounts what is in it, and would wait for itself if that is kept here. */
+	CHECK(unshare(CLONE_NEWNS));
 	signal(SIGTERM, stop);
 	signal(SIGINT, stop);
 	start_work(false);

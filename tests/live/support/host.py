@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.processes import die_with_parent
 from live.support.workload import PATIENCE_SECONDS, WORKLOADS
 
 MEBIBYTE = 1 << 20
@@ -86,6 +87,7 @@ def slow_file(
         ],
         stdout=subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=die_with_parent(),
     )  # fmt: skip
     try:
         assert server.stdout
@@ -129,15 +131,17 @@ def slow_disk(
             slow_file(directory, backing, read_us=read_us, write_us=write_us, flush_us=flush_us)
         )
         disk.loop = run("losetup", "--find", "--show", disk.file)
-        cleanup.callback(try_run, "losetup", "--detach", disk.loop)
-        if kind == "swap":
-            run("swapon", disk.loop)
-            cleanup.callback(try_run, "swapoff", disk.loop)
-        else:
-            disk.mountpoint = directory / kind
-            disk.mountpoint.mkdir(exist_ok=True)
-            run("mount", "-t", kind, disk.loop, disk.mountpoint)
-            cleanup.callback(unmount, disk.mountpoint)
+        try:
+            if kind == "swap":
+                run("swapon", disk.loop)
+                cleanup.callback(try_run, "swapoff", disk.loop)
+            else:
+                disk.mountpoint = directory / kind
+                disk.mountpoint.mkdir(exist_ok=True)
+                run("mount", "-t", kind, disk.loop, disk.mountpoint)
+                cleanup.callback(unmount, disk.mountpoint)
+        finally:  # it goes with its last user, also where no clean-up comes to run
+            try_run("losetup", "--detach", disk.loop)
         yield disk
     backing.unlink()
 
