@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.facts import Listener, Listeners
 from perfdiag.findings.base import Severity
+from perfdiag.model import Model
 from perfdiag.report.words import Kind
+from perfdiag.schema import Line
 
 from unit.support import Builder
+from unit.support.exchanges import exchange
+from unit.support.judging import knowing
 from unit.support.reports import finding, verdict
 
 S = 1_000_000_000
@@ -156,3 +161,24 @@ def test_a_profile_says_what_it_waited_for_otherwise() -> None:
 def test_most_is_more_than_half(part: str, told: str) -> None:
     builder = Builder().thread("a", cpu_user=part, disk_read="250 ms", runq_busy="250 ms")
     assert f"{told} of its busy time is cpu.user (" in verdict(builder.model())[1]
+
+
+def listening(rest: str, queued: int, *lines: Line, measured: bool = True) -> Model:
+    """A server at port 8080 with a thread in `rest`, and so many connections that nobody accepts."""
+    builder = Builder().thread("a", rest="wait.events").thread("b", rest=rest)
+    builder = builder if measured else builder.probe("requests", "no hook")
+    for line in lines:
+        builder.line(line)
+    listener = Listener("0.0.0.0", 8080, queued, 128, 0, [100])
+    return knowing(builder.model(), listeners=Listeners([listener], 128, own_namespace=True, complete=True))
+
+
+@pytest.mark.parametrize("rest", ["wait.events", "wait.parked", "wait.timer"])
+def test_whom_nobody_asked_and_who_accepts_nobody(rest: str) -> None:
+    """An idle database was only said to be parked."""
+    asked = "It listens on port 8080, and no request came in meanwhile."
+    assert asked in verdict(listening(rest, 0))[1]
+    assert asked not in verdict(listening(rest, 0, exchange(1, 1000)))[1]
+    assert asked not in verdict(listening(rest, 0, measured=False))[1]
+    waiting = verdict(listening(rest, 17))[1]
+    assert "At the end 17 connections waited to be accepted on port 8080." in waiting and asked not in waiting

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from perfdiag.facts import Listener
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Finding
+from perfdiag.findings.calls import not_followed
 from perfdiag.findings.samples import FUNCTIONS
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
@@ -56,7 +58,7 @@ def without_time(
             return verdict(Kind.CANNOT_TELL, [told(full), cannot, *next_step(model), *slept], first)
         cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than all the time that is understood."
         known = largest_found(first) if model.busy_ns >= rest.FELT * unknown_ns else ""
-        return verdict(Kind.CANNOT_TELL, [cannot, known, *next_step(model), *slept], first)
+        return verdict(Kind.CANNOT_TELL, [cannot, known, _asked(model), *next_step(model), *slept], first)
     if model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns):
         return _idle(model, sleep, hidden, acquit)
     busiest = [*map(told, first), *_hottest(first)] or [_largest(model)]
@@ -81,6 +83,8 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
     """Of a target that is hardly busy: only waiting for work acquits it."""
     waits, parked = rest.waits(model), rest.stuck_or_idle(model)
     work_ns = model.ns(*rest.FOR_WORK, "wait.signal")
+    asked, busy = _asked(model), _busy(model)
+    end = [asked, busy]
     number = sum(thread.threads for thread in parked)
     stuck = f"{plural(number, 'thread')}{_of(parked)} stayed parked all the time: an idle pool, or deadlocked."
     if parked and all(map(rest.receives, parked)):
@@ -93,29 +97,47 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
         advice = (
             "" if others_ns > 2 * sleep.ns else sleep.advice
         )  # who looks after things, beside those who have none to do
-        return verdict(Kind.PROFILE, [sleep.sentence, advice, others, also, _busy(model)])
+        return verdict(Kind.PROFILE, [sleep.sentence, advice, others, also, *end])
     if parked:
         cannot = f"Cannot tell: {stuck[0].lower()}{stuck[1:]}"
         none = ": no work came to them" if work_ns and not _senders(model) else ""
         also = f"The others waited {waits}{none}."
-        return verdict(Kind.CANNOT_TELL, [cannot, also if waits else "", *next_step(model), _busy(model)])
+        return verdict(Kind.CANNOT_TELL, [cannot, also if waits else "", asked, *next_step(model), busy])
     if not work_ns:
         waited = f"It waited {waits}." if waits else "Nothing shows what it waits for."
-        return verdict(Kind.PROFILE, ["No fault found, and hardly any work.", waited, _busy(model)])
+        return verdict(Kind.PROFILE, ["No fault found, and hardly any work.", waited, *end])
     if scheduler := rest.scheduler(model):
         what = "no work came, or they wait for each other or for somebody else"
         none = f"No {scheduler.tasks} of it could run: {what}; no thread shows it."
-        return verdict(Kind.PROFILE, [none, f"To tell: {scheduler.tells}.", f"It waited {waits}.", _busy(model)])
+        return verdict(Kind.PROFILE, [none, f"To tell: {scheduler.tells}.", f"It waited {waits}.", *end])
     if hidden:
         return verdict(
             Kind.CANNOT_TELL,
-            [f"Cannot tell: {hidden.sentence}", hidden.tells, f"It waited {waits}.", _busy(model)],
+            [f"Cannot tell: {hidden.sentence}", hidden.tells, f"It waited {waits}.", *end],
         )
     came, look = "no work came", f"It waited {waits}: look at who should send it."
     if senders := _senders(model):
         came, look = f"it waited {waits}", senders
     start = "This process is not the slow part:" if acquit else "Otherwise"
-    return verdict(Kind.ELSEWHERE if acquit else Kind.PROFILE, [f"{start} {came}.", look, _busy(model)])
+    return verdict(Kind.ELSEWHERE if acquit else Kind.PROFILE, [f"{start} {came}.", look, *end])
+
+
+def _asked(model: Model) -> str:
+    """Return that nobody asked a target that listens, or that nobody accepts who does; "" where that is not known."""
+    listeners = model.facts.listeners
+    if not listeners or not listeners.sockets:
+        return ""
+    if waiting := [each for each in listeners.sockets if each.queued]:
+        many = plural(sum(each.queued for each in waiting), "connection")
+        return f"At the end {many} waited to be accepted on {_ports(waiting)}."
+    if not model.measured("requests") or not_followed(model) or any(each.served for each in model.exchanges):
+        return ""
+    return f"It listens on {_ports(listeners.sockets)}, and no request came in meanwhile."
+
+
+def _ports(sockets: Sequence[Listener]) -> str:
+    ports = sorted({each.port for each in sockets})
+    return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], _SHOWN)}"
 
 
 def _senders(model: Model) -> str:
