@@ -57,6 +57,29 @@ def test_requests_that_arrive_as_their_way_is_are_profile() -> None:
     assert check(worker("30 ms", {"85 ms": 100}).model(), ID)
 
 
+def test_one_name_that_arrives_slowly_makes_no_others_slow() -> None:
+    """Requests that arrive as their way is, and those of one name that come piece by piece."""
+
+    def two(arriving: str, requests: dict[str, int]) -> Builder:
+        builder = worker("1500 ms", {"4 ms": 1_500})
+        return builder.exchange("port:80", "accepted", requests, name="PUT /log", arriving_ns=arriving, accounts={})
+
+    rare = two("20 ms", {"25 ms": 1}).model()
+    assert not findings(rare, ID) and check(rare, ID)
+    found = finding(two("5 s", {"200 ms": 25}).model(), ID)
+    assert found.severity is Severity.WARNING and "(5.00 s from first byte to last)" in found.claim
+    assert found.claims[ARRIVING] == pytest.approx(5_000_000_000, rel=0.01)
+    assert "PUT /log" in found.evidence[0].text and "POST /up" not in str(found.evidence)
+
+
+def test_answers_that_are_not_taken_make_no_request_slow_to_arrive() -> None:
+    builder = worker("1500 ms", {"4 ms": 1_500})
+    builder.exchange("port:80", "accepted", {"850 ms": 25}, name="GET /page", untaken_ns="20 s", bytes_out=1 << 10)
+    found = finding(builder.model(), ID)
+    assert ARRIVING not in found.claims and UNTAKEN in found.claims
+    assert "send their requests" not in found.claim and "arrived" not in str(found.evidence)
+
+
 def test_where_the_time_of_requests_is_not_known_the_waits_tell() -> None:
     model = worker("8 s", {"85 ms": 100}, declined=10).model()
     assert model.request_time is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from perfdiag.exchanges import Exchange
@@ -26,7 +26,7 @@ class _Clients:
     """What clients hold up: requests that arrive piece by piece, and answers that they do not take."""
 
     arriving: list[Row]  # waits of threads for the rest of a request, where the requests' time is not known
-    arriving_ns: int  # of requests, where it is
+    coming_ns: int  # of requests, where it is
     requests: list[Exchange]  # the slowest to arrive first
     sending: dict[str, int]  # waits to send, by client, for as long as its window was full
     full_ns: int  # of requests, where their time is known: with the send buffer full
@@ -40,9 +40,20 @@ class _Clients:
     @property
     def slow(self) -> bool:
         """Whether a client takes longer than its messages take on the way."""
-        long = typical_ns(together(self.arriving)) if self.arriving else 0
-        mean = _mean_ns(self.requests[0]) if self.requests and self.arriving_ns else 0
-        return max(long, mean) >= SLOW_ANSWER_NS or any(map(_over_norm, self.full)) or bool(self.sending)
+        waited = bool(self.arriving) and typical_ns(together(self.arriving)) >= SLOW_ANSWER_NS
+        arrived = self.coming_ns > 0 and any(map(_arrives_slowly, self.requests))
+        return waited or arrived or any(map(_over_norm, self.full)) or bool(self.sending)
+
+    @property
+    def arrived(self) -> list[Exchange]:
+        """Return those whose clients are slow to send requests; where no client is slow, all: a profile."""
+        arrived = [each for each in self.requests if each.line.count]
+        return list(filter(_arrives_slowly, arrived)) if self.slow else arrived
+
+    @property
+    def arriving_ns(self) -> int:
+        """Return their part of the requests' time."""
+        return _part_ns(self.coming_ns, _arriving_ns, self.arrived, self.requests)
 
     @property
     def untaken(self) -> list[Exchange]:
@@ -52,8 +63,7 @@ class _Clients:
     @property
     def untaken_ns(self) -> int:
         """Return their part of the requests' time."""
-        whole = sum(map(_untaken_ns, self.full))
-        return self.full_ns * sum(map(_untaken_ns, self.untaken)) // whole if whole else 0
+        return _part_ns(self.full_ns, _untaken_ns, self.untaken, self.full)
 
     @property
     def requests_ns(self) -> int:
@@ -123,8 +133,22 @@ def _clients(model: Model) -> _Clients:
     )
 
 
+def _part_ns(ns: int, measure: Callable[[Exchange], int], some: list[Exchange], every: list[Exchange]) -> int:
+    """Return as much of a time as some exchanges have of a measure of all."""
+    whole = sum(map(measure, every))
+    return ns * sum(map(measure, some)) // whole if whole else 0
+
+
+def _arriving_ns(exchange: Exchange) -> int:
+    return exchange.line.arriving_ns
+
+
 def _mean_ns(exchange: Exchange) -> int:
-    return exchange.line.arriving_ns // exchange.line.count if exchange.line.count else 0
+    return _each_ns(exchange, exchange.line.arriving_ns)
+
+
+def _arrives_slowly(exchange: Exchange) -> bool:
+    return _mean_ns(exchange) >= SLOW_ANSWER_NS
 
 
 def _untaken_ns(exchange: Exchange) -> int:
@@ -176,8 +200,7 @@ def _claim(model: Model, clients: _Clients) -> str:
 
 def _evidence(clients: _Clients) -> list[Evidence]:
     evidence = []
-    arrived = [each for each in clients.requests if each.line.count]
-    for each in arrived[:2] if clients.arriving_ns else []:
+    for each in clients.arrived[:2] if clients.arriving_ns else []:
         text = f"{each.line.count:,} requests {each.title} arrived in {duration(_mean_ns(each))} on average"
         evidence.append(Evidence(text, float(each.line.arriving_ns), "ns", "sock_recv_length"))
     if clients.arriving:
