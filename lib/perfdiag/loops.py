@@ -32,19 +32,24 @@ COMPUTES = ("cpu.user", "cpu.kernel", "cpu.irq")  # in as many pieces as it is i
 class Servers:
     """The threads that serve, as far as they hold up requests that they have not come to."""
 
-    loop: bool
+    loops: Sequence[ThreadLedger]  # event loops; none where workers serve
     busy: float  # the part of their time in which they are with somebody
     passed_on: Mapping[str, float]  # of that: what has findings of its own, by account
+
+    @property
+    def loop(self) -> bool:
+        """Whether event loops serve, not workers."""
+        return bool(self.loops)
 
 
 def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> Servers:
     """Return who serves the requests of a target."""
-    if loops := event_loops(exchanges, threads):
+    if loops := _event_loops(exchanges, threads):
         return _by_loops(loops)
     serving = [thread for thread in threads if thread.tid]
     wall_ns, taken_ns = sum(thread.wall_ns for thread in serving), sum(_taken_ns(thread, FREE) for thread in serving)
     waits = {name: sum(thread.ns(name) for thread in serving) / taken_ns for name in RUNQ} if taken_ns > 0 else {}
-    return Servers(False, taken_ns / wall_ns if wall_ns else 0.0, waits)
+    return Servers((), taken_ns / wall_ns if wall_ns else 0.0, waits)
 
 
 def taken(loop: ThreadLedger) -> float:
@@ -93,14 +98,14 @@ def _by_loops(loops: Sequence[ThreadLedger]) -> Servers:
     """Return what a request meets at its loop."""
     all_ns = sum(map(_runs_ns, loops))
     busy = sum(_runs_ns(thread) / all_ns * taken(thread) for thread in loops)
-    return Servers(True, busy, held_by(loops, passed_on=True))
+    return Servers(loops, busy, held_by(loops, passed_on=True))
 
 
 def _taken_ns(thread: ThreadLedger, free: tuple[str, ...]) -> int:
     return thread.wall_ns - thread.ns(*free)
 
 
-def event_loops(exchanges: Sequence[Exchange], threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
+def _event_loops(exchanges: Sequence[Exchange], threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
     """Return the event loops: of each process the one thread that does most; none where workers serve."""
     served = [each.line for each in exchanges if each.served]
     if sum(line.turns for line in served) < LOOP_TURNS * sum(line.count for line in served) or not served:
@@ -123,4 +128,4 @@ def _runs_ns(thread: ThreadLedger) -> int:
     return thread.ns("cpu.user", "cpu.kernel")
 
 
-__all__ = ["FREE", "LOOP_FREE", "Servers", "event_loops", "held_by", "servers", "taken"]
+__all__ = ["FREE", "LOOP_FREE", "Servers", "held_by", "servers", "taken"]

@@ -30,6 +30,7 @@ from perfdiag.requestsums import (
 
 if TYPE_CHECKING:
     from perfdiag.loops import Servers
+    from perfdiag.model import ThreadLedger
 
 # A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
 # batch job with a page of metrics.
@@ -54,12 +55,17 @@ class RequestTime:
     count: int
     ns: int
     accounts: Mapping[str, int]
-    loop: bool = False  # event loops serve them, not workers
+    loops: Sequence[ThreadLedger] = ()  # event loops that serve them; none: workers do
     excess: bool = False  # of those over the objective alone, what they took beyond the median of their name
     median_over: bool = False  # of a name the median itself is over it: of that name, all they took
     rows: Mapping[tuple[str, str], int] = field(default_factory=dict)  # parked in futexes, by account and key of `Row`
     parked_ns: Mapping[tuple[str, str], int] = field(default_factory=dict)  # the same of all requests, whatever ranks
     parked_tids: frozenset[int] = frozenset()  # threads that were parked there
+
+    @property
+    def loop(self) -> bool:
+        """Whether event loops serve them, not workers."""
+        return bool(self.loops)
 
     @property
     def uncertain_ns(self) -> int:
@@ -109,7 +115,7 @@ def request_time(
         sum(each.line.over_slo for each in missed) if slow else whole.count,
         sum(accounts.values()),
         accounts,
-        by.loop,
+        by.loops,
         bool(slow),
         any(map(_median_over, missed)),
         rows,

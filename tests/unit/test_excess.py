@@ -35,7 +35,7 @@ def ranked(times_ms: list[int], limit_ms: int, cpu_ms: int = 0, name: str = "") 
 
 
 def timed(lines: list[schema.Line]) -> RequestTime | None:
-    return request_time(joined(lines), {}, {}, Parked(), Servers(False, 1.0, {}), 1, S)
+    return request_time(joined(lines), {}, {}, Parked(), Servers((), 1.0, {}), 1, S)
 
 
 def test_the_median_counts_where_the_mean_is_another_one() -> None:

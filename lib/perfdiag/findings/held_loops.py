@@ -14,8 +14,8 @@ from perfdiag.findings.samples import FUNCTIONS, SAMPLED, CpuSamples, Part, call
 from perfdiag.findings.target import again
 from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, much_unread, read_after
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
-from perfdiag.loops import LOOP_FREE, event_loops, held_by, taken
-from perfdiag.model import Model
+from perfdiag.loops import LOOP_FREE, held_by, taken
+from perfdiag.model import Model, ThreadLedger
 from perfdiag.requests import QUEUED
 from perfdiag.units import first_of
 
@@ -23,7 +23,7 @@ from perfdiag.units import first_of
 WORTH_PROGRAM = 0.1
 # Nor does code that is spread over many: the largest part of it is a good part, by more than the sample's error.
 WORTH_FUNCTION = 0.25
-_SHOWN = 3  # of several event loops
+SHOWN = 3  # of several event loops
 
 
 @rule(
@@ -54,7 +54,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if not much_unread(time) or delays.typical_ns() < HELD_UP_NS:
         yield hardly_unread("LOOP-BLOCKED", time)
         return
-    held = _held_up(model)
+    held = _held_up(model, time.loops)
     confidence, limits = judged(model, Confidence.HIGH if held.sure else Confidence.LOW, [held.unsure])
     yield Finding(
         "LOOP-BLOCKED",
@@ -63,7 +63,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         f"The event loop is held up{held.claim}: requests wait for it, up to {duration(delays.max_ns)} before they are"
         " read.",
         {QUEUED: queued},
-        [read_after(delays), *_which(model), *held.evidence],
+        [read_after(delays), *_which(time.loops), *held.evidence],
         [fix(held.remedy)],
         alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
         limits=limits,
@@ -82,9 +82,9 @@ class _HeldUp:
     sure: bool = True  # that it is held up
 
 
-def _held_up(model: Model) -> _HeldUp:
+def _held_up(model: Model, loops: Sequence[ThreadLedger]) -> _HeldUp:
     """Return by what the loops are held up: by code, or by waits; not by what has findings of its own."""
-    parts = held_by(event_loops(model.exchanges, model.threads), passed_on=False)
+    parts = held_by(loops, passed_on=False)
     computing = sum(parts.get(name, 0.0) for name in SAMPLED)
     account = max((name for name in parts if name not in SAMPLED), key=lambda name: parts[name], default="")
     if account and parts[account] > computing:
@@ -121,15 +121,14 @@ def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
     return [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error)] if hot else []
 
 
-def _which(model: Model) -> list[Evidence]:
+def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:
     """Return which of several processes' loops are with somebody all the time; requests are not told apart by them."""
-    found = event_loops(model.exchanges, model.threads)
     loops = [loop for loop in found if any(name in loop.accounts for name in LOOP_FREE)]  # not who only computes
     loops.sort(key=lambda loop: (-taken(loop), loop.tid))
     if len(loops) < 2:
         return []
     told = [f"{plain(loop.comm)} ({loop.pid}) {percent(taken(loop))} of its time" for loop in loops]
-    text = f"event loops of {len(loops)} processes, busy with somebody: {first_of(told, _SHOWN)}"
+    text = f"event loops of {len(loops)} processes, busy with somebody: {first_of(told, SHOWN)}"
     return [Evidence(text, taken(loops[0]), "share", "ledger")]
 
 

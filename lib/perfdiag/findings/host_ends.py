@@ -11,14 +11,14 @@ from perfdiag.findings.weigh import claims_of, duration, fix, judged, together, 
 from perfdiag.model import Model, Row
 from perfdiag.units import first_of
 
-_SHOWN = 2
+SHOWN = 2
 
 
 def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
     """Return that clients and who answers them are both in these books: what those suffer is the cause, not this."""
     servers = {row.key: name_of(row.key, row.object) for row in rows}
-    names = first_of(list(dict.fromkeys(servers.values())), _SHOWN)
-    ports = list(dict.fromkeys(key.rpartition(":")[2] for key in list(servers)[:_SHOWN]))
+    names = first_of(list(dict.fromkeys(servers.values())), SHOWN)
+    ports = list(dict.fromkeys(key.rpartition(":")[2] for key in list(servers)[:SHOWN]))
     ways = " and ".join(f"perfdiag latency --port {port}" for port in ports)
     confidence, limits = judged(model, Confidence.HIGH, ["who answers there is told by the number of the port"])
     return Finding(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Severity, rule
-from perfdiag.findings.ipc_inside import SLOW_ANSWER_NS, inside
+from perfdiag.findings.ipc_inside import inside
 from perfdiag.findings.operations import system_call
+from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.pipelines import PIPE, UNIX, peer_pid, pipelines
 from perfdiag.findings.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.findings.target import again, cpu_ns, subject

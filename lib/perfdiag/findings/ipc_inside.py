@@ -5,6 +5,7 @@ from __future__ import annotations
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.debuggers import with_stacks
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
+from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import (
@@ -22,8 +23,6 @@ from perfdiag.findings.weigh import (
 )
 from perfdiag.model import Model
 
-# A local answer takes some 50 us and the peer's own work; from 10 ms on that work is what takes the time.
-SLOW_ANSWER_NS = 10_000_000
 ASLEEP = "wait.timer"
 
 
@@ -131,4 +130,4 @@ def _does(stage: Stage) -> str:
     return top({name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)})
 
 
-__all__ = ["SLOW_ANSWER_NS", "inside"]
+__all__ = ["inside"]

@@ -7,7 +7,7 @@ from perfdiag.findings.weigh import plain
 from perfdiag.model import Model
 from perfdiag.receiving import CALL
 
-_SHOWN = 4
+SHOWN = 4
 
 
 def is_call(name: str) -> bool:
@@ -57,8 +57,8 @@ def _there(model: Model, calls: bool, names: list[str]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 __all__ = ["is_call", "times_operations", "without_match"]

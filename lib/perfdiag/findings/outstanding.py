@@ -24,6 +24,7 @@ from perfdiag.model import Model
 from perfdiag.requests import PEERS
 
 # What a peer takes from here on is more than a network of one site does: it computes, reads a disk or queues.
+# The more so on one host: a local answer takes some 50 us and the peer's own work.
 SLOW_ANSWER_NS = 10_000_000
 
 

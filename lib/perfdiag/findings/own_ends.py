@@ -29,7 +29,7 @@ from perfdiag.model import Model, ThreadLedger
 from perfdiag.units import first_of
 
 ASLEEP = "wait.timer"
-_SHOWN = 2
+SHOWN = 2
 
 
 @rule(
@@ -105,7 +105,7 @@ def _answering(model: Model, connections: Connections, peers: Iterable[Peer]) ->
 def _names(threads: list[ThreadLedger]) -> str:
     if not threads:
         return "its own threads"
-    names = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], _SHOWN)
+    names = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], SHOWN)
     return f"its own thread{'s' * (len(threads) > 1)} {names}"
 
 

@@ -55,8 +55,8 @@ ACCIDENT_NS, ACCIDENT_PART = 100_000_000, 1 / 3
 PLACEMENT_IDLE = 0.3
 # A neighbour's competition is answered with a multiple of the target's own weight that is felt but leaves it some.
 WEIGHT_FACTOR = 4
-_SHOWN = 3  # neighbours by name
-_CLAIMED = 2  # of them in the claim: a verdict has three lines
+SHOWN = 3  # neighbours by name
+CLAIMED = 2  # of them in the claim: a verdict has three lines
 LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
 
 
@@ -149,20 +149,20 @@ def _nice(model: Model) -> list[Evidence]:
 
 def _claim(model: Model, names: list[str], ns: int) -> str:
     yields = "".join(f" It yields to them: nice {nice}." for nice in list(yielding(model).values())[:1])
-    behind = first_of(names, _CLAIMED)
+    behind = first_of(names, CLAIMED)
     return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {behind}.{yields}"
 
 
 def _shown(names: list[str], ns: int) -> list[Evidence]:
     """Return those that the claim has no room for."""
-    return [Evidence(f"behind {', '.join(names)}", float(ns), "ns", "ledger")] if len(names) > _CLAIMED else []
+    return [Evidence(f"behind {', '.join(names)}", float(ns), "ns", "ledger")] if len(names) > CLAIMED else []
 
 
 def _names(rows: Iterable[Row], inferred_ns: int) -> list[str]:
     """Return who had the CPU, and for what part of the waiting, the largest first."""
     parts = _by_comm(rows)
     whole = sum(parts.values()) + inferred_ns
-    named = [(part, f"{plain(comm)} {percent(part / whole)}") for comm, part in _felt(parts, whole)[:_SHOWN]]
+    named = [(part, f"{plain(comm)} {percent(part / whole)}") for comm, part in _felt(parts, whole)[:SHOWN]]
     if inferred_ns:
         named.append((inferred_ns, f"others (names not kept) {percent(inferred_ns / whole)}"))
     return [text for _, text in sorted(named, key=lambda each: -each[0])]

@@ -15,8 +15,8 @@ FUTEX = "lock.futex"
 ALL_ALONG = 0.99  # of the time that a thread was observed ...
 OBSERVED = 0.9  # ... for so much of the window: who began to wait in it may only be in a long queue
 # Whoever gets a lock does something with it: threads that do less than this of the window together never got it.
-_NOTHING = 0.01
-_SHOWN = 3
+NOTHING = 0.01
+SHOWN = 3
 
 
 def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
@@ -42,7 +42,7 @@ def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
         if (
             (runtime is None or runtime.words is not Words.ONE_LOCK)
             and sum(_threads_of(row, _observed_ns(model, stay)) for row in never) == len(stay)
-            and released_ns + besides_ns <= _NOTHING * model.window_ns
+            and released_ns + besides_ns <= NOTHING * model.window_ns
             and (ended <= 0 or ended > model.coverage.lost.get("wakeups_missing", 0))  # each may have been a release
         ):
             rows += never
@@ -72,7 +72,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
         return None
     several = len(rows) > 1
     groups = {key: of_lock for (_, key), of_lock in by_key(rows).items()}
-    who = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], _SHOWN)
+    who = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], SHOWN)
     locks = _locks(groups) + " that nobody released"
     why = "they wait for each other (a deadlock), or a holder hangs" if several else "its holder hangs, or is gone"
     confidence, limits = judged(model, Confidence.HIGH, ["who holds a lock of a program is not visible from outside"])
@@ -86,7 +86,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
             Evidence(f"waiting from before the window to its end: {who}", float(len(threads)), "count", "ledger"),
             *(
                 Evidence(f"{plain(waited[0].object)} wanted by {code[key]}", float(total_ns(waited)), "ns", "stacks")
-                for key, waited in list(groups.items())[:_SHOWN]
+                for key, waited in list(groups.items())[:SHOWN]
                 if key in code
             ),
         ],

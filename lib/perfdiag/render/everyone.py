@@ -10,15 +10,15 @@ from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section
 from perfdiag.report.shape import Consumer, Consumers, Report
 from perfdiag.units import count, duration, share
 
-_SHOWN = 3
-_LEAST = 0.01  # of the busy time
+SHOWN = 3
+LEAST = 0.01  # of the busy time
 
 
 def everyone(report: Report, page: Page) -> Section:
     """Return a line for each account that counts, its largest consumers first; nothing for chosen processes."""
     if report.everyone is None or not report.everyone.consumers:
         return Section([], [])
-    felt = [each for each in report.everyone.consumers if page.full or each.ns >= _LEAST * report.busy_ns]
+    felt = [each for each in report.everyone.consumers if page.full or each.ns >= LEAST * report.busy_ns]
     width = max((len(each.account) for each in felt), default=0)
     blocks: list[Block] = [_account(each, page, width, 2 + index) for index, each in enumerate(felt)]
 
@@ -38,7 +38,7 @@ def _account(each: Consumers, page: Page, width: int, rank: int) -> list[Chunk]:
 
 
 def _named(consumers: Sequence[Consumer], page: Page) -> str:
-    shown = consumers[: page.limit(_SHOWN)]
+    shown = consumers[: page.limit(SHOWN)]
     parts = [f"{_who(each)} {share(each.share)}" for each in shown]
     more = len(consumers) - len(shown)
     return ", ".join(parts) + (f", {count(more)} more" if more else "")

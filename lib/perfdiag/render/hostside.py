@@ -10,8 +10,8 @@ from perfdiag.render.layout import HEADING, Block, Page, Section, apart
 from perfdiag.report.shape import Exits, HostFinding, HostSide, HostTime, Report
 from perfdiag.units import count, duration, plural, share
 
-_SHOWN = 4
-_LEAST = 0.005  # of the time of these threads
+SHOWN = 4
+LEAST = 0.005  # of the time of these threads
 
 
 def host_side(report: Report, page: Page) -> Section:
@@ -46,12 +46,12 @@ def _overlap(side: HostSide, report: Report, page: Page) -> list[Text]:
 
 
 def _times(times: Sequence[HostTime], page: Page) -> str:
-    felt = [each for each in times if page.full or each.share >= _LEAST]
+    felt = [each for each in times if page.full or each.share >= LEAST]
     return _listed([f"{each.account} {share(each.share)} {duration(each.ns)}" for each in felt], page)
 
 
 def _listed(texts: Sequence[str], page: Page, end: str = "") -> str:
-    shown = texts[: page.limit(_SHOWN)]
+    shown = texts[: page.limit(SHOWN)]
     more = len(texts) - len(shown)
     return " | ".join(shown) + (f" | {count(more)} more" if more else "") + (end if shown else "")
 

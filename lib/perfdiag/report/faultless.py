@@ -31,7 +31,7 @@ from perfdiag.whole import counted
 NO_FAULT = "No fault found: that departs from no norm."
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
-_SHOWN = 3
+SHOWN = 3
 
 
 def without_time(
@@ -156,7 +156,7 @@ def _of(threads: Sequence[ThreadLedger]) -> str:
     for comm in {thread.comm for thread in threads} - {UNLISTED}:
         alike.setdefault(re.sub(r"\d+", "N", comm), set()).add(comm)
     names = sorted(name if len(comms) > 1 else comms.pop() for name, comms in alike.items())
-    return f" ({first_of([printable(name) for name in names], _SHOWN)})" if names else ""
+    return f" ({first_of([printable(name) for name in names], SHOWN)})" if names else ""
 
 
 def _busy(model: Model) -> str:

@@ -36,8 +36,8 @@ _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait
 # A stop or a sleep of so much of the window is told beside faults; without any, less is enough.
 FELT = 0.1
 NOTICED = 0.02
-_WHOLE = 0.99  # of a thread's life
-_SHOWN = 3
+WHOLE = 0.99  # of a thread's life
+SHOWN = 3
 
 # The C library's and the runtimes' own ways to sleep: whoever called them decided to.
 _PRIMITIVE = re.compile(
@@ -86,9 +86,9 @@ def asleep_all_along(model: Model) -> list[ThreadLedger]:
 
     A thread that was woken and parked again got something, work or a lock.
     """
-    parked = [t for t in model.threads if t.wall_ns and t.ns(PARKED) >= _WHOLE * t.wall_ns]
+    parked = [t for t in model.threads if t.wall_ns and t.ns(PARKED) >= WHOLE * t.wall_ns]
     return [
-        t for t in parked if t.accounts[PARKED].count <= t.threads or t.accounts[PARKED].max_ns >= _WHOLE * t.wall_ns
+        t for t in parked if t.accounts[PARKED].count <= t.threads or t.accounts[PARKED].max_ns >= WHOLE * t.wall_ns
     ]
 
 
@@ -130,7 +130,7 @@ def received(model: Model) -> tuple[int, str]:
     rows = [row for row in model.rows_of(PARKED) if row.key.startswith(CALL)]
     asleep_ns = sum(thread.ns(PARKED) for thread in asleep_all_along(model) if receives(thread))
     ns = min(parked_ns(model), sum(row.distribution.sum_ns for row in rows) - asleep_ns)
-    return max(0, ns), ", ".join(dict.fromkeys(row.object for row in rows[:_SHOWN]))
+    return max(0, ns), ", ".join(dict.fromkeys(row.object for row in rows[:SHOWN]))
 
 
 def receives(thread: ThreadLedger) -> bool:

@@ -11,7 +11,7 @@ from perfdiag.report.rest import FELT, STOPPED
 from perfdiag.text import printable
 from perfdiag.units import duration, first_of
 
-_SHOWN = 3
+SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def stop(model: Model) -> Stop | None:
     lasting = [pid for pid in order if any(_is_stopped(thread) for thread in processes[pid])]
     told = lasting or order
     names = "Process " if len(told) == 1 else "Processes "
-    names += first_of([_process(model, pid, processes[pid][0]) for pid in told], _SHOWN)
+    names += first_of([_process(model, pid, processes[pid][0]) for pid in told], SHOWN)
     is_or_are = "is" if len(told) == 1 else "are"
     took = f"{duration(longest[told[0]])} of {duration(model.window_ns)}"
     if lasting:
@@ -55,7 +55,7 @@ def _by_whom(model: Model, pids: Sequence[int]) -> str:
     """Return what stopped them, as far as /proc/PID/status told, and what lets them go on."""
     status = model.facts.processes[pids[0]].status if pids[0] in model.facts.processes else {}
     tracer, state = status.get("TracerPid", "0"), status.get("State", "")
-    cont = f"kill -CONT {' '.join(map(str, pids[:_SHOWN]))}"
+    cont = f"kill -CONT {' '.join(map(str, pids[:SHOWN]))}"
     if tracer.isdigit() and int(tracer):
         return f"the debugger or tracer with pid {tracer} holds it; end or detach that one"
     if state.startswith("T"):

@@ -12,6 +12,7 @@ from enum import Enum
 
 from perfdiag.debuggers import shows_stacks
 from perfdiag.findings.base import Finding, Severity
+from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.target import CPU
 from perfdiag.model import Model
 from perfdiag.report import rest, shape
@@ -22,7 +23,6 @@ from perfdiag.units import duration, plural, share
 LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
 SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
-SLOW_NS = 10_000_000  # requests that take less on average are not what somebody waits for
 # A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
 _SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
 
@@ -88,8 +88,8 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
     count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
     if model.request_time or count < ENOUGH_REQUESTS or ns < SERVES * model.window_ns or ns < 2 * found_ns:
         return ""
-    if not found_ns and ns < SLOW_NS * count:
-        return ""
+    if not found_ns and ns < SLOW_ANSWER_NS * count:
+        return ""  # on average no slow answers: nobody waits for them
     return f"Cannot tell: where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
 
 
