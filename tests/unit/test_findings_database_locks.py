@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import report
+from perfdiag import report, schema
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
+from perfdiag.findings.base import RULES, Confidence, Severity
+from perfdiag.hiddenlocks import HIDDEN_LOCKS
 
 from unit.support import Builder
-from unit.support.exchanges import served
+from unit.support.exchanges import exchange, latency, served
 from unit.support.judging import finding, findings
 from unit.support.reports import RUNBOOKS
 
@@ -22,14 +23,19 @@ FOR_A_FILE = ["nanosleep (libc.so.6)", "usleep (libc.so.6)", "sqlite3InvokeBusyH
 
 def database(account: str, comm: str, inside_ms: int, samples: list[tuple[list[str], int]]) -> Builder:
     """Return four sessions of 10 s, all but 100 ms in one account; of 100 requests so much.  Samples are in seconds."""
-    builder = Builder(comm=comm)
+    builder = sessions(comm, account, samples)
+    parts = {account: inside_ms * MS, "cpu.user": 400 * MS}
+    for line in served(100, sum(parts.values()) // 100, parts):
+        builder.line(line)
+    return builder
+
+
+def sessions(comm: str, account: str, samples: list[tuple[list[str], int]], slo: str | None = None) -> Builder:
+    builder = Builder(comm=comm, slo=slo)
     for tid in range(101, 105):
         builder.thread(comm, tid=tid, cpu_user="100 ms", rest=account)
     for user, seconds in samples:
         builder.stack("wait", account, user=user, count=seconds, weight=f"{seconds} s")
-    parts = {account: inside_ms * MS, "cpu.user": 400 * MS}
-    for line in served(100, sum(parts.values()) // 100, parts):
-        builder.line(line)
     return builder
 
 
@@ -42,6 +48,28 @@ def test_requests_that_wait_for_a_row() -> None:
     first = diagnose(model).findings[0]
     assert first.id == LOCK and first.share == pytest.approx(30 / 30.4, rel=0.01)
     assert report.make(model, diagnose(model), RUNBOOKS).verdict.kind == "cause"
+
+
+def test_of_slow_requests_alone_the_samples_of_the_whole_window_are_said_to_be_that() -> None:
+    """Ten of a hundred requests wait 3 s each; the limit is 250 ms."""
+    builder = sessions("postgres", EVENTS, [(FOR_A_ROW, 30), (FOR_A_CLIENT, 9)], slo="250 ms")
+    slow = [schema.PartSum(EVENTS, 30 * S), schema.PartSum("cpu.user", 40 * MS)]
+    parts, slow_ns = {EVENTS: 30 * S, "cpu.user": 400 * MS}, 30 * S + 40 * MS
+    over = {"over_slo": 10, "over_slo_ns": slow_ns, "over_slo_whole_ns": slow_ns, "over_slo_accounts": slow}
+    builder.line(exchange(100, sum(parts.values()), parts, **over)).line(latency([4 * MS] * 90 + [3004 * MS] * 10))
+    found = finding(builder.model(), LOCK)
+    assert "3.00 s a request, on average" in found.evidence[0].text and found.confidence is Confidence.MEDIUM
+    whole = "measured over the whole window, not in the slow requests alone"
+    assert whole in str(found.limits) and "estimated from sampled stacks" in str(found.limits)
+    all_alike = finding(database(EVENTS, "postgres", 30_000, [(FOR_A_ROW, 30), (FOR_A_CLIENT, 9)]).model(), LOCK)
+    assert whole not in str(all_alike.limits) and "estimated from sampled stacks" in str(all_alike.limits)
+
+
+def test_what_verifies_names_the_accounts_that_were_claimed() -> None:
+    accounts = [kind.account for kind in HIDDEN_LOCKS]
+    assert [name for name in accounts if name not in RULES[LOCK].verify] == []
+    model = database(EVENTS, "postgres", 30_000, [(FOR_A_ROW, 30), (FOR_A_CLIENT, 9)]).model()
+    assert f"less of {EVENTS} in the requests' time" in finding(model, LOCK).verify
 
 
 def test_no_more_is_claimed_than_stacks_prove() -> None:

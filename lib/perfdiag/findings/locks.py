@@ -67,7 +67,8 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " a lock because its stack holds a lock function.",
     remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
     " instead of threads, or native code that releases it.",
-    verify="perfdiag latency again: share of lock.futex, lock.file or lock.kernel.",
+    verify="perfdiag latency again: share of lock.futex, lock.file or lock.kernel; where the locks are a database's, of"
+    " wait.events or wait.timer in the requests' time, and where threads take turns, of wait.parked there.",
     refines=("WAIT-TIMER-IN-REQUEST",),
 )
 def contention(model: Model) -> Iterable[Outcome]:
