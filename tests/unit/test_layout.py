@@ -45,3 +45,12 @@ def test_a_page_fits_and_a_fold_counts_what_is_hidden(shape: list[list[tuple[int
     shown = {line for line in lines if line.isdigit()}
     if len(shown) < len(blocks):
         assert f"{len(blocks) - len(shown)} hidden" in lines
+
+
+def test_what_is_cut_ends_behind_a_part_or_a_word_near_there() -> None:
+    parts = "longest 302 ms, 28 over 100 ms, 1 without an answer"
+    assert clip(parts, 43) == "longest 302 ms, 28 over 100 ms, ..."
+    words = "requests that wait for something"
+    assert clip(words, 29) == "requests that wait for..." and clip(words, 25) == "requests that wait for..."
+    assert clip("a " + "b" * 40, 20) == "a " + "b" * 15 + "...", "far from there a word is cut"
+    assert wrap(parts, 42, limit=1) == ["longest 302 ms, 28 over 100 ms, ..."]

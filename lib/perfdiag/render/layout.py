@@ -17,6 +17,7 @@ from rich.text import Text
 LINES = 45
 COLUMNS = 80
 HEADING = "bold"
+NEAR = 0.75  # of a line: what is left of it where it is cut at a word
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,16 @@ def wrap(text: str, width: int, *, first: str = "", rest: str | None = None, lim
 
 
 def clip(text: str, width: int) -> str:
-    """Cut `text` to `width` cells; what was cut ends in "..."."""
+    """Cut `text` to `width` cells; what was cut ends in "...", behind a whole part or word if one ends near there."""
     if cell_len(text) <= width:
         return text
-    return set_cell_size(text, max(0, width - 3)).rstrip(" .") + "..."[:width]
+    cut = set_cell_size(text, max(0, width - 3))
+    near = int(len(cut) * NEAR)
+    if (part := cut.rfind(", ", near)) >= 0:
+        return cut[: part + 2] + "..."
+    if (word := cut.rfind(" ", near)) >= 0 and text[len(cut)] != " ":
+        cut = cut[:word]
+    return cut.rstrip(" .") + "..."[:width]
 
 
 def pad(text: str, width: int) -> str:
