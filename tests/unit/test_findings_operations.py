@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfdiag import schema
+from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.report import header
 
@@ -80,6 +81,21 @@ def test_slow_requests_are_named_with_what_they_took_beyond_the_others() -> None
     assert "10 of 400 requests GET /a on port 8080 took longer than 50.0 ms; the largest part" in found.claim
     assert found.claim.endswith("is disk.flush.") and "(3 %)" in found.evidence[0].text
     assert "10 of 400 requests on port 8080" in finding(serving("").model(), ID).claim
+
+
+def test_nobody_is_sent_to_findings_that_are_not_there() -> None:
+    """Ten of 400 requests take 100 ms longer, for what departs from no norm."""
+    fields = {"over_slo_ns": S, "over_slo_whole_ns": S, "over_slo_accounts": [schema.PartSum("disk.flush", S)]}
+    builder = Builder(slo="50 ms").thread("worker", cpu_user="20 ms", disk_flush="10 ms")
+    builder.line(exchange(400, 3 * S, {"cpu.user": 2 * S, "disk.flush": S}, over_slo=10, **fields))
+    model = builder.line(latency([5_000_000] * 390 + [100_000_000] * 10)).model()
+    diagnosis = diagnose(model)
+    told = [each.remedies[0].text for each in diagnosis.findings if each.id == ID]
+    others = [each.id for each in diagnosis.findings if each.id != ID]
+    assert others == [] and told and "see the findings" not in told[0]
+    assert "slow requests took mostly disk.flush: perfdiag latency --stacks shows the code" in told[0]
+    with_others = diagnose(serving("GET /a").row("disk.flush", "device:7:0", durations={"10 ms": 100}).model()).findings
+    assert "see the findings" in next(each.remedies[0].text for each in with_others if each.id == ID)
 
 
 def test_what_several_names_took_together_is_none_of_one() -> None:

@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from perfdiag import claims
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Rule, Silence
 from perfdiag.findings.behind import with_paths
+from perfdiag.findings.slow_requests import with_remedies
 from perfdiag.model import Model
 
 for _module in iter_modules(__path__):
@@ -62,7 +63,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     if model.coverage.contradictions:  # nothing that is said of it can be sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
     settled = claims.settle(model, with_paths(model, findings), rules)
-    return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
+    return Diagnosis(with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded)
 
 
 __all__ = ["OF_ONE_PROCESS", "RULES", "Diagnosis", "diagnose"]

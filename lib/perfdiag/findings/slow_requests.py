@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from perfdiag.debuggers import with_stacks
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, duration, fix, judged, percent, top
 from perfdiag.model import Model
-from perfdiag.requests import beyond
+from perfdiag.requests import REST, beyond
 from perfdiag.runtimeidle import WORK, scheduler_of
 from perfdiag.units import plural
 
+ID = "SLO-BREACH"
 _TOLD = 10  # names with a finding of their own: somebody who looks for names can bring forth any number of them
-_RANKED = "see the findings: with --slo they are ranked by what slow requests took beyond the median"
+_RANKED = fix("see the findings: with --slo they are ranked by what slow requests took beyond the median")
 _NOT_FOLLOWED = "see WHERE; record for longer where requests were few"
 _TASKS = "see WHERE, and what {tasks}s wait for: {tells}; record for longer where requests were few"
 
@@ -55,7 +58,7 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
         model, Confidence.HIGH, ["of which of these names they are, and where their time went, is not told here"]
     )
     return Finding(
-        "SLO-BREACH",
+        ID,
         Severity.WARNING,
         confidence,
         f"{text}.",
@@ -74,7 +77,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
     which = "how many of them are over the limit is not known" if line.open > 1 else ""
     confidence, limits = judged(model, Confidence.HIGH, [which])
     return Finding(
-        "SLO-BREACH",
+        ID,
         Severity.WARNING,
         confidence,
         f"{text} {duration(line.oldest_ns)}: the limit is {duration(limit_ns)}.",
@@ -113,18 +116,31 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
     unknown = "" if worst else "where the time of slow requests went is not known well enough"
     confidence, limits = judged(model, Confidence.HIGH, [unknown])
     return Finding(
-        "SLO-BREACH",
+        ID,
         Severity.WARNING,
         confidence,
         f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}.",
         {},
         evidence,
-        [fix(_RANKED if worst else _follow(model))],
+        [_RANKED if worst else fix(_follow(model))],
         alternatives=["a limit that is too tight for what the request does"],
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=1 + line.over_slo,
     )
+
+
+def with_remedies(model: Model, findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings of which none sends to the others where there are none: what slow requests took is no fault."""
+    if model.request_time is None or any(each.id != ID for each in findings):
+        return list(findings)
+    spent = model.request_time.accounts
+    worst = max(spent, key=lambda account: spent[account], default="")
+    looks = f"{with_stacks(model, 'shows the code')}; perfdiag explain {worst}"
+    helps = fix(
+        f"nothing else was found, slow requests took mostly {worst}: {_follow(model) if worst == REST else looks}"
+    )
+    return [replace(each, remedies=[helps if one is _RANKED else one for one in each.remedies]) for each in findings]
 
 
 def _follow(model: Model) -> str:
@@ -133,4 +149,4 @@ def _follow(model: Model) -> str:
     return _TASKS.format(tasks=kind.tasks, tells=kind.tells) if kind else _NOT_FOLLOWED
 
 
-__all__ = ["slow_requests"]
+__all__ = ["slow_requests", "with_remedies"]
