@@ -15,17 +15,19 @@ _TOOLS = (
         "py-spy dump --pid {}",
     ),
     # Debian's has no names of its waits; and a debugger would stop all clients.
-    (re.compile(r"\(mariadbd\)"), re.compile(r"mariadbd"), "mariadb -e 'SHOW ENGINE INNODB STATUS\\G'"),
-    (re.compile(r"\(mysqld\)"), re.compile(r"mysqld"), "mysql -e 'SHOW ENGINE INNODB STATUS\\G'"),
+    (re.compile(r"\(mariadbd\)"), re.compile(r"mariadbd"), "mariadb{mysql} -e 'SHOW ENGINE INNODB STATUS\\G'"),
+    (re.compile(r"\(mysqld\)"), re.compile(r"mysqld"), "mysql{mysql} -e 'SHOW ENGINE INNODB STATUS\\G'"),
     (re.compile(r"\(libruby"), re.compile(r"ruby|puma|unicorn|sidekiq"), "rbspy snapshot --pid {}"),
 )
+MYSQL_PORT = 3306
+_PORT = re.compile(r"port:(\d+)")
 _ANY = "gdb -p {} -batch -ex 'thread apply all bt' (stops the process for a moment)"
 
 
 def shows_stacks(model: Model, pid: int) -> str:
     """Return the command that shows what the threads of a process (0: the first target) are in, by its runtime."""
     process = _process(model, pid)
-    return (_tool(model, process) or _ANY).format(process)
+    return _tool(model, process) or _ANY.format(process)
 
 
 def shows_sleepers(model: Model, pid: int) -> str:
@@ -35,7 +37,16 @@ def shows_sleepers(model: Model, pid: int) -> str:
     """
     process = _process(model, pid)
     tool = _tool(model, process)
-    return f"{tool.format(process)} shows where" if tool else with_stacks(model, "shows where")
+    return f"{tool} shows where" if tool else with_stacks(model, "shows where")
+
+
+def port_option(model: Model, option: str, usual: int) -> str:
+    """Return the option that lets a client ask the target's own server; "" where that is on the usual port, where
+    several ports are served, or none is known."""
+    served = [_PORT.fullmatch(each.line.object) for each in model.exchanges if each.served]
+    ports = {int(found[1]) for found in served if found}
+    ports |= {listener.port for listener in (model.facts.listeners.sockets if model.facts.listeners else ())}
+    return option.format(*ports) if len(ports) == 1 and not model.host and usual not in ports else ""
 
 
 def _process(model: Model, pid: int) -> int:
@@ -49,7 +60,7 @@ def _tool(model: Model, process: int) -> str:
     frames = [frame for stack in model.stacks if stack.pid == process for frame in (*stack.user, *stack.scan)]
     for module, comm, tool in _TOOLS:
         if any(map(comm.match, comms)) or any(map(module.search, frames)):
-            return tool
+            return tool.format(process, mysql=port_option(model, " --protocol=tcp --port={}", MYSQL_PORT))
     return ""
 
 
@@ -59,4 +70,4 @@ def with_stacks(model: Model, shows: str) -> str:
     return f"{'this report with --full' if recorded else 'perfdiag latency --stacks'} {shows}"
 
 
-__all__ = ["shows_sleepers", "shows_stacks", "with_stacks"]
+__all__ = ["port_option", "shows_sleepers", "shows_stacks", "with_stacks"]

@@ -31,7 +31,7 @@ class HiddenLock:
     cause: str
     tells: str  # what shows who holds it, in few words
     shorter: str  # what helps
-    command: str  # what shows them, to be typed
+    command: str  # what shows them, to be typed; with room for `port_option`
 
     def waited_in(self, stack: Stack) -> str:
         """Return the function in which this stack waits for such a lock, "" if it does not."""
@@ -60,7 +60,7 @@ POSTGRES = HiddenLock(
     cause="the sessions that hold them are the cause",
     tells="pg_blocking_pids(pid) in pg_stat_activity",
     shorter="commit soon after the first change, change what all want last, and nothing slow between BEGIN and COMMIT",
-    command='psql -c "SELECT pid, pg_blocking_pids(pid), state, wait_event_type, query FROM pg_stat_activity"',
+    command='psql{port} -c "SELECT pid, pg_blocking_pids(pid), state, wait_event_type, query FROM pg_stat_activity"',
 )
 SQLITE = HiddenLock(
     account="wait.timer",

@@ -58,6 +58,18 @@ def test_the_query_that_tells_is_named() -> None:
     assert not any("PostgreSQL" in each.what for each in told(backend("redis", cpu_user="1 ms")).not_measured)
 
 
+def test_the_query_goes_to_the_port_that_is_served() -> None:
+    def typed(*ports: int) -> str:
+        builder = backend(cpu_user="1 ms")
+        for port in ports:
+            builder.exchange(f"port:{port}", "accepted", {"1 ms": 3})
+        return next(each.fix for each in told(builder).not_measured if "PostgreSQL" in each.what)
+
+    assert typed(5433).startswith('psql -p 5433 -c "SELECT')
+    for ports in ((), (5432,), (5433, 5434), (5432, 5433)):
+        assert typed(*ports).startswith('psql -c "SELECT'), ports
+
+
 def test_stacks_prove_how_much_of_the_idle_time_is_for_locks() -> None:
     text = told(backend(locking=30, talking=10, cpu_user="1 ms")).verdict
     assert text.kind == Kind.CAUSE.value

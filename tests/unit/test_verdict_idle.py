@@ -32,7 +32,9 @@ def test_events_that_came_may_be_of_whoever_it_asks_in_turn(waits: int, none_cam
     model = builder.thread("a", pid=200, wait_events=("9900 ms", waits), rest="runq.busy").model()
     kind, text = verdict(model)
     assert kind == Kind.ELSEWHERE.value and ("no work came" in text) is none_came
-    assert ("ss -tnp | grep pid=200." in text) is not none_came
+    assert ("ls -l /proc/200/fd." in text) is not none_came and "ss -tnp" not in text, "no connection was seen"
+    connected = builder.socket("peer:10.0.0.9:41000", local="10.0.0.2:80").model()
+    assert ("ss -tnp | grep pid=200." in verdict(connected)[1]) is not none_came
     assert "for events (wait.events)" in text
 
 

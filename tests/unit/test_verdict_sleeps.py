@@ -162,6 +162,12 @@ def test_the_tool_of_the_runtime_is_named(comm: str, tool: str) -> None:
     assert f"To tell: {tool}." in verdict(Builder(comm=comm).thread(comm, rest="wait.parked").model())[1]
 
 
+def test_a_client_asks_the_port_that_the_server_serves() -> None:
+    builder = Builder(comm="mariadbd").thread("mariadbd", rest="wait.timer")
+    text = verdict(builder.exchange("port:3307", "accepted", {"1 ms": 3}).model())[1]
+    assert "mariadb --protocol=tcp --port=3307 -e 'SHOW ENGINE INNODB STATUS\\G'" in text
+
+
 def test_nobody_is_sent_to_look_at_a_thread_that_ended() -> None:
     text = verdict(Builder().thread("sleep", rest="wait.timer", exited=True).model())[1]
     assert text.startswith("Thread sleep (100) sleeps 10.0 s of 10.0 s by its own choice (timer). ")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag import schema
+from perfdiag.debuggers import port_option
 from perfdiag.findings.database_locks import idle_ns, proven
 from perfdiag.hiddenlocks import HIDDEN_LOCKS, POSTGRES, HiddenLock
 from perfdiag.model import Model
@@ -13,6 +14,7 @@ from perfdiag.report import shape
 from perfdiag.text import printable
 from perfdiag.units import about, plural
 
+POSTGRES_PORT = 5432
 FELT = 0.1  # of the window or of the busy time: less is not worth a word
 _POSTGRES = frozenset({"postgres", "postmaster"})
 
@@ -48,7 +50,7 @@ def not_measured(model: Model) -> list[shape.NotMeasured]:
         shape.NotMeasured(
             what=f"waits for {kind.name} among {kind.account}",
             reason="they look like waits for work or time and are counted as idle",
-            fix=kind.command,
+            fix=kind.command.format(port=port_option(model, " -p {}", POSTGRES_PORT)),
             ids=[],
         )
         for kind in HIDDEN_LOCKS

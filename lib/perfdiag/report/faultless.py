@@ -146,8 +146,18 @@ def _senders(model: Model) -> str:
     if sum(t.accounts[rest.EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
         return ""
     pid = max(waiting, key=lambda thread: thread.ns(rest.EVENTS)).pid
-    which = f": ss -tnp | grep pid={pid}" if pid else ""
+    which = f": ss -tnp | grep pid={pid}" if _has_connections(model) else f": ls -l /proc/{pid}/fd"
+    which = which if pid else ""
     return f"Events come from clients, or from whoever it asks in turn{which}."
+
+
+def _has_connections(model: Model) -> bool:
+    """Return whether anything was seen of connections of TCP."""
+    objects = [each.line.object for each in model.exchanges] + [row.key for row in model.rows]
+    listeners = model.facts.listeners
+    return bool(model.sockets or (listeners and listeners.sockets)) or any(
+        each.startswith(("port:", "peer:")) for each in objects
+    )
 
 
 def _of(threads: Sequence[ThreadLedger]) -> str:
