@@ -81,7 +81,7 @@ class Names:
             case "file":
                 numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
                 major, minor, inode = (int(part) for part in numbers)
-                where = f"on {self._facts.disk_name(f'{major}:{minor}')}"
+                where = self._file_system(f"{major}:{minor}")
                 return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
             case "mount":
                 return self._mount(rest)
@@ -110,6 +110,11 @@ class Names:
             return None
         whose = f" of {self._processes.get(int(pid), 'ended processes')} ({pid})" if self._several and pid else ""
         return " ".join([BY_ID[id].name, *address]) + whose
+
+    def _file_system(self, device: str) -> str:
+        """Return on which disk a file is; without one, as a socket in /run, below which mount."""
+        mount = None if device in self._facts.disks else self._facts.mount_of(device)
+        return f"below {mount.mountpoint}" if mount and mount.root == "/" else f"on {self._facts.disk_name(device)}"
 
     def _mount(self, device: str) -> str:
         found = self._facts.mounts_of(device)

@@ -60,6 +60,7 @@ def names() -> Names:
         ("file:254:0:77", "inode 77 on vda (254:0)"),
         ("file:254:0:77:orders: [1].ibd", "orders: [1].ibd (inode 77) on vda (254:0)"),
         ("cgroup:42", "cgroup 42"),
+        ("file:0:51:17:app.sock", "app.sock (inode 17) below /srv"),
         ("mount:0:51", "nas1:/jobs on /srv (nfs4)"),
         ("mount:0:99", "file system 0:99"),
         ("lock:walwrite", "PostgreSQL's WALWriteLock"),
