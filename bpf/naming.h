@@ -74,24 +74,26 @@ static long name_letter(__u32 index, struct naming *naming)
 
 /*
  * The name of a request of which less than is looked at has come in, and not its whole path: the parts that are whole,
- * and behind them what no whole name has, a space.  False: not even one is, or there is no room to say so.
+ * or none where there is none or no room to say so, and behind them what no whole name has, a space.  Never no name:
+ * that is for what is not HTTP.
  */
-static inline bool end_name(struct naming *naming)
+static inline void end_name(struct naming *naming, __u64 seed)
 {
 	static const char more[] = { ' ', '.', '.', '.' };
-	__u32 part;
+	__u64 hash = naming->part_hash;
+	__u32 part = naming->part;
 
 	if (naming->whole || naming->bytes >= REQUEST_BYTES || naming->length >= REQUEST_NAME_BYTES)
-		return true;
-	part = naming->part;
+		return;
 	/* Whether a part has begun, its hash tells: of two bounds of `part` the compiler makes one that Linux 6.12 loses. */
-	if (!naming->part_hash || part > REQUEST_NAME_BYTES - sizeof(more))
-		return false;
-	naming->hash = naming->part_hash;
+	if (!hash || part > REQUEST_NAME_BYTES - sizeof(more)) {
+		part = 0;
+		hash = seed;
+	}
 	for (int i = 0; i < (int)sizeof(more); i++) {
 		naming->name.request.text[part + i] = more[i];
-		naming->hash = mix(naming->hash, more[i]);
+		hash = mix(hash, more[i]);
 	}
+	naming->hash = hash;
 	naming->length = part + sizeof(more);
-	return true;
 }

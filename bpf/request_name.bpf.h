@@ -121,8 +121,8 @@ static __always_inline bool find_text(struct naming *naming, const struct call *
 }
 
 /*
- * The hash of the name, which is kept; 0: not enough of it has come in; NAME_OTHERS where there is no room for it:
- * somebody who tries one path after the other takes none from names with a limit, from peers and from files.
+ * The hash of the name, which is kept; NAME_OTHERS where there is no room for it: somebody who tries one path after the
+ * other takes none from names with a limit, from peers and from files.
  */
 static __always_inline __u32 make_name(struct naming *naming)
 {
@@ -132,8 +132,7 @@ static __always_inline __u32 make_name(struct naming *naming)
 
 	naming->hash = knobs.seed;
 	bpf_loop(REQUEST_BYTES, name_letter, naming, 0);
-	if (!end_name(naming))
-		return 0;
+	end_name(naming, knobs.seed);
 	naming->name.request.length = naming->length;
 	object = OBJECT(OBJECT_REQUEST, name_of(naming));
 	if (bpf_map_lookup_elem(&names, &object))

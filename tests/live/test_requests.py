@@ -177,6 +177,24 @@ def test_what_a_body_is_asked_for_is_one_request(serving: Serving, attach: Attac
     assert requests.line.count == 11 and requests.line.sum_ns >= 11 * 15 * MS, requests.line
 
 
+def test_what_begins_with_less_than_a_name_is_http_all_the_same(serving: Serving, attach: Attach) -> None:
+    """What comes after 100 Continue was taken for another request, of a connection that shows no names."""
+    server = serving("thread_each(listening(), continues(0.01))")
+    recorder = attach(server.pid)
+    request = http("/upload", "Expect: 100-continue", "Content-Length: 9", method="POST")
+    with server.connect() as connection:
+        for _ in range(11):
+            connection.sendall(request[:5])
+            time.sleep(0.005)
+            connection.sendall(request[5:])
+            answered(connection, b"100 Continue\r\n\r\n")
+            connection.sendall(b"long body")
+            answered(connection)
+        recording = stopped(recorder)
+    found = {name: each.line.count for name, each in exchanged(recording, "accepted").items()}
+    assert found == {" ...": 11}, found
+
+
 def test_an_answer_in_pieces(serving: Serving, attach: Attach) -> None:
     server = serving("thread_each(listening(), in_pieces(3, 0.01))")
     recorder = attach(server.pid)

@@ -67,9 +67,9 @@ static void a_name_of_which_more_is_to_come_says_so(void)
 		{ "GET /users/12", "GET /users/ ..." },
 		{ "GET /users/12/", "GET /users/#/ ..." },
 		{ "GET /", "GET / ..." },
-		{ "GET ", NULL },
-		{ "GET", NULL },
-		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrst/a", NULL },
+		{ "GET ", " ..." },
+		{ "GET", " ..." },
+		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrst/a", " ..." },
 		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz",
 		  "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvw" },
 		{ "GET /a/0123456789012345678901234567890123456789012345678901234567", "GET /a/#" },
@@ -77,15 +77,11 @@ static void a_name_of_which_more_is_to_come_says_so(void)
 
 	for (size_t i = 0; i < sizeof(come) / sizeof(*come); i++) {
 		struct naming naming = { .hash = 7, .bytes = strlen(come[i][0]) };
-		bool named;
 
 		memcpy(naming.text, come[i][0], naming.bytes < REQUEST_BYTES ? naming.bytes : REQUEST_BYTES);
 		for (__u32 at = 0; at < REQUEST_BYTES && !name_letter(at, &naming); at++)
 			;
-		named = end_name(&naming);
-		CHECK_NUMBER(named, come[i][1] != NULL);
-		if (!named || !come[i][1])
-			continue;
+		end_name(&naming, 7);
 		CHECK_NUMBER(naming.length, (long)strlen(come[i][1]));
 		CHECK_NUMBER(memcmp(naming.name.request.text, come[i][1], naming.length), 0);
 	}
