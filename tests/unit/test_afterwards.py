@@ -7,23 +7,17 @@ import json
 import os
 import subprocess
 import sys
-import time
-from datetime import datetime, timedelta
 from pathlib import Path
 
-import click
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from perfdiag import afterwards, oomcounts
 from perfdiag.afterwards import Log
-from perfdiag.commands.moments import TimeOfDay
 from perfdiag.errors import PerfdiagError, PermissionDenied
 from perfdiag.logclock import Clocks
 from perfdiag.oom.entries import Entry, entries
 from perfdiag.oomcounts import Counts, GroupCount
-from perfdiag.render.afterwards import lines, when
+from perfdiag.render.afterwards import lines
 from perfdiag.report.afterwards import Afterwards
 
 from conftest import ROOT
@@ -287,31 +281,3 @@ def test_many_kills_are_folded() -> None:
     short, full = ("\n".join(line.plain for line in lines(found, full=full)) for full in (False, True))
     assert len(found.kills) == 30 and "EARLIER, 25 kills (--full tells all)" in short and "and 20 before them" in short
     assert full.count("OOM-KILL") == 30 and short.count("OOM-KILL") == 5
-
-
-# Times on the command line
-
-
-def converted(text: str) -> float:
-    return int(TimeOfDay().convert(text, None, None)) / SECOND
-
-
-def test_times_of_day() -> None:
-    now = time.time()
-    assert abs(now - converted("3h") - 3 * 3600) < 5 and abs(now - converted("2d") - 2 * 86_400) < 5
-    assert converted("90000d") == converted("999999999d") == 0  # longer ago than times are counted
-    assert 0 <= now - converted("02:00") < 86_400 + 3601
-    assert datetime.fromtimestamp(converted("02:00")).strftime("%H:%M:%S") == "02:00:00"
-    assert converted("2026-11-22T02:00:00Z") == NOW_NS / SECOND == converted("2026-11-22T03:00+01:00")
-    assert when(int(converted("2026-11-22 02:00") * SECOND)) == "2026-11-22 02:00:00"
-    later = datetime.now() + timedelta(minutes=5)
-    assert converted(later.strftime("%H:%M")) < now
-
-
-@given(st.text(max_size=20))
-def test_what_is_no_time_is_refused(text: str) -> None:
-    try:
-        found = TimeOfDay().convert(text, None, None)
-    except click.UsageError:
-        return
-    assert 0 <= found < 2**63
