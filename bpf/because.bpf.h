@@ -72,11 +72,12 @@ static __always_inline union way way_of_reason(union way behind, __u32 account, 
 }
 
 struct following {
-	struct record *record;
+	struct record *record, *waker;
 	struct chain *chain, *other;
 	__u32 from;   /* how many segments before the last one */
 	__u32 inside; /* the wait is one of a request */
 	__u64 now;
+	__u64 until; /* so far the waker's segments tell what it waited for */
 };
 
 /* What it waited for is what it waited for: that needs no other name. */
@@ -109,7 +110,7 @@ static __always_inline void take_part(struct following *following, const struct 
 	__u16 first = short_of(record->object);
 	struct segment part = *segment;
 	struct reason reason = {};
-	__u64 end = ends < following->now ? ends : following->now, ns, left_ns;
+	__u64 end = ends < following->until ? ends : following->until, ns, left_ns;
 
 	if (part.begin < chain->end)
 		part.begin = chain->end;
@@ -140,17 +141,47 @@ static long find_begin(__u32 back, struct following *following)
 	return other->segments[(other->last - back) % CHAIN_SEGMENTS].begin <= following->chain->end;
 }
 
+/* A part of which nobody knows what the waker did in it is nobody's but the wait's own. */
+static __always_inline void take_unknown(struct following *following, __u64 end)
+{
+	if (end > following->until)
+		end = following->until;
+	if (following->chain->end < end)
+		append_own(following->chain, following->record->account, following->record->object,
+			   following->record->tid, end);
+}
+
 static long follow_segment(__u32 number, struct following *following)
 {
 	struct chain *other = following->other;
 	__u32 back = following->from - 1 - number, index = (other->last - back) % CHAIN_SEGMENTS;
 	struct segment *segment = &other->segments[index];
 
-	/* A part of which nobody knows what the waker did in it is nobody's but the wait's own. */
-	if (segment->begin > following->chain->end)
-		append_own(following->chain, following->record->account, following->record->object,
-			   following->record->tid, segment->begin);
+	take_unknown(following, segment->begin);
 	take_part(following, segment, end_of_segment(other, index, back));
+	return 0;
+}
+
+static __always_inline void follow_until(struct following *following, __u64 until)
+{
+	following->until = until;
+	following->from = 0;
+	bpf_loop(CHAIN_SEGMENTS, find_begin, following, 0);
+	bpf_loop(following->from, follow_segment, following, 0);
+}
+
+/* For whom the waker has an answer, that one waited for it since the call was made, whatever the waker did meanwhile. */
+static long follow_call(__u32 number, struct following *following)
+{
+	struct record *waker = following->waker;
+	struct segment call = { .begin = waker->call_asked,
+				.object = waker->call_object,
+				.tid = waker->tid,
+				.way.root = ACCOUNT_WAIT_EVENTS };
+
+	following->until = waker->call_answered < following->now ? waker->call_answered : following->now;
+	take_unknown(following, call.begin);
+	take_part(following, &call, following->until);
 	return 0;
 }
 
@@ -170,11 +201,21 @@ __weak __noinline int pass_time(struct record *record, struct chain *chain, __u6
 	return 0;
 }
 
+/* An idle thread that is woken by whoever has an answer is handed that: it may be the one who wakes the request's. */
+static __always_inline void hand_answer(struct record *record, const struct record *waker)
+{
+	if (record->account != ACCOUNT_WAIT_PARKED || is_serving(record))
+		return;
+	record->call_asked = waker->call_asked;
+	record->call_answered = waker->call_answered;
+	record->call_object = waker->call_object;
+}
+
 /* Books the wait of a thread that is woken now to what its waker, the current task, was in meanwhile. */
 __weak __noinline int follow(struct record *record, struct chain *chain, struct record *waker, struct chain *other,
 			     __u64 now)
 {
-	struct following following = { record, chain, other, 0, 0, now };
+	struct following following = { record, waker, chain, other, 0, 0, now, now };
 
 	if (!record || !chain || !waker || !other)
 		return 0;
@@ -188,8 +229,12 @@ __weak __noinline int follow(struct record *record, struct chain *chain, struct 
 			   waker->tid, now);
 	else if (waker->waking > waker->since && waker->waking < now)
 		pass_time(waker, other, waker->waking, ACCOUNT_RUNQ_BUSY, waker->waking);
-	bpf_loop(CHAIN_SEGMENTS, find_begin, &following, 0);
-	bpf_loop(following.from, follow_segment, &following, 0);
+	if (waker->call_answered) {
+		follow_until(&following, waker->call_asked);
+		bpf_loop(1, follow_call, &following, 0);
+		hand_answer(record, waker);
+	}
+	follow_until(&following, now);
 	return 0;
 }
 

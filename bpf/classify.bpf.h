@@ -157,7 +157,10 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
-	end_service(record, class_of(&blocked->call) == SYSCALL_EVENTS);
+	if (record->account != ACCOUNT_WAIT_PARKED)
+		record->call_answered = 0;
+	record->turned = class_of(&blocked->call) == SYSCALL_EVENTS;
+	end_service(record, record->turned);
 	if (knobs.operations)
 		begin_operation(record, &blocked->call);
 	return 0;

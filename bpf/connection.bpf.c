@@ -31,6 +31,21 @@ static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
 	return ticks > 1 && ticks * knobs.tick_ns < now ? now - ticks * knobs.tick_ns : 0;
 }
 
+/*
+ * The thread reads an answer that it has not waited for in this call, nor for a request of its own: whom it wakes now may
+ * have waited for that.
+ */
+static __always_inline void note_answer_read(struct record *record, const struct connection *connection)
+{
+	if (connection->exchange != EXCHANGE_ANSWERED || connection->direction == DIRECTION_ACCEPTED ||
+	    (!record->turned && (record->account == ACCOUNT_NET_RECEIVE || record->account == ACCOUNT_IPC_UNIX)) ||
+	    is_serving(record))
+		return;
+	record->call_asked = connection->begun;
+	record->call_answered = connection->answered;
+	record->call_object = connection->object;
+}
+
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 {
@@ -64,6 +79,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 		return 0;
 	}
 	connection->bytes_in += length;
+	note_answer_read(record, connection);
 	owner = owner_of(connection);
 	if (owner && owner->exchange == EXCHANGE_ASKED)
 		serve(record, &connection->owner, now);

@@ -194,7 +194,7 @@ struct record {
 	__u8 kernel_thread;
 	__u8 serving_sure; /* since it waited for events it has read from there */
 	__u8 large_set; /* so many waits in epoll it is not asked again what is in the set: the last one had too much */
-	__u8 padding2;
+	__u8 turned;	/* its last wait was in poll, select or epoll */
 	__u64 serial;
 	__u64 user_start_ns; /* utime and stime when the window began */
 	__u64 kernel_start_ns;
@@ -218,9 +218,10 @@ struct record {
 		__u32 account, padding;
 	} parts[OPERATION_PARTS]; /* of the operation, so far */
 	__u64 rpc; /* struct rpc_clnt of the remote procedure it called last, 0: none since it waited for something else */
-	struct socket_id serving;   /* the connection whose request it serves */
-	struct socket_id read_last; /* the connection that it read a request from last */
-	__u64 serving_since;	    /* what it did before is none of that request's */
+	struct socket_id serving;		      /* the connection whose request it serves */
+	struct socket_id read_last;		      /* the connection that it read a request from last */
+	__u64 serving_since;			      /* what it did before is none of that request's */
+	__u64 call_asked, call_answered, call_object; /* whose answer it has got since it waited; 0: none */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	struct account_sum accounts[ACCOUNT_COUNT];

@@ -202,6 +202,8 @@ static __always_inline void vote_for_waker(struct detail *detail, __u32 waker)
 	}
 }
 
+#define WITH_ANSWER_NS 1000000 /* who waits for a lock for less still comes with the answer that it had before */
+
 /* A wait is over: it ended when the thread was woken; returns when that was. */
 static __always_inline __u64 book_wait(struct record *record, __u64 now)
 {
@@ -212,6 +214,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 		end = now;
 		count_loss(COUNTER_WAKEUPS_MISSING);
 	}
+	if (end - record->since >= WITH_ANSWER_NS && record->call_answered < record->since)
+		record->call_answered = 0;
 	detail = open_detail(record);
 	book_at(record, detail, record->account, record->object, end - record->since);
 	if (record->account == ACCOUNT_VM_HALT && record->vm == VM_EXIT)

@@ -15,6 +15,7 @@ from perfdiag.accounts import Kind, kind_of
 # A thread that was in the root for less of the time is one of several that take turns.
 MAJORITY = 0.5
 ARROW = " -> "
+EVENTS = "wait.events"
 ADDRESS = "futex:"  # of a lock that has no other name
 # Idle, but nothing comes by it that others could be told of: somebody chose it, or another thread's time is behind it.
 NO_NEWS = frozenset({"wait.timer", "wait.child", "wait.stopped"})
@@ -50,6 +51,11 @@ class Chain:
 def brings_news(root: str) -> bool:
     """Return whether who is in this account waits for what is to come from outside, and then may tell others."""
     return kind_of(root) is Kind.IDLE and root not in NO_NEWS
+
+
+def is_for_answer(line: schema.Because) -> bool:
+    """Return whether the thread at the root waited for events, and came with the answer of a peer of its own."""
+    return line.root == EVENTS and bool(line.root_object)
 
 
 def chains_of(
@@ -91,4 +97,4 @@ def chains_of(
     return sorted(found, key=lambda chain: (-chain.ns, chain.account, chain.key, chain.root, chain.root_key))
 
 
-__all__ = ["Chain", "brings_news", "chains_of"]
+__all__ = ["Chain", "brings_news", "chains_of", "is_for_answer"]

@@ -100,7 +100,7 @@ def known_ns(of: Sums) -> int:
 
 
 def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, int]:
-    """Return where requests spent their time; `parked`: on which futexes, by account and key.
+    """Return where requests spent their time; `parked`: on which futexes, or for which peers, by account and key.
 
     A thread that waits for the rest of a request, for room to send, or for a peer, does so in an account of its own;
     one that waits for events does it in the place of all its requests, and meanwhile turns to others.  Such time is the
@@ -116,7 +116,7 @@ def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, in
     move(accounts, ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
     move(accounts, UNTAKEN, of.untaken_ns, ("wait.events", REST))
     waited_ns = sum(accounts[name] for name in WAITS_FOR_PEERS)  # by the thread
-    move(accounts, PEERS, of.peers_ns - waited_ns, ("wait.events", REST))
+    move(accounts, PEERS, of.peers_ns - waited_ns - accounts[PEERS], ("wait.events", REST))
     return {name: part for name, part in accounts.items() if part > 0}
 
 

@@ -106,6 +106,35 @@ def test_a_pool_that_is_parked_between_requests(serving: Serving, attach: Attach
     assert not [each for each in found if each.id == "WAIT-THREAD-IN-REQUEST"], found
 
 
+@pytest.mark.parametrize("helper", [False, True])
+def test_an_answer_that_another_thread_comes_with(helper: bool, serving: Serving, attach: Attach) -> None:
+    """Clients of HTTP and of databases leave waiting to a thread of their own: who asks is parked meanwhile."""
+    upstream = serving("thread_each(listening(), sleeps(0.05))")
+    server = serving(f"thread_each(listening(), asks_by_a_loop({upstream.port}, helper={helper}))")
+    recorder = attach(server.pid)
+    ask_together(server, 6, 11)
+    recording = stopped(recorder)
+    requests = served(recording, "GET /").line
+    assert booked_ns(recording, "wait.parked") > 0.9 * requests.sum_ns, requests
+    model = model_of(recording)
+    assert model.request_time and model.request_time.accounts["request.peers"] > 0.8 * requests.sum_ns
+    first = findings.diagnose(model).findings[0]
+    assert (first.id, first.severity) == ("NET-PEER-SLOW", Severity.WARNING) and first.share > 0.8, first
+
+
+def test_a_thread_that_comes_late_with_an_answer(serving: Serving, attach: Attach) -> None:
+    upstream = serving("thread_each(listening(), sleeps(0.001))")
+    server = serving(f"thread_each(listening(), asks_by_a_loop({upstream.port}, helper=True, late_seconds=0.02))")
+    recorder = attach(server.pid)
+    ask_together(server, 2, 20)
+    recording = stopped(recorder)
+    model = model_of(recording)
+    assert model.request_time, recording.of(schema.Exchange)
+    assert model.request_time.accounts.get("request.peers", 0) < 0.2 * served(recording, "GET /").line.sum_ns
+    first = findings.diagnose(model).findings[0]
+    assert (first.id, first.severity) == ("WAIT-THREAD-IN-REQUEST", Severity.WARNING), first
+
+
 @pytest.mark.parametrize("kept", [True, False])
 def test_who_waits_for_news_waits_for_nobody_in_here(kept: bool, serving: Serving, attach: Attach) -> None:
     """Whether who brings it has been there all along, or not: then nothing is seen of what it was in."""

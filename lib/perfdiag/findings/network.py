@@ -49,7 +49,9 @@ ACCOUNTS = ("net.receive", "net.connect", "net.send")
     " the time was spent; of slower answers the round trips are not claimed: no peer gives them back."
     " Connections on which the target itself was asked (by port numbers) are set apart: it waits for its clients."
     " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
-    " NET-DELAYED-ACK): where those are not ruled out, the claim names both.",
+    " NET-DELAYED-ACK): where those are not ruled out, the claim names both. Of requests: the calls made for them, from"
+    " the last byte sent to the first received, while an event loop serves others, or while the request's thread is"
+    " parked until another one comes with the answer.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
     " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
     " or nothing was written between the waits, or nothing ever came, whether for work or for an answer cannot"

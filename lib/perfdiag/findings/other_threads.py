@@ -44,7 +44,7 @@ JUDGED = ("runq.", "disk.", "nfs.", "net.", "memory.", "remote.")
     measured="Time parked inside requests that one thread served from begin to end, by futex; whom it was for, and what"
     " that one was in meanwhile, compared at each wake-up inside a request (sched_waking), over the window. Waits that"
     " are shown to be for a lock, or are for others that serve requests and wait likewise, are LOCK-CONTENTION's; what"
-    " is waited for behind a slow disk or peer is that one's.",
+    " is waited for behind a slow disk or peer is that one's, also where another thread comes with the peer's answer.",
     alternatives="Requests that are meant to wait for news (long polling); work that other threads do for them.",
     remedies="See what the thread does that is waited for; shorten what threads do while others wait for them.",
     verify="perfdiag latency again: wait.parked in the requests' time.",

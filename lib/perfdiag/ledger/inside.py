@@ -2,18 +2,22 @@
 
 A thread that is parked in the middle of a request does not idle: the request waits.  What for, the futex tells as it
 does anywhere; a thread of a runtime that has nothing to do meanwhile shows only that the request is in other hands.
+Who waits for a thread that waits for events, and comes with the answer of a peer, waits for that peer; for one that
+comes with anything else it waits for news, as in long polling.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 from perfdiag import schema
-from perfdiag.chains import brings_news
+from perfdiag.chains import brings_news, is_for_answer
 from perfdiag.futexes import Futexes
 from perfdiag.parked import Parked
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED
+from perfdiag.requestsums import PEERS
 
 # A thread that was parked there for less of what those are on average has been there by accident.
 OF_MEAN = 0.1
@@ -22,20 +26,30 @@ OF_MEAN = 0.1
 def parked_of(recording: Recording, futexes: Futexes) -> Parked:
     """Return what a recording says of that."""
     alive = {line.pid for line in recording.threads.values() if line.state == "alive"}
+    inside = [line for line in recording.because if line.inside and line.account == PARKED]
+    answers_ns = _sums(line for line in inside if is_for_answer(line))
+    known_ns = _sums(inside)
     ns: defaultdict[tuple[str, str], int] = defaultdict(int)
     over_slo_ns: defaultdict[tuple[str, str], int] = defaultdict(int)
+    whole_ns = _sums(recording.requests_parked)
     for line in recording.requests_parked:
+        futex = (line.pid, line.object)
         booking = futexes.booking(line.pid if line.pid in alive else 0, line.object) or (PARKED, line.object)
-        ns[booking] += line.sum_ns
-        if line.over_slo:
-            over_slo_ns[booking] += line.sum_ns
-    outside_ns = sum(line.sum_ns for line in recording.because if line.inside and _is_for_news(line))
+        for_peer_ns = line.sum_ns * answers_ns[futex] // max(1, whole_ns[futex], known_ns[futex])
+        for pair, part in (((PEERS, ""), for_peer_ns), (booking, line.sum_ns - for_peer_ns)):
+            if part:
+                ns[pair] += part
+                over_slo_ns[pair] += part if line.over_slo else 0
+    outside_ns = sum(line.sum_ns for line in inside if brings_news(line.root) and not is_for_answer(line))
     return Parked(dict(ns), dict(over_slo_ns), outside_ns, _tids(recording))
 
 
-def _is_for_news(line: schema.Because) -> bool:
-    """Return whether requests waited for who waited for work itself, and then told them of it: long polling."""
-    return line.account == PARKED and brings_news(line.root)
+def _sums(lines: Iterable[schema.Because | schema.RequestParked]) -> Counter[tuple[int, str]]:
+    """Return the time by process and futex."""
+    found: Counter[tuple[int, str]] = Counter()
+    for line in lines:
+        found[line.pid, line.object] += line.sum_ns
+    return found
 
 
 def _tids(recording: Recording) -> frozenset[int]:

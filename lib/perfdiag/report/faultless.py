@@ -137,7 +137,7 @@ def _asked(model: Model) -> str:
 
 def _ports(sockets: Sequence[Listener]) -> str:
     ports = sorted({each.port for each in sockets})
-    return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], _SHOWN)}"
+    return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], SHOWN)}"
 
 
 def _senders(model: Model) -> str:

@@ -37,7 +37,7 @@ class Because(Line, tag="because"):
     steps: list[str]  # the accounts between the wait and its root, the nearest first; at most three
     cut: bool  # there were more steps, next to the root
     root: str  # the account of the thread at the end of the chain
-    root_object: str
+    root_object: str  # of wait.events the peer that it asked, if it read its answer before it woke somebody
     root_tid: Count  # who was in it most of the time; 0: not known
     root_tid_ns: Nanoseconds  # how much of sum_ns is known to be due to it, at least
     sum_ns: Nanoseconds

@@ -146,6 +146,45 @@ def waits_for_a_worker(work: Callable[[], object]) -> Serve:
     return serve
 
 
+def asks_by_a_loop(upstream_port: int, *, helper: bool, late_seconds: float = 0) -> Serve:
+    """Return what asks an upstream for each request, and leaves the answer to a thread that waits for those of all.
+
+    `helper`: that one gives it to a third thread, which wakes who serves the request, so long after it.
+    """
+    poller = select.epoll()
+    waiting: dict[int, tuple[socket.socket, threading.Event]] = {}
+    answered: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
+
+    def waits() -> None:
+        while True:
+            for descriptor, _ in poller.poll():
+                upstream, done = waiting[descriptor]
+                upstream.recv(100)
+                answered.put(done) if helper else done.set()
+
+    def helps() -> None:
+        while True:
+            done = answered.get()
+            if late_seconds:
+                time.sleep(late_seconds)
+            done.set()
+
+    def serve(connection: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", upstream_port)) as upstream:
+            poller.register(upstream.fileno(), 0)
+            while request := head(connection):
+                done = threading.Event()
+                waiting[upstream.fileno()] = upstream, done
+                upstream.sendall(request)
+                poller.modify(upstream.fileno(), select.EPOLLIN | select.EPOLLONESHOT)
+                done.wait()
+                connection.sendall(OK)
+
+    threading.Thread(target=waits, name="waits", daemon=True).start()
+    threading.Thread(target=helps, name="helps", daemon=True).start()
+    return serve
+
+
 def until_news(listener: socket.socket) -> None:
     """Answer nobody until somebody asks for /news: then all."""
     news = threading.Condition()
