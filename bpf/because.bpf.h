@@ -170,7 +170,7 @@ static __always_inline void follow_until(struct following *following, __u64 unti
 	bpf_loop(following->from, follow_segment, following, 0);
 }
 
-/* For whom the waker has an answer, that one waited for it since the call was made, whatever the waker did meanwhile. */
+/* The request whose answer the waker has got waited for that since the call was made, whatever the waker did meanwhile. */
 static long follow_call(__u32 number, struct following *following)
 {
 	struct record *waker = following->waker;
@@ -201,11 +201,9 @@ __weak __noinline int pass_time(struct record *record, struct chain *chain, __u6
 	return 0;
 }
 
-/* An idle thread that is woken by whoever has an answer is handed that: it may be the one who wakes the request's. */
+/* A thread without a request that is woken by whoever has an answer may be the one who wakes the request's. */
 static __always_inline void hand_answer(struct record *record, const struct record *waker)
 {
-	if (record->account != ACCOUNT_WAIT_PARKED || is_serving(record))
-		return;
 	record->call_asked = waker->call_asked;
 	record->call_answered = waker->call_answered;
 	record->call_object = waker->call_object;
@@ -229,10 +227,13 @@ __weak __noinline int follow(struct record *record, struct chain *chain, struct 
 			   waker->tid, now);
 	else if (waker->waking > waker->since && waker->waking < now)
 		pass_time(waker, other, waker->waking, ACCOUNT_RUNQ_BUSY, waker->waking);
-	if (waker->call_answered) {
-		follow_until(&following, waker->call_asked);
-		bpf_loop(1, follow_call, &following, 0);
-		hand_answer(record, waker);
+	if (waker->call_answered && record->account == ACCOUNT_WAIT_PARKED) {
+		if (following.inside) {
+			follow_until(&following, waker->call_asked);
+			bpf_loop(1, follow_call, &following, 0);
+		} else {
+			hand_answer(record, waker);
+		}
 	}
 	follow_until(&following, now);
 	return 0;
