@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.accounts import Kind, kind_of
@@ -15,11 +15,13 @@ from perfdiag.model import AccountTotal, ThreadLedger
 # a time: where clients open one for each request, that is hardly more often than somebody has to wait.
 LOOP_TURNS = 0.1
 LOOP_PART = 0.6
+HARDLY_FREE = 0.5
 # Who is idle for so much of the time, and never waits for requests, is a master that looks on.
 MASTER_IDLE = 0.9
 # Whoever is in these would take up what comes; not who waits for the next request of one connection.
 FREE = ("net.accept", "wait.work")
-LOOP_FREE = (*FREE, "wait.events", "net.request")
+TURNS = ("wait.events", "net.request")
+LOOP_FREE = (*FREE, *TURNS)
 RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
 # So long waits, on average, in these have findings of their own, which know that they are slow: whoever is in one holds
 # up those behind, and that is where their time goes.
@@ -105,23 +107,45 @@ def _taken_ns(thread: ThreadLedger, free: tuple[str, ...]) -> int:
     return thread.wall_ns - thread.ns(*free)
 
 
-def _event_loops(exchanges: Sequence[Exchange], threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
-    """Return the event loops: of each process the one thread that does most; none where workers serve."""
+def _event_loops(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> list[ThreadLedger]:
+    """Return the event loops, one of each process that may serve; none where workers serve, or no thread can be told.
+
+    A process in which nobody waits for events is one of them, whose loop is never free, if it has their name: else it
+    is a child with other work.
+    """
     served = [each.line for each in exchanges if each.served]
     if sum(line.turns for line in served) < LOOP_TURNS * sum(line.count for line in served) or not served:
         return []
+    turning = [thread for thread in threads if _turns(thread)]
+    pids, names = {thread.pid for thread in turning}, {thread.comm for thread in turning}
     by_process: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
     for thread in threads:
-        by_process[thread.pid].append(thread)
+        if not turning or thread.pid in pids or thread.comm in names:
+            by_process[thread.pid].append(thread)
     found = []
     for of_process in by_process.values():
-        first = max(of_process, key=_runs_ns)
-        if not _runs_ns(first):
+        if not any(map(_runs_ns, of_process)):
             continue
-        if _runs_ns(first) < LOOP_PART * sum(map(_runs_ns, of_process)):
+        loop = _loop_of(of_process)
+        if loop is None:
             return []
-        found.append(first)
+        found.append(loop)
     return found
+
+
+def _loop_of(threads: Sequence[ThreadLedger]) -> ThreadLedger | None:
+    """Return the loop of a process: the thread that does most of what is computed.  Where that one never waits for
+    events, and another does, that one if it is hardly free for them."""
+    first = max(threads, key=_runs_ns)
+    others = [thread for thread in threads if _turns(thread)]
+    if others and not _turns(first):
+        hindered = max(others, key=taken)
+        return hindered if taken(hindered) >= HARDLY_FREE else None
+    return first if _runs_ns(first) >= LOOP_PART * sum(map(_runs_ns, threads)) else None
+
+
+def _turns(thread: ThreadLedger) -> bool:
+    return thread.ns(*TURNS) > 0
 
 
 def _runs_ns(thread: ThreadLedger) -> int:

@@ -66,3 +66,37 @@ def test_clients_that_open_a_connection_for_each_request_leave_a_loop_a_loop() -
 def test_workers_are_no_loops() -> None:
     by = nginx(BUSY, turns=5)
     assert not by.loop
+
+
+LOOP = {"cpu_user": "1 s", "wait_timer": "7 s", "wait_events": "2 s"}
+COMPUTES = {"cpu_user": "10 s"}
+
+
+def of_threads(**threads: tuple[int, dict[str, str]]) -> Servers:
+    """Return who serves in threads of these processes, by name."""
+    builder = Builder(comm="server")
+    for tid, (name, (pid, accounts)) in enumerate(threads.items(), 100):
+        builder.thread(name, pid=pid, tid=tid, **accounts)
+    return servers(joined([exchange(100, S, turns=100)]), builder.model().threads)
+
+
+def test_a_thread_that_only_computes_is_not_the_loop_beside_it() -> None:
+    """The loop slept, and what was said to hold it up was the code of a thread that serves nobody."""
+    by = of_threads(loop=(100, LOOP), background=(100, COMPUTES))
+    assert [thread.comm for thread in by.loops] == ["loop"] and by.busy == pytest.approx(0.8, abs=0.001)
+
+
+def test_a_child_that_only_computes_is_no_loop() -> None:
+    by = of_threads(loop=(100, LOOP), child=(200, COMPUTES))
+    assert [thread.comm for thread in by.loops] == ["loop"]
+
+
+def test_where_the_one_who_turns_is_mostly_free_workers_serve() -> None:
+    """It hands what comes to those who compute."""
+    free = {"cpu_user": "100 ms", "wait_events": "9900 ms"}
+    assert not of_threads(dispatcher=(100, free), worker=(100, COMPUTES)).loop
+
+
+def test_a_loop_that_is_never_free_is_one() -> None:
+    by = of_threads(loop=(100, COMPUTES), helper=(100, {"cpu_user": "1 s", "rest": "wait.parked"}))
+    assert [thread.comm for thread in by.loops] == ["loop"]
