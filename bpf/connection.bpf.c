@@ -71,10 +71,12 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	connection->readable_at = 0;
 	if (connection->direction == DIRECTION_ACCEPTED) {
 		let_go(sock, connection, begun, now);
-		if (length)
+		if (length) {
 			receive_request(record, connection, &id, length, begun, now);
-		else
+		} else {
+			end_untaken(connection, is_full(sock), now);
 			end_request(connection);
+		}
 		connection->bytes_in += length; /* after the request before has been summed up */
 		return 0;
 	}
@@ -218,6 +220,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
 		return 0;
 	let_go(sock, connection, now, now);
+	end_untaken(connection, is_full(sock), now);
 	end_connection(connection, now);
 	bpf_map_delete_elem(&connections, &address);
 	return 0;
@@ -230,6 +233,7 @@ static long end_one(void *map, const __u64 *address, struct connection *connecti
 	struct exchange_sum *sum;
 
 	if (!connection->connecting && (connection->exchange != EXCHANGE_ASKED || !is_open(&id))) {
+		end_untaken(connection, is_full_still(&id), *now);
 		end_connection(connection, *now);
 		return 0;
 	}

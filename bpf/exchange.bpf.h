@@ -200,6 +200,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 __weak __noinline int end_connection(struct connection *connection, __u64 now)
 {
 	struct exchange_tally *tally;
+	struct exchange_sum *sum;
 
 	if (!connection)
 		return 0;
@@ -207,10 +208,13 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 		tally = tally_of(connection);
 		if (!tally)
 			return 0;
-		__sync_fetch_and_add(&tally->sums[0].unanswered, 1);
+		sum = &tally->sums[0];
+		__sync_fetch_and_add(&sum->unanswered, 1);
 		connection->exchange = EXCHANGE_NONE;
 		if (connection->direction != DIRECTION_ACCEPTED)
-			end_busy(&tally->sums[0], now);
+			end_busy(sum, now);
+		else if (now > connection->begun && now - connection->begun > sum->unanswered_longest_ns)
+			sum->unanswered_longest_ns = now - connection->begun;
 	}
 	return end_request(connection);
 }

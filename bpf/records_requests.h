@@ -101,7 +101,8 @@ struct exchange_sum {
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
 	__u64 bytes_in, bytes_out;
 	__u64 parts_ns[ACCOUNT_COUNT];
-	__u64 oldest_ns; /* of those that are open */
+	__u64 oldest_ns;	     /* of those that are open */
+	__u64 unanswered_longest_ns; /* of requests whose connection ended */
 	__u64 busy_since;
 	__s64 busy; /* how many just now */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How long an answer could not be written, because the send buffer was full of what the client had not taken. */
 #pragma once
-#include "connection.bpf.h"
+#include "follow.bpf.h"
 
 /*
  * Did the last send, or who asked whether one can be made, find the send buffer full?  TCP says so until an
@@ -23,6 +23,26 @@ static __always_inline void note_sent(const struct sock *sock, struct connection
 	if (connection->full_since && connection->room_at > connection->full_since)
 		connection->untaken_ns += connection->room_at - connection->full_since;
 	connection->full_since = connection->exchange != EXCHANGE_NONE && is_full(sock) ? now : 0;
+}
+
+/* The same of a socket that may have been closed. */
+static __always_inline bool is_full_still(const struct socket_id *id)
+{
+	const struct sock *sock = (const struct sock *)id->address;
+	const struct socket *socket = is_open(id) ? LOAD(sock, sock, sk_socket) : NULL;
+
+	return socket && LOAD(socket, socket, flags) & 1 << SOCK_NOSPACE;
+}
+
+/* The connection or the window ends: what of an answer finds no room now, its client has not taken. */
+static __always_inline void end_untaken(struct connection *connection, bool is_full, __u64 now)
+{
+	if (!is_full || !connection->full_since || connection->exchange != EXCHANGE_ANSWERED ||
+	    now < connection->full_since)
+		return;
+	connection->untaken_ns += now - connection->full_since;
+	connection->full_since = 0;
+	connection->last = now;
 }
 
 /* Nothing was: there was no room, as the call before, which found what there was, could not know. */

@@ -70,6 +70,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "count", sum->count);
 	json_u64(json, "sum_ns", sum->ns);
 	json_u64(json, "unanswered", sum->unanswered);
+	json_u64(json, "unanswered_longest_ns", sum->unanswered_longest_ns);
 	json_u64(json, "open", sum->open);
 	json_u64(json, "oldest_ns", sum->oldest_ns);
 	json_u64(json, "early", sum->early);
@@ -101,6 +102,8 @@ static void add_exchange(struct exchange_sum *total, const struct exchange_sum *
 
 	if (more->oldest_ns > total->oldest_ns)
 		total->oldest_ns = more->oldest_ns;
+	if (more->unanswered_longest_ns > total->unanswered_longest_ns)
+		total->unanswered_longest_ns = more->unanswered_longest_ns;
 	for (size_t i = 0; i < EXCHANGE_SUMS + ACCOUNT_COUNT; i++)
 		into[i] += from[i];
 }

@@ -118,3 +118,21 @@ def test_a_thread_that_waits_in_send_waits_there(attach: Attach, cleanup: Cleanu
     assert sending_ns > 0.5 * line.sum_ns and line.untaken_ns < 0.1 * line.sum_ns, line
     fired = fault(model, "NET-SLOW-CLIENT")
     assert fired and sum(fired.claims.values()) > 0.5 * line.sum_ns, fired
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_an_answer_that_is_not_taken_at_all(leaves: bool, attach: Attach, cleanup: Cleanup) -> None:
+    """Nothing more is sent once the buffers are full: it was counted as answered within a millisecond."""
+    pid, port = cleanup.enter_context(running_server(ANSWERING, 100 * ANSWER, 0))
+    recorder = attach(pid, only=True)
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"?")
+        time.sleep(0.7)
+        if leaves:
+            client.close()
+        time.sleep(0.3)
+        model = model_of(recorder.stop())
+    (line,) = [each.line for each in model.exchanges if each.served]
+    assert line.count == 1 and line.untaken_ns, line
+    assert 0.9 * line.sum_ns < line.untaken_ns <= line.sum_ns, line
+    assert 690 * MS < line.sum_ns < 900 * MS if leaves else line.sum_ns > 990 * MS, line

@@ -74,6 +74,8 @@ FLUSH, NFS, GUEST, PROXY = "slow-flush.flush-50ms", "nfs-commit.flush-50ms", "em
         *((PROXY, changed("exchange", **{name: 2**62}), f"{name} of req") for name in ("bytes_in", "bytes_out")),
         (PROXY, changed("exchange", open=1, oldest_ns=2**62), "the oldest of 1 open"),
         (PROXY, changed("exchange", open=0, oldest_ns=10**9), "the oldest of 0 open"),
+        (PROXY, changed("exchange", unanswered_longest_ns=10**9), "the longest of 0 unanswered requests"),
+        (PROXY, changed("exchange", unanswered=1, unanswered_longest_ns=2**62), "the longest of 1 unanswered requests"),
         (PROXY, changed("exchange", busy_ns=2**62), "busy_ns of calls is"),
         (PROXY, changed("exchange", peers_ns=2**62), "requests waited [0-9.,a-z ]+ for [0-9,]+ calls"),
         (PROXY, changed("exchange", over_slo_peers_ns=2**62), "over_slo_peers_ns of requests or calls is"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from perfdiag import schema
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
@@ -170,6 +171,17 @@ def test_requests_that_are_not_answered_at_all_break_the_limit() -> None:
     assert hanging(4 * S) == ["3 requests on port 8080 not answered when the window ended, the oldest after 4.00 s:"
                               " the limit is 50.0 ms."]  # fmt: skip
     assert not hanging(49_000_000)
+
+
+@pytest.mark.parametrize("longest_ns", [2 * S, 49_000_000, None])
+def test_requests_whose_clients_left_without_an_answer_break_the_limit(longest_ns: int | None) -> None:
+    """A server that answered nobody was not the slow part."""
+    builder = Builder(slo="50 ms").thread("worker", wait_events="5 s")
+    builder.line(exchange(0, 0, unanswered=50, unanswered_longest_ns=longest_ns, open=0))
+    assert [found.claim for found in findings(builder.model(), ID)] == (
+        ["50 requests on port 8080 not answered when their connections ended, the oldest after 2.00 s: the limit is"
+         " 50.0 ms."] if longest_ns == 2 * S else []
+    )  # fmt: skip
 
 
 def test_waiting_for_work_breaks_no_limit() -> None:

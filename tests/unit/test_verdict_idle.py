@@ -184,3 +184,11 @@ def test_whom_nobody_asked_and_who_accepts_nobody(rest: str) -> None:
     assert asked not in verdict(listening(rest, 0, measured=False))[1]
     waiting = verdict(listening(rest, 17))[1]
     assert "At the end 17 connections waited to be accepted on port 8080." in waiting and asked not in waiting
+
+
+@pytest.mark.parametrize(("unanswered", "acquitted"), [(50, False), (1, True)])
+def test_who_answers_nobody_is_not_acquitted(unanswered: int, acquitted: bool) -> None:
+    builder = Builder().thread("a", wait_events=("9900 ms", 80), rest="cpu.user")
+    kind, text = verdict(builder.line(exchange(5, 5000, unanswered=unanswered, unanswered_longest_ns=S)).model())
+    assert (kind == Kind.ELSEWHERE.value) is acquitted, text
+    assert ("50 of 55 requests had no answer when their connections ended." in text) is not acquitted, text

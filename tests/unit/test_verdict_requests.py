@@ -115,6 +115,14 @@ def test_the_tail_ranks_and_all_are_counted() -> None:
     assert "what those over the limit took beyond the median of their name is disk.flush" in text, text
 
 
+def test_most_requests_without_an_answer_leave_no_acquittal_to_the_others() -> None:
+    builder = Builder(comm="server").thread("worker", cpu_user="3 s")
+    for line in served(40, 75 * MS, {"cpu.user": 3 * S}, unanswered=60, unanswered_longest_ns=S):
+        builder.line(line)
+    found = made(builder.model()).verdict
+    assert found.kind == Kind.CANNOT_TELL.value and "60 of 100 requests had no answer" in found.text, found
+
+
 def test_no_fault_in_what_could_not_be_followed_acquits_nobody() -> None:
     report = made(serving({"cpu.user": 300}, rest=3000))
     assert report.verdict.kind == Kind.CANNOT_TELL.value and "could not be followed" in report.verdict.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from perfdiag import schema
 from perfdiag.debuggers import with_stacks
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
@@ -32,28 +33,36 @@ def slow_requests(model: Model) -> Iterable[Finding]:
         yield _finding(model, each, ns, alone=len(broken) == 1)
     if rest := [each for each, _ in broken[_TOLD:]]:
         yield _rest(model, rest)
-    hanging = [
-        pair
-        for pair in limited
-        if pair[0].line.open and pair[0].line.oldest_ns >= pair[1] and not pair[0].line.over_slo
-    ]
-    hanging.sort(key=lambda pair: -pair[0].line.oldest_ns)
+    hanging = [pair for pair in limited if _hung_ns(pair[0].line) >= pair[1] and not pair[0].line.over_slo]
+    hanging.sort(key=lambda pair: -_hung_ns(pair[0].line))
     for each, ns in hanging[:_TOLD]:
         yield _unanswered(model, each, ns)
     if rest := [each for each, _ in hanging[_TOLD:]]:
         yield _rest(model, rest)
 
 
+def _hung_ns(line: schema.Exchange) -> int:
+    """Return how long the longest request took that was not answered, as far as that is known; -1: all were."""
+    left_ns = line.unanswered_longest_ns or 0 if line.unanswered else -1
+    return max(left_ns, line.oldest_ns if line.open else -1)
+
+
+def _not_answered(lines: Sequence[schema.Exchange], names: str) -> str:
+    """Return how many requests of these names hang, or hung when their clients left, and for how long."""
+    waiting, left = sum(line.open for line in lines), sum(line.unanswered for line in lines)
+    when = " or ".join([*(["the window"] if waiting else []), *(["their connections"] if left else [])])
+    after = f"the oldest after {duration(max(map(_hung_ns, lines)))}"
+    return f"{plural(waiting + left, 'request')} {names} not answered when {when} ended, {after}"
+
+
 def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
     """Return what is to be said of the names that have no finding of their own: all broke their limit."""
     lines = [each.line for each in exchanges]
     slow, count = sum(line.over_slo for line in lines), sum(line.count for line in lines)
-    hanging, oldest_ns = sum(line.open for line in lines), max(line.oldest_ns for line in lines)
     names = f"of {plural(len(lines), 'more name')}"
     text = f"{slow:,} of {plural(count, 'request')} {names} took longer than they may"
     if not slow:
-        text = f"{plural(hanging, 'request')} {names} not answered when the window ended, the oldest after"
-        text = f"{text} {duration(oldest_ns)}: longer than they may take"
+        text = f"{_not_answered(lines, names)}: longer than they may take"
     confidence, limits = judged(
         model, Confidence.HIGH, ["of which of these names they are, and where their time went, is not told here"]
     )
@@ -63,7 +72,7 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
         confidence,
         f"{text}.",
         {},
-        [Evidence(text, float(slow or hanging), "count", "sockets")],
+        [Evidence(text, float(slow or sum(line.open + line.unanswered for line in lines)), "count", "sockets")],
         [fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
         limits=limits,
         verify=f"{again(model)}: requests over their limits",
@@ -72,22 +81,25 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
 
 def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
     """Return that the limit is broken by what was not answered at all: who hangs is not counted among the slow."""
-    line, name = exchange.line, exchange.title
-    text = f"{plural(line.open, 'request')} {name} not answered when the window ended, the oldest after"
-    which = "how many of them are over the limit is not known" if line.open > 1 else ""
+    line, hung_ns = exchange.line, _hung_ns(exchange.line)
+    text = _not_answered([line], exchange.title)
+    which = "how many of them are over the limit is not known" if line.open + line.unanswered > 1 else ""
     confidence, limits = judged(model, Confidence.HIGH, [which])
     return Finding(
         ID,
         Severity.WARNING,
         confidence,
-        f"{text} {duration(line.oldest_ns)}: the limit is {duration(limit_ns)}.",
+        f"{text}: the limit is {duration(limit_ns)}.",
         {},
-        [Evidence(f"{text} {duration(line.oldest_ns)}", float(line.oldest_ns), "ns", "sockets")],
+        [Evidence(text, float(hung_ns), "ns", "sockets")],
         [fix("see what the threads that serve wait for: STILL WAITING in the report")],
-        alternatives=["clients that ask for what is to come (long polling)"],
+        alternatives=[
+            "clients that ask for what is to come (long polling)",
+            *(["clients that left before they had sent all of a request"] if line.unanswered else []),
+        ],
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
-        weight=line.oldest_ns / 2**63,  # below any name with slow requests, above the rest of the names
+        weight=hung_ns / 2**63,  # below any name with slow requests, above the rest of the names
     )
 
 

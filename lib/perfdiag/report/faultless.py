@@ -22,6 +22,7 @@ from perfdiag.report.words import (
     reasons,
     requests_not_followed,
     told,
+    unanswered,
     verdict,
 )
 from perfdiag.text import printable
@@ -49,9 +50,9 @@ def without_time(
         missed_only = all(finding.id == "SLO-BREACH" for finding in faults)  # that tells of no cause
         tells = rest.untold_tasks(model) or next_step(model)
         return verdict(Kind.CAUSE, [*claims, *slept, *(tells if missed_only else [])], faults[:2])
-    if unfollowed := requests_not_followed(model, 0):
+    if cannot := requests_not_followed(model, 0) or unanswered(model):
         tells = rest.untold_tasks(model) or next_step(model)
-        return verdict(Kind.CANNOT_TELL, [unfollowed, *tells, *slept, _busy(model)], first)
+        return verdict(Kind.CANNOT_TELL, [cannot, *tells, *slept, _busy(model)], first)
     if unknown_ns > max(model.busy_ns, IDLE * model.window_ns) or model.coverage.unexplained_share > 0.5:
         if full := full_thread(model, first):
             cannot = f"Cannot tell whether the others wait for it: {reasons(model, unknown_ns)}."

@@ -9,7 +9,7 @@ from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
 from perfdiag.report import databases, shape, stopped
 from perfdiag.report.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
-from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, next_step, told, verdict
+from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, next_step, told, unanswered, verdict
 from perfdiag.requests import RequestTime, beyond
 from perfdiag.requestsums import PARKED
 from perfdiag.units import about, duration, plural, share
@@ -62,6 +62,8 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
             [],
         )
     answers = _answers(model)
+    if cannot := unanswered(model):
+        return verdict(Kind.CANNOT_TELL, [cannot, *next_step(model), answers])
     untold = [name for name in time.accounts if name in UNTOLD]
     untold_ns = sum(time.accounts[name] for name in untold)
     if untold_ns + time.uncertain_ns > LEADING * time.ns and not _explained(diagnosis):

@@ -93,6 +93,16 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
     return f"Cannot tell: where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
 
 
+def unanswered(model: Model) -> str:
+    """Return that most requests had no answer when their connections ended; else ""."""
+    served = [each.line for each in model.exchanges if each.served]
+    left = sum(line.unanswered for line in served)
+    every = left + sum(line.count for line in served)
+    if 2 * left <= every:
+        return ""
+    return f"Cannot tell why: {left:,} of {plural(every, 'request')} had no answer when their connections ended."
+
+
 def largest_found(findings: Sequence[Finding]) -> str:
     """Return the names and shares of findings that nothing makes the cause."""
     named = (
@@ -145,6 +155,7 @@ __all__ = [
     "reasons",
     "sentences",
     "told",
+    "unanswered",
     "uncertain_ns",
     "verdict",
 ]

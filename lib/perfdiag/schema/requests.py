@@ -65,6 +65,7 @@ class Exchange(Line, tag="exchange"):
     # Of requests, while the send buffer was full of what the client had not taken.
     untaken_ns: Nanoseconds | None = None
     over_slo_untaken_ns: Nanoseconds = 0
+    unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection ended
 
 
 class RequestParked(Line, tag="request_parked"):
