@@ -53,7 +53,8 @@ POSTGRES = HiddenLock(
     account="wait.events",
     name="PostgreSQL's locks",
     who="backend",
-    functions=r"ProcSleep|WaitOnLock|LockAcquire(Extended)?",
+    # Of this program: others have functions of such names for locks of their own.
+    functions=r"(ProcSleep|WaitOnLock|LockAcquire(Extended)?) \((edb-)?postgres\b.*",
     through=r"WaitLatch(OrSocket)?|WaitEventSetWait\w*",
     known=r"secure_read|pq_getbyte|ProcSleep|\w+Main",
     serves=r"secure_read|pq_getbyte|PostgresMain",

@@ -65,6 +65,15 @@ def test_of_slow_requests_alone_the_samples_of_the_whole_window_are_said_to_be_t
     assert whole not in str(all_alike.limits) and "estimated from sampled stacks" in str(all_alike.limits)
 
 
+@pytest.mark.parametrize(("program", "found"), [("edb-postgres", True), ("app", False), ("postgresx", False)])
+def test_functions_of_such_names_in_other_programs_are_not_postgresqls(program: str, found: bool) -> None:
+    """Whoever has a function ProcSleep waited for PostgreSQL's locks."""
+    stack = [FOR_A_ROW[0], f"WaitLatch ({program})", f"ProcSleep ({program})"]
+    model = database(EVENTS, program, 30_000, [(stack, 30), (FOR_A_CLIENT, 9)]).model()
+    assert bool(findings(model, LOCK)) is found
+    assert ("PostgreSQL" in report.make(model, diagnose(model), RUNBOOKS).verdict.text) is found
+
+
 def test_what_verifies_names_the_accounts_that_were_claimed() -> None:
     accounts = [kind.account for kind in HIDDEN_LOCKS]
     assert [name for name in accounts if name not in RULES[LOCK].verify] == []

@@ -36,7 +36,7 @@ def test_what_is_wrong_with_the_books_is_said() -> None:
         .model()
     )
     coverage = re.sub(r"\s+", " ", plain(report.make(model, diagnosis(model), RUNBOOKS)).partition("COVERAGE")[2])
-    assert "books close to 10.0 % (worst thread 10.0 %)" in coverage
+    assert "BOOKS DO NOT CLOSE: 10.0 % too much or too little is booked (worst thread 10.0 %)" in coverage
     assert "for 0.0 % of their time (most: disk.read booked, stack says net.receive)" in coverage
 
 

@@ -24,6 +24,8 @@ FAULT_OF_WINDOW = 0.01
 STILL_PART = 0.1
 # Stack classes and accounts that agree less often than this lower every confidence (law 3 of the ledger).
 ENOUGH_AGREEMENT = 0.98
+# What is booked differs from the threads' lives by more than clocks and races explain.
+CLOSED = 0.01
 # One lost record in 200 waits moves a share that warns (1 in 20) by at most a tenth of itself.
 TOLERABLE_LOSS = 0.005
 # Of fewer waits the slowest of a hundred are less than three: no p99 is said of those.
@@ -73,8 +75,8 @@ def recording_limits(model: Model) -> list[str]:
         found.append("the recording was cut off before its footer: losses are not known")
     if coverage.contradictions:
         found.append(f"the recording contradicts itself: {plain(coverage.contradictions[0])}")
-    if coverage.closed_error > 0.01:
-        found.append(f"the books close to {percent(coverage.closed_error)} only")
+    if coverage.closed_error > CLOSED:
+        found.append(f"the books do not close: {percent(coverage.closed_error)} too much or too little is booked")
     if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
         found.append(f"accounts agree with sampled stacks for {percent(coverage.stack_agreement)} of the time only")
     return found
@@ -213,6 +215,7 @@ def fix(text: str) -> Remedy:
 
 
 __all__ = [
+    "CLOSED",
     "ENOUGH_AGREEMENT",
     "ENOUGH_FOR_P99",
     "FAULT_SHARE",

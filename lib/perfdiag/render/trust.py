@@ -9,7 +9,7 @@ from math import ceil
 from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.findings.weigh import ENOUGH_AGREEMENT
+from perfdiag.findings.weigh import CLOSED, ENOUGH_AGREEMENT
 from perfdiag.render import losses
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, heading, pad
 from perfdiag.report.shape import Checked, Program, Report
@@ -99,8 +99,11 @@ def _believe(report: Report, page: Page) -> list[_Statement]:
     """Return the statements, the more important of those that may be left out first."""
     coverage = report.coverage
     worst = f" (worst thread {fine_share(coverage.worst_thread_error)})" if coverage.worst_thread_error > 0.01 else ""
+    books = f"books close to {fine_share(coverage.closed_error)}"
+    if coverage.closed_error > CLOSED:
+        books = f"BOOKS DO NOT CLOSE: {fine_share(coverage.closed_error)} too much or too little is booked"
     found = [
-        _Statement(f"books close to {fine_share(coverage.closed_error)}{worst}", True),
+        _Statement(f"{books}{worst}", True),
         _Statement(f"unexplained {fine_share(coverage.unexplained_share)}", True),
         _lost(report, page),
     ]
