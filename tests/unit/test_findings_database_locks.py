@@ -9,8 +9,9 @@ from perfdiag.findings.base import RULES, Confidence, Severity
 from perfdiag.hiddenlocks import HIDDEN_LOCKS
 
 from unit.support import Builder
+from unit.support.disks import disk, disks
 from unit.support.exchanges import exchange, latency, served
-from unit.support.judging import finding, findings
+from unit.support.judging import finding, findings, knowing
 from unit.support.reports import RUNBOOKS
 
 S, MS = 1_000_000_000, 1_000_000
@@ -72,6 +73,18 @@ def test_functions_of_such_names_in_other_programs_are_not_postgresqls(program: 
     model = database(EVENTS, program, 30_000, [(stack, 30), (FOR_A_CLIENT, 9)]).model()
     assert bool(findings(model, LOCK)) is found
     assert ("PostgreSQL" in report.make(model, diagnose(model), RUNBOOKS).verdict.text) is found
+
+
+@pytest.mark.parametrize(("service", "first"), [("30 ms", "DISK-FLUSH-SLOW"), ("200 us", LOCK)])
+def test_a_lock_whose_holders_wait_for_a_slow_disk_is_its_path(service: str, first: str) -> None:
+    """Who holds the row commits: where that takes long, it is the disk, as with any other lock."""
+    builder = database(EVENTS, "postgres", 30_000, [(FOR_A_ROW, 30), (FOR_A_CLIENT, 9)])
+    builder.thread("postgres", tid=105, cpu_user="100 ms").row("disk.flush", "device:254:0", durations={service: 200})
+    builder.device("254:0", "flush", count=200, service=service)
+    builder.because(EVENTS, "", "disk.flush", "28 s", "device:254:0", root_tid=105)
+    found = diagnose(knowing(builder.model(), disks=disks(disk("254:0", "vda", kind="physical", rotational=False))))
+    assert found.findings[0].id == first
+    assert found.findings[0].share == pytest.approx(28 / 30.4 if first != LOCK else 30 / 30.4, rel=0.02)
 
 
 def test_what_verifies_names_the_accounts_that_were_claimed() -> None:

@@ -7,12 +7,14 @@ the lock is what can be mended.  And only of waits: of a holder that computes, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from perfdiag.chains import Chain
 from perfdiag.findings.base import Evidence, Finding, Severity
+from perfdiag.findings.database_locks import proven, serving
 from perfdiag.findings.weigh import duration, lowered, worth
+from perfdiag.hiddenlocks import HIDDEN_LOCKS
 from perfdiag.model import Model, once
 from perfdiag.whole import counted
 
@@ -46,16 +48,30 @@ def _by_root(model: Model) -> dict[Pair, list[Chain]]:
 
 
 def _counts(model: Model, chain: Chain) -> bool:
-    """Return whether somebody pays for that wait: inside a request also for one for a child, or on a futex."""
+    """Return whether somebody pays for that wait: inside a request also for one for a child, on a futex, or for the
+    lock of a database."""
     time = model.request_time
     if time and ((chain.account, chain.key) in time.rows or (chain.account == CHILD and CHILD in time.accounts)):
         return chain.inside
-    return counted(chain.account)
+    return counted(chain.account) or _is_for_database_lock(model, chain)
+
+
+def _is_for_database_lock(model: Model, chain: Chain) -> bool:
+    """Return whether that is a wait of requests for the lock of a database, in a call that looks idle."""
+    in_requests = model.request_time is not None and chain.account in model.request_time.accounts
+    return in_requests and chain.pid in _lockers(model).get(chain.account, ())
+
+
+@once
+def _lockers(model: Model) -> dict[str, Sequence[int]]:
+    return {kind.account: proven(model, kind, serving(model, kind)).pids for kind in HIDDEN_LOCKS}
 
 
 def _of_row_ns(model: Model, chain: Chain) -> int:
     """Return how much of its row's time a chain tells of: where requests were parked, the same part as of theirs."""
     pair, time = (chain.account, chain.key), model.request_time
+    if time and _is_for_database_lock(model, chain):
+        return by_pair(model).get(pair, 0) * chain.ns // max(1, time.accounts[chain.account], chain.ns)
     if time is None or (pair not in time.rows and chain.account != CHILD) or not chain.inside:
         return chain.ns
     inside_ns = round(time.parked_ns.get(pair, 0) / _for_all_in_line(model, chain))

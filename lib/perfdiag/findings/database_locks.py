@@ -93,4 +93,4 @@ def database_locks(model: Model) -> Iterable[Finding]:
         )
 
 
-__all__ = ["Proven", "database_locks", "idle_ns", "proven"]
+__all__ = ["Proven", "database_locks", "idle_ns", "proven", "serving"]
