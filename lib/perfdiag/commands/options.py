@@ -33,7 +33,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?([a-z]*)", value)
+        match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?|\.[0-9]{1,9}) ?([a-z]*)", value)
         unit = (match[2] or self.unit) if match else None
         if match is None or unit not in UNITS_NS:
             time = "no time" if self.unit else "not a time with its unit"
