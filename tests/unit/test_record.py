@@ -133,8 +133,8 @@ def test_perfdiag_killed_by_somebody_says_nothing_of_memory(house: House, sleepe
 def test_a_recorder_that_is_killed_leaves_a_report(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     house.plan = "killed"
     run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "5")
-    assert run.returncode == 0 and "VERDICT" in run.stdout
-    assert "the recorder was ended by SIGKILL" in run.stderr
+    assert run.returncode == 1 and "CUT SHORT" in run.stdout
+    assert "error: the recording is cut short: the recorder was ended by SIGKILL\nHINT: the report is of" in run.stderr
 
 
 def test_a_recorder_that_is_not_there(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:

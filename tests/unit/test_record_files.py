@@ -51,8 +51,8 @@ def test_no_room_for_the_recording_in_memory(house: House, sleeper: subprocess.P
     """A limit of file sizes, say: the reason is told, and what was written is used."""
     house.plan = "limited"
     run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1")
-    assert "warning: the recording is cut short (No space left on device): what was written until" in run.stderr
-    assert run.returncode == 0 and "CUT SHORT" in run.stdout and "did not end well" not in run.stderr
+    assert "error: the recording is cut short: No space left on device\nHINT: the report is of what was" in run.stderr
+    assert run.returncode == 1 and "CUT SHORT" in run.stdout and "did not end well" not in run.stderr
 
 
 @pytest.mark.parametrize("what", ["link", "directory", "hard link", "fifo"])

@@ -27,7 +27,7 @@ def measure(wanted: Wanted, window: Window, path: str | None, *, as_json: bool, 
             size = made.file.check(made.recorder.cut_off())
             say(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")
 
-    return made.conclude(report, check)
+    return made.conclude(report, made.check, check)
 
 
 __all__ = ["measure"]

@@ -29,6 +29,14 @@ class Session:
     held_back: HeldBack | None
     signals: list[int]
     reason: str
+    cut_short: str | None  # why the recording is, where no check of a file tells it
+
+    def check(self) -> None:
+        """Raise PerfdiagError where the recorder has not written its recording to the end: a script must not take half
+        a window for all of it."""
+        if self.cut_short:
+            hint = "the report is of what was written until then; record again"
+            raise PerfdiagError(f"the recording is cut short: {self.cut_short}", hint)
 
     def conclude(self, *steps: Callable[[], int | None]) -> int:
         """Take each step (report, check of the file), whatever becomes of the others, and wait for the command.
@@ -110,23 +118,29 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
         if file:
             file.discard()
         raise
-    _tell(recorder, reason, file)
-    return Session(recorder, file, held_back, signals, reason)
+    _tell(recorder)
+    cut_short = _why_cut_short(recorder, reason)
+    if file and cut_short and reason == record.DIED:
+        progress.say(f"warning: {cut_short}")  # the check of the file says what is there
+    return Session(recorder, file, held_back, signals, reason, None if file else cut_short)
 
 
-def _tell(recorder: Recorder, reason: str, file: OutFile | None) -> None:
-    """Print the recorder's warnings, why its recording is cut short (of a file that is told when it is checked), and
-    everything it said when that was asked for."""
+def _tell(recorder: Recorder) -> None:
+    """Print the recorder's warnings, and everything it said when that was asked for."""
     everything, said = bool(os.environ.get("PERFDIAG_DEBUG")), recorder.messages()
     progress.say(*(line for line in said if everything or line.startswith("warning: ")))
-    if reason == record.OUTPUT_CLOSED and not file:
-        why = recorder.cut_off() or "nothing took it any more"
-        progress.say(f"warning: the recording is cut short ({why}): what was written until then is used")
-    elif reason == record.DIED:
-        status = recorder.wait_exit(0.5)
-        signalled = status is not None and status < 0
-        how = f"was ended by {signal.Signals(-status).name}" if status is not None and signalled else "did not end well"
-        progress.say(f"warning: the recorder {how}: what it had written until then is used")
+
+
+def _why_cut_short(recorder: Recorder, reason: str) -> str | None:
+    """Return why the recorder did not write its recording to the end, None where it did."""
+    if reason == record.OUTPUT_CLOSED:
+        return recorder.cut_off() or "nothing took it any more"
+    if reason != record.DIED:
+        return None
+    status = recorder.wait_exit(0.5)
+    if status is not None and status < 0:
+        return f"the recorder was ended by {signal.Signals(-status).name}"
+    return "the recorder did not end well"
 
 
 __all__ = ["run"]
