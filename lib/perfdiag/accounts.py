@@ -101,7 +101,7 @@ ACCOUNTS: tuple[Account, ...] = (
     ),
     Account(
         "request.peers",
-        "calls that were made for it are not answered, and no thread waits for them",
+        "calls that were made for it are not answered: its thread serves others, or is parked, until they are",
         recorded=False,
         of_requests=True,
     ),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.exchanges import Latencies
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.calls import without_time
 from perfdiag.findings.target import again
 from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, much_unread, read_after
-from perfdiag.findings.weigh import duration, fix, judged, percent
+from perfdiag.findings.weigh import duration, fix, judged, percent, plain
 from perfdiag.loops import FREE
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.requests import PEERS, QUEUED, REST
@@ -18,6 +19,8 @@ from perfdiag.whole import counted
 SATURATED_IDLE = 0.3
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND, BOUND_PART = "net.request", 0.3
+# Threads that live for less of the window serve one connection each, if there are as many as half of the requests.
+SHORT_LIVED, MADE = 0.1, 0.5
 
 
 @rule(
@@ -49,6 +52,9 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if not much_unread(time) or idle > SATURATED_IDLE or delays.typical_ns() < HELD_UP_NS:
         yield hardly_unread("POOL-SATURATED", time)
         return
+    if _is_made_for_each(model):
+        yield _not_made_yet(model, queued, delays)
+        return
     does = max(
         (name for name in time.accounts if name not in (QUEUED, REST)), key=lambda name: time.accounts[name], default=""
     )
@@ -73,6 +79,39 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         [read_after(delays), *([Evidence(serve, idle, "share", "ledger")] if workers else [])],
         [more],
         alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+    )
+
+
+def _is_made_for_each(model: Model) -> bool:
+    """Return whether a thread, or process, is made for each connection: there is no pool that could be full."""
+    served = sum(each.line.count for each in model.exchanges if each.served)
+    short = (each for each in model.threads if each.wall_ns < SHORT_LIVED * model.window_ns * each.threads)
+    return sum(each.threads for each in short) >= MADE * served
+
+
+def _not_made_yet(model: Model, queued: int, delays: Latencies) -> Finding:
+    """Return that requests wait for whoever accepts them and makes a thread for each."""
+    lasting = [each for each in model.threads if each.tid and each.wall_ns > (1 - SHORT_LIVED) * model.window_ns]
+    accepts = [thread for thread in lasting if thread.ns("net.accept")] or lasting
+    who = accepts[0] if len(accepts) == 1 else None
+    busy = {} if who is None else {name: total.ns for name, total in who.accounts.items() if name not in FREE}
+    does = max(busy, key=lambda name: busy[name], default="")
+    says, unseen = "", "which thread accepts was not seen: several may, or nobody waited for a connection"
+    if who is not None and does:
+        says = f": {plain(who.comm)} ({who.tid}), which accepts, is in {does} for {percent(busy[does] / who.wall_ns)}"
+        says, unseen = f"{says} of its time", ""
+    confidence, limits = judged(model, Confidence.HIGH, [unseen])
+    return Finding(
+        "POOL-SATURATED",
+        Severity.WARNING,
+        confidence,
+        f"Requests wait up to {duration(delays.max_ns)} to be read, as a thread is made for each connection{says}.",
+        {QUEUED: queued},
+        [read_after(delays)],
+        [fix("see what who accepts does between two connections; threads that are there already need not be made")],
+        alternatives=["new threads that wait for a CPU or an interpreter's lock: see runq.* and lock.futex in WHERE"],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
