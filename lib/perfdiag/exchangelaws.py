@@ -25,6 +25,9 @@ PART_AND_WHOLE_NS = (
     *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", "read_delay", "arriving", *ANSWERING)),
     *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "read_delay", "arriving", "peers", *ANSWERING)),
 )
+# Parts of a request, one after the other: it waits to be read, arrives, and its answer waits for room, or is kept back
+# when all of it is written.  (These two may overlap: the buffer is full, and its last piece is kept back.)
+IN_TURN = (("read_delay", "arriving", "untaken"), ("read_delay", "arriving", "held"))
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = ("count", "unanswered", "open", "early", "declined", "connects", "connects_failed", "connecting", "retries")
 MOST_BYTES_PER_NS = 1000
@@ -59,6 +62,11 @@ def _of_parts(line: schema.Exchange, at_once: int, exceeds: Exceeds) -> Iterator
     sums.append(("the sum of accounts", sum(part.sum_ns for part in line.accounts), "sum_ns", line.sum_ns))
     slow_ns = sum(part.sum_ns for part in line.over_slo_accounts)
     sums.append(("the sum of over_slo_accounts", slow_ns, "over_slo_ns", line.over_slo_ns))
+    for parts in IN_TURN:
+        for of, whole in (("", "sum_ns"), ("over_slo_", "over_slo_ns")):
+            names = [f"{of}{part}_ns" for part in parts]
+            ns = sum(getattr(line, name) or 0 for name in names)
+            sums.append((f"the sum of {', '.join(names)}", ns, whole, getattr(line, whole)))
     for part, part_ns, whole, whole_ns in sums:
         if exceeds(part_ns, whole_ns):
             yield f"{part} of requests or calls is {duration(part_ns)}, their {whole} {duration(whole_ns)}"

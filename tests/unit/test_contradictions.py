@@ -133,6 +133,36 @@ def test_books_without_any_time_do_not_close() -> None:
     assert read(changed("thread", wall_ns=0)(recorded(FLUSH))).coverage.closed_error == 1.0
 
 
+def test_books_that_do_not_close_make_nothing_sure() -> None:
+    """They were said to close, to 100 %, and causes stayed nearly as sure as they were."""
+    model = read(scaled("thread", 0.5, "wall_ns")(recorded(FLUSH)))
+    diagnosis = findings.diagnose(model)
+    assert diagnosis.findings and all(finding.confidence.value == "low" for finding in diagnosis.findings)
+    made = report.make(model, diagnosis, Config())
+    assert made.verdict.text.startswith("Probably: ")
+    assert made.verdict.text.endswith("But the books of the recording do not close: see COVERAGE.")
+    assert "books do not close" in str([finding.limits for finding in diagnosis.findings])
+    closes = read(scaled("thread", 1.005, "wall_ns")(recorded(FLUSH)))
+    assert any(finding.confidence.value == "high" for finding in findings.diagnose(closes).findings)
+
+
+@pytest.mark.parametrize("last", ["untaken", "held"])
+@pytest.mark.parametrize(("arriving", "told"), [(0.3, False), (0.4, True)])
+def test_parts_of_requests_that_follow_each_other_are_no_more_than_the_whole(
+    last: str, arriving: float, told: bool
+) -> None:
+    parts = {"sum": 1, "read_delay": 0.3, "arriving": arriving, "untaken": 0, "held": 0, last: 0.4}
+    ns = {f"{name}_ns": int(10**12 * part) for name, part in parts.items()}
+    ns |= {f"over_slo_{name}".replace("slo_sum", "slo"): part for name, part in ns.items()}
+    lines = [
+        line | ns if line["type"] == "exchange" and line["direction"] == "accepted" else line
+        for line in recorded(PROXY)
+    ]
+    said = " ".join(read(lines).coverage.contradictions)
+    assert (f"the sum of read_delay_ns, arriving_ns, {last}_ns of requests or calls is" in said) is told
+    assert (f"the sum of over_slo_read_delay_ns, over_slo_arriving_ns, over_slo_{last}_ns of" in said) is told
+
+
 def test_an_account_that_stands_twice_counts_twice() -> None:
     lines = [
         {**line, "accounts": line["accounts"] * 2} if line["type"] == "thread" else line for line in recorded(FLUSH)

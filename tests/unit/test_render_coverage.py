@@ -40,6 +40,15 @@ def test_what_is_wrong_with_the_books_is_said() -> None:
     assert "for 0.0 % of their time (most: disk.read booked, stack says net.receive)" in coverage
 
 
+def test_the_books_of_one_thread_that_do_not_close_are_told_beside_those_that_do() -> None:
+    builder = Builder().thread("a", disk_read="9 s", open_books=True)
+    for name in "bcdefghijklmnopqrstuvwxyz":
+        builder.thread(name, disk_read="9 s")
+    model = builder.model()
+    shown = " ".join(plain(report.make(model, diagnosis(model), RUNBOOKS)).split())
+    assert "books close to 0.4 %, BUT NOT THOSE OF EACH THREAD: 10.0 % of the worst; unexplained" in shown
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

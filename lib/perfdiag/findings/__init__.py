@@ -12,6 +12,7 @@ from perfdiag import claims
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Rule, Silence
 from perfdiag.findings.behind import with_paths
 from perfdiag.findings.slow_requests import with_remedies
+from perfdiag.findings.weigh import CLOSED
 from perfdiag.model import Model
 
 for _module in iter_modules(__path__):
@@ -60,7 +61,8 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
                 checks.append(outcome)
             else:
                 silences.append(outcome)
-    if model.coverage.contradictions:  # nothing that is said of it can be sure, whatever a rule looked at
+    coverage = model.coverage
+    if coverage.contradictions or coverage.closed_error > CLOSED:  # nothing is sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
     settled = claims.settle(model, with_paths(model, findings), rules)
     return Diagnosis(with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded)

@@ -98,12 +98,8 @@ def _statements(statements: Sequence[_Statement]) -> str:
 def _believe(report: Report, page: Page) -> list[_Statement]:
     """Return the statements, the more important of those that may be left out first."""
     coverage = report.coverage
-    worst = f" (worst thread {fine_share(coverage.worst_thread_error)})" if coverage.worst_thread_error > 0.01 else ""
-    books = f"books close to {fine_share(coverage.closed_error)}"
-    if coverage.closed_error > CLOSED:
-        books = f"BOOKS DO NOT CLOSE: {fine_share(coverage.closed_error)} too much or too little is booked"
     found = [
-        _Statement(f"{books}{worst}", True),
+        _Statement(_books(report), True),
         _Statement(f"unexplained {fine_share(coverage.unexplained_share)}", True),
         _lost(report, page),
     ]
@@ -128,6 +124,16 @@ def _believe(report: Report, page: Page) -> list[_Statement]:
     if unseen:
         found.append(_Statement(f"not seen, without loss of time: {unseen}", False))
     return found
+
+
+def _books(report: Report) -> str:
+    """Return how far accounts and time agree; of books that do not close no words that sound as if they did."""
+    off, worst = report.coverage.closed_error, report.coverage.worst_thread_error
+    if off > CLOSED:
+        thread = f" (worst thread {fine_share(worst)})" if worst > CLOSED else ""
+        return f"BOOKS DO NOT CLOSE: {fine_share(off)} too much or too little is booked{thread}"
+    thread = f", BUT NOT THOSE OF EACH THREAD: {fine_share(worst)} of the worst" if worst > CLOSED else ""
+    return f"books close to {fine_share(off)}{thread}"
 
 
 def _lost(report: Report, page: Page) -> _Statement:

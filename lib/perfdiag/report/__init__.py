@@ -11,7 +11,7 @@ from perfdiag import __version__, schema
 from perfdiag.config import Config
 from perfdiag.findings import Diagnosis
 from perfdiag.findings import base as found
-from perfdiag.findings.weigh import FAULT_SHARE
+from perfdiag.findings.weigh import CLOSED, FAULT_SHARE
 from perfdiag.model import Model
 from perfdiag.report import books, databases, header, hostverdict, requests, requestverdict, shape, stacks
 from perfdiag.report.everyone import everyone
@@ -77,9 +77,13 @@ def _verdict(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
         made = requestverdict.decide(model, model.request_time, diagnosis)
     else:
         made = decide(model, diagnosis)
-    if not model.coverage.contradictions:
+    if model.coverage.contradictions:
+        doubt = "the recording contradicts itself"
+    elif model.coverage.closed_error > CLOSED:
+        doubt = "the books of the recording do not close"
+    else:
         return made
-    return msgspec.structs.replace(made, text=f"{made.text} But the recording contradicts itself: see COVERAGE.")
+    return msgspec.structs.replace(made, text=f"{made.text} But {doubt}: see COVERAGE.")
 
 
 def _text(text: str) -> str:
