@@ -32,13 +32,23 @@ class HiddenLock:
     tells: str  # what shows who holds it, in few words
     shorter: str  # what helps
     command: str  # what shows them, to be typed; with room for `port_option`
+    library: str = ""  # frames of it need no second sign; "": none does
+    beside: str = ""  # one of which must stand on the stack, too: any program may have a function of such a name
 
     def waited_in(self, stack: Stack) -> str:
         """Return the function in which this stack waits for such a lock, "" if it does not."""
         if (stack.kind, stack.account) != ("wait", self.account):
             return ""
-        found = (nearest_of(names, self.functions, self.through, _CALLS) for names in (stack.user, stack.scan))
-        return next((symbol_of(frame) for frame in found if frame), "")
+        for names in (stack.user, stack.scan):
+            frame = nearest_of(names, self.functions, self.through, _CALLS)
+            if frame and self._is_sure(frame, names):
+                return symbol_of(frame)
+        return ""
+
+    def _is_sure(self, frame: str, names: Sequence[str]) -> bool:
+        if not self.beside or re.fullmatch(self.library, frame):
+            return True
+        return any(re.fullmatch(self.beside, symbol_of(name)) for name in names if symbol_of(name) != symbol_of(frame))
 
     def would_show(self, names: Sequence[str]) -> bool:
         """Return whether callers have names in a process with this stack."""
@@ -77,6 +87,8 @@ SQLITE = HiddenLock(
     tells="lslocks, by the database's files",
     shorter="one short transaction for each change, and nothing slow between BEGIN and COMMIT",
     command="lslocks --output COMMAND,PID,MODE,PATH",
+    library=r".* \(libsqlite3\.so.*",
+    beside=r"sqlite(3|Default)\w+|btreeInvokeBusyHandler",  # linked statically
 )
 HIDDEN_LOCKS = (POSTGRES, SQLITE)
 

@@ -75,6 +75,21 @@ def test_functions_of_such_names_in_other_programs_are_not_postgresqls(program: 
     assert ("PostgreSQL" in report.make(model, diagnose(model), RUNBOOKS).verdict.text) is found
 
 
+@pytest.mark.parametrize(
+    ("callers", "found"),
+    [
+        (["sqlite3InvokeBusyHandler (libsqlite3.so.0.8.6)"], True),
+        (["sqlite3InvokeBusyHandler (app)", "sqlite3Step (app)"], True),  # linked statically
+        (["sqliteDefaultBusyCallback (app)", "btreeInvokeBusyHandler (app)", "0x12 (app)"], True),
+        (["btreeInvokeBusyHandler (app)", "main (app)"], False),
+        (["sqlite3InvokeBusyHandler (app)", "sqlite3InvokeBusyHandler (app)"], False),
+    ],
+)
+def test_one_function_of_such_a_name_is_not_sqlites(callers: list[str], found: bool) -> None:
+    stack = [*FOR_A_FILE[:2], *callers]
+    assert bool(findings(database(TIMER, "app", 30_000, [(stack, 39)]).model(), LOCK)) is found
+
+
 @pytest.mark.parametrize(("service", "first"), [("30 ms", "DISK-FLUSH-SLOW"), ("200 us", LOCK)])
 def test_a_lock_whose_holders_wait_for_a_slow_disk_is_its_path(service: str, first: str) -> None:
     """Who holds the row commits: where that takes long, it is the disk, as with any other lock."""
