@@ -23,8 +23,10 @@ def test_time_by_cpu_adds_up_to_the_books(start: Start, record: Record, name: st
     recording, _ = record(start(name, *options))
     booked_ns = sum(ns_of(row, "cpu.") for row in recording.books)
     ran_ns = sum(line.ran_ns for line in recording.of(schema.Cpu))
-    # A switch that the kernel does not announce is known to the books by the task's own clock, to no CPU.
-    assert ran_ns == pytest.approx(booked_ns, rel=0.03)
+    # A switch that the kernel does not announce is known to the books by the task's own clock, to no CPU: of a thread
+    # that has one to itself that can be 200 ms.
+    unseen = 0.25 if recording.footer.lost["switches_missing"] else 0.03
+    assert (1 - unseen) * booked_ns <= ran_ns <= 1.03 * booked_ns, recording.footer.lost
 
 
 def test_a_bound_thread_had_one_cpu(start: Start, record: Record) -> None:
