@@ -173,13 +173,13 @@ static __always_inline void follow_until(struct following *following, __u64 unti
 /* The request whose answer the waker has got waited for that since the call was made, whatever the waker did meanwhile. */
 static long follow_call(__u32 number, struct following *following)
 {
-	struct record *waker = following->waker;
-	struct segment call = { .begin = waker->call_asked,
-				.object = waker->call_object,
-				.tid = waker->tid,
+	const struct answer *answer = &following->waker->answer;
+	struct segment call = { .begin = answer->asked,
+				.object = answer->peer,
+				.tid = following->waker->tid,
 				.way.root = ACCOUNT_WAIT_EVENTS };
 
-	following->until = waker->call_answered < following->now ? waker->call_answered : following->now;
+	following->until = answer->at < following->now ? answer->at : following->now;
 	take_unknown(following, call.begin);
 	take_part(following, &call, following->until);
 	return 0;
@@ -201,19 +201,11 @@ __weak __noinline int pass_time(struct record *record, struct chain *chain, __u6
 	return 0;
 }
 
-/* A thread without a request that is woken by whoever has an answer may be the one who wakes the request's. */
-static __always_inline void hand_answer(struct record *record, const struct record *waker)
-{
-	record->call_asked = waker->call_asked;
-	record->call_answered = waker->call_answered;
-	record->call_object = waker->call_object;
-}
-
 /* Books the wait of a thread that is woken now to what its waker, the current task, was in meanwhile. */
 __weak __noinline int follow(struct record *record, struct chain *chain, struct record *waker, struct chain *other,
 			     __u64 now)
 {
-	struct following following = { record, waker, chain, other, 0, 0, now, now };
+	struct following following = { record, waker, chain, other, .now = now };
 
 	if (!record || !chain || !waker || !other)
 		return 0;
@@ -227,12 +219,12 @@ __weak __noinline int follow(struct record *record, struct chain *chain, struct 
 			   waker->tid, now);
 	else if (waker->waking > waker->since && waker->waking < now)
 		pass_time(waker, other, waker->waking, ACCOUNT_RUNQ_BUSY, waker->waking);
-	if (waker->call_answered && record->account == ACCOUNT_WAIT_PARKED) {
+	if (waker->answer.at && record->account == ACCOUNT_WAIT_PARKED) {
 		if (following.inside) {
-			follow_until(&following, waker->call_asked);
+			follow_until(&following, waker->answer.asked);
 			bpf_loop(1, follow_call, &following, 0);
 		} else {
-			hand_answer(record, waker);
+			record->answer = waker->answer; /* it may be the one who wakes the request's */
 		}
 	}
 	follow_until(&following, now);

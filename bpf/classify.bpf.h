@@ -158,7 +158,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
 	if (record->account != ACCOUNT_WAIT_PARKED)
-		record->call_answered = 0;
+		record->answer.at = 0;
 	record->turned = class_of(&blocked->call) == SYSCALL_EVENTS;
 	end_service(record, record->turned);
 	if (knobs.operations)

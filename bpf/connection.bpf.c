@@ -41,9 +41,7 @@ static __always_inline void note_answer_read(struct record *record, const struct
 	    (!record->turned && (record->account == ACCOUNT_NET_RECEIVE || record->account == ACCOUNT_IPC_UNIX)) ||
 	    is_serving(record))
 		return;
-	record->call_asked = connection->begun;
-	record->call_answered = connection->answered;
-	record->call_object = connection->object;
+	record->answer = (struct answer){ connection->begun, connection->answered, connection->object };
 }
 
 SEC("tp_btf/sock_recv_length")
@@ -89,7 +87,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 }
 
 /* The answer to the first question of a socket can be there before the socket is followed. */
-static __always_inline void note_answer(const struct sock *sock, struct connection *connection, __u64 now)
+static __always_inline void note_early_answer(const struct sock *sock, struct connection *connection, __u64 now)
 {
 	if (connection->direction == DIRECTION_LOOKUP && LOAD(sock, sock, sk_receive_queue.qlen))
 		connection->readable_at = now;
@@ -123,7 +121,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 		note_sent(sock, connection, now);
 	} else {
 		if (!known)
-			note_answer(sock, connection, now);
+			note_early_answer(sock, connection, now);
 		send_call(record, connection, now);
 	}
 	connection->bytes_out += length;

@@ -162,6 +162,12 @@ enum state {
 	STATE_CLOSED, /* dead, books merged */
 };
 
+/* Of a call: whoever has it may wake the request that waits for it. */
+struct answer {
+	__u64 asked, at; /* 0: none */
+	__u64 peer;
+};
+
 /*
  * A thread's ledger.  Only the thread itself writes it, at its own switches (but for what its waker stores).  What
  * every switch needs stands first: after a sleep a line of memory costs more than all that is done with it.
@@ -218,10 +224,10 @@ struct record {
 		__u32 account, padding;
 	} parts[OPERATION_PARTS]; /* of the operation, so far */
 	__u64 rpc; /* struct rpc_clnt of the remote procedure it called last, 0: none since it waited for something else */
-	struct socket_id serving;		      /* the connection whose request it serves */
-	struct socket_id read_last;		      /* the connection that it read a request from last */
-	__u64 serving_since;			      /* what it did before is none of that request's */
-	__u64 call_asked, call_answered, call_object; /* whose answer it has got since it waited; 0: none */
+	struct socket_id serving;   /* the connection whose request it serves */
+	struct socket_id read_last; /* the connection that it read a request from last */
+	__u64 serving_since;	    /* what it did before is none of that request's */
+	struct answer answer;	    /* that it has got since it waited */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	struct account_sum accounts[ACCOUNT_COUNT];

@@ -36,7 +36,7 @@ struct connection {
 	__u64 begun;	    /* this request's first byte became readable; this call's first byte was sent */
 	union {
 		__u64 asked;	  /* the call's last byte was sent */
-		__u64 untaken_ns; /* of a request: the send buffer was full of its answer, and more of that was sent */
+		__u64 untaken_ns; /* of a request: the send buffer was full of its answer */
 	};
 	__u64 full_since;  /* the send buffer is full of the answer; 0: not when something was sent, or refused, last */
 	__u64 room_at;	   /* the last segment came in that found it full: not before, it has had room */

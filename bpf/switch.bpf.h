@@ -214,8 +214,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 		end = now;
 		count_loss(COUNTER_WAKEUPS_MISSING);
 	}
-	if (end - record->since >= WITH_ANSWER_NS && record->call_answered < record->since)
-		record->call_answered = 0;
+	if (end - record->since >= WITH_ANSWER_NS && record->answer.at < record->since)
+		record->answer.at = 0;
 	detail = open_detail(record);
 	book_at(record, detail, record->account, record->object, end - record->since);
 	if (record->account == ACCOUNT_VM_HALT && record->vm == VM_EXIT)

@@ -14,6 +14,15 @@ static __always_inline bool is_full(const struct sock *sock)
 	return socket && socket->flags & 1 << SOCK_NOSPACE;
 }
 
+/* The same of a socket that may have been closed. */
+static __always_inline bool is_full_still(const struct socket_id *id)
+{
+	const struct sock *sock = (const struct sock *)id->address;
+	const struct socket *socket = is_open(id) ? LOAD(sock, sock, sk_socket) : NULL;
+
+	return socket && LOAD(socket, socket, flags) & 1 << SOCK_NOSPACE;
+}
+
 /*
  * A part of the answer was sent.  What that call has waited itself is the thread's, net.send: here begins what passes
  * until the next one.
@@ -25,19 +34,10 @@ static __always_inline void note_sent(const struct sock *sock, struct connection
 	connection->full_since = connection->exchange != EXCHANGE_NONE && is_full(sock) ? now : 0;
 }
 
-/* The same of a socket that may have been closed. */
-static __always_inline bool is_full_still(const struct socket_id *id)
-{
-	const struct sock *sock = (const struct sock *)id->address;
-	const struct socket *socket = is_open(id) ? LOAD(sock, sock, sk_socket) : NULL;
-
-	return socket && LOAD(socket, socket, flags) & 1 << SOCK_NOSPACE;
-}
-
 /* The connection or the window ends: what of an answer finds no room now, its client has not taken. */
-static __always_inline void end_untaken(struct connection *connection, bool is_full, __u64 now)
+static __always_inline void end_untaken(struct connection *connection, bool full, __u64 now)
 {
-	if (!is_full || !connection->full_since || connection->exchange != EXCHANGE_ANSWERED ||
+	if (!full || !connection->full_since || connection->exchange != EXCHANGE_ANSWERED ||
 	    now < connection->full_since)
 		return;
 	connection->untaken_ns += now - connection->full_since;
