@@ -32,7 +32,7 @@ class HiddenLock:
     tells: str  # what shows who holds it, in few words
     shorter: str  # what helps
     command: str  # what shows them, to be typed; with room for `port_option`
-    library: str = ""  # frames of it need no second sign; "": none does
+    own_code: str = ""  # frames of it need no second sign; "": none does
     beside: str = ""  # one of which must stand on the stack, too: any program may have a function of such a name
 
     def waited_in(self, stack: Stack) -> str:
@@ -46,7 +46,7 @@ class HiddenLock:
         return ""
 
     def _is_sure(self, frame: str, names: Sequence[str]) -> bool:
-        if not self.beside or re.fullmatch(self.library, frame):
+        if not self.beside or re.fullmatch(self.own_code, frame):
             return True
         return any(re.fullmatch(self.beside, symbol_of(name)) for name in names if symbol_of(name) != symbol_of(frame))
 
@@ -87,7 +87,7 @@ SQLITE = HiddenLock(
     tells="lslocks, by the database's files",
     shorter="one short transaction for each change, and nothing slow between BEGIN and COMMIT",
     command="lslocks --output COMMAND,PID,MODE,PATH",
-    library=r".* \(libsqlite3\.so.*",
+    own_code=r".* \(libsqlite3\.so.*",
     beside=r"sqlite(3|Default)\w+|btreeInvokeBusyHandler",  # linked statically
 )
 HIDDEN_LOCKS = (POSTGRES, SQLITE)
