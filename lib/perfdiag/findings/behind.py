@@ -7,14 +7,13 @@ the lock is what can be mended.  And only of waits: of a holder that computes, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.chains import Chain
 from perfdiag.findings.base import Evidence, Finding, Severity
-from perfdiag.findings.database_locks import proven, serving
+from perfdiag.findings.database_locks import of_serving
 from perfdiag.findings.weigh import duration, lowered, worth
-from perfdiag.hiddenlocks import HIDDEN_LOCKS
 from perfdiag.model import Model, once
 from perfdiag.whole import counted
 
@@ -59,12 +58,9 @@ def _counts(model: Model, chain: Chain) -> bool:
 def _is_for_database_lock(model: Model, chain: Chain) -> bool:
     """Return whether that is a wait of requests for the lock of a database, in a call that looks idle."""
     in_requests = model.request_time is not None and chain.account in model.request_time.accounts
-    return in_requests and chain.pid in _lockers(model).get(chain.account, ())
-
-
-@once
-def _lockers(model: Model) -> dict[str, Sequence[int]]:
-    return {kind.account: proven(model, kind, serving(model, kind)).pids for kind in HIDDEN_LOCKS}
+    return in_requests and any(
+        kind.account == chain.account and chain.pid in waits.pids for kind, waits in of_serving(model)
+    )
 
 
 def _of_row_ns(model: Model, chain: Chain) -> int:

@@ -10,7 +10,7 @@ from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import FAULT_OF_WINDOW, FAULT_SHARE, duration, fix, judged, plain
 from perfdiag.hiddenlocks import HIDDEN_LOCKS, HiddenLock
-from perfdiag.model import Model
+from perfdiag.model import Model, once
 from perfdiag.symbols import is_named
 
 OF_LONGEST = 0.1  # processes that wait for less of what the longest does waited for a moment only
@@ -47,7 +47,13 @@ def proven(model: Model, kind: HiddenLock, among: Set[int] | None = None) -> Pro
     return Proven(sum(waits[pid] for pid in pids), pids, function if is_named(function) else "")
 
 
-def serving(model: Model, kind: HiddenLock) -> set[int] | None:
+@once
+def of_serving(model: Model) -> list[tuple[HiddenLock, Proven]]:
+    """Return what stacks prove of each kind, of the processes that serve alone where those are known."""
+    return [(kind, proven(model, kind, _serving(model, kind))) for kind in HIDDEN_LOCKS]
+
+
+def _serving(model: Model, kind: HiddenLock) -> set[int] | None:
     """Return the processes that are seen to talk to clients, None where no function tells: others that wait for locks,
     as an autovacuum worker does, keep no request waiting."""
     if not kind.serves:
@@ -70,8 +76,8 @@ def database_locks(model: Model) -> Iterable[Finding]:
     time = model.request_time
     if time is None:
         return
-    for kind in HIDDEN_LOCKS:
-        inside_ns, waits = time.accounts.get(kind.account, 0), proven(model, kind, serving(model, kind))
+    for kind, waits in of_serving(model):
+        inside_ns = time.accounts.get(kind.account, 0)
         ns = min(inside_ns, waits.ns)  # sessions without a request wait for no lock
         if ns < max(FAULT_SHARE * time.ns, FAULT_OF_WINDOW * model.window_ns):
             continue
@@ -93,4 +99,4 @@ def database_locks(model: Model) -> Iterable[Finding]:
         )
 
 
-__all__ = ["Proven", "database_locks", "idle_ns", "proven", "serving"]
+__all__ = ["Proven", "database_locks", "idle_ns", "of_serving", "proven"]
