@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections.abc import Hashable, Sized
 from dataclasses import dataclass, field
 from typing import IO, TypeVar
 
@@ -10,34 +11,33 @@ import msgspec
 
 from perfdiag import schema
 from perfdiag.errors import RecordingError
-from perfdiag.lines import LONGEST_BYTES, unpacker
+from perfdiag.keptfacts import KeptFacts
+from perfdiag.lines import unpacker
+from perfdiag.schema.limits import LINE_BYTES, LINES
 from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
+Key = TypeVar("Key", bound=Hashable)
+Kept = TypeVar("Kept", bound=schema.Line)
 Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Process)
 
-MOST_KEPT_BYTES = 512 << 20  # an hour keeps some 40 MiB; in memory that is some times as much
+MOST_KEPT_BYTES = 512 << 20
 MOST_PROBLEMS_TOLD = 20
-# Four times what the tables of the recorder hold (bpf/exchange.bpf.h), for one that has larger ones.
-MOST_LINES: dict[type[schema.AnyLine], int] = {
-    schema.Exchange: 16_384,
-    schema.Latency: 3 * 16_384,
-    schema.RequestParked: 16_384,
-}
 
 _RECORD_AGAIN = "make a new one: perfdiag record -o FILE --pid PID"
+_TOO_LONG = re.compile(r"of length <= ([0-9]+) - at (.+)")  # as msgspec says it
 
 
 @dataclass
 class Recording:
-    """All lines of a recording by type, in the order they came; of each thread only its last row."""
+    """All lines of a recording by type, in the order they came; of each thing only its last line."""
 
     header: schema.Header
     facts: list[schema.Fact] = field(default_factory=list)
     threads: dict[int, schema.Thread] = field(default_factory=dict)  # by serial
     exited: dict[str, schema.Exited] = field(default_factory=dict)  # by comm; cumulative, the last one counts
     processes: dict[tuple[int, str], schema.Process] = field(default_factory=dict)  # pid, comm; of a host
-    intervals: list[schema.Interval] = field(default_factory=list)
+    intervals: list[schema.Interval] = field(default_factory=list)  # the last one: they are cumulative
     details: dict[tuple[int, str, str], schema.Detail] = field(default_factory=dict)  # pid, account, object
     because: list[schema.Because] = field(default_factory=list)
     stacks: list[schema.Stack] = field(default_factory=list)
@@ -75,6 +75,12 @@ class Recording:
             self.problems.append(text)
 
 
+class _Kind(msgspec.Struct):
+    """As much of a line as any has."""
+
+    type: str
+
+
 class _Greeting(msgspec.Struct):
     """As much of a header as any version of the schema has."""
 
@@ -82,16 +88,7 @@ class _Greeting(msgspec.Struct):
     schema: int
 
 
-class _ThreadRow(msgspec.Struct, tag_field="type", tag="thread"):
-    """As much of a thread row as tells whether a later one replaces it."""
-
-    serial: int
-
-
-# Nearly all of a long recording are thread rows that later ones replace: deciding that takes a third of decoding them.
-_THREAD_ROW = b'{"type":"thread"'
-
-_thread_row = msgspec.json.Decoder(_ThreadRow)
+_kind = msgspec.json.Decoder(_Kind)
 _greeting = msgspec.json.Decoder(_Greeting)
 _header = msgspec.json.Decoder(schema.Header)
 _line = msgspec.json.Decoder(schema.AnyLine)
@@ -101,27 +98,20 @@ def read(stream: IO[bytes]) -> Recording:
     """Read a recording as a stream, in memory that does not grow with superseded rows.
 
     Bad lines, a cut-off last line and a missing footer are told in `Recording.problems`.
-    Raises RecordingError for input that is empty, foreign, of a newer schema, has a line over 64 MiB, or more lines
-    that count than any recorder writes.
+    Raises RecordingError for input that is empty, foreign, of a newer schema, or has more of anything than a recorder
+    writes (schema/limits.py).
     """
     recording = Recording(_read_header(_readline(stream, 1)))
-    newest: dict[int, list[tuple[int, bytes]]] = {}  # serial -> its newest row and the one before it
-    number, kept_bytes = 1, 0
-    counted: Counter[type[schema.AnyLine]] = Counter()
+    keeper = _Keeper(recording)
+    number = 1
     while line := _readline(stream, number + 1):
         number += 1
         if line.isspace():
             continue
-        ended = recording.footer is not None
         try:
-            if line.startswith(_THREAD_ROW):
-                recording.after_footer = recording.after_footer or number * ended
-                rows = newest.setdefault(_decode(_thread_row, line)[0].serial, [])
-                kept_bytes = _more(kept_bytes, line, number) if not rows else kept_bytes
-                rows[:] = [(number, line), *rows[:1]]
-                continue
             parsed, replaced = _decode(_line, line)
         except (msgspec.DecodeError, RecursionError) as error:
+            _refuse_beyond(error, line, number)
             if line.endswith(b"\n"):
                 recording.problem(f"line {number}: {error}")
             else:
@@ -130,76 +120,35 @@ def read(stream: IO[bytes]) -> Recording:
         if isinstance(parsed, schema.Header):
             recording.problem(f"line {number}: a second recording begins here; only the first one was read")
             break
-        recording.after_footer = recording.after_footer or number * ended
+        if recording.footer is not None:
+            recording.after_footer = recording.after_footer or number
         if replaced:
             recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
-        if not _supersedes(recording, parsed):
-            kept_bytes = _more(kept_bytes, line, number)
-        if type(parsed) in MOST_LINES:
-            counted[type(parsed)] += 1
-            _check_number(type(parsed), counted[type(parsed)], number)
-        _keep(recording, parsed)
-    _keep_threads(recording, newest)
+        keeper.keep(parsed, number, len(line))
+    recording.facts = keeper.facts.all()
     if recording.footer is None:
         recording.problems.append("the recording has no end: it was cut off, or its recorder was killed")
     return recording
 
 
-def _supersedes(recording: Recording, line: schema.AnyLine) -> bool:
-    """Whether an older line goes when this one is kept."""
-    match line:
-        case schema.Detail():
-            return (line.pid, line.account, line.object) in recording.details
-        case schema.Exited():
-            return line.comm in recording.exited
-        case schema.Process():
-            return (line.pid, line.comm) in recording.processes
-        case schema.Footer():
-            return True
-    return False
-
-
-def _more(kept_bytes: int, line: bytes, number: int) -> int:
-    """Return how many bytes of lines are kept with one more.  Raises RecordingError where that is too much."""
-    kept_bytes += len(line)
-    if kept_bytes > MOST_KEPT_BYTES:
-        raise RecordingError(
-            f"up to line {number} the recording holds more than {MOST_KEPT_BYTES >> 20} MiB that count: no recorder"
-            " writes that",
-            "record a shorter window",
-        )
-    return kept_bytes
-
-
-def _check_number(kind: type[schema.AnyLine], count: int, number: int) -> None:
-    """Raise RecordingError where there are more lines of a kind than any recorder writes."""
-    if count > MOST_LINES[kind]:
-        raise RecordingError(
-            f"up to line {number} the recording holds more than {MOST_LINES[kind]:,} lines of the type"
-            f" {kind.__struct_config__.tag!r}: no recorder writes that",
-            _RECORD_AGAIN,
-        )
-
-
-def _keep_threads(recording: Recording, newest: dict[int, list[tuple[int, bytes]]]) -> None:
-    for rows in newest.values():
-        for number, line in rows:
-            try:
-                parsed, replaced = _decode(_line, line)
-            except (msgspec.DecodeError, RecursionError) as error:
-                recording.problem(f"line {number}: {error}")
-                continue
-            if replaced:
-                recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
-            _keep(recording, parsed)
-            break
+def _refuse_beyond(error: Exception, line: bytes, number: int) -> None:
+    """Raise RecordingError where a line is bad because there is more in it than any recorder writes."""
+    match = _TOO_LONG.search(str(error))
+    if not match:
+        return
+    kind = _decode(_kind, line)[0].type
+    where = match[2].replace("`", "").replace("$.", "")
+    raise RecordingError(
+        f"line {number}: {where} of a line {kind!r} is longer than {int(match[1]):,}: no recorder writes that",
+        _RECORD_AGAIN,
+    )
 
 
 def _readline(stream: IO[bytes], number: int) -> bytes:
-    line = stream.readline(LONGEST_BYTES + 1)
-    if len(line) > LONGEST_BYTES:
+    line = stream.readline(LINE_BYTES + 1)
+    if len(line) > LINE_BYTES:
         raise RecordingError(
-            f"line {number} is longer than {LONGEST_BYTES >> 20} MiB: no recorder writes that", _RECORD_AGAIN
+            f"line {number} is longer than {LINE_BYTES >> 20} MiB: no recorder writes that", _RECORD_AGAIN
         )
     return line
 
@@ -245,59 +194,95 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes) -> tuple[T, bool]:
         return decoder.decode(line.decode("utf-8", errors="replace")), True
 
 
-def _keep(recording: Recording, line: schema.AnyLine) -> None:
-    match line:
-        case schema.Thread():
-            recording.threads[line.serial] = _named(line)
-        case schema.Interval():
-            recording.intervals.append(line)
-        case schema.Detail():
-            recording.details[line.pid, line.account, line.object] = line
-        case schema.Because():
-            recording.because.append(line)
-        case schema.Stack():
-            recording.stacks.append(line)
-        case schema.Fact():
-            recording.facts.append(line)
-        case schema.Exited():
-            recording.exited[line.comm] = _named(line)
-        case schema.Process():
-            recording.processes[line.pid, line.comm] = _named(line)
-        case schema.Device():
-            recording.devices.append(line)
-        case schema.FileRead():
-            recording.files_read.append(line)
-        case schema.Writeback():
-            recording.writebacks.append(line)
-        case schema.Dirtier():
-            recording.dirtiers.append(line)
-        case schema.Socket():
-            recording.sockets.append(line)
-        case schema.Exchange():
-            recording.exchanges.append(line)
-        case schema.Latency():
-            recording.latencies.append(line)
-        case schema.RequestParked():
-            recording.requests_parked.append(line)
-        case schema.Rpc():
-            recording.rpcs.append(line)
-        case schema.NfsFlush():
-            recording.nfs_flushes.append(line)
-        case schema.NfsServer():
-            recording.nfs_server.append(line)
-        case schema.Cpu():
-            recording.cpus.append(line)
-        case schema.VmExit():
-            recording.vm_exits.append(line)
-        case schema.Calibration():
-            recording.calibrations.append(line)
-        case schema.Operation():
-            recording.operations.append(line)
-        case schema.Event():
-            recording.events.append(line)
-        case schema.Footer():
-            recording.footer = line
-    recording.last_at_ns = max(recording.last_at_ns, getattr(line, "at_ns", 0))
+# Lines that are kept as they come.
+_LISTS: dict[type[schema.Line], str] = {
+    schema.Because: "because",
+    schema.Stack: "stacks",
+    schema.Device: "devices",
+    schema.FileRead: "files_read",
+    schema.Writeback: "writebacks",
+    schema.Dirtier: "dirtiers",
+    schema.Socket: "sockets",
+    schema.Exchange: "exchanges",
+    schema.Latency: "latencies",
+    schema.RequestParked: "requests_parked",
+    schema.Rpc: "rpcs",
+    schema.NfsFlush: "nfs_flushes",
+    schema.NfsServer: "nfs_server",
+    schema.Cpu: "cpus",
+    schema.VmExit: "vm_exits",
+    schema.Calibration: "calibrations",
+    schema.Operation: "operations",
+    schema.Event: "events",
+}
+
+
+class _Keeper:
+    """Puts lines where they belong, and counts them."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._lists = {kind: getattr(recording, name) for kind, name in _LISTS.items()}
+        self._kept_bytes = 0
+        self.facts = KeptFacts()
+
+    def keep(self, line: schema.AnyLine, number: int, length: int) -> None:
+        """Keep a line.  Raises RecordingError where there are more of its kind than any recorder writes."""
+        recording, kind = self._recording, type(line)
+        at_ns = getattr(line, "at_ns", 0)
+        if at_ns > recording.last_at_ns:
+            recording.last_at_ns = at_ns
+        if isinstance(line, schema.Fact):
+            if excess := self.facts.add(line):
+                raise RecordingError(f"line {number}: {excess}: no recorder writes that", _RECORD_AGAIN)
+            return
+        kept = self._lists.get(kind)
+        if kept is not None:
+            kept.append(line)
+            more = True
+        else:
+            more, kept = self._replace(line)
+        if not more:
+            return
+        self._kept_bytes += length
+        limit = LINES.get(str(kind.__struct_config__.tag))
+        if limit is not None and len(kept) > limit:
+            raise RecordingError(
+                f"up to line {number} the recording holds more than {limit:,} lines of the type"
+                f" {kind.__struct_config__.tag!r}: no recorder writes that",
+                _RECORD_AGAIN,
+            )
+        if self._kept_bytes > MOST_KEPT_BYTES:
+            raise RecordingError(
+                f"up to line {number} the recording holds more than {MOST_KEPT_BYTES >> 20} MiB that count: no recorder"
+                " writes that",
+                "record a shorter window",
+            )
+
+    def _replace(self, line: schema.AnyLine) -> tuple[bool, Sized]:
+        """Keep the newest line about a thing; return whether it is the first one, and where such lines are kept."""
+        recording = self._recording
+        match line:
+            case schema.Thread():
+                return _put(recording.threads, line.serial, _named(line))
+            case schema.Detail():
+                return _put(recording.details, (line.pid, line.account, line.object), line)
+            case schema.Exited():
+                return _put(recording.exited, (named := _named(line)).comm, named)
+            case schema.Process():
+                return _put(recording.processes, (line.pid, line.comm), _named(line))
+            case schema.Interval():
+                recording.intervals[:] = [line]
+            case schema.Footer():
+                recording.footer = line
+        return False, ()
+
+
+def _put(lines: dict[Key, Kept], key: Key, line: Kept) -> tuple[bool, Sized]:
+    """Put a line in the place of an older one; return whether there was none, and all of them."""
+    new = key not in lines
+    lines[key] = line
+    return new, lines
 
 
 __all__ = ["Recording", "read"]

@@ -12,7 +12,7 @@
 
 #define DETAIL_ENTRIES 65536
 #define HOST_DETAILS 4000 /* the largest; of the others a host's recording has the sums by account */
-#define HOST_FOLDS 1000	  /* names of processes that ended, of a host */
+#define FOLDS 1000	  /* names of processes that ended */
 
 struct detail_entry {
 	struct detail_key key;
@@ -84,8 +84,7 @@ void details_add(struct recorder *recorder, const struct record *record, const s
 
 void fold_add(struct recorder *recorder, const char *comm, const struct fold *more)
 {
-	size_t most = recorder->options.host ? HOST_FOLDS : SIZE_MAX;
-	struct fold_entry *entry = fold_of_name(&recorder->folds, comm, most);
+	struct fold_entry *entry = fold_of_name(&recorder->folds, comm, FOLDS);
 
 	if (entry)
 		fold_merge(&entry->fold, more);

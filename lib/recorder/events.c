@@ -9,7 +9,19 @@
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
+#define EVENT_LINES 32768 /* a target that starts a thousand programs a second fills them in half a minute */
+
 static struct ring_buffer *ring;
+
+static bool has_room(struct recorder *recorder)
+{
+	if (recorder->events < EVENT_LINES) {
+		recorder->events++;
+		return true;
+	}
+	recorder->events_lost++;
+	return false;
+}
 
 static void open_event(struct json *json, const struct event *event, const char *name, const void *text, size_t length)
 {
@@ -24,6 +36,8 @@ static void open_event(struct json *json, const struct event *event, const char 
 static void write_event(struct recorder *recorder, const struct event *event, const char *name, const void *text,
 			size_t length)
 {
+	if (!has_room(recorder))
+		return;
 	open_event(&recorder->json, event, name, text, length);
 	json_write(&recorder->json, &recorder->output);
 }
@@ -32,6 +46,8 @@ static void write_kill(struct recorder *recorder, const struct kill_event *kill)
 {
 	struct json *json = &recorder->json;
 
+	if (!has_room(recorder))
+		return;
 	open_event(json, &kill->event, "oom_kill", kill->comm, strnlen(kill->comm, COMM_BYTES));
 	json_u64(json, "by_pid", kill->asker);
 	json_bytes(json, "by_comm", kill->asker_comm, strnlen(kill->asker_comm, COMM_BYTES));

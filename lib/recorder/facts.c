@@ -37,7 +37,8 @@ struct job {
 	uint64_t deadline_ns; /* no reader is replaced after it */
 	struct patience patience;
 	struct wanted_list list;
-	size_t next; /* of the list: the first that is not recorded yet */
+	size_t next;	   /* of the list: the first that is not recorded yet */
+	size_t text_bytes; /* recorded */
 };
 
 static struct wanted_list begun; /* what the begin recorded */
@@ -183,6 +184,18 @@ static const char *file_error(int error)
 	return error ? strerror(error) : NULL;
 }
 
+/* The first texts are the most important ones. */
+static int write_text(struct job *job, const struct frame *frame, const char *text)
+{
+	const char *path = job->list.items[job->next].path;
+
+	job->text_bytes += frame->text_length;
+	if (job->text_bytes > FACTS_TEXTS_MAX)
+		return write_error(job, path, "no room");
+	return write_fact(job, frame->at_ns, path, file_error(frame->error), text, frame->text_length,
+			  frame->truncated);
+}
+
 /* Records what one child reads: 0 at the end of the list, an error of the file at job->next, or of the output. */
 static int receive_texts(struct job *job, const struct child *child, int *output_error)
 {
@@ -198,8 +211,7 @@ static int receive_texts(struct job *job, const struct child *child, int *output
 			err = child_receive(child, &job->patience, text, frame.text_length);
 		if (err)
 			return err;
-		*output_error = write_fact(job, frame.at_ns, job->list.items[job->next].path, file_error(frame.error),
-					   text, frame.text_length, frame.truncated);
+		*output_error = write_text(job, &frame, text);
 		job->next++;
 		if (*output_error == -EPIPE)
 			return -EPIPE;
@@ -250,6 +262,24 @@ static int read_list(struct job *job)
 	return output_error;
 }
 
+/* What was there, but not recorded. */
+static int write_left_out(const struct job *job)
+{
+	char text[96];
+	int err = 0;
+
+	if (job->count > FACTS_PIDS_MAX) {
+		snprintf(text, sizeof(text), "only the first %d of %zu processes are recorded", FACTS_PIDS_MAX,
+			 job->count);
+		err = write_error(job, "/proc/[0-9]*", text);
+	}
+	if (!err && job->list.count == FACTS_PATHS_MAX) {
+		snprintf(text, sizeof(text), "only the first %d files are recorded", FACTS_PATHS_MAX);
+		err = write_error(job, "/sys", text);
+	}
+	return err;
+}
+
 int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms,
 		void (*meanwhile)(void))
 {
@@ -272,12 +302,8 @@ int facts_write(struct output *output, const char *phase, const pid_t *pids, siz
 		err = write_unread(&job, "/proc", err);
 	else
 		err = read_list(&job);
-	if (!err && count > FACTS_PIDS_MAX) {
-		char text[96];
-
-		snprintf(text, sizeof(text), "only the first %d of %zu processes are recorded", FACTS_PIDS_MAX, count);
-		err = write_error(&job, "/proc/[0-9]*", text);
-	}
+	if (!err)
+		err = write_left_out(&job);
 	if (job.mask == FACTS_BEGIN) {
 		wanted_free(&begun);
 		begun = job.list;

@@ -18,7 +18,9 @@ enum facts_phase {
 
 #define FACTS_TEXT_MAX (64 * 1024)
 #define FACTS_DEFAULT_MAX (16 * 1024)
-#define FACTS_PIDS_MAX 64 /* of so many targets everything is recorded, of the others nothing */
+#define FACTS_PATHS_MAX 8192 /* of one phase; hosts with more disks or CPUs than these tell lack the last ones */
+#define FACTS_TEXTS_MAX (8 * 1024 * 1024) /* of one phase, all texts together */
+#define FACTS_PIDS_MAX 64		  /* of so many targets everything is recorded, of the others nothing */
 
 /* One file to be read. */
 struct wanted {

@@ -147,6 +147,8 @@ int wanted_add(struct wanted_list *list, const char *path, uint32_t limit, const
 {
 	char *copy;
 
+	if (list->count == FACTS_PATHS_MAX)
+		return 0; /* facts_write() says so */
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? list->capacity * 2 : 256;
 		struct wanted *items = reallocarray(list->items, capacity, sizeof(*items));

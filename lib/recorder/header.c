@@ -138,6 +138,7 @@ void footer_write(struct recorder *recorder)
 	json_u64(json, "calls_skipped", skipped_runs(recorder, true));
 	json_u64(json, "details", recorder->details_lost);
 	json_u64(json, "stacks", recorder->stacks_lost);
+	json_u64(json, "events", recorder->events_lost);
 	json_u64(json, "output_lines", recorder->output.lines_lost);
 	json_end(json);
 	json_object(json, "cost");

@@ -105,11 +105,12 @@ struct recorder {
 	struct account_sum exited_sums[ACCOUNT_COUNT];
 	uint64_t exited_wall_ns;
 	uint64_t start_ns, end_ns;
-	uint64_t threads_seen, exits, exit_rows, living;
+	uint64_t threads_seen, exits, exit_rows, thread_rows, living;
 	uint64_t left_out;		    /* tasks of the host that never ran, and have no record */
 	uint64_t folds_lost;		    /* ended threads whose time is lost */
 	uint64_t details_lost, stacks_lost; /* tables of the recorder that were full */
 	uint64_t rows_lost;		    /* threads that could not be read at the end */
+	uint64_t events, events_lost;	    /* written, and beyond what is */
 	uint64_t row_bytes;		    /* of thread rows in this interval */
 	uint64_t next_rows_ns, next_series_ns, next_names_ns, next_sweep_ns;
 	uint64_t switches; /* sum of the records' sequences in the last snapshot: the same while no thread runs */

@@ -22,6 +22,7 @@
 #define ENDS_TRIES 50
 #define ENDS_PAUSE_US 1000
 #define EXIT_ROWS 1000		     /* ended threads that get a row; the others are folded */
+#define THREAD_ROWS 10000	     /* likewise of living ones */
 #define EXIT_ROW_WALL_NS 10000000ULL /* shorter lives are folded */
 #define FUTEX_ROW_NS 1000000ULL
 #define LAST_PASSES 50
@@ -29,6 +30,7 @@
 struct thread_entry {
 	uint64_t serial;
 	uint32_t sequence; /* of the record when its last row was written */
+	bool has_row;	   /* which its last one is to replace */
 	bool final;	   /* its last row is written: an exit seen later is no news */
 	UT_hash_handle hh;
 };
@@ -100,6 +102,17 @@ static bool asked_for(const struct options *options, const struct record *record
 	return false;
 }
 
+/* While it lives. */
+static bool keeps_row(struct recorder *recorder, struct thread_entry *entry)
+{
+	if (entry && !entry->has_row && recorder->thread_rows < THREAD_ROWS) {
+		entry->has_row = true;
+		recorder->thread_rows++;
+	}
+	return entry && entry->has_row;
+}
+
+/* When it has ended, without having had one. */
 static bool gets_row(const struct recorder *recorder, const struct record *record)
 {
 	if (recorder->exit_rows >= EXIT_ROWS || recorder->options.host)
@@ -119,10 +132,12 @@ static void fold_one(struct recorder *recorder, const struct record *record)
 void rows_exited(struct recorder *recorder, struct record *record, bool process_ended)
 {
 	struct thread_entry *entry;
+	bool has_row;
 
 	HASH_FIND(hh, recorder->threads, &record->serial, sizeof(record->serial), entry);
 	if (entry && entry->final)
 		return; /* its last row says all up to the end of the window */
+	has_row = entry && entry->has_row;
 	if (entry) {
 		HASH_DEL(recorder->threads, entry);
 		free(entry);
@@ -136,8 +151,8 @@ void rows_exited(struct recorder *recorder, struct record *record, bool process_
 		return;
 	}
 	details_add(recorder, record, NULL, process_ended ? 0 : record->tgid);
-	if (gets_row(recorder, record)) {
-		recorder->exit_rows++;
+	if (has_row || gets_row(recorder, record)) {
+		recorder->exit_rows += !has_row;
 		thread_write(recorder, record, record);
 		return;
 	}
@@ -188,8 +203,12 @@ static void take_record(struct recorder *recorder, struct record *record, struct
 	if (recorder->options.host) {
 		if (!host_take(recorder, record, &open))
 			fold_one(recorder, record);
-	} else if (pass->last || !entry || entry->sequence != record->sequence)
-		thread_write(recorder, record, &open);
+	} else if (keeps_row(recorder, entry)) {
+		if (pass->last || entry->sequence != record->sequence)
+			thread_write(recorder, record, &open);
+	} else if (pass->last) {
+		fold_one(recorder, record);
+	}
 	if (entry)
 		entry->sequence = record->sequence;
 	if (pass->last) {

@@ -56,6 +56,7 @@ LAYER_OF = {
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
     "lines": "base",
+    "keptfacts": "reader",
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import re
 import types
 import typing
@@ -28,7 +29,7 @@ def in_words(hint: typing.Any) -> str:
         return in_words(arguments[0])
     if origin in (types.UnionType, typing.Union):
         return " or ".join(in_words(argument) for argument in arguments)
-    if origin is list:
+    if origin in (list, collections.abc.Sequence):
         return f"list of {in_words(arguments[0])}"
     if origin is tuple:
         return "[" + ", ".join(in_words(argument) for argument in arguments) + "]"

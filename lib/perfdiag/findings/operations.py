@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
@@ -123,7 +123,7 @@ def _waits_for_work(operation: schema.Operation) -> bool:
     return _mostly_idle(operation.accounts)
 
 
-def _mostly_idle(parts: list[schema.AccountSum]) -> bool:
+def _mostly_idle(parts: Sequence[schema.AccountSum]) -> bool:
     whole = sum(part.sum_ns for part in parts)
     return bool(whole) and sum(_busy(parts).values()) < (1 - IDLE_PART) * whole
 

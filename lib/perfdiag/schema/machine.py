@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 from perfdiag.schema.base import LARGEST, Buckets, Count, Line, Nanoseconds
+from perfdiag.schema.limits import RECORDER, Path, Text, Word, at_most
 
 
 class Fact(Line, tag="fact"):
@@ -17,10 +18,10 @@ class Fact(Line, tag="fact"):
     """
 
     at_ns: Nanoseconds
-    phase: str  # "begin", "series" or "end"
-    path: str
-    text: str | None = None
-    error: str | None = None
+    phase: Word  # "begin", "series" or "end"
+    path: Path
+    text: Text | None = None
+    error: Word | None = None
     truncated: bool = False  # only the beginning; of /dev/kmsg only the end
 
 
@@ -32,7 +33,8 @@ class Cpu(Line, tag="cpu"):
     clock_ns: Nanoseconds  # of ran_ns: since its clock was set for the first time in the window
     clock_cycles: Count  # in clock_ns, at the clocks that were asked for
     clock_changes: Count
-    idle: list[tuple[Count, Count, Nanoseconds]]  # (index of the idle state, how often it was left, time in it)
+    # (index of the idle state, how often it was left, time in it)
+    idle: Annotated[list[tuple[Count, Count, Nanoseconds]], at_most(RECORDER["IDLE_STATES"])]
     clock_ticks: Count = 0  # at whose end the target ran; 0: not counted, likewise the next two
     delivered_cycles: Count = 0  # APERF
     rated_cycles: Count = 0  # MPERF
@@ -46,10 +48,10 @@ class VmExit(Line, tag="vm_exit"):
     """
 
     pid: Count
-    vendor: str  # whose exit codes these are: svm, vmx or arm64
+    vendor: Word  # whose exit codes these are: svm, vmx or arm64
     code: Count
     user: bool  # the emulator in user space was asked to handle it
-    device: str  # the port or page that was touched: "port:0x3f8", "mmio:0xfee00000", or ""
+    device: Word  # the port or page that was touched: "port:0x3f8", "mmio:0xfee00000", or ""
     count: Count
     sum_ns: Nanoseconds
     max_ns: Nanoseconds

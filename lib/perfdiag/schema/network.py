@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from perfdiag.schema.base import Count, Line
+from perfdiag.schema.limits import Object, Word
 
 
 class Socket(Line, tag="socket"):
     """A TCP socket the target waited on, as last seen when a wait on it began."""
 
-    object: str  # as in Detail
-    local: str
+    object: Object  # as in Detail
+    local: Word
     rtt_us: Count
     minimum_rtt_us: Count
     congestion_window: Count

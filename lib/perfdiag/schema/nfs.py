@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from perfdiag.schema.base import Buckets, Count, Line, Nanoseconds
+from perfdiag.schema.limits import Object, ProcedureName, Word
 
 
 class Rpc(Line, tag="rpc"):
     """Remote procedure calls of one NFS mount and procedure, whoever caused them, from the kernel's own clocks."""
 
-    object: str  # "mount:0:45"; "server:10.0.0.5" where the mount is not known
-    program: str  # "nfs", "nlm" (locks of NFS 3), "nfsacl"
+    object: Object  # "mount:0:45"; "server:10.0.0.5" where the mount is not known
+    program: ProcedureName  # "nfs", "nlm" (locks of NFS 3), "nfsacl"
     version: Count  # of the program
-    procedure: str  # "WRITE", "COMMIT", ...
+    procedure: ProcedureName  # "WRITE", "COMMIT", ...
     count: Count
     errors: Count  # calls that ended without an answer, or with one that the kernel calls an error
     retransmits: Count
@@ -28,8 +29,8 @@ class Rpc(Line, tag="rpc"):
 class NfsFlush(Line, tag="nfs_flush"):
     """Flushes of files on one NFS mount by threads of the target, from begin to end; see `commits` for the kind."""
 
-    object: str  # "mount:0:45"
-    cause: str  # the system call: "fsync", "close", ...; "" where it is not known
+    object: Object  # "mount:0:45"
+    cause: Word  # the system call: "fsync", "close", ...; "" where it is not known
     count: Count
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
@@ -43,9 +44,9 @@ class NfsFlush(Line, tag="nfs_flush"):
 class NfsServer(Line, tag="nfs_server"):
     """Requests that this host's own NFS server served, whoever asked, by procedure; of NFS 4 also each operation."""
 
-    program: str
+    program: ProcedureName
     version: Count
-    procedure: str
+    procedure: ProcedureName
     count: Count
     sum_ns: Nanoseconds  # from taken up by a thread of the server until answered
     max_ns: Nanoseconds

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from perfdiag.schema.base import Count, Line, Nanoseconds
+from perfdiag.schema.limits import ACCOUNTS, RECORDER, Object, RequestName, Word, at_most
 
 LATENCY_UNIT_NS = 1024
 LATENCY_STEPS = 16  # buckets for each doubling
-LATENCY_BUCKETS = 448
-FineBuckets = list[tuple[Annotated[int, msgspec.Meta(ge=0, lt=LATENCY_BUCKETS)], Count]]
+LATENCY_BUCKETS = LATENCY_STEPS * (1 + RECORDER["LATENCY_DOUBLINGS"])
+FineBuckets = Annotated[
+    Sequence[tuple[Annotated[int, msgspec.Meta(ge=0, lt=LATENCY_BUCKETS)], Count]], at_most(LATENCY_BUCKETS)
+]
 
 
 class PartSum(msgspec.Struct, frozen=True, array_like=True):
     """What requests spent in one account: ``[account, sum_ns]``."""
 
-    account: str
+    account: Word
     sum_ns: Nanoseconds
+
+
+PartSums = Annotated[Sequence[PartSum], at_most(ACCOUNTS)]
 
 
 class Exchange(Line, tag="exchange"):
@@ -29,9 +36,10 @@ class Exchange(Line, tag="exchange"):
     byte sent until the first byte of its answer arrived.
     """
 
-    object: str  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
-    name: str  # "GET /users/#" of HTTP/1 in plain text, or ""; "(other names)" of all without room for their own
-    direction: str
+    object: Object  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
+    # "GET /users/#" of HTTP/1 in plain text, or ""; "(other names)" of all without room for their own
+    name: RequestName
+    direction: Word
     count: Count  # answered
     sum_ns: Nanoseconds
     unanswered: Count  # the connection ended before
@@ -52,14 +60,14 @@ class Exchange(Line, tag="exchange"):
     busy_ns: Nanoseconds  # of calls: while one or more were not answered
     bytes_in: Count  # received and sent, of what was answered
     bytes_out: Count
-    accounts: list[PartSum]
+    accounts: PartSums
     over_slo: Count = 0  # of `count`, and what of the sums is theirs
     over_slo_ns: Nanoseconds = 0
     over_slo_whole_ns: Nanoseconds = 0
     over_slo_read_delay_ns: Nanoseconds = 0
     over_slo_arriving_ns: Nanoseconds = 0
     over_slo_peers_ns: Nanoseconds = 0
-    over_slo_accounts: list[PartSum] = []
+    over_slo_accounts: PartSums = []
     held_ns: Nanoseconds | None = None  # while this host's kernel kept the last piece sent back (Nagle)
     over_slo_held_ns: Nanoseconds = 0
     # Of requests, while the send buffer was full of what the client had not taken.
@@ -75,7 +83,7 @@ class RequestParked(Line, tag="request_parked"):
     """
 
     pid: Count  # also of a process that has ended
-    object: str  # as in Detail
+    object: Object  # as in Detail
     over_slo: bool  # of those that took as long as the objective or longer, or of the others
     count: Count  # of requests
     sum_ns: Nanoseconds
@@ -88,10 +96,10 @@ class Latency(Line, tag="latency"):
     (1 + s / 16) units and more: a quantile is right to 3 %.
     """
 
-    object: str  # these three as in Exchange
-    name: str
-    direction: str
-    measure: str  # "whole", "first_byte" (of the answer), "read_delay", "connect"
+    object: Object  # these three as in Exchange
+    name: RequestName
+    direction: Word
+    measure: Word  # "whole", "first_byte" (of the answer), "read_delay", "connect"
     count: Count
     sum_ns: Nanoseconds
     max_ns: Nanoseconds

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from perfdiag.schema.base import Buckets, Count, Line, Nanoseconds
+from perfdiag.schema.limits import Comm, Object, Word
 
 
 class Device(Line, tag="device"):
     """Requests of one block device and operation, whoever asked; queue and service time from the request itself."""
 
-    device: str  # "254:0"
-    operation: str  # read, write, flush, discard, other
+    device: Word  # "254:0"
+    operation: Word  # read, write, flush, discard, other
     count: Count
     errors: Count
     bytes: Count
@@ -23,7 +24,7 @@ class Device(Line, tag="device"):
 class FileRead(Line, tag="file_read"):
     """A file the target read that was not (all) in memory: by read(2) and the like, or by a fault of a mapping."""
 
-    object: str  # as in Detail
+    object: Object  # as in Detail
     bytes: Count  # brought into the page cache by the target's threads, read-ahead included
     waits: Count  # for a read; faults stand in the details of memory.major_fault
     sum_ns: Nanoseconds  # of these waits
@@ -33,7 +34,7 @@ class FileRead(Line, tag="file_read"):
 class Writeback(Line, tag="writeback"):
     """Dirty pages of one backing device, seen each time a writer to it (anybody's) was held to the limit."""
 
-    device: str  # "254:0"; of a network file system "0:45"
+    device: Word  # "254:0"; of a network file system "0:45"
     cgroup: Count  # inode number of the memory cgroup whose pages they are; 0: not told apart
     rounds: Count
     dirty_bytes: Count  # the most at any time, dirty or being written
@@ -44,10 +45,10 @@ class Writeback(Line, tag="writeback"):
 class Dirtier(Line, tag="dirtier"):
     """A thread, of the target or not, that was held to the limit of dirty pages while writing to a device."""
 
-    device: str
+    device: Word
     pid: Count
     tid: Count
-    comm: str  # of its process
+    comm: Comm  # of its process
     rounds: Count
     bytes: Count  # dirtied by it, since it was last held to the limit before
 

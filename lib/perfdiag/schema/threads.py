@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
-from perfdiag.schema.base import AccountSum, Count, Line, Nanoseconds
+from perfdiag.schema.base import AccountSums, Count, Line, Nanoseconds
+from perfdiag.schema.limits import RECORDER, Comm, Object, Word, at_most
 
 
 class OpenWait(msgspec.Struct, frozen=True, kw_only=True):
     """The account a thread was in when its row was written (already included in its sums)."""
 
-    account: str
-    object: str
+    account: Word
+    object: Object
     since_ns: Nanoseconds
 
 
 class FutexSum(msgspec.Struct, frozen=True, array_like=True):
     """Time parked on one futex by one thread: ``[object, sum_ns, count, waker_tid]`` (as in Detail)."""
 
-    object: str
+    object: Object
     sum_ns: Nanoseconds
     count: Count
     waker_tid: Count
@@ -32,28 +35,28 @@ class Thread(Line, tag="thread"):
     pid: Count
     tid: Count
     namespace_tid: Count
-    comm: str
-    state: str  # "alive" or "exited"
+    comm: Comm
+    state: Word  # "alive" or "exited"
     start_ns: Nanoseconds
     wall_ns: Nanoseconds
     user_ns: Nanoseconds  # tick-sampled by the kernel: only for the split of cpu.*
     kernel_ns: Nanoseconds
-    accounts: list[AccountSum]
+    accounts: AccountSums
     open: OpenWait | None = None
-    futexes: list[FutexSum] = []
+    futexes: Annotated[list[FutexSum], at_most(RECORDER["DETAILS"])] = []
 
 
 class Exited(Line, tag="exited"):
     """Threads that ended in the window and have no row of their own, folded by the comm of their process."""
 
     at_ns: Nanoseconds
-    comm: str
+    comm: Comm
     threads: Count
     processes: Count
     wall_ns: Nanoseconds
     user_ns: Nanoseconds
     kernel_ns: Nanoseconds
-    accounts: list[AccountSum]
+    accounts: AccountSums
 
 
 class Process(Line, tag="process"):
@@ -65,14 +68,14 @@ class Process(Line, tag="process"):
 
     at_ns: Nanoseconds
     pid: Count
-    comm: str
+    comm: Comm
     kernel: bool  # kernel threads
     threads: Count
     processes: Count
     wall_ns: Nanoseconds
     user_ns: Nanoseconds
     kernel_ns: Nanoseconds
-    accounts: list[AccountSum]
+    accounts: AccountSums
 
 
 class Interval(Line, tag="interval"):
@@ -81,7 +84,7 @@ class Interval(Line, tag="interval"):
     at_ns: Nanoseconds
     threads: Count
     wall_ns: Nanoseconds
-    accounts: list[AccountSum]
+    accounts: AccountSums
 
 
 __all__ = ["Exited", "FutexSum", "Interval", "OpenWait", "Process", "Thread"]

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from perfdiag.schema.base import AccountSum, Buckets, Count, Line, Nanoseconds
+from collections.abc import Sequence
+from typing import Annotated
+
+from perfdiag.schema.base import AccountSums, Buckets, Count, Line, Nanoseconds
+from perfdiag.schema.limits import RECORDER, Comm, Object, Symbol, Word, at_most
+
+Frames = Annotated[Sequence[Symbol], at_most(RECORDER["STACK_FRAMES"])]
+Scan = Annotated[Sequence[Symbol], at_most(RECORDER["SCAN_WORDS"])]
 
 
 class Detail(Line, tag="detail"):
@@ -12,8 +19,8 @@ class Detail(Line, tag="detail"):
     """
 
     pid: Count
-    account: str
-    object: str  # "", "device:254:0", "peer:10.0.0.1:5432", "task:123:comm", "cgroup:42", ... see objects.py
+    account: Word
+    object: Object  # "", "device:254:0", "peer:10.0.0.1:5432", "task:123:comm", "cgroup:42", ... see objects.py
     sum_ns: Nanoseconds
     count: Count
     max_ns: Nanoseconds
@@ -21,7 +28,7 @@ class Detail(Line, tag="detail"):
     waker_tid: Count = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
     waker_count: Count = 0  # how many of `count` are known to be due to it, at least
     waker_pid: Count = 0  # its process, in a recording of the host; 0: not known
-    waker_comm: str = ""  # its name when the window ended, where it can be another process's
+    waker_comm: Comm = ""  # its name when the window ended, where it can be another process's
 
 
 class Because(Line, tag="because"):
@@ -32,12 +39,13 @@ class Because(Line, tag="because"):
     """
 
     pid: Count  # as in Detail
-    account: str
-    object: str
-    steps: list[str]  # the accounts between the wait and its root, the nearest first; at most three
+    account: Word
+    object: Object
+    # the accounts between the wait and its root, the nearest first
+    steps: Annotated[list[Word], at_most(RECORDER["CHAIN_STEPS"])]
     cut: bool  # there were more steps, next to the root
-    root: str  # the account of the thread at the end of the chain
-    root_object: str  # of wait.events the peer that it asked, if it read its answer before it woke somebody
+    root: Word  # the account of the thread at the end of the chain
+    root_object: Object  # of wait.events the peer that it asked, if it read its answer before it woke somebody
     root_tid: Count  # who was in it most of the time; 0: not known
     root_tid_ns: Nanoseconds  # how much of sum_ns is known to be due to it, at least
     sum_ns: Nanoseconds
@@ -51,30 +59,31 @@ class Stack(Line, tag="stack"):
     Equal stacks of a process are folded: `tid` is the first thread seen with it.
     """
 
-    kind: str
+    kind: Word
     pid: Count
     tid: Count
-    account: str
-    object: str
+    account: Word
+    object: Object
     count: Count
     weight_ns: Nanoseconds
-    kernel: list[str]  # function names, innermost first; may be empty
-    user: list[str]  # "function (module)" or "0x.. (module)", innermost first
-    scan: list[str] = []  # functions found by scanning the top of the user stack: hints where frames are missing
+    kernel: Frames  # function names, innermost first; may be empty
+    user: Frames  # "function (module)" or "0x.. (module)", innermost first
+    # functions found by scanning the top of the user stack: hints where frames are missing
+    scan: Scan = []
 
 
 class Operation(Line, tag="operation"):
     """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
 
-    name: str
+    name: Object
     count: Count
     errors: Count
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
     buckets: Buckets
     over_slo: Count
-    accounts: list[AccountSum]
-    over_slo_accounts: list[AccountSum] = []
+    accounts: AccountSums
+    over_slo_accounts: AccountSums = []
 
 
 __all__ = ["Because", "Detail", "Operation", "Stack"]

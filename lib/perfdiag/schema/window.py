@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from perfdiag.schema.base import Count, Line, Nanoseconds
+from perfdiag.schema.limits import COUNTERS, PROBES, RECORDER, Asked, Comm, Object, Reason, TargetComm, Word, at_most
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """What uname(2) and sysconf(3) say of the recorded host."""
 
-    nodename: str
-    release: str
-    machine: str
+    nodename: Word
+    release: Word
+    machine: Word
     cpus_online: Count
     page_size_bytes: Count
     tick_ns: Nanoseconds
@@ -21,7 +24,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 class Objective(msgspec.Struct, frozen=True, kw_only=True):
     """How long requests, or operations, of one name may take."""
 
-    name: str  # as the lines exchange and operation have it
+    name: Object  # as the lines exchange and operation have it
     limit_ns: Nanoseconds
 
 
@@ -31,11 +34,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     duration_ns: Nanoseconds  # 0: until told to stop
     interval_ns: Nanoseconds
     descendants: bool
-    stacks: str  # "sampled" or "all"
+    stacks: Word  # "sampled" or "all"
     slo_ns: Nanoseconds | None = None  # of what has no limit of its own
-    slo_names: list[Objective] = []  # limits of single names
+    slo_names: Annotated[list[Objective], at_most(RECORDER["LIMITS"])] = []  # limits of single names
     host: bool = False  # all tasks of the host were followed, kernel threads too
-    asked: str = ""  # how the target was chosen, as it is typed in a shell: "--port 5432"
+    asked: Asked = ""  # how the target was chosen, as it is typed in a shell: "--port 5432"
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,49 +46,49 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: Count
     namespace_pid: Count  # the pid inside the innermost pid namespace
-    comm: str
+    comm: TargetComm
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """One BPF program, attached or not; `feature` is the part of the ledger that is lost without it."""
 
-    name: str
-    hook: str
-    feature: str
+    name: Word
+    hook: Word
+    feature: Word
     attached: bool
-    reason: str | None = None  # why not attached
+    reason: Reason | None = None  # why not attached
 
 
 class Header(Line, tag="header"):
     """First line of every recording."""
 
     schema: Count
-    perfdiag: str
-    engine: str  # "libbpf"
+    perfdiag: Word
+    engine: Word  # "libbpf"
     realtime_ns: Nanoseconds  # wall-clock time of start_ns
     start_ns: Nanoseconds
     host: Host
     options: Options
-    targets: list[Target]
-    probes: list[Probe]
+    targets: Annotated[list[Target], at_most(RECORDER["MAX_TARGETS"])]
+    probes: Annotated[list[Probe], at_most(PROBES)]
 
 
 class Event(Line, tag="event"):
     """Something rare and worth a line: a process replaced by exec, an OOM kill, descriptors refused."""
 
     at_ns: Nanoseconds
-    name: str
+    name: Word
     pid: Count
     tid: Count
-    text: str
+    text: Word
     by_pid: Count = 0  # of an OOM kill: the process that asked for memory; 0: not said
-    by_comm: str = ""
+    by_comm: Comm = ""
 
 
 class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
     """Calibrated cost of one BPF program over the window."""
 
-    name: str
+    name: Word
     runs: Count | None = None  # None, here and below: the kernel did not tell
     ns: Nanoseconds | None = None
 
@@ -95,16 +98,17 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     cpu_ns: Nanoseconds  # of the recorder's own threads
     resident_bytes: Count | None = None
-    programs: list[ProgramCost]  # empty when none was measured
+    programs: Annotated[list[ProgramCost], at_most(PROBES)]  # empty when none was measured
 
 
 class Footer(Line, tag="footer"):
     """Last line; a recording without it was cut off and says so in its report."""
 
     at_ns: Nanoseconds
-    reason: str  # "duration", "signal", "command ended", "targets gone", "output closed"
+    reason: Word  # "duration", "signal", "command ended", "targets gone", "output closed"
     threads_seen: Count
-    lost: dict[str, Count]  # counter name -> records lost or look-ups failed; every known counter stands here
+    # counter name -> records lost or look-ups failed; every known counter stands here
+    lost: Annotated[dict[Word, Count], at_most(COUNTERS)]
     cost: Cost
     threads_left_out: Count | None = None  # of a host: they never ran, so they have no books
 
@@ -120,6 +124,7 @@ NO_TIME_LOST = frozenset(
         "details",
         "devices_full",
         "dirtiers_full",
+        "events",
         "exchanges_full",
         "files_full",
         "names_full",

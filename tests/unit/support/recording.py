@@ -80,6 +80,7 @@ COUNTERS = (
     "calls_skipped",
     "details",
     "stacks",
+    "events",
     "output_lines",
 )
 

@@ -214,7 +214,7 @@ def hostile() -> Report:
     evil = "[bold]\x1b]0;x\x07\u202egnp.exe\u200b\r\n"
     model = (
         Builder(comm=evil)
-        .thread(evil, rest="wait.parked")
+        .thread(evil[:16], rest="wait.parked")
         .row("ipc.unix", f"unix:7:{evil}", "3 s", count=30)
         .row("runq.busy", f"task:8:{evil}", "1 s", count=10, waker_tid=100, waker_count=3)
         .without("block", evil)

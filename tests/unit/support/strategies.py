@@ -20,7 +20,7 @@ IDLE_STACK = ["__futex_abstimed_wait_common64 (libc.so.6)", "pthread_cond_wait (
 POOL_STACK = [*IDLE_STACK, "uv_cond_wait (node)", "worker (node)"]
 SLEEP_STACK = [*IDLE_STACK, "_ZN2os13PlatformEvent4parkEl (libjvm.so)", "_ZN10JavaThread5sleepEl (libjvm.so)"]
 STRANGE = ["", "app", "[bold]x", "\x1b[2J", "\u202eevil", "宽" * 16, "a\u0301" * 8]
-NAMES = st.text(max_size=20) | st.sampled_from(STRANGE)
+NAMES = st.text(max_size=16) | st.sampled_from(STRANGE)
 COUNTERS = ["ring_buffer", "memory", "names_full"]
 TEXTS = st.text(max_size=300) | st.sampled_from(["word " * 60, "x" * 300, "宽" * 150])
 
@@ -70,7 +70,7 @@ def builders(draw: st.DrawFn) -> Builder:
     if draw(st.booleans()):
         builder.exited(draw(NAMES), threads=draw(st.integers(1, 99)), disk_read=draw(st.integers(0, 100_000_000)))
     for feature in draw(st.lists(st.sampled_from(["block", "tcp", "steal", "stacks"]), unique=True)):
-        builder.without(feature, draw(TEXTS))
+        builder.without(feature, draw(TEXTS)[:160])
     if draw(st.booleans()):
         builder.operation(draw(NAMES), durations={"3 ms": draw(st.integers(1, 999))})
     builder.lost(**{name: draw(st.integers(0, 10**6)) for name in draw(st.sets(st.sampled_from(COUNTERS)))})

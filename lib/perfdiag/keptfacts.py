@@ -1,0 +1,88 @@
+"""Host facts as they are kept: all of the begin and of the end, and of readings in between what is asked for.
+
+Of a file that was read again and again only the newest text counts, but where a rule wants to know how a number went:
+of those an hour's readings are kept, of longer windows every second, fourth, ... one.
+"""
+
+from __future__ import annotations
+
+import re
+from sys import getsizeof
+
+from perfdiag import schema
+from perfdiag.schema.limits import FACT_CHARACTERS, LINES, RECORDER
+
+# What facts/ asks Texts.series() for; a test compares.
+FOLLOWED = re.compile(
+    r"/proc/[0-9]{1,10}/fd|/proc/sys/fs/file-nr|/proc/stat|/sys/devices/system/cpu/cpufreq/policy[0-9]+/scaling_cur_freq"
+)
+MOST_FOLLOWED = 256  # 64 processes, 32 policies of the clock, and two
+READINGS = 1024  # an hour has 720
+READINGS_BYTES = 4 << 20  # of one file: /proc/stat of a host with hundreds of CPUs
+
+
+class KeptFacts:
+    """Takes facts one by one."""
+
+    def __init__(self) -> None:
+        self._facts: list[schema.Fact] = []
+        self._bytes = 0
+        self._newest: dict[tuple[str, bool], schema.Fact] = {}  # by path, and whether it could be read
+        self._series: dict[str, _Series] = {}
+
+    def add(self, fact: schema.Fact) -> str:
+        """Take a fact; return what there is too much of, "" where all is well."""
+        if fact.phase == "series":
+            return self._add_reading(fact)
+        self._facts.append(fact)
+        self._bytes += getsizeof(fact.text)
+        if len(self._facts) > LINES["fact"]:
+            return f"there are more than {LINES['fact']:,} lines of the type 'fact'"
+        # Python takes up to four bytes for a character: of what files hold it takes one.
+        return f"texts of facts take more than {FACT_CHARACTERS >> 20} MiB" if self._bytes > FACT_CHARACTERS else ""
+
+    def _add_reading(self, fact: schema.Fact) -> str:
+        if not FOLLOWED.fullmatch(fact.path):
+            self._newest[fact.path, fact.text is None] = fact
+            most = 2 * RECORDER["FACTS_PATHS_MAX"]
+            return f"there are more than {most:,} paths of facts" if len(self._newest) > most else ""
+        series = self._series.get(fact.path)
+        if series is None:
+            series = self._series[fact.path] = _Series()
+        series.add(fact)
+        most = MOST_FOLLOWED
+        return f"there are more than {most:,} paths of facts in a series" if len(self._series) > most else ""
+
+    def all(self) -> list[schema.Fact]:
+        """Return those that are kept: readings in their order, the others as they came."""
+        readings = [fact for series in self._series.values() for fact in series.facts()]
+        return [*self._facts, *self._newest.values(), *readings]
+
+
+class _Series:
+    """The readings of one file, and the newest one."""
+
+    def __init__(self) -> None:
+        self._kept: list[schema.Fact] = []
+        self._step, self._seen, self._bytes = 1, 0, 0
+        self._newest: schema.Fact | None = None
+
+    def add(self, fact: schema.Fact) -> None:
+        self._newest = fact
+        self._seen += 1
+        if self._seen % self._step:
+            return
+        self._kept.append(fact)
+        self._bytes += getsizeof(fact.text)
+        if len(self._kept) > READINGS or self._bytes > READINGS_BYTES:
+            del self._kept[::2]
+            self._step *= 2
+            self._bytes = sum(getsizeof(each.text) for each in self._kept)
+
+    def facts(self) -> list[schema.Fact]:
+        """Return what is left."""
+        last = [] if self._newest is None or (self._kept and self._kept[-1] is self._newest) else [self._newest]
+        return [*self._kept, *last]
+
+
+__all__ = ["FOLLOWED", "KeptFacts"]

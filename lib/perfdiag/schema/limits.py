@@ -1,0 +1,143 @@
+"""What a recorder can write at most: of every kind of line, list and text.  A recording with more is refused.
+
+Each number is one of the recorder's, or follows from some: `RECORDER` says which, and a test compares them with the C
+sources.  Texts are counted in characters, of which a byte never makes more than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+LINE_BYTES = 4 << 20  # a header with all targets and programs, each byte of a name escaped, has half of it
+
+# Constants of bpf/ and lib/recorder/ by name; of a table of the kernel side, its entries.
+RECORDER: Mapping[str, int] = {
+    "ASKED_BYTES": 2048,
+    "BUCKETS": 32,
+    "CHAIN_STEPS": 3,
+    "COMM_BYTES": 16,
+    "DETAILS": 14,
+    "DETAIL_ENTRIES": 65_536,
+    "EVENT_LINES": 32_768,
+    "EXIT_ROWS": 1000,
+    "FACTS_PATHS_MAX": 8192,
+    "FACTS_TEXT_MAX": 64 * 1024,
+    "FACTS_TEXTS_MAX": 8 * 1024 * 1024,
+    "FOLDS": 1000,
+    "CPUS_MAX": 8192,
+    "IDLE_STATES": 10,
+    "LATENCY_DOUBLINGS": 27,
+    "LIMITS": 32,
+    "LONGEST_SYMBOL_NAME": 512,
+    "MAX_TARGETS": 4096,
+    "REQUEST_NAME_BYTES": 55,
+    "REST_NAMES": 500,
+    "RPC_NAME_BYTES": 24,
+    "SCAN_WORDS": 48,
+    "STACK_ENTRIES": 4096,
+    "STACK_FRAMES": 48,
+    "THREAD_ROWS": 10_000,
+    "TOP_OF_ACCOUNT": 20,
+    "TOP_PROCESSES": 200,
+    "TOP_THREADS": 64,
+    "because": 8192,
+    "devices": 1024,
+    "dirtiers": 2048,
+    "exchanges": 4096,
+    "files": 4096,
+    "nfs_flushes": 1024,
+    "nfsd_requests": 512,
+    "operations": 1024,
+    "requests_parked": 4096,
+    "rpcs": 4096,
+    "sockets": 4096,
+    "vm_exits": 4096,
+    "writebacks": 512,
+}
+PATH_CHARACTERS = 4096  # PATH_MAX of Linux
+ACCOUNTS = 64  # there are 45 (ACCOUNT_COUNT); a newer recorder may have more
+COUNTERS = 64  # of the footer: COUNTER_COUNT and the recorder's own
+PROBES = 256  # there are 63
+
+
+def _table(name: str) -> int:
+    """Return how many lines come of a table; CPUs that add to one of the kernel at once can pass its end."""
+    return RECORDER[name] + RECORDER[name] // 16
+
+
+# Lines by their type; of those that replace an older one about the same thing, the things.
+LINES: Mapping[str, int] = {
+    "because": _table("because"),
+    "calibration": 2,
+    "cpu": RECORDER["CPUS_MAX"],
+    "detail": _table("DETAIL_ENTRIES"),
+    "device": _table("devices"),
+    "dirtier": _table("dirtiers"),
+    "event": RECORDER["EVENT_LINES"],
+    "exchange": _table("exchanges"),
+    "exited": RECORDER["FOLDS"] + 1,
+    "fact": 2 * (RECORDER["FACTS_PATHS_MAX"] + 4),
+    "file_read": _table("files"),
+    "latency": 3 * _table("exchanges"),
+    "nfs_flush": _table("nfs_flushes"),
+    "nfs_server": _table("nfsd_requests"),
+    "operation": _table("operations"),
+    "process": RECORDER["TOP_PROCESSES"]
+    + RECORDER["TOP_OF_ACCOUNT"] * ACCOUNTS
+    + RECORDER["TOP_THREADS"]
+    + RECORDER["REST_NAMES"]
+    + 1,
+    "request_parked": _table("requests_parked"),
+    "rpc": _table("rpcs"),
+    "socket": _table("sockets"),
+    "stack": RECORDER["STACK_ENTRIES"],
+    "thread": RECORDER["THREAD_ROWS"] + RECORDER["EXIT_ROWS"],
+    "vm_exit": _table("vm_exits"),
+    "writeback": _table("writebacks"),
+}
+FACT_CHARACTERS = 2 * RECORDER["FACTS_TEXTS_MAX"]  # of the texts at the begin and at the end together
+
+
+def at_most(number: int) -> Any:
+    """Return the bound of a list or text."""
+    return msgspec.Meta(max_length=number)
+
+
+Word = Annotated[str, at_most(128)]  # what no target chooses: kinds, phases, reasons, names of programs and accounts
+Comm = Annotated[str, at_most(RECORDER["COMM_BYTES"])]
+TargetComm = Annotated[str, at_most(63)]  # of /proc/PID/status: a thread of the kernel can have more than 16 bytes
+Object = Annotated[str, at_most(128)]  # a file's numbers and name take 108
+RequestName = Annotated[str, at_most(RECORDER["REQUEST_NAME_BYTES"])]
+ProcedureName = Annotated[str, at_most(RECORDER["RPC_NAME_BYTES"])]
+Symbol = Annotated[str, at_most(RECORDER["LONGEST_SYMBOL_NAME"])]
+Reason = Annotated[str, at_most(160)]  # struct probe_state
+Asked = Annotated[str, at_most(RECORDER["ASKED_BYTES"])]
+Path = Annotated[str, at_most(PATH_CHARACTERS)]
+Text = Annotated[str, at_most(RECORDER["FACTS_TEXT_MAX"])]
+
+
+__all__ = [
+    "ACCOUNTS",
+    "COUNTERS",
+    "FACT_CHARACTERS",
+    "LINES",
+    "LINE_BYTES",
+    "PATH_CHARACTERS",
+    "PROBES",
+    "RECORDER",
+    "Asked",
+    "Comm",
+    "Object",
+    "Path",
+    "ProcedureName",
+    "Reason",
+    "RequestName",
+    "Symbol",
+    "TargetComm",
+    "Text",
+    "Word",
+    "at_most",
+]

@@ -1,0 +1,196 @@
+"""What a recorder writes at most: the same in its sources, in the schema and on the page; more of it is refused."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from math import prod
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import inspect
+from perfdiag import keptfacts, reader, schema
+from perfdiag.errors import RecordingError
+from perfdiag.facts import Facts, Texts
+from perfdiag.schema import limits
+
+from conftest import ROOT
+from unit.support import Builder
+
+SOURCES = [*ROOT.glob("bpf/*.[ch]"), *ROOT.glob("lib/recorder/*.[ch]")]
+STRUCTS = [each for each in vars(schema).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+PAGE = (ROOT / "man/perfdiag-recording.5").read_text()
+EXCHANGE = dict.fromkeys(
+    (field.name for field in msgspec.structs.fields(schema.Exchange) if field.required), 0
+) | {"object": "port:80", "name": "", "direction": "accepted", "accounts": []}  # fmt: skip
+
+
+def of_sources() -> dict[str, int]:
+    """Return the numbers of the C sources by name: those of #define, and the entries of the maps."""
+    text = "\n".join(path.read_text() for path in SOURCES)
+    defined = dict(re.findall(r"^#define (\w+) +([0-9(][0-9 *()]*?)\s*(?:/\*.*)?$", text, re.MULTILINE))
+    numbers = {name: prod(map(int, re.findall("[0-9]+", value))) for name, value in defined.items()}
+    maps = re.findall(r"max_entries, (\w+)\);[^}]*} (\w+) SEC", text)
+    return numbers | {name: numbers[entries] if entries in numbers else int(entries) for entries, name in maps
+                      if entries in numbers or entries.isdigit()}  # fmt: skip
+
+
+def test_the_numbers_are_those_of_the_recorder() -> None:
+    known = of_sources()
+    assert {name: known.get(name) for name in limits.RECORDER} == dict(limits.RECORDER)
+
+
+def test_there_is_room_for_what_is_counted_by_its_names() -> None:
+    records = (ROOT / "bpf/records.h").read_text()
+    accounts, counters = (records.partition(f"#define {name}(X)")[2].partition("#define")[0].count("\tX(")
+                          for name in ("ACCOUNTS", "COUNTERS"))  # fmt: skip
+    assert 40 < accounts <= limits.ACCOUNTS and 15 < counters <= limits.COUNTERS - 10
+    assert 50 < (ROOT / "lib/recorder/probes.c").read_text().count(".feature = ") <= limits.PROBES
+    assert "char reason[160]" in (ROOT / "lib/recorder/probes.h").read_text()
+
+
+def parts(kind: inspect.Type) -> Iterator[inspect.Type]:
+    """Yield all types that a type is made of."""
+    yield kind
+    match kind:
+        case inspect.ListType() | inspect.VarTupleType() | inspect.CollectionType():
+            yield from parts(kind.item_type)
+        case inspect.TupleType():
+            yield from chain.from_iterable(map(parts, kind.item_types))
+        case inspect.UnionType():
+            yield from chain.from_iterable(map(parts, kind.types))
+        case inspect.DictType():
+            yield from chain(parts(kind.key_type), parts(kind.value_type))
+
+
+@pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
+def test_every_text_and_list_has_a_limit(kind: type[msgspec.Struct]) -> None:
+    for field in msgspec.structs.fields(kind):
+        for part in parts(inspect.type_info(field.type)):
+            if isinstance(part, (inspect.StrType, inspect.CollectionType, inspect.DictType)):
+                assert part.max_length is not None, f"{kind.__name__}.{field.name}"
+
+
+def test_every_kind_of_line_has_a_limit() -> None:
+    """There is one header, and of intervals and footers the last one is kept."""
+    kinds = {kind.__struct_config__.tag for kind in STRUCTS if issubclass(kind, schema.Line)} - {None, "Line"}
+    assert set(limits.LINES) == kinds - {"header", "interval", "footer"}
+
+
+def test_the_page_tells_the_limits() -> None:
+    text = PAGE[PAGE.index(".Sh LIMITS") : PAGE.index(".Sh FIELDS")]
+    first, second = re.findall(r"^\.Bl .*?^\.El", text, re.MULTILINE | re.DOTALL)
+    told = {
+        kind: int(number.replace(",", "")) for kind, number in re.findall(r"\.It Va (\w+)\n([0-9,]+)$", first, re.M)
+    }
+    assert told == dict(limits.LINES)
+    numbers = {int(number.replace(",", "")) for number in re.findall(r"[0-9][0-9,]*", second.replace(" ,", ""))}
+    bounds = {
+        part.max_length
+        for kind in STRUCTS
+        for field in msgspec.structs.fields(kind)
+        for part in parts(inspect.type_info(field.type))
+        if isinstance(part, (inspect.StrType, inspect.CollectionType, inspect.DictType))
+    }
+    assert numbers | {limits.ACCOUNTS} == bounds
+    assert f"at most {limits.LINE_BYTES >> 20} MiB" in text and f"{limits.FACT_CHARACTERS >> 20} MiB together" in text
+    assert f"{keptfacts.READINGS:,} readings" in text
+
+
+def read(data: bytes) -> reader.Recording:
+    return reader.read(io.BytesIO(data))
+
+
+def line(**fields: Any) -> bytes:
+    return msgspec.json.encode(fields) + b"\n"
+
+
+FOOTER = {"type": "footer", "at_ns": 1, "reason": "duration", "threads_seen": 1, "lost": {},
+          "cost": {"cpu_ns": 1, "programs": []}}  # fmt: skip
+STACK = {"type": "stack", "kind": "cpu", "pid": 1, "tid": 1, "account": "cpu.user", "object": "", "count": 1,
+         "weight_ns": 1, "kernel": [], "user": []}  # fmt: skip
+DETAIL = {"type": "detail", "pid": 1, "account": "cpu.user", "object": "", "sum_ns": 1, "count": 1, "max_ns": 1,
+          "buckets": []}  # fmt: skip
+FACT = {"type": "fact", "at_ns": 1, "phase": "begin", "path": "/proc/1/status", "text": ""}
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        (FOOTER | {"lost": {f"counter{number}": 0 for number in range(20_000)}}, "lost of a line 'footer'"),
+        (FOOTER | {"lost": {"c" * 200: 0}}, "key in lost of a line 'footer'"),
+        (FACT | {"path": "/sys/fs/cgroup" + "/a" * 16_000}, "path of a line 'fact'"),
+        (FACT | {"text": "x" * 65_537}, "text of a line 'fact'"),
+        (DETAIL | {"buckets": [[1, 1]] * 33}, "buckets of a line 'detail'"),
+        (DETAIL | {"object": "x" * 129}, "object of a line 'detail'"),
+        (STACK | {"kernel": ["f"] * 49}, "kernel of a line 'stack'"),
+        (STACK | {"scan": ["f" * 513]}, r"scan\[0\] of a line 'stack'"),
+        (EXCHANGE | {"type": "exchange", "accounts": [["cpu.user", 1]] * 65}, "accounts of a line 'exchange'"),
+    ],
+)
+def test_what_is_longer_than_any_recorder_writes_is_refused_with_its_name(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(RecordingError, match=says) as told:
+        read(Builder().thread("a").bytes() + line(**fields))
+    assert told.value.hint and len(str(told.value)) < 200
+
+
+def test_a_header_with_too_much_is_refused() -> None:
+    data = Builder(comm="x" * 64).thread("a").bytes()
+    with pytest.raises(RecordingError, match=r"header .*targets\[0\]\.comm"):
+        read(data)
+
+
+@pytest.mark.parametrize("kind", ["thread", "detail", "exchange", "latency", "fact", "exited", "stack"])
+def test_more_lines_of_a_kind_than_any_recorder_writes_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = Builder()
+    for number in range(3):
+        builder.thread(f"t{number}", cpu_user="1 s").exited(f"e{number}").row("disk.read", f"device:8:{number}", "1 s")
+        builder.exchange(f"port:{number}", "accepted", {"1 ms": 10}).stack("cpu").fact(f"/proc/{number}", "1")
+    data = builder.bytes()
+    lines = sum(each.startswith(b'{"type":"%s"' % kind.encode()) for each in data.splitlines())
+    for owner in (reader, keptfacts):
+        monkeypatch.setattr(owner, "LINES", dict(limits.LINES) | {kind: lines})
+    read(data)
+    monkeypatch.setattr(reader, "LINES", dict(limits.LINES) | {kind: lines - 1})
+    monkeypatch.setattr(keptfacts, "LINES", dict(limits.LINES) | {kind: lines - 1})
+    with pytest.raises(RecordingError, match=f"more than {lines - 1} lines of the type '{kind}'") as told:
+        read(data)
+    assert told.value.hint
+
+
+def test_of_intervals_the_last_one_is_kept() -> None:
+    interval = {"type": "interval", "at_ns": 1, "threads": 1, "accounts": []}
+    data = b"".join(line(**interval, wall_ns=number) for number in range(1000))
+    kept = read(Builder().cut().bytes() + data).intervals
+    assert [each.wall_ns for each in kept] == [999]
+
+
+def readings(path: str, number: int) -> list[schema.Fact]:
+    data = b"".join(line(**FACT | {"phase": "series", "path": path, "at_ns": at, "text": f"{at} inode 5"})
+                    for at in range(number))  # fmt: skip
+    return [fact for fact in read(Builder().bytes() + data).facts if fact.path == path]
+
+
+def test_a_series_is_thinned_evenly_and_keeps_its_newest_reading() -> None:
+    assert [fact.at_ns for fact in readings("/proc/7/fd", 720)] == list(range(720))
+    times = [fact.at_ns for fact in readings("/proc/7/fd", 100_000)]
+    assert 512 <= len(times) <= 1025 and times[-1] == 99_999
+    gaps = {later - before for before, later in pairwise(times[:-1])}
+    assert len(gaps) == 1
+    assert [fact.at_ns for fact in readings("/proc/7/net/snmp", 5000)] == [4999]  # nobody follows it
+
+
+def test_readings_are_kept_of_every_file_that_a_rule_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+    series = Texts.series
+    monkeypatch.setattr(Texts, "series", lambda self, path: asked.add(path) or series(self, path))
+    builder = Builder().fact("/proc/cpuinfo", "flags\t: aperfmperf\n").fact("/proc/7/stat", "7 (a) S 1")
+    facts = builder.fact("/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1").model().facts
+    asked.clear()
+    Facts(facts.texts).descriptors, Facts(facts.texts).system_descriptors, Facts(facts.texts).delivered_clock
+    assert len(asked) == 4 and all(map(keptfacts.FOLLOWED.fullmatch, asked))
+    sources = "".join(path.read_text() for path in ROOT.glob("lib/perfdiag/**/*.py"))
+    assert sources.count("texts.series(") == 3, "one more follows a file: see keptfacts.FOLLOWED"
