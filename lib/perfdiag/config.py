@@ -1,6 +1,8 @@
 """The configuration: /etc/perfdiag/config.toml, then the user's own, which wins key by key.
 
 runbook_url = "https://wiki.example/perfdiag/{id}"     # where people read on about a finding
+
+They are read with the rights of the caller: what is wrong with a file is told with words from it.
 """
 
 from __future__ import annotations
@@ -56,11 +58,9 @@ def load(paths: list[Path] | None = None) -> Config:
         try:
             merged |= _checked(shown, tomllib.loads(read_bytes(path, LIMIT_BYTES, DEADLINE_S).decode()))
         except (FileNotFoundError, NotADirectoryError):
-            continue
+            continue  # also in the home of somebody else, as under sudo, or after su without a dash
         except PermissionError as error:
-            if os.access(path.parent, os.X_OK):
-                raise ConfigError(f"{shown}: cannot be read: {error.strerror}", "correct its permissions") from error
-            continue  # somebody else's home, as after sudo -u or su without a dash
+            raise ConfigError(f"{shown}: cannot be read: {error.strerror}", "correct its permissions") from error
         except UnicodeDecodeError as error:
             raise ConfigError(f"{shown}: not UTF-8 text", "correct the file or move it away") from error
         except tomllib.TOMLDecodeError as error:

@@ -16,6 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from perfdiag import privileges
+from perfdiag.errors import PerfdiagError
+
 T = TypeVar("T")
 MESSAGE_BYTES = 1 << 16  # of one answer of a child
 Receive = Callable[[float], tuple[bytes, list[int]]]
@@ -86,22 +89,28 @@ def _do(work: Callable[[socket.socket], None], answers: socket.socket) -> NoRetu
 
 
 def read_bytes(path: Path, limit_bytes: int, deadline_s: float) -> bytes:
-    """Return the content of `path`, which may lie on a dead server.
+    """Return the content of `path`, which may lie on a dead server, as far as the caller may read it.
 
-    Raises the OSError of the read; TimeoutError after `deadline_s`; OSError (EFBIG) for more than `limit_bytes`.
+    Raises the OSError of the read, FileNotFoundError also where its directory is closed to him; TimeoutError after
+    `deadline_s`; OSError (EFBIG) for more than `limit_bytes`.
     """
 
     def read(answers: socket.socket) -> None:
         """Answer with the error number (0: none), then with the content."""
         number, content = 0, b""
         try:
+            privileges.become_caller()
             with open(path, "rb", buffering=0) as file:
                 while part := file.read(limit_bytes + 1 - len(content)):
                     content += part
             if len(content) > limit_bytes:
                 number, content = errno.EFBIG, b""
+        except PermissionError:
+            number, content = errno.EACCES if os.access(path.parent, os.X_OK) else errno.ENOENT, b""
         except OSError as error:
             number, content = error.errno or errno.EIO, b""
+        except PerfdiagError:  # root cannot be given up, as the command says itself: there is nobody who may read it
+            number, content = errno.ENOENT, b""
         answers.send(str(number).encode())
         for start in range(0, len(content), MESSAGE_BYTES):
             answers.send(content[start : start + MESSAGE_BYTES])

@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 
+from perfdiag import privileges
+
 DEADLINE_S = 2.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # never the caller's: this runs as root
 ENVIRONMENT = ("HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST", "CONTAINER_RUNTIME_ENDPOINT")
@@ -31,7 +33,8 @@ def ids(name: str) -> set[str]:
 
 def _answer(command: list[str]) -> str:
     """Return what a command prints, "" when it fails or takes too long."""
-    environment = {key: os.environ[key] for key in ENVIRONMENT if key in os.environ} | {"PATH": PATH, "LC_ALL": "C"}
+    # Of root's own only: where they lead to is what an engine takes its settings, and programs to run, from.
+    own = {} if privileges.invoking_user() else {key: os.environ[key] for key in ENVIRONMENT if key in os.environ}
     try:
         done = subprocess.run(
             command,
@@ -39,7 +42,7 @@ def _answer(command: list[str]) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=DEADLINE_S,
-            env=environment,
+            env=own | {"PATH": PATH, "LC_ALL": "C"},
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,7 @@
-"""The child process that opens a recording's file and writes it; it may hang, where the file system is dead."""
+"""The child process that opens a recording's file and writes it; it may hang, where the file system is dead.
+
+It does so as the caller: what he names leads nowhere that he may not go himself, whatever he exchanges meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,7 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal sends them to all: the pipe's end counts
         signal.signal(number, signal.SIG_IGN)
     try:
+        privileges.become_caller()
         directory, fd, created = _open(path)
     except PerfdiagError as error:
         answers.send(json.dumps({"message": str(error), "hint": error.hint}).encode())
@@ -135,7 +139,7 @@ def _open(path: str) -> tuple[int, int, bool]:
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     name = os.path.basename(path)
     try:
-        # Held, because what its path leads to while this is still root is for others to choose.
+        # Held, because to take the file back its path may lead elsewhere by then.
         directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fd, created = os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory), True
@@ -145,8 +149,6 @@ def _open(path: str) -> tuple[int, int, bool]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever has it may empty it
             os.fchmod(fd, 0o600)
-            if os.geteuid() == 0 and (user := privileges.invoking_user()):
-                os.fchown(fd, *user)
         except OSError:
             if created:
                 os.unlink(name, dir_fd=directory)
@@ -157,18 +159,24 @@ def _open(path: str) -> tuple[int, int, bool]:
         ) from error
     except OSError as error:
         why = "it is a link" if error.errno == errno.ELOOP else error.strerror
-        hint = ELSEWHERE if error.errno in _NO_ROOM else "give another file"
-        raise PerfdiagError(f"cannot write {printable(path)}: {why}", hint) from error
+        raise PerfdiagError(f"cannot write {printable(path)}: {why}", _hint(error)) from error
     return directory, fd, created
 
 
+def _hint(error: OSError) -> str:
+    if error.errno in _NO_ROOM:
+        return ELSEWHERE
+    if isinstance(error, PermissionError) and os.geteuid():
+        return "the file is made with your own rights, under sudo too: give one where you may write"
+    return "give another file"
+
+
 def _check_own(path: str, fd: int) -> None:
-    """Refuse to empty what is no recording file of the invoking user's."""
+    """Refuse to empty what is no recording file of the caller's."""
     status = os.fstat(fd)
-    owner = (privileges.invoking_user() or (os.geteuid(),))[0]  # under sudo not root: its files are not ours to empty
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         what = "is no ordinary file"
-    elif status.st_uid != owner:
+    elif status.st_uid != os.geteuid():
         what = "belongs to somebody else"
     else:
         return

@@ -1,4 +1,4 @@
-"""The file a recording goes to: made before root is given up, readable for its owner only, never through a link.
+"""The file a recording goes to: made with the rights of the caller, readable for him only, never through a link.
 
 Only a child process has it open and writes it: its file system may die in the window, and then whoever closes the file,
 or ends with it open, hangs.  The recorder writes to a pipe to that child, which goes on to its end when nobody waits.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import socket
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from perfdiag import deadline
+from perfdiag import deadline, privileges
 from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.keeper import BEGIN, CLOSING, ELSEWHERE, READING, Progress, keep, unlink
 from perfdiag.record import DIED, OUTPUT_CLOSED
@@ -84,8 +85,10 @@ class OutFile:
         if self.keeper:
             self.keeper.child.end()
         if self.keeper and self.created:
-            path, identity = self.path, self.keeper.identity
-            with suppress(TimeoutError), deadline.child(lambda _answers: unlink(path, identity)) as receive:
+            with (
+                suppress(TimeoutError),
+                deadline.child(partial(_take_back, self.path, self.keeper.identity)) as receive,
+            ):
                 receive(time.monotonic() + UNLINK_DEADLINE_S)
 
     def check(self, why: str | None = None) -> int:
@@ -135,8 +138,8 @@ def create(path: str) -> OutFile:
     """Open `path` for a recording: a new file, or a regular file of the invoking user's, emptied by its first
     byte after begin(); "-": standard output.
 
-    Under sudo it belongs to the user behind it.  Raises PerfdiagError for anything else that stands there, and when
-    its file system does not answer.
+    Under sudo the user behind it opens and makes it.  Raises PerfdiagError for anything else that stands there, and
+    when its file system does not answer.
     """
     name = printable(path)
     if not path:
@@ -161,6 +164,11 @@ def create(path: str) -> OutFile:
             raise PerfdiagError(told.get("message", f"cannot write {name}: who opens it was killed"), told.get("hint"))
         undo.pop_all()
     return OutFile(path, descriptors[0], told["created"], Keeper(child, progress, (told["device"], told["inode"])))
+
+
+def _take_back(path: str, identity: tuple[int, int], _answers: socket.socket) -> None:
+    privileges.become_caller()
+    unlink(path, identity)
 
 
 __all__ = ["OutFile", "create"]

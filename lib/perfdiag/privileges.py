@@ -1,4 +1,7 @@
-"""Root is needed to find the target and to open the recording's file; then it is given up, for good."""
+"""Root is needed to find the target; then it is given up, for good.
+
+A path that the caller named is never opened as root for him: whoever opens it becomes the caller first.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,28 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def invoking_user() -> tuple[int, int] | None:
-    """Return uid and gid of the user behind sudo, None when nobody is behind (or root itself)."""
+    """Return uid and gid of the user behind sudo, None when nobody is behind (or root itself).
+
+    Only the environment of a process that is root through and through is root's own.  Others, also those that became
+    root by a set-user-id file, may have any name in it.
+    """
+    if os.getresuid() != (0, 0, 0):
+        return None
     try:
         uid, gid = int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"])
     except (KeyError, ValueError):
         return None
     return (uid, gid) if 0 < uid < UNCHANGED and 0 <= gid < UNCHANGED else None
+
+
+def become_caller() -> None:
+    """Become the user behind sudo, with his groups and with no way back; root that nobody is behind stays root.
+
+    The groups are looked up, which can take its time.  Raises PerfdiagError when root cannot be given up.
+    """
+    if user := invoking_user():
+        uid, gid = user
+        _become(uid, gid, os.getgrouplist(os.environ.get("SUDO_USER", ""), gid))
 
 
 def drop() -> None:
@@ -29,17 +48,21 @@ def drop() -> None:
     """
     if os.geteuid() == 0:
         uid, gid = invoking_user() or (NOBODY, NOBODY)
-        try:
-            os.setgroups([])
-            os.setresgid(gid, gid, gid)
-            os.setresuid(uid, uid, uid)
-        except OSError as error:
-            raise PerfdiagError(
-                f"cannot give up root for uid {uid}: {error.strerror}",
-                "a container that maps only its own users cannot; run perfdiag on its host",
-            ) from error
+        _become(uid, gid, [])
     if _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise PerfdiagError(f"cannot rule out new privileges: {os.strerror(ctypes.get_errno())}")
 
 
-__all__ = ["drop", "invoking_user"]
+def _become(uid: int, gid: int, groups: list[int]) -> None:
+    try:
+        os.setgroups(groups)
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    except OSError as error:
+        raise PerfdiagError(
+            f"cannot give up root for uid {uid}: {error.strerror}",
+            "a container that maps only its own users cannot; run perfdiag on its host",
+        ) from error
+
+
+__all__ = ["become_caller", "drop", "invoking_user"]

@@ -55,7 +55,7 @@ LAYER_OF = {
     **dict.fromkeys(
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
-    "lines": "base",
+    **dict.fromkeys(["lines", "privileges"], "base"),
     "keptfacts": "reader",
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(

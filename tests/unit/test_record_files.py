@@ -100,9 +100,10 @@ def test_half_a_recording_is_a_failure_whoever_read_it(house: House, sleeper: su
 
 
 @pytest.mark.skipif(not ROOT_OWNS, reason="only root has a sudo user behind it")
-def test_under_sudo_the_file_is_the_users(house: House, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+def test_under_sudo_the_file_is_the_users(house: House, sleeper: subprocess.Popen[bytes], open_folder: Path) -> None:
     house.environment = {"SUDO_UID": "1234", "SUDO_GID": "4321"}
-    path = tmp_path / "x.rec"
+    os.chown(open_folder, 1234, 4321)
+    path = open_folder / "x.rec"
     assert house.run("record", "-o", str(path), "--pid", str(sleeper.pid), "--duration", "0.1").returncode == 0
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 4321)
 

@@ -84,7 +84,9 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
         privileges.drop()
         log = afterwards.own_log(records, overwritten, clocks)
         return afterwards.look_back(log, counts, clocks, since_ns, until_ns)
-    privileges.drop()  # first: what a user may read decides, and to open a file can be an act (a device, a pipe)
+    # First: what a user may read decides, and to open a file can be an act (a device, a pipe).
+    privileges.become_caller()
+    privileges.drop()
     name = "standard input" if path == "-" else path
     try:
         with nullcontext(sys.stdin.buffer) if path == "-" else _opened(path) as stream:

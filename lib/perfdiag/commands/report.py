@@ -30,6 +30,7 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
     Two are joined, in any order: one made inside a guest, and one made meanwhile on its host, of its emulator.  Needs
     no privileges, and gives them up before the first byte is read.
     """
+    privileges.become_caller()
     if len(paths) > MOST_FILES:
         raise UsageError(
             f"{len(paths)} files: one recording is reported, or a guest's with its host's",
@@ -73,7 +74,8 @@ def _hint(path: str, error: OSError) -> str:
         owner = os.stat(path).st_uid
     except OSError:
         return f"a directory above it is closed to {_user(os.geteuid())}: ask its owner for a copy"
-    return f"it belongs to {_user(owner)}: report it as that user, or ask for a copy"
+    # Under sudo too: the file is opened with the rights of the user behind it.
+    return f"it belongs to {_user(owner)}: report it as that user, or sudo cat FILE | perfdiag report -"
 
 
 def _user(number: int) -> str:
