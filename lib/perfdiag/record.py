@@ -29,6 +29,7 @@ from perfdiag.text import printable
 LOAD_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give it 80 MiB of room, in its control group too"
+NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less
 DIED = "recorder died"
@@ -193,7 +194,8 @@ class Recorder:
         if status == -signal.SIGKILL:
             raise PerfdiagError("the recorder was killed before it recorded", KILLED_HINT)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
-        raise self.failure(errno.EIO, printable(line) if line else f"the recorder ended {ended} before it recorded")
+        why = errno.EPERM if status == NOT_PERMITTED else errno.EIO
+        raise self.failure(why, printable(line) if line else f"the recorder ended {ended} before it recorded")
 
     def _line(self, until: float, wake_fd: int | None = None) -> str | None:
         """Return the next line from the recorder, "" at its end, None at `until` (monotonic, s) or by `wake_fd`."""
@@ -242,4 +244,4 @@ def _permission_hint() -> str:
     return "root lacks CAP_BPF or CAP_PERFMON here: run perfdiag on the host, or in a container that was given them"
 
 
-__all__ = ["DIED", "OUTPUT_CLOSED", "Recorder", "Window", "ended_by_signals"]
+__all__ = ["DIED", "NOT_PERMITTED", "OUTPUT_CLOSED", "Recorder", "Window", "ended_by_signals"]

@@ -111,7 +111,7 @@ uint64_t skipped_runs(struct recorder *recorder, bool of_operations)
 		if (!state->link || of_operations != !strcmp(state->probe->feature, "operations") ||
 		    bpf_obj_get_info_by_fd(bpf_program__fd(state->program), &info, &size))
 			continue;
-		if (getenv("PERFDIAG_DEBUG") && info.recursion_misses)
+		if (secure_getenv("PERFDIAG_DEBUG") && info.recursion_misses)
 			fprintf(stderr, "%s was skipped %llu times\n", state->probe->name, info.recursion_misses);
 		misses += info.recursion_misses;
 	}

@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "out_of_memory.h"
+#include "set_user_id.h"
 #include "standard.h"
 
 #define PROGRAM "PERFDIAG_PROGRAM"
@@ -211,6 +212,10 @@ int main(int argc, char **argv)
 	sigset_t interrupt;
 	int ended, err;
 
+	if (is_set_user_id()) {
+		explain_set_user_id("perfdiag");
+		return EXIT_NOT_PERMITTED;
+	}
 	/* What cannot be printed is not done; a recording has a file of its own. */
 	if (is_closed(STDOUT_FILENO) && argc > 1 && strcmp(argv[1], "record")) {
 		explain_closed_output();

@@ -181,7 +181,7 @@ int probes_load(struct recorder *recorder)
 	void *symbols_err = NULL;
 	int err, thread_err;
 
-	verbose = getenv("PERFDIAG_DEBUG") != NULL;
+	verbose = secure_getenv("PERFDIAG_DEBUG") != NULL;
 	libbpf_set_print(on_message);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	recorder->probes = probes_create();

@@ -12,9 +12,9 @@
 #include "cleanup.h"
 #include "host.h"
 #include "recorder.h"
+#include "set_user_id.h"
 #include "standard.h"
 
-#define EXIT_NOT_PERMITTED 3
 #define EXIT_TARGET_GONE 4
 
 /* A sink that failed on the way: the recording in it is cut off, the other one may be whole. */
@@ -97,6 +97,10 @@ int main(int argc, char **argv)
 	static struct recorder recorder;
 	int sink_err, err;
 
+	if (is_set_user_id()) {
+		explain_set_user_id("perfdiag-recorder");
+		return EXIT_NOT_PERMITTED;
+	}
 	if (is_closed(STDOUT_FILENO)) {
 		explain_closed_output();
 		return EXIT_FAILURE;

@@ -13,12 +13,11 @@ import msgspec
 from perfdiag import check, privileges, schema, target
 from perfdiag.check import Answer
 from perfdiag.errors import PerfdiagError
-from perfdiag.record import Recorder
+from perfdiag.record import NOT_PERMITTED, Recorder
 from perfdiag.text import printable
 
 WIDTH = 80
 TIMEOUT_S = 60.0
-NOT_PERMITTED = 3  # exit status of the recorder
 
 
 @click.command("check")

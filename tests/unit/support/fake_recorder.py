@@ -10,6 +10,7 @@ was told, as one JSON object), FAKE_PLAN, one of
     full      as good, but the file takes only the first line            silent    never answers
     slow      as good, but the programs take their time to be attached
     murder    the command that is held back is killed    cancelled told to end before the start
+    set-user-id   was started so, which it refuses
     limited   as good, but neither the file nor memory takes more than the first line
 """
 
@@ -31,6 +32,9 @@ def main() -> int:
     signal.alarm(60)  # some plans never answer: none may outlive its test for long
     plan = os.environ["FAKE_PLAN"]
     recording = Path(os.environ["FAKE_RECORDING"]).read_bytes()
+    if plan == "set-user-id":
+        print("error: perfdiag-recorder was started set-user-id\nHINT: chmod ug-s its file", file=sys.stderr)
+        return 3
     if sys.argv[1] == "--check":
         if plan == "refused":
             print("error: the kernel refuses BPF programs: Operation not permitted", file=sys.stderr)

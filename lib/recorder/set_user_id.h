@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A set-user-id or set-group-id file would lend its owner's files and processes to whoever starts it, and takes its
+ * environment from him.  Capabilities of a file are another thing: who has started it is then who it is.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define EXIT_NOT_PERMITTED 3
+
+static inline bool is_set_user_id(void)
+{
+	return getuid() != geteuid() || getgid() != getegid();
+}
+
+static inline void explain_set_user_id(const char *program)
+{
+	fprintf(stderr,
+		"error: %s was started set-user-id or set-group-id, by user %u as user %u\n"
+		"HINT: chmod ug-s its file; to let others record: a rule of sudo, see perfdiag(8)\n",
+		program, getuid(), geteuid());
+}
