@@ -2,14 +2,10 @@
 /* The command line of the recorder. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "cleanup.h"
 #include "interval.h"
 #include "recorder.h"
 
@@ -25,30 +21,9 @@ static const char usage[] =
 	"  --stacks           keep a stack of every wait\n"
 	"  --slo [NAME=]NS    time requests, and system calls as operations, those over NS with their ledger;\n"
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
-	"  --output FILE      write the recording there too, mode 0600\n"
-	"  --owner UID:GID    give FILE to this user\n"
 	"  --control FD       take orders from this socket\n"
 	"  --check            load and attach everything, write the header, exit\n"
 	"  --version\n";
-
-static int open_output(struct output *output, const char *path, const char *owner)
-{
-	_cleanup_close_ int fd = -1;
-	unsigned int uid, gid;
-	struct stat status;
-
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* Only a file: a device such as /dev/null, or a pipe, is there for others too. */
-	if (fd < 0 || fstat(fd, &status) || (S_ISREG(status.st_mode) && fchmod(fd, 0600))) {
-		fprintf(stderr, "error: cannot write %s: %s\n", path, strerror(errno));
-		return -errno;
-	}
-	if (owner && (sscanf(owner, "%u:%u", &uid, &gid) != 2 || (S_ISREG(status.st_mode) && fchown(fd, uid, gid)))) {
-		fprintf(stderr, "error: cannot give %s to %s\n", path, owner);
-		return -EINVAL;
-	}
-	return output_add(output, take_fd(fd), "the recording file");
-}
 
 #define LARGEST_NS 9e18 /* what fits into 63 bits */
 
@@ -101,8 +76,6 @@ enum {
 	OPTION_INTERVAL,
 	OPTION_STACKS,
 	OPTION_SLO,
-	OPTION_OUTPUT,
-	OPTION_OWNER,
 	OPTION_CONTROL,
 	OPTION_CHECK,
 	OPTION_PATIENCE,
@@ -120,15 +93,12 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 						      { "patience", required_argument, NULL, OPTION_PATIENCE },
 						      { "stacks", no_argument, NULL, OPTION_STACKS },
 						      { "slo", required_argument, NULL, OPTION_SLO },
-						      { "output", required_argument, NULL, OPTION_OUTPUT },
-						      { "owner", required_argument, NULL, OPTION_OWNER },
 						      { "control", required_argument, NULL, OPTION_CONTROL },
 						      { "check", no_argument, NULL, OPTION_CHECK },
 						      { "version", no_argument, NULL, OPTION_VERSION },
 						      { "help", no_argument, NULL, OPTION_HELP },
 						      {} };
 	struct options *options = &recorder->options;
-	const char *path = NULL, *owner = NULL;
 	double number = 0;
 	int option, err = 0;
 
@@ -156,8 +126,6 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_PATIENCE: options->patience_ms = number; break;
 		case OPTION_STACKS: options->stacks = true; break;
 		case OPTION_SLO: err = add_limit(options, optarg); break;
-		case OPTION_OUTPUT: path = optarg; break;
-		case OPTION_OWNER: owner = optarg; break;
 		case OPTION_CONTROL: options->control_fd = number; break;
 		case OPTION_CHECK: options->check = true; break;
 		case OPTION_VERSION: puts("perfdiag-recorder " PERFDIAG_VERSION); return 1;
@@ -174,7 +142,5 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		fprintf(stderr, "error: no --pid to follow\n%s", usage);
 		err = -EINVAL;
 	}
-	if (!err && path)
-		err = open_output(&recorder->output, path, owner);
 	return err;
 }

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import stat
 import subprocess
 import time
 from collections.abc import Iterator
@@ -207,22 +206,23 @@ def test_check_says_what_can_be_measured() -> None:
     assert all(probe["attached"] or probe["reason"] for probe in probes.values()), probes
 
 
-def test_a_full_disk(spinner: Workload, tmp_path: Path) -> None:
+def test_a_full_disk(spinner: Workload, attach: Attach, tmp_path: Path) -> None:
     """The recording on stdout goes on when the file on a full tmpfs cannot: whole lines, and the loss is told."""
     small = tmp_path / "small"
     small.mkdir()
     run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small)
     try:
         file = small / "recording.jsonl"
-        done = run_recorder("--pid", spinner.pid, "--duration", "1.5", "--interval", "20", "--output", file)
-        assert done.returncode == 1, "one of two recordings is cut off, which is no success"
-        assert b"No space left" in done.stderr, done.stderr
-        footer = json.loads(done.stdout.splitlines()[-1])
+        with file.open("wb") as into, attach(spinner, interval_ms=20, file=into.fileno()) as recorder:
+            time.sleep(1.5)
+            recorder.tell("stop")
+            assert recorder.process.wait(30) == 1, "one of two recordings is cut off, which is no success"
+        assert "No space left" in recorder.said()
+        footer = json.loads(recorder.output.read_bytes().splitlines()[-1])
         assert footer["type"] == "footer"
         with file.open("rb") as stream:
             cut = reader.read(stream)
         assert cut.footer is None and cut.bad_lines <= 1
-        assert file.stat().st_mode & 0o777 == 0o600
     finally:
         run("umount", small)
 
@@ -268,26 +268,13 @@ def test_what_cannot_be_written_is_a_failure(arguments: tuple[str, ...], into: s
     assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
-def test_the_file_is_private_and_owned(spinner: Workload, tmp_path: Path) -> None:
-    output = tmp_path / "private.jsonl"
-    done = run_recorder("--pid", spinner.pid, "--duration", "0.3", "--output", output, "--owner", "65534:65534")
-    assert done.returncode == 0, done.stderr
-    status = output.stat()
-    assert (status.st_mode & 0o777, status.st_uid, status.st_gid) == (0o600, 65534, 65534)
-    assert output.read_bytes() == done.stdout
-    laws.check(Recording(output))
-
-
-def test_a_device_keeps_its_mode(spinner: Workload, tmp_path: Path) -> None:
-    """As /dev/null does, without which hardly any program runs."""
-    output = tmp_path / "null"
-    os.mknod(output, stat.S_IFCHR, os.makedev(1, 3))
-    output.chmod(0o666)
-    options = ("--duration", "0.3", "--output", output, "--owner", "65534:65534")
-    done = run_recorder("--pid", spinner.pid, *options)
-    assert done.returncode == 0, done.stderr
-    status = output.stat()
-    assert (status.st_mode & 0o777, status.st_uid, status.st_gid) == (0o666, 0, 0)
+def test_a_file_gets_what_standard_output_gets(spinner: Workload, attach: Attach, tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    with path.open("wb") as into:
+        recorder = attach(spinner, file=into.fileno())
+    time.sleep(0.3)
+    laws.check(recorder.stop())
+    assert path.read_bytes() == recorder.output.read_bytes()
 
 
 def test_a_slow_reader_does_not_stop_it(spinner: Workload) -> None:

@@ -33,6 +33,7 @@ class Recorder:
         slo_names: Mapping[str, int] | None = None,
         interval_ms: int = 0,
         first: Sequence[str] = (),
+        file: int | None = None,
     ) -> None:
         self.output = output
         self.messages = output.with_suffix(".stderr")
@@ -51,6 +52,8 @@ class Recorder:
         self._answers = mine.makefile("r", encoding="utf-8", errors="replace")
         try:
             self.expect("loaded")
+            if file is not None:
+                socket.send_fds(mine, [b"output\n"], [file])
             wanted = [*first, *(f"pid {pid}" for pid in pids)]
             wanted += ["only"] * only + ["stacks"] * stacks
             wanted += [f"duration {duration_ns}", f"slo {slo_ns}" if slo_ns else ""]
