@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be written anew."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that anybody may enter.  Those above pytest's own are closed anew whenever another pytest starts."""
+    with tempfile.TemporaryDirectory(prefix="perfdiag-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

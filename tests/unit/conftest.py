@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,15 +40,6 @@ def _pids_of_the_host() -> None:
 def house(_pids_of_the_host: None, built: House, tmp_path: Path) -> House:
     built.root.joinpath("log").unlink(missing_ok=True)
     return House(built.root)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that anybody may enter.  Those above pytest's own are closed anew whenever another pytest starts."""
-    with tempfile.TemporaryDirectory(prefix="perfdiag-") as name:
-        path = Path(name)
-        path.chmod(0o755)
-        yield path
 
 
 @pytest.fixture
