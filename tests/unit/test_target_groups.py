@@ -85,6 +85,7 @@ def test_a_control_group_in_full(tree: Path) -> None:
         (Wanted(cgroup="/nowhere"), TargetGone, "no such control group"),
         (Wanted(cgroup="/system.slice/../../.."), UsageError, "no processes|whole host|no such"),
         (Wanted(cgroup="/tmp"), TargetGone, "no such control group"),
+        (Wanted(cgroup="/" + "x" * 300), TargetGone, "no such control group"),
     ],
 )
 def test_control_groups_that_cannot_be_meant(tree: Path, wanted: Wanted, error: type[Exception], said: str) -> None:

@@ -42,7 +42,7 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
     with ExitStack() as stack:
         streams = [stack.enter_context(_opened(path)) for path in paths]
         privileges.drop()
-        models = [_read(stream, path if len(paths) > 1 else "") for path, stream in zip(paths, streams, strict=True)]
+        models = [_read(stream, path, len(paths)) for path, stream in zip(paths, streams, strict=True)]
     model = join.join(*map(join.Source, paths, models)) if len(models) == MOST_FILES else models[0]
     return reporting.show_model(model, settings, as_json=as_json, full=full, exit_code=exit_code)
 
@@ -50,6 +50,8 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
 def _opened(path: str) -> IO[bytes]:
     """Open a recording; a pipe that nobody writes into is waited for, and that is said.  Raises PerfdiagError."""
     waiting = f"perfdiag: {printable(path)} is a pipe that nobody has written into yet; waiting, Ctrl-C ends it"
+    if not path:
+        raise UsageError("the recording has no name", "is a variable of a script not set?")
     try:
         if path == "-":
             return sys.stdin.buffer
@@ -58,12 +60,16 @@ def _opened(path: str) -> IO[bytes]:
         raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", _hint(path, error)) from error
 
 
-def _read(stream: IO[bytes], name: str) -> Model:
+def _read(stream: IO[bytes], path: str, of: int) -> Model:
     """Read a recording.  Raises RecordingError, which says of which one where there is more than one."""
     try:
         return ledger.build(reader.read(stream))
     except RecordingError as error:
-        raise RecordingError(f"{printable(name)}: {error}" if name else str(error), error.hint) from error
+        raise RecordingError(f"{printable(path)}: {error}" if of > 1 else str(error), error.hint) from error
+    except OSError as error:
+        name = "standard input" if path == "-" else printable(path)
+        hint = "copy it to another file system, or record again"
+        raise RecordingError(f"cannot read {name}: {error.strerror}", hint) from error
 
 
 def _hint(path: str, error: OSError) -> str:
