@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include "cleanup.h"
 #include "host.h"
+#include "probes.h"
 #include "recorder.h"
 #include "set_user_id.h"
 #include "standard.h"
 
 #define EXIT_TARGET_GONE 4
+#define MORE_DESCRIPTORS 128 /* besides those of programs: maps, files, pipes of helpers */
 
 /* A sink that failed on the way: the recording in it is cut off, the other one may be whole. */
 static int explain_sinks(const struct output *output)
@@ -50,6 +53,28 @@ static int exit_status(int err)
 	return EXIT_FAILURE;
 }
 
+/*
+ * Asked beforehand, because libbpf, when it runs out of descriptors, says of half of what fails that the kernel cannot
+ * do it; and a program that cannot be attached costs its feature, not the recording.
+ */
+static int raise_descriptors(void)
+{
+	size_t needed = 2 * probes_count() + MORE_DESCRIPTORS; /* a program and its link */
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return -errno;
+	limit.rlim_cur = limit.rlim_max;
+	if (limit.rlim_max < needed) {
+		fprintf(stderr,
+			"error: the recorder needs %zu open files, and its limit is %llu\n"
+			"HINT: raise the limit of open files: ulimit -n 1024\n",
+			needed, (unsigned long long)limit.rlim_max);
+		return -EMFILE;
+	}
+	return setrlimit(RLIMIT_NOFILE, &limit) ? -errno : 0;
+}
+
 static int run(struct recorder *recorder)
 {
 	_cleanup_close_ int signals = -1;
@@ -68,7 +93,7 @@ static int run(struct recorder *recorder)
 	/* On a host without memory a page fault of ours may never end.  As pages come, so that it stays small. */
 	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		fprintf(stderr, "warning: memory cannot be locked: %s\n", strerror(errno));
-	err = probes_load(recorder);
+	err = raise_descriptors() ?: probes_load(recorder);
 	if (err)
 		return err;
 	if (recorder->options.check) {

@@ -64,15 +64,6 @@ static void limit(int resource, rlim_t value)
 	setrlimit(resource, &(struct rlimit){ value, value });
 }
 
-/* Every mapped file is open at the same time. */
-static void raise_descriptors(void)
-{
-	struct rlimit descriptors;
-
-	if (!getrlimit(RLIMIT_NOFILE, &descriptors))
-		limit(RLIMIT_NOFILE, descriptors.rlim_max);
-}
-
 /* From here on a hostile ELF file that breaks libelf or liblzma gains nothing but the descriptors opened so far. */
 static void drop_privileges(unsigned int deadline_ms)
 {
@@ -132,7 +123,6 @@ _Noreturn void symbols_child(const struct user_address *addresses, size_t count,
 	size_t map_count = 0;
 	FILE *results = fdopen(results_fd, "we");
 
-	raise_descriptors();
 	if (!lookups || !maps || !results)
 		_exit(1);
 	count = begin(lookups, addresses, count);

@@ -182,6 +182,17 @@ def test_without_privilege() -> None:
     assert_one_clear_line(done.stderr.encode())
 
 
+@pytest.mark.parametrize("limit", [9, 14, 20, 64, 110, 128])
+def test_a_limit_of_open_files_is_named(limit: int, spinner: Workload) -> None:
+    """Also where all programs load and one cannot be attached: its feature would be missing without a word."""
+    done = subprocess.run(
+        ["prlimit", f"--nofile={limit}", RECORDER, "--pid", str(spinner.pid), "--duration", "0.1"], capture_output=True
+    )
+    assert done.returncode == 1 and not done.stdout, done.stderr
+    lines = [line for line in done.stderr.decode().splitlines() if line.startswith(("error: ", "HINT: "))]
+    assert len(lines) == 2 and f"its limit is {limit}" in lines[0] and "ulimit -n" in lines[1], done.stderr
+
+
 @pytest.mark.parametrize("arguments", [["--duration", "x"], ["--pid", "abc"], ["--no-such-option"], []])
 def test_wrong_usage(arguments: list[str]) -> None:
     done = run_recorder(*arguments)
