@@ -41,6 +41,7 @@ class Recording:
     details: dict[tuple[int, str, str], schema.Detail] = field(default_factory=dict)  # pid, account, object
     because: list[schema.Because] = field(default_factory=list)
     stacks: list[schema.Stack] = field(default_factory=list)
+    unnamed: list[schema.Unnamed] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     files_read: list[schema.FileRead] = field(default_factory=list)
     writebacks: list[schema.Writeback] = field(default_factory=list)
@@ -198,6 +199,7 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes) -> tuple[T, bool]:
 _LISTS: dict[type[schema.Line], str] = {
     schema.Because: "because",
     schema.Stack: "stacks",
+    schema.Unnamed: "unnamed",
     schema.Device: "devices",
     schema.FileRead: "files_read",
     schema.Writeback: "writebacks",

@@ -12,6 +12,7 @@
 
 #define BUILD_ID_DIRECTORY "/usr/lib/debug/.build-id/"
 #define LONGEST_BUILD_ID 64
+#define TABLES_BYTES (256 * 1024 * 1024)  /* of symbols in one file: those of a browser have half of it */
 #define UNPACKED_BYTES (64 * 1024 * 1024) /* bound for a compressed symbol table, and for what unpacking takes */
 
 static void cleanup_elf(Elf **elf)
@@ -19,6 +20,14 @@ static void cleanup_elf(Elf **elf)
 	elf_end(*elf); /* takes NULL */
 }
 #define _cleanup_elf_ __attribute__((cleanup(cleanup_elf)))
+
+/* What is looked for in one file and what belongs to it. */
+struct search {
+	struct lookup *lookups;
+	size_t count;
+	uint64_t room_bytes; /* of TABLES_BYTES; a hostile file can have the same table a thousand times */
+	enum symbol_lack lack;
+};
 
 static int compare_places(const void *left, const void *right)
 {
@@ -86,7 +95,36 @@ static void offer(const char *symbol, uint64_t start, uint64_t size, struct look
 	}
 }
 
-static bool offer_table(Elf *elf, Elf64_Word type, struct lookup *lookups, size_t count)
+/* libelf says of a table of sections that does not lie in its file that there is none. */
+static bool has_its_sections(Elf *elf)
+{
+	GElf_Ehdr header;
+	size_t count, bytes;
+
+	if (!gelf_getehdr(elf, &header) || !elf_rawfile(elf, &bytes) || elf_getshdrnum(elf, &count))
+		return false;
+	return !header.e_shoff || (count && header.e_shoff < bytes && header.e_shentsize &&
+				   (bytes - header.e_shoff) / header.e_shentsize >= count);
+}
+
+/* The entries of a table of symbols, or NULL: then search->lack says why. */
+static Elf_Data *table_of(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct search *search)
+{
+	Elf_Data *data;
+	size_t bytes;
+
+	if (header->sh_size > search->room_bytes) {
+		search->lack = elf_rawfile(elf, &bytes) && header->sh_size < bytes ? LACK_TOO_LARGE : LACK_DAMAGED;
+		return NULL;
+	}
+	search->room_bytes -= header->sh_size;
+	data = elf_getdata(section, NULL);
+	if (!data && header->sh_size)
+		search->lack = LACK_DAMAGED;
+	return data;
+}
+
+static bool offer_table(Elf *elf, Elf64_Word type, struct search *search)
 {
 	Elf_Scn *section = NULL;
 	bool found = false;
@@ -98,7 +136,7 @@ static bool offer_table(Elf *elf, Elf64_Word type, struct lookup *lookups, size_
 
 		if (!gelf_getshdr(section, &header) || header.sh_type != type)
 			continue;
-		data = elf_getdata(section, NULL);
+		data = table_of(elf, section, &header, search);
 		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
 			int kind = GELF_ST_TYPE(symbol.st_info);
 			const char *name;
@@ -107,9 +145,11 @@ static bool offer_table(Elf *elf, Elf64_Word type, struct lookup *lookups, size_
 			    !symbol.st_size)
 				continue;
 			name = elf_strptr(elf, header.sh_link, symbol.st_name);
+			if (!name)
+				search->lack = LACK_DAMAGED;
 			if (!name || !*name)
 				continue;
-			offer(name, symbol.st_value, symbol.st_size, lookups, count);
+			offer(name, symbol.st_value, symbol.st_size, search->lookups, search->count);
 			found = true;
 		}
 	}
@@ -137,19 +177,29 @@ static Elf_Data *section_data(Elf *elf, const char *wanted)
 }
 
 /* Some distributions pack the function names of a stripped binary into a section of it: an ELF file under xz. */
-static Elf *open_packed(Elf *elf, char **image)
+static Elf *open_packed(Elf *elf, char **image, enum symbol_lack *lack)
 {
 	Elf_Data *packed = section_data(elf, ".gnu_debugdata");
-	uint64_t memory = UNPACKED_BYTES;
-	size_t in = 0, out = 0;
+	lzma_stream stream = LZMA_STREAM_INIT;
+	lzma_ret result;
 
 	if (!packed || !packed->d_buf)
 		return NULL;
 	*image = malloc(UNPACKED_BYTES);
-	if (!*image || lzma_stream_buffer_decode(&memory, 0, NULL, packed->d_buf, &in, packed->d_size,
-						 (uint8_t *)*image, &out, UNPACKED_BYTES) != LZMA_OK)
+	if (!*image)
 		return NULL;
-	return elf_memory(*image, out);
+	stream.next_in = packed->d_buf;
+	stream.avail_in = packed->d_size;
+	stream.next_out = (uint8_t *)*image;
+	stream.avail_out = UNPACKED_BYTES;
+	result = lzma_stream_decoder(&stream, UNPACKED_BYTES, 0);
+	if (result == LZMA_OK)
+		result = lzma_code(&stream, LZMA_FINISH);
+	lzma_end(&stream);
+	if (result == LZMA_STREAM_END)
+		return elf_memory(*image, stream.total_out);
+	*lack = !stream.avail_out || result == LZMA_MEMLIMIT_ERROR ? LACK_TOO_LARGE : LACK_DAMAGED;
+	return NULL;
 }
 
 /* The separate file of debugging symbols that belongs to this very build, where the host has it installed. */
@@ -179,19 +229,25 @@ void elf_symbols_find(struct mapped_file *file, struct lookup *lookups, size_t c
 	_cleanup_free_ char *image = NULL;
 	_cleanup_close_ int separate_fd = -1;
 	_cleanup_elf_ Elf *elf = NULL, *packed = NULL, *separate = NULL;
+	struct search search = { .lookups = lookups, .count = count, .room_bytes = TABLES_BYTES };
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		file->lack = LACK_NO_ELF;
 		return;
-	locate(elf, lookups, count);
-	if (!offer_table(elf, SHT_SYMTAB, lookups, count)) {
-		packed = open_packed(elf, &image);
-		separate = open_separate(elf, &separate_fd);
-		offer_table(separate, SHT_SYMTAB, lookups, count);
-		offer_table(packed, SHT_SYMTAB, lookups, count);
-		offer_table(elf, SHT_DYNSYM, lookups, count);
 	}
+	locate(elf, lookups, count);
+	if (!has_its_sections(elf))
+		search.lack = LACK_DAMAGED;
+	if (!offer_table(elf, SHT_SYMTAB, &search)) {
+		packed = open_packed(elf, &image, &search.lack);
+		separate = open_separate(elf, &separate_fd);
+		offer_table(separate, SHT_SYMTAB, &search);
+		offer_table(packed, SHT_SYMTAB, &search);
+		offer_table(elf, SHT_DYNSYM, &search);
+	}
+	file->lack = search.lack;
 	for (size_t i = 0; i < count; i++)
 		if (lookups[i].symbol)
 			lookup_report(&lookups[i], lookups[i].symbol, symbol_name_length(lookups[i].symbol), file->name,

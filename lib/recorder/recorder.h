@@ -34,6 +34,7 @@
  * objects.c               object ids as text
  * map_walk.c              reading the hashes of the programs
  * stacks.c                stacks, folded and named
+ * unnamed.c               of which files they lack names, and why
  * sleepers.c              stacks of threads that wait at the end
  * facts*.c                host facts
  * *symbols*.c, perf_map.c names for addresses
@@ -52,6 +53,7 @@
 #include "output.h"
 #include "records.h"
 #include "symbols.h"
+#include "unnamed.h"
 
 #define NS_PER_SECOND 1000000000ULL
 #ifndef PERFDIAG_VERSION
@@ -101,6 +103,7 @@ struct recorder {
 	struct fold_entry *folds;     /* ended threads, by comm of their process */
 	struct detail_entry *details; /* by process, account and object */
 	struct stack_entry *stacks;
+	struct unnamed unnamed;
 	struct host *host; /* of host mode: what becomes of threads at the end */
 	struct account_sum exited_sums[ACCOUNT_COUNT];
 	uint64_t exited_wall_ns;

@@ -150,7 +150,7 @@ static size_t collect(struct recorder *recorder, struct user_address *addresses)
 }
 
 /* Hands the names over to their stack; false if its process gave none, so that it is asked again. */
-static bool take_names(struct stack_entry *entry, struct user_address *addresses, bool last)
+static bool take_names(struct recorder *recorder, struct stack_entry *entry, struct user_address *addresses, bool last)
 {
 	uint32_t all = entry->key.user_frames + entry->scan_words;
 	bool any = !all;
@@ -160,8 +160,11 @@ static bool take_names(struct stack_entry *entry, struct user_address *addresses
 	if (!any && !last)
 		return false;
 	entry->names = calloc(all ? all : 1, sizeof(*entry->names));
-	for (uint32_t i = 0; entry->names && i < all; i++)
+	for (uint32_t i = 0; entry->names && i < all; i++) {
+		if (addresses[i].lack)
+			unnamed_add(&recorder->unnamed, &addresses[i]);
 		entry->names[i] = take_pointer(addresses[i].name);
+	}
 	return entry->names;
 }
 
@@ -179,7 +182,7 @@ void stacks_name(struct recorder *recorder, unsigned int deadline_ms, bool last)
 	{
 		if (entry->names)
 			continue;
-		take_names(entry, addresses + at, last);
+		take_names(recorder, entry, addresses + at, last);
 		at += entry->key.user_frames + entry->scan_words;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -229,6 +232,7 @@ void stacks_write(struct recorder *recorder)
 
 	HASH_ITER(hh, recorder->stacks, entry, next)
 	write_stack(recorder, entry);
+	unnamed_write(&recorder->unnamed, &recorder->json, &recorder->output);
 }
 
 void stacks_free(struct recorder *recorder)

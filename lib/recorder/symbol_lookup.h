@@ -10,11 +10,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include "symbols.h"
 
 struct mapped_file {
 	uint64_t device, inode; /* inode 0: no file */
 	char *name;		/* base name */
 	int fd;			/* -1: it could not be opened, or is no file */
+	enum symbol_lack lack;	/* of addresses in it that get no name */
 };
 
 struct mapped_files {

@@ -24,12 +24,26 @@ int kernel_symbols_range(const struct kernel_symbols *symbols, const char *name,
 const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address);
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
+/* Why an address in a file has no name; where no function is known there, as in a stripped file, it lacks nothing. */
+enum symbol_lack {
+	LACK_NONE,
+	LACK_NOT_OPENED,
+	LACK_NO_ELF,
+	LACK_DAMAGED,	/* its table of symbols */
+	LACK_TOO_LARGE, /* the same */
+	LACK_LATE,	/* the deadline had passed */
+	LACK_ENDED,	/* who reads the tables ended before */
+	LACK_NOT_ASKED, /* it could not be started */
+	LACKS
+};
+
 struct user_address {
 	pid_t pid;
 	uint64_t address;
 	bool return_address; /* look up address - 1: a call may be a function's last instruction */
 	bool only_code;	     /* from a stack scan: leave name NULL unless it lies inside a known function */
 	char *name;	     /* result: "function (module)" or "0x1234 (module)", freed by the caller; NULL: unknown */
+	enum symbol_lack lack; /* result, but for only_code */
 };
 
 /*
@@ -38,6 +52,8 @@ struct user_address {
  * ended before it was met, and none where two processes had the same number one after the other.
  */
 int user_symbols_resolve(struct user_address *addresses, size_t count, unsigned int deadline_ms);
+/* The file that was read when the last of these broke off (LACK_LATE, LACK_ENDED), "" for none. */
+const char *user_symbols_broke_in(void);
 
 /*
  * Says that there are or will be addresses of a process to name, so that it can be done after its end: a helper reads

@@ -18,7 +18,6 @@
 #include "symbols_child.h"
 
 #define NOBODY 65534
-#define LONGEST_MODULE_NAME 100
 #define LARGEST_DATA_BYTES (256 * 1024 * 1024) /* a hostile ELF file can ask for tables of any size */
 
 struct perf_map {
@@ -29,7 +28,7 @@ struct perf_map {
 void lookup_report(struct lookup *lookup, const char *symbol, size_t length, const char *module, FILE *results)
 {
 	char name[LONGEST_SYMBOL_NAME + 1];
-	struct symbol_record record = { .index = lookup->index };
+	struct symbol_record record = { .index = lookup->index, .lack = symbol ? LACK_NONE : lookup->file->lack };
 	size_t room = sizeof(name) - LONGEST_MODULE_NAME - sizeof(" ()");
 
 	if (symbol)
@@ -41,6 +40,17 @@ void lookup_report(struct lookup *lookup, const char *symbol, size_t length, con
 	fwrite(&record, sizeof(record), 1, results);
 	fwrite(name, record.length, 1, results);
 	lookup->named = true;
+}
+
+/* Who waits for us may have to tell in which file we hang, or ended. */
+static void say_what_is_read(const char *name, FILE *results)
+{
+	size_t length = strnlen(name, LONGEST_MODULE_NAME);
+	struct symbol_record record = { .index = INDEX_READS, .length = length };
+
+	fwrite(&record, sizeof(record), 1, results);
+	fwrite(name, length, 1, results);
+	fflush(results);
 }
 
 static int compare_addresses(const void *left, const void *right)
@@ -139,22 +149,30 @@ _Noreturn void symbols_child(const struct user_address *addresses, size_t count,
 
 	qsort(lookups, count, sizeof(*lookups), compare_files);
 	for (size_t from = 0, end; from < count; from = end) {
+		struct mapped_file *file = lookups[from].file;
+
 		end = slice_end(lookups, count, from, file);
-		if (lookups[from].file && lookups[from].file->fd >= 0)
-			elf_symbols_find(lookups[from].file, lookups + from, end - from, results);
-		fflush(results);
+		if (!file)
+			continue;
+		if (file->fd < 0) {
+			file->lack = file->inode ? LACK_NOT_OPENED : LACK_NONE;
+			continue;
+		}
+		say_what_is_read(file->name, results);
+		elf_symbols_find(file, lookups + from, end - from, results);
 	}
 	qsort(lookups, count, sizeof(*lookups), compare_addresses);
 	for (size_t from = 0, end, map = 0; from < count && map < map_count; from = end) {
 		end = slice_end(lookups, count, from, pid);
 		if (lookups[from].pid != maps[map].pid)
 			continue;
+		say_what_is_read("a perf map", results);
 		perf_map_find(maps[map++].fd, lookups + from, end - from, results);
-		fflush(results);
 	}
 	for (size_t i = 0; i < count; i++)
 		if (!lookups[i].named && !lookups[i].only_code && lookups[i].file)
 			lookup_report(&lookups[i], NULL, 0, lookups[i].file->name, results);
+	fwrite(&(struct symbol_record){ .index = INDEX_DONE }, sizeof(struct symbol_record), 1, results);
 	fflush(results);
 	_exit(0);
 }

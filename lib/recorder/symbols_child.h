@@ -7,10 +7,14 @@
 struct user_address;
 
 #define LONGEST_SYMBOL_NAME 512
+#define LONGEST_MODULE_NAME 100
 
-/* In the pipe: this, then length bytes of name. */
+/* In the pipe: this, then length bytes of text. */
 struct symbol_record {
-	uint32_t index;
+	uint32_t index;		    /* of an address, or one of these: */
+#define INDEX_READS UINT32_MAX	    /* the text is the file that is read next */
+#define INDEX_DONE (UINT32_MAX - 1) /* that was all */
+	uint32_t lack;
 	uint32_t length;
 };
 

@@ -12,55 +12,105 @@
 #include "symbols.h"
 #include "symbols_child.h"
 
-/* Takes the whole records off buffer; returns the bytes used up, or -EBADMSG. */
-static ssize_t take_records(const char *buffer, size_t length, struct user_address *addresses, size_t count, int *named)
+struct answers {
+	struct user_address *addresses;
+	size_t count;
+	int named;
+	bool done;
+};
+
+static char reading[LONGEST_MODULE_NAME + 1]; /* what the child reads, as it says */
+
+const char *user_symbols_broke_in(void)
+{
+	return reading;
+}
+
+static bool is_valid(const struct symbol_record *record, const struct answers *answers)
+{
+	if (record->index == INDEX_READS)
+		return record->length < sizeof(reading);
+	if (record->index == INDEX_DONE)
+		return !record->length;
+	return record->index < answers->count && record->length && record->length <= LONGEST_SYMBOL_NAME &&
+	       record->lack < LACKS && !answers->addresses[record->index].name;
+}
+
+static int take_record(const struct symbol_record *record, const char *text, struct answers *answers)
+{
+	struct user_address *address;
+
+	if (record->index == INDEX_READS) {
+		memcpy(reading, text, record->length);
+		reading[record->length] = '\0';
+		return 0;
+	}
+	answers->done = record->index == INDEX_DONE;
+	if (answers->done)
+		return 0;
+	address = &answers->addresses[record->index];
+	address->lack = record->lack;
+	address->name = strndup(text, record->length);
+	answers->named += address->name != NULL;
+	return address->name ? 0 : -ENOMEM;
+}
+
+/* Takes the whole records off buffer; returns the bytes used up, or -errno. */
+static ssize_t take_records(const char *buffer, size_t length, struct answers *answers)
 {
 	struct symbol_record record;
 	size_t used = 0;
+	int err;
 
 	while (length - used >= sizeof(record)) {
 		memcpy(&record, buffer + used, sizeof(record));
-		if (record.index >= count || !record.length || record.length > LONGEST_SYMBOL_NAME ||
-		    addresses[record.index].name)
+		if (!is_valid(&record, answers))
 			return -EBADMSG;
 		if (length - used < sizeof(record) + record.length)
 			break;
-		addresses[record.index].name = strndup(buffer + used + sizeof(record), record.length);
-		if (!addresses[record.index].name)
-			return -ENOMEM;
-		++*named;
+		err = take_record(&record, buffer + used + sizeof(record), answers);
+		if (err)
+			return err;
 		used += sizeof(record) + record.length;
 	}
 	return used;
 }
 
-static int receive(int fd, struct user_address *addresses, size_t count, int64_t deadline)
+/* Returns what the addresses lack that have no answer after that. */
+static enum symbol_lack receive(int fd, struct answers *answers, int64_t deadline)
 {
 	char buffer[8 * (sizeof(struct symbol_record) + LONGEST_SYMBOL_NAME)];
 	struct pollfd readable = { .fd = fd, .events = POLLIN };
 	size_t length = 0;
-	int named = 0;
 
-	for (;;) {
+	while (!answers->done) {
 		int64_t left = deadline - monotonic_ms();
 		ssize_t n;
 
 		if (left <= 0)
-			return named;
+			return LACK_LATE;
 		if (poll(&readable, 1, left) <= 0)
 			continue;
 		n = read(fd, buffer + length, sizeof(buffer) - length);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return named;
+			return LACK_ENDED;
 		length += n;
-		n = take_records(buffer, length, addresses, count, &named);
+		n = take_records(buffer, length, answers);
 		if (n < 0)
-			return named;
+			return LACK_ENDED;
 		length -= n;
 		memmove(buffer, buffer + n, length);
 	}
+	return LACK_NONE;
+}
+
+static void tell_lack(struct user_address *addresses, size_t count, enum symbol_lack lack)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!addresses[i].name && !addresses[i].only_code)
+			addresses[i].lack = lack;
 }
 
 struct question {
@@ -95,19 +145,22 @@ int user_symbols_resolve(struct user_address *addresses, size_t count, unsigned 
 {
 	int64_t deadline = monotonic_ms() + deadline_ms;
 	struct question question = { addresses, count, deadline_ms };
+	struct answers answers = { .addresses = addresses, .count = count };
 	struct helper helper;
-	int named;
+	int err;
 
 	if (!count)
 		return 0;
 	if (count > INT32_MAX)
 		return -EINVAL;
-	named = meet_all(addresses, count, deadline_ms / 2);
-	if (!named)
-		named = helper_start(&helper, look_up, &question);
-	if (named)
-		return named;
-	named = receive(helper.fd, addresses, count, deadline);
+	reading[0] = '\0';
+	err = meet_all(addresses, count, deadline_ms / 2);
+	if (!err)
+		err = helper_start(&helper, look_up, &question);
+	tell_lack(addresses, count, err ? LACK_NOT_ASKED : LACK_NONE);
+	if (err)
+		return err;
+	tell_lack(addresses, count, receive(helper.fd, &answers, deadline));
 	helper_end(&helper);
-	return named;
+	return answers.named;
 }

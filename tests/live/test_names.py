@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import struct
 import subprocess
 import time
 from pathlib import Path
 
-from perfdiag import schema
+from perfdiag import reader, schema, unnamed
 
 from live.support import laws
 from live.support.fixtures import Attach, Cleanup, Start
@@ -83,3 +86,24 @@ def test_a_file_that_only_others_of_the_target_reach(cleanup: Cleanup, attach: A
     hot, total = share_named(recording)
     assert total > 0.05
     assert hot > 0.7 * total, [(row.pid, row.user, row.weight_ns) for row in recording.of(schema.Stack)]
+
+
+def test_a_file_whose_table_of_symbols_is_cut_off_is_told(cleanup: Cleanup, attach: Attach, tmp_path: Path) -> None:
+    """It runs as well without: what is missed is counted, of how many, and the report says so."""
+    program = tmp_path / "damaged"
+    shutil.copy(WORKLOADS / "spin", program)
+    (sections,) = struct.unpack_from("<Q", program.read_bytes(), 0x28)
+    os.truncate(program, sections + 100)
+    process = cleanup.enter_context(subprocess.Popen([program, "--duration-ms", "30000"], stdout=subprocess.DEVNULL))
+    cleanup.callback(process.kill)
+    recorder = attach(process.pid, stacks=True)
+    time.sleep(1)
+    recording = recorder.stop()
+    frames = [frame for row in recording.of(schema.Stack) for frame in row.user]
+    without = [frame for frame in frames if frame.startswith("0x") and frame.endswith(" (damaged)")]
+    assert without and [(line.file, line.reason, line.addresses) for line in recording.of(schema.Unnamed)] == [
+        ("damaged", "damaged", len(without))
+    ]
+    with recording.path.open("rb") as stream:
+        (item,) = unnamed.not_measured(reader.read(stream))
+    assert item.what.startswith(f"names of {len(without):,} of {len(frames):,} sampled addresses (in damaged)")

@@ -69,6 +69,7 @@ LAYER_OF = {
             "join",
             "objects",
             "stacks",
+            "unnamed",
         ],
         "ledger",
     ),

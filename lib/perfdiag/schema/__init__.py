@@ -23,7 +23,7 @@ from perfdiag.schema.requests import (
 )
 from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
-from perfdiag.schema.waits import Because, Detail, Operation, Stack
+from perfdiag.schema.waits import Because, Detail, Operation, Stack, Unnamed
 from perfdiag.schema.window import (
     NO_TIME_LOST,
     Cost,
@@ -49,6 +49,7 @@ UNTRUSTED_FIELDS = frozenset(
         "kernel",
         "user",
         "scan",
+        "file",
         "object",
         "root_object",
         "name",
@@ -67,6 +68,7 @@ AnyLine = (
     | Detail
     | Because
     | Stack
+    | Unnamed
     | Device
     | Rpc
     | NfsFlush
@@ -130,6 +132,7 @@ __all__ = [
     "Stack",
     "Target",
     "Thread",
+    "Unnamed",
     "VmExit",
     "Writeback",
 ]

@@ -43,6 +43,7 @@ RECORDER: Mapping[str, int] = {
     "TOP_OF_ACCOUNT": 20,
     "TOP_PROCESSES": 200,
     "TOP_THREADS": 64,
+    "UNNAMED_FILES": 64,
     "because": 8192,
     "devices": 1024,
     "dirtiers": 2048,
@@ -95,6 +96,7 @@ LINES: Mapping[str, int] = {
     "socket": _table("sockets"),
     "stack": RECORDER["STACK_ENTRIES"],
     "thread": RECORDER["THREAD_ROWS"] + RECORDER["EXIT_ROWS"],
+    "unnamed": RECORDER["UNNAMED_FILES"] + 8,  # of other files one for each reason
     "vm_exit": _table("vm_exits"),
     "writeback": _table("writebacks"),
 }

@@ -72,6 +72,14 @@ class Stack(Line, tag="stack"):
     scan: Scan = []
 
 
+class Unnamed(Line, tag="unnamed"):
+    """Addresses of user stacks that have no name because their file could not be read, or not in time."""
+
+    file: Object  # "": not known, or one of those without room
+    reason: Word
+    addresses: Count
+
+
 class Operation(Line, tag="operation"):
     """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
 
@@ -86,4 +94,4 @@ class Operation(Line, tag="operation"):
     over_slo_accounts: AccountSums = []
 
 
-__all__ = ["Because", "Detail", "Operation", "Stack"]
+__all__ = ["Because", "Detail", "Operation", "Stack", "Unnamed"]

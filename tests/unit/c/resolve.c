@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No test but a tool of tests: resolve PID ADDRESS... prints a line each: the name, or - when there is none.  With
- * --later it meets the process, says so when its files are known, and resolves when it is told to.
+ * No test but a tool of tests: resolve PID ADDRESS... prints a line each: the name, or - when there is none; and on
+ * stderr what the recording then says of those that lack something.  With --later it meets the process, says so when
+ * its files are known, and resolves when it is told to.
  */
-/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c */
+/* SOURCES: unnamed.c json.c output.c user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c */
 /* LIBS: -lelf -llzma */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "meet.h"
 #include "symbols.h"
+#include "unnamed.h"
 
 static void meet(pid_t pid)
 {
@@ -20,6 +23,9 @@ static void meet(pid_t pid)
 
 int main(int argc, char **argv)
 {
+	struct unnamed unnamed = {};
+	struct output output = {};
+	struct json json = {};
 	bool later = argc > 1 && !strcmp(argv[1], "--later");
 	struct user_address *addresses = calloc(argc, sizeof(*addresses));
 	int count;
@@ -36,8 +42,14 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0; i < count; i++) {
 		puts(addresses[i].name ? addresses[i].name : "-");
+		if (addresses[i].lack)
+			unnamed_add(&unnamed, &addresses[i]);
 		free(addresses[i].name);
 	}
 	free(addresses);
+	output_add(&output, STDERR_FILENO, "standard error");
+	unnamed_write(&unnamed, &json, &output);
+	output_close(&output);
+	json_free(&json);
 	return 0;
 }

@@ -58,6 +58,7 @@ static void name_two(int fd)
 {
 	send(fd, 2, 5, "three");
 	send(fd, 0, 3, "one");
+	send(fd, INDEX_DONE, 0, "");
 }
 
 static void takes_names_in_any_order(void)
@@ -68,12 +69,15 @@ static void takes_names_in_any_order(void)
 	CHECK_TEXT(addresses[0].name, "one");
 	CHECK_TEXT(addresses[1].name, NULL);
 	CHECK_TEXT(addresses[2].name, "three");
+	for (int i = 0; i < COUNT; i++)
+		CHECK_NUMBER(addresses[i].lack, LACK_NONE);
 	release(addresses);
 }
 
 static void name_and_stop(int fd)
 {
 	send(fd, 1, 3, "two");
+	send(fd, INDEX_READS, 4, "file");
 	raise(SIGSTOP);
 }
 
@@ -86,6 +90,9 @@ static void keeps_the_deadline(void)
 	took = monotonic_ms() - begin;
 	CHECK(took >= DEADLINE_MS && took < DEADLINE_MS + PATIENCE_MS);
 	CHECK_TEXT(addresses[1].name, "two");
+	CHECK_NUMBER(addresses[0].lack, LACK_LATE);
+	CHECK_NUMBER(addresses[1].lack, LACK_NONE);
+	CHECK_TEXT(user_symbols_broke_in(), "file");
 	release(addresses);
 }
 
@@ -110,6 +117,8 @@ static void keeps_the_deadline_under_a_trickle(void)
 
 static void name_and_die(int fd)
 {
+	send(fd, INDEX_READS, 5, "other");
+	send(fd, INDEX_READS, 4, "file");
 	send(fd, 0, 3, "one");
 	send(fd, 1, 300, "cut short");
 	raise(SIGKILL);
@@ -122,7 +131,29 @@ static void keeps_what_a_dead_child_said(void)
 	CHECK_NUMBER(resolve(addresses, name_and_die), 1);
 	CHECK_TEXT(addresses[0].name, "one");
 	CHECK_TEXT(addresses[1].name, NULL);
+	CHECK_NUMBER(addresses[0].lack, LACK_NONE);
+	CHECK_NUMBER(addresses[1].lack, LACK_ENDED);
+	CHECK_TEXT(user_symbols_broke_in(), "file");
 	release(addresses);
+}
+
+static void scan_and_die(int fd)
+{
+	(void)fd;
+	raise(SIGKILL);
+}
+
+/* Words of a stack that may be no code at all lack no name. */
+static void misses_no_name_of_what_was_scanned(void)
+{
+	struct user_address addresses[COUNT] = { { .address = 1 }, { .address = 2, .only_code = true } };
+
+	behave = scan_and_die;
+	CHECK_NUMBER(user_symbols_resolve(addresses, 2, 2 * PATIENCE_MS), 0);
+	CHECK_NUMBER(addresses[0].lack, LACK_ENDED);
+	CHECK_NUMBER(addresses[1].lack, LACK_NONE);
+	CHECK_TEXT(user_symbols_broke_in(), "");
+	user_symbols_end();
 }
 
 static void point_outside(int fd)
@@ -153,6 +184,24 @@ static void say_it_twice(int fd)
 	send(fd, 0, 3, "two");
 }
 
+static void name_a_file_at_length(int fd)
+{
+	char name[LONGEST_MODULE_NAME + 2] = {};
+
+	memset(name, 'x', LONGEST_MODULE_NAME + 1);
+	send(fd, 0, 3, "one");
+	send(fd, INDEX_READS, LONGEST_MODULE_NAME + 1, name);
+}
+
+static void lack_what_is_not_there(int fd)
+{
+	struct symbol_record record = { .index = 1, .lack = LACKS, .length = 1 };
+
+	send(fd, 0, 3, "one");
+	if (write(fd, &record, sizeof(record)) < 0 || write(fd, "x", 1) < 0)
+		_exit(1);
+}
+
 static void flood(int fd)
 {
 	send(fd, 0, 3, "one");
@@ -163,7 +212,8 @@ static void flood(int fd)
 
 static void stops_listening_to_nonsense(void)
 {
-	void (*const children[])(int) = { point_outside, say_too_much, say_nothing, say_it_twice, flood };
+	void (*const children[])(int) = { point_outside,	 say_too_much,		 say_nothing, say_it_twice,
+					  name_a_file_at_length, lack_what_is_not_there, flood };
 
 	for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
 		struct user_address addresses[COUNT];
@@ -171,6 +221,7 @@ static void stops_listening_to_nonsense(void)
 		CHECK_NUMBER(resolve(addresses, children[i]), 1);
 		CHECK_TEXT(addresses[0].name, "one");
 		CHECK_TEXT(addresses[1].name, NULL);
+		CHECK_NUMBER(addresses[1].lack, LACK_ENDED);
 		release(addresses);
 	}
 }
@@ -198,6 +249,7 @@ int main(void)
 	RUN(keeps_the_deadline);
 	RUN(keeps_the_deadline_under_a_trickle);
 	RUN(keeps_what_a_dead_child_said);
+	RUN(misses_no_name_of_what_was_scanned);
 	RUN(stops_listening_to_nonsense);
 	RUN(leaves_signals_as_they_were);
 	return check_result();

@@ -111,6 +111,11 @@ class OtherLines(Exchanging, Threads):
         )
         return self
 
+    def unnamed(self, file: str, reason: str, addresses: int) -> Self:
+        """Add so many addresses of stacks that have no name."""
+        self._lines.append(schema.Unnamed(file=file, reason=reason, addresses=addresses))
+        return self
+
     def device(
         self,
         device: str = "254:0",
