@@ -57,6 +57,13 @@ class Child:
         with suppress(OSError):
             self._answers.send(message)
 
+    def is_stopped(self) -> bool:
+        """Whether somebody has stopped it (SIGSTOP, a debugger)."""
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2][:1] in (b"T", b"t")
+        except OSError:  # without /proc
+            return False
+
     def end(self) -> None:
         """End it now; one that the kernel does not let go of is left behind."""
         os.kill(self.pid, signal.SIGKILL)

@@ -15,6 +15,7 @@ import select
 import signal
 import socket
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -30,7 +31,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 BEGIN = b"begin"  # told to a keeper once there is something to record: until then the file stays as it was
-_NOTHING: dict[str, Any] = {"size": 0, "complete": False, "error": None, "meddled": None}
+_NOTHING: dict[str, Any] = {"size": 0, "complete": False, "error": None, "meddled": None, "moved": None}
 READING, WRITING, CLOSING = range(3)  # what a keeper may wait for: the recorder, or twice its file system
 
 
@@ -68,7 +69,9 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     socket.send_fds(answers, [json.dumps(told).encode()], [writer])
     os.close(writer)
     # What came through the pipe for a recording that did not come about is no reason to empty an old one.
-    went = _write(reader, fd, progress) if _is_told_to_begin(answers, reader) else _NOTHING
+    went, place = _NOTHING, _place_of(fd)
+    if _is_told_to_begin(answers, reader):
+        went = _write(reader, fd, progress, lambda: _moved_to(path, fd, place))
     if created and not went["size"]:
         unlink(os.path.basename(path), (status.st_dev, status.st_ino), directory)
     answers.send(json.dumps(went).encode())
@@ -86,10 +89,10 @@ def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
         return False
 
 
-def _write(reader: int, fd: int, progress: Progress) -> dict[str, Any]:
+def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str | None]) -> dict[str, Any]:
     """Copy to the end of the pipe; of a file that takes no more, half a line is taken back."""
     size = lines_bytes = 0
-    tail, error_text, meddled = b"", None, None
+    tail, error_text, meddled, moved = b"", None, None, None
     try:
         while part := os.read(reader, PART_BYTES):
             progress.doing = WRITING
@@ -107,6 +110,7 @@ def _write(reader: int, fd: int, progress: Progress) -> dict[str, Any]:
             progress.doing = READING
         progress.doing = CLOSING  # from here on: on NFS even fstat() waits until all is at the server
         meddled = _meddled_with(fd, size)
+        moved = None if meddled else moved_to()
         os.close(fd)  # some file systems tell only here that a write has failed
     except OSError as error:
         error_text = error.strerror
@@ -115,7 +119,7 @@ def _write(reader: int, fd: int, progress: Progress) -> dict[str, Any]:
             size = lines_bytes
     last_line = tail.rstrip(b"\n").rpartition(b"\n")[2]
     complete = error_text is None and tail.endswith(b"\n") and b'"footer"' in last_line
-    return {"size": size, "complete": complete, "error": error_text, "meddled": meddled}
+    return {"size": size, "complete": complete, "error": error_text, "meddled": meddled, "moved": moved}
 
 
 def _meddled_with(fd: int, size: int) -> str | None:
@@ -124,6 +128,23 @@ def _meddled_with(fd: int, size: int) -> str | None:
     if not status.st_nlink:
         return "it was removed or replaced meanwhile"
     return None if not size or status.st_size == size else "somebody else wrote to it meanwhile"
+
+
+def _place_of(fd: int) -> str:
+    """Return the path of an open file as it is now."""
+    return os.readlink(f"/proc/self/fd/{fd}")
+
+
+def _moved_to(path: str, fd: int, before: str) -> str | None:
+    """Return where the file is by now if its path, which led to `before`, does not lead there any more."""
+    now = _place_of(fd)
+    try:
+        there = os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(fd))
+    except FileNotFoundError:
+        there = False
+    except OSError:  # root is given up: a directory on the way may be closed
+        there = now == before
+    return None if there else now
 
 
 def unlink(path: str, identity: tuple[int, int], directory: int | None = None) -> None:

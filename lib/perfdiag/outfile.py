@@ -37,7 +37,7 @@ class Keeper:
     progress: Progress
     identity: tuple[int, int]
 
-    def last_answer(self) -> bytes:
+    def last_answer(self, *, recorder_ended: bool) -> bytes:
         """Wait for how it went while something moves; b"" if the child was killed.  Raises TimeoutError: why not."""
         moved_at = began = time.monotonic()
         before = self._state()
@@ -50,16 +50,18 @@ class Keeper:
                     before, moved_at = state, now
                 silent = now - moved_at >= CLOSE_DEADLINE_S
                 if silent or now - began >= CLOSE_LIMIT_S:
-                    raise TimeoutError(self._waits_for(silent=silent)) from None
+                    raise TimeoutError(self._waits_for(silent=silent, recorder_ended=recorder_ended)) from None
 
     def _state(self) -> tuple[int, int]:
         return self.progress.size_bytes, self.progress.doing
 
-    def _waits_for(self, *, silent: bool) -> str:
+    def _waits_for(self, *, silent: bool, recorder_ended: bool) -> str:
         size_bytes, doing = self._state()
         written = f"{'all ' * (doing == CLOSING)}{size_bytes:,} bytes written"
+        if self.child.is_stopped():
+            return f"{written}, its writer is stopped"
         if doing == READING:
-            return f"{written}, the recorder still holds it"
+            return f"{written}, {'its writer does not run' if recorder_ended else 'the recorder still holds it'}"
         if silent:
             return f"{written}, {SILENCE.format(CLOSE_DEADLINE_S)}"
         return f"{written}, its file system is slow: not done in {CLOSE_LIMIT_S} s"
@@ -91,7 +93,7 @@ class OutFile:
             ):
                 receive(time.monotonic() + UNLINK_DEADLINE_S)
 
-    def check(self, why: str | None = None) -> int:
+    def check(self, why: str | None = None, *, recorder_ended: bool = True) -> int:
         """Return the size in bytes of a recording that has its footer; raise PerfdiagError for one cut short.
 
         `why` is what the recorder said of it.
@@ -99,20 +101,24 @@ class OutFile:
         assert self.keeper, "standard output is no file"
         os.close(self.fd)
         name, to_read = printable(self.path), f"perfdiag report {printable(self.path)}"
-        hint = f"what is there can be read: {to_read}"
         try:
-            answer = self.keeper.last_answer()
+            answer = self.keeper.last_answer(recorder_ended=recorder_ended)
         except TimeoutError as error:
             pid = self.keeper.child.pid
-            raise PerfdiagError(
-                f"not known whether {name} is whole: {error}",
-                f"process {pid} goes on with it and ends by itself (kill -KILL {pid} gives it up); then: {to_read}",
-            ) from error
+            hint = f"process {pid} goes on with it and ends by itself (kill -KILL {pid} gives it up); then: {to_read}"
+            if self.keeper.child.is_stopped():
+                hint = f"kill -CONT {pid} lets it go on; then: {to_read}"
+            raise PerfdiagError(f"not known whether {name} is whole: {error}", hint) from error
         finally:  # it is never ended here: what is still in the pipe would be lost
             self.keeper.child.leave()
         if not answer:
-            raise PerfdiagError(f"{name} is cut short: who writes it was killed", hint)
+            raise PerfdiagError(
+                f"{name} is cut short: who writes it was killed", f"what is there can be read: {to_read}"
+            )
         told = json.loads(answer)
+        if told["moved"]:
+            name, to_read = printable(told["moved"]), f"perfdiag report {printable(told['moved'])}"
+        moved = f"; {printable(self.path)} does not lead there any more" if told["moved"] else ""
         if told["meddled"]:
             raise PerfdiagError(f"{name} is lost: {told['meddled']}", "record again, to a file of its own")
         if not told["complete"]:
@@ -121,7 +127,12 @@ class OutFile:
                 raise PerfdiagError(
                     f"nothing was written to {name}: {why}", ELSEWHERE if told["error"] else "record again"
                 )
-            raise PerfdiagError(f"{name} is cut short after {told['size']:,} bytes: {why}", hint)
+            raise PerfdiagError(
+                f"{name} is cut short after {told['size']:,} bytes: {why}{moved}",
+                f"what is there can be read: {to_read}",
+            )
+        if moved:
+            raise PerfdiagError(f"the recording is in {name} by now{moved}", to_read)
         return int(told["size"])
 
     def check_stream(self, reason: str, why: str | None = None) -> None:

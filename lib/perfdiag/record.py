@@ -56,6 +56,7 @@ class Recorder:
         self._control, self._pid = control, pid
         self._recording_fd, self._messages_fd = recording_fd, messages_fd
         self._received = b""
+        self._status: int | None = None  # with which it ended
 
     @classmethod
     def inherited(cls) -> Recorder:
@@ -147,16 +148,18 @@ class Recorder:
     def wait_exit(self, timeout_s: float) -> int | None:
         """Return the recorder's exit status (negative: the signal that ended it), None if it still runs."""
         end = time.monotonic() + timeout_s
-        while True:
+        while self._status is None:
             try:
                 pid, status = os.waitpid(self._pid, os.WNOHANG)
             except ChildProcessError:
                 return None
             if pid:
-                return os.waitstatus_to_exitcode(status)
-            if time.monotonic() > end:
+                self._status = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > end:
                 return None
-            time.sleep(0.005)
+            else:
+                time.sleep(0.005)
+        return self._status
 
     def failure(self, number: int, text: str) -> PerfdiagError:
         """Return the error for a recorder that gave up with an error number."""

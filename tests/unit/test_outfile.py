@@ -260,10 +260,66 @@ def test_a_recorder_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         recorders.write(RECORDING[:100])
         until(lambda: (progress.doing, progress.size_bytes) == (keeper.READING, 100), "what came is written")
         with pytest.raises(PerfdiagError, match=r"not known .*: 100 bytes written, the recorder still holds it"):
-            file.check()
+            file.check(recorder_ended=False)
         recorders.write(RECORDING[100:])
     assert os.waitpid(child, 0)[1] == 0, "it ends by itself"
     assert path.read_bytes() == RECORDING
+
+
+@pytest.mark.parametrize("size", [0, len(RECORDING)])
+def test_a_writer_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """It says nothing itself; neither the recorder nor the file system is to blame."""
+    path, before = tmp_path / "x.rec", children()
+    monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
+    file = begun(path)
+    (child,) = children() - before
+    os.write(file.fd, RECORDING[:size])
+    until(lambda: path.stat().st_size == size, "what came is written")
+    os.kill(child, signal.SIGSTOP)
+    os.write(file.fd, RECORDING[size:])
+    with pytest.raises(PerfdiagError, match=rf"not known .*: {size:,} bytes written, its writer is stopped") as caught:
+        file.check()
+    assert (caught.value.hint or "").startswith(f"kill -CONT {child} lets it go on")
+    os.kill(child, signal.SIGCONT)
+    assert os.waitpid(child, 0)[1] == 0, "it ends by itself"
+    assert path.read_bytes() == RECORDING
+
+
+@pytest.mark.parametrize("closed", [True, False], ids=["closed to nobody", "open"])
+@pytest.mark.parametrize("another", [True, False], ids=["another's", "nothing"])
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "cut short"])
+def test_a_recording_that_is_renamed(open_folder: Path, closed: bool, another: bool, whole: bool) -> None:
+    """Its path leads to another's file, or nowhere: neither is to be read for it."""
+    open_folder.chmod(0o700 if closed else 0o755)
+    path, moved = open_folder / "x.rec", open_folder / "moved\n.rec"
+    file = begun(path)
+    os.write(file.fd, RECORDING if whole else RECORDING[:100])
+    path.rename(moved)
+    if another:
+        path.write_text("another's")
+    with pytest.raises(PerfdiagError) as caught:
+        file.check()
+    said, shown = str(caught.value), str(moved).replace("\n", "\\n")
+    assert f"{path} does not lead there any more" in said and ("is cut short after 100 bytes" in said) == (not whole)
+    assert (caught.value.hint or "").endswith(f"perfdiag report {shown}")
+    assert moved.read_bytes() == (RECORDING if whole else RECORDING[:100])
+
+
+def test_a_recording_whose_folder_is_another_by_now(open_folder: Path) -> None:
+    """A link to the folder of the day."""
+    for name in ("monday", "tuesday"):
+        (open_folder / name).mkdir()
+    today = open_folder / "today"
+    today.symlink_to("monday")
+    file = begun(today / "x.rec")
+    os.write(file.fd, RECORDING)
+    today.unlink()
+    today.symlink_to("tuesday")
+    (open_folder / "tuesday/x.rec").write_text("another's")
+    with pytest.raises(
+        PerfdiagError, match=f"the recording is in {open_folder}/monday/x.rec by now; {today}/x.rec does"
+    ):
+        file.check()
 
 
 @dataclass
@@ -277,6 +333,9 @@ class Slow:
 
     def monotonic(self) -> float:
         return self.now
+
+    def is_stopped(self) -> bool:
+        return False
 
     def receive(self, until_s: float) -> tuple[bytes, list[int]]:
         self.now = until_s
@@ -306,7 +365,7 @@ def test_what_moves_is_waited_for(
     waiting = outfile.Keeper(slow, progress, (0, 0))
     if said:
         with pytest.raises(TimeoutError, match=said):
-            waiting.last_answer()
+            waiting.last_answer(recorder_ended=True)
     else:
-        assert waiting.last_answer() == b"told"
+        assert waiting.last_answer(recorder_ended=True) == b"told"
     assert slow.now == pytest.approx(after_s, abs=2 * outfile.LOOK_S)

@@ -253,7 +253,10 @@ def test_a_sparse_file_with_its_table_far_behind_is_read(resolver: Path, victim:
         file.seek(1000 * GIB)
         file.write(table)
     os.truncate(victim, 1024 * GIB)
-    assert lacks(resolver, victim) == (["exported_function (victim)", "hidden_function (victim)", "variant (victim)"], [])
+    assert lacks(resolver, victim) == (
+        ["exported_function (victim)", "hidden_function (victim)", "variant (victim)"],
+        [],
+    )
 
 
 def test_a_stripped_file_lacks_nothing(resolver: Path, victim: Path) -> None:

@@ -24,7 +24,7 @@ def measure(wanted: Wanted, window: Window, path: str | None, *, as_json: bool, 
 
     def check() -> None:
         if made.file:
-            size = made.file.check(made.recorder.cut_off())
+            size = made.file.check(made.recorder.cut_off(), recorder_ended=made.recorder_ended)
             say(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")
 
     return made.conclude(report, made.check, check)

@@ -34,7 +34,7 @@ def command(path: str, **options: Any) -> int:
         if made.file and path == "-":
             made.file.check_stream(made.reason, made.recorder.cut_off())
         elif made.file:
-            size = made.file.check(made.recorder.cut_off())
+            size = made.file.check(made.recorder.cut_off(), recorder_ended=made.recorder_ended)
             say(f"perfdiag: {size:,} bytes; to read them: perfdiag report {printable(path)}")
 
     return made.conclude(check)

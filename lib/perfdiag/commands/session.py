@@ -31,6 +31,11 @@ class Session:
     reason: str
     cut_short: str | None  # why the recording is, where no check of a file tells it
 
+    @property
+    def recorder_ended(self) -> bool:
+        """Whether the recorder has closed the file; False: it hangs, or is stopped."""
+        return self.reason != record.DIED or self.recorder.wait_exit(0) is not None
+
     def check(self) -> None:
         """Raise PerfdiagError where the recorder has not written its recording to the end: a script must not take half
         a window for all of it."""
