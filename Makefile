@@ -242,7 +242,7 @@ build/include/perfdiag.skel.h: build/bpf/perfdiag.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name perfdiag >$@
 
 # Recorder and launcher: static, so that they need nothing of the host they diagnose, and little of its memory.
-LAUNCHER_SOURCES := lib/recorder/launcher.c lib/recorder/out_of_memory.c
+LAUNCHER_SOURCES := lib/recorder/launcher.c lib/recorder/out_of_memory.c lib/recorder/resource_limits.c
 RECORDER_SOURCES := $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c))
 RECORDER_OBJECTS := $(RECORDER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
 RECORDER_LIBRARIES := -lbpf -lelf -lz -llzma

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from perfdiag.deadline import read_bytes
-from perfdiag.errors import PerfdiagError
+from perfdiag.errors import HINTS, PerfdiagError
 from perfdiag.text import printable
 
 SYSTEM_FILE = Path("/etc/perfdiag/config.toml")
@@ -70,9 +70,9 @@ def load(paths: list[Path] | None = None) -> Config:
         except TimeoutError as error:  # a host too slow to answer is the one that wants a report
             left_out.append(f"{shown} is left out: {error.strerror}")
         except OSError as error:
+            hint = "correct its permissions, or set XDG_CONFIG_HOME to an empty directory"
             raise ConfigError(
-                f"{shown}: cannot be read: {error.strerror}",
-                "correct its permissions, or set XDG_CONFIG_HOME to an empty directory",
+                f"{shown}: cannot be read: {error.strerror}", HINTS.get(error.errno or 0, hint)
             ) from error
     return Config(**merged, left_out=tuple(left_out))
 

@@ -6,7 +6,7 @@ import errno
 
 _ROOM = "make room where the output goes, or send it to a file system that has some: /dev/shm is in memory"
 _FILES = "raise the limit of open files: ulimit -n 1024"
-MEMORY_HINT = "raise the limit (ulimit -v), or make the report of a recording elsewhere"
+MEMORY_HINT = "raise the limit (ulimit -v, ulimit -d), or make the report of a recording elsewhere"
 
 # What to do where the operating system lacks something, by error number.
 HINTS = {
@@ -16,6 +16,7 @@ HINTS = {
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
     errno.ENOMEM: MEMORY_HINT,
+    errno.EAGAIN: "raise the limit of processes: ulimit -u unlimited",
 }
 
 

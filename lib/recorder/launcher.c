@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "out_of_memory.h"
+#include "resource_limits.h"
 #include "set_user_id.h"
 #include "standard.h"
 
@@ -36,7 +37,6 @@
 #define RECORDER "PERFDIAG_RECORDER_PID"
 #define NICENESS "PERFDIAG_NICENESS"
 #define ENDED "PERFDIAG_ENDED_FD"
-#define PYTHON_BYTES (16UL << 20)
 
 struct paths {
 	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX];
@@ -81,17 +81,16 @@ static int find_paths(struct paths *paths)
 	return err ?: join(paths->recorder, directory, "perfdiag-recorder");
 }
 
-/* Without this much Python ends before any line of ours, in pages of its own words. */
-static int check_limits(void)
+/* Without these Python ends before any line of ours, in pages of its own words. */
+static int check_descriptors(void)
 {
-	struct rlimit memory;
 	int first = open("/dev/null", O_RDONLY | O_CLOEXEC), second = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	if (first < 0 || second < 0)
 		return -errno;
 	close(first);
 	close(second);
-	return getrlimit(RLIMIT_AS, &memory) || memory.rlim_cur >= PYTHON_BYTES ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* After "--" it is the command's business. */
@@ -207,7 +206,7 @@ static void hurry(void)
 
 int main(int argc, char **argv)
 {
-	struct paths paths;
+	static struct paths paths; /* not on a stack that may be small */
 	char **arguments;
 	sigset_t interrupt;
 	int ended, err;
@@ -221,9 +220,11 @@ int main(int argc, char **argv)
 		explain_closed_output();
 		return 1;
 	}
-	err = argc < 1 ? -EINVAL : open_standard_descriptors() ?: check_limits();
+	err = argc < 1 ? -EINVAL : open_standard_descriptors() ?: check_descriptors();
 	if (err)
 		return fail(-err, "cannot start");
+	if (check_resource_limits(needs_recorder(argc, argv)))
+		return 1;
 	err = find_paths(&paths);
 	if (err)
 		return fail(-err, "cannot find where perfdiag is installed");

@@ -149,7 +149,7 @@ static int load_programs(struct recorder *recorder)
 		if (!kernel) {
 			kernel = btf__load_vmlinux_btf();
 			if (!kernel) {
-				err = -ENOTSUP;
+				err = errno == ENOMEM ? -ENOMEM : -ENOTSUP;
 				break;
 			}
 		}
@@ -164,6 +164,11 @@ static void explain_failure(int err)
 		fprintf(stderr,
 			"error: the kernel refuses BPF programs: %s\n"
 			"HINT: run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG\n",
+			strerror(-err));
+	else if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		fprintf(stderr,
+			"error: the ledger cannot be loaded: %s\n"
+			"HINT: raise the limits of memory and open files: ulimit -a\n",
 			strerror(-err));
 	else if (access("/sys/kernel/btf/vmlinux", R_OK))
 		fprintf(stderr, "error: this kernel does not describe its types (no /sys/kernel/btf/vmlinux)\n"

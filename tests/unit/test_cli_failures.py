@@ -128,6 +128,8 @@ def test_only_the_pipe_of_standard_output_may_break(
         (errno.EFBIG, "ulimit -f"),
         (errno.EMFILE, "ulimit -n"),
         (errno.ENOMEM, "ulimit -v"),
+        (errno.ENOMEM, "ulimit -d"),
+        (errno.EAGAIN, "ulimit -u"),
         (errno.EIO, "PERFDIAG_DEBUG=1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -92,6 +93,18 @@ def test_a_path_is_shown_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(config, "DEADLINE_S", 0.1)
     os.mkfifo(folder / "never")
     assert "\x1b" not in config.load([folder / "never"]).left_out[0]
+
+
+def test_a_limit_of_processes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child reads the file; that none can be made is no fault of its permissions."""
+
+    def refuse() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(os, "fork", refuse)
+    with pytest.raises(ConfigError) as caught:
+        config.load([tmp_path / "config.toml"])
+    assert "ulimit -u" in (caught.value.hint or "")
 
 
 def test_a_directory_is_told(tmp_path: Path) -> None:

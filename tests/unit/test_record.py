@@ -145,12 +145,29 @@ def test_a_recorder_that_is_not_there(house: House, sleeper: subprocess.Popen[by
     assert run.stderr.startswith("error: cannot run ") and "perfdiag-recorder: No such file" in run.stderr
 
 
-@pytest.mark.parametrize(("limit", "size"), [(resource.RLIMIT_NOFILE, 4), (resource.RLIMIT_AS, 12 << 20)])
-def test_limits_under_which_python_cannot_start(house: House, limit: int, size: int) -> None:
-    run = house.run("--help", preexec_fn=lambda: resource.setrlimit(limit, (size, size)))
+@pytest.mark.parametrize(
+    ("command", "limit", "size", "option"),
+    [
+        ("--help", resource.RLIMIT_NOFILE, 4, "n"),
+        ("--help", resource.RLIMIT_AS, 12 << 20, "v"),
+        ("--help", resource.RLIMIT_DATA, 4 << 20, "d"),
+        ("--help", resource.RLIMIT_STACK, 32 << 10, "s"),
+        ("check", resource.RLIMIT_AS, 33 << 20, "v"),
+        ("check", resource.RLIMIT_DATA, 20 << 20, "d"),
+        ("check", resource.RLIMIT_FSIZE, 4096, "f"),
+    ],
+)
+def test_limits_under_which_it_cannot_start(house: House, command: str, limit: int, size: int, option: str) -> None:
+    run = house.run(command, preexec_fn=lambda: resource.setrlimit(limit, (size, size)))
     first, second = run.stderr.splitlines()
     assert (run.returncode, run.stdout) == (1, "")
-    assert first.startswith("error: cannot start: ") and second.startswith("HINT: raise the limit")
+    assert first.startswith("error: ") and second.startswith("HINT: raise the limit") and f"ulimit -{option} " in second
+
+
+def test_without_cpu_time_memory_is_not_said_to_be_short(house: House) -> None:
+    """The kernel ends it at a tick of the clock, if it lives that long."""
+    run = house.run("check", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (0, 0)))
+    assert run.returncode == -signal.SIGKILL or (run.returncode, "ulimit -t " in run.stderr) == (1, True), run.stderr
 
 
 def test_a_terminal_sees_a_bar(house: House, sleeper: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "resource_limits.h"
+#include <stdio.h>
+#include <sys/resource.h>
+
+#define KIBIBYTE 1024UL
+#define MEBIBYTE (1024 * KIBIBYTE)
+
+/*
+ * Without so much Python ends before any line of ours, in pages of its own words, and libbpf says that the kernel can
+ * not do what there was no memory for.  Of open files see main.c of the recorder, which may raise its own limit.
+ */
+static const struct need {
+	int resource;
+	char option; /* of ulimit */
+	const char *what, *unit;
+	rlim_t unit_size, python, with_recorder;
+} needs[] = {
+	{ RLIMIT_CPU, 't', "CPU time", "s", 1, 1, 1 },
+	{ RLIMIT_STACK, 's', "the stack", "KiB", KIBIBYTE, 512 * KIBIBYTE, 512 * KIBIBYTE },
+	{ RLIMIT_DATA, 'd', "data", "KiB", KIBIBYTE, 16 * MEBIBYTE, 24 * MEBIBYTE },
+	{ RLIMIT_AS, 'v', "memory", "KiB", KIBIBYTE, 16 * MEBIBYTE, 40 * MEBIBYTE },
+	{ RLIMIT_FSIZE, 'f', "the size of files", "KiB", KIBIBYTE, 0, MEBIBYTE },
+};
+
+int check_resource_limits(bool with_recorder)
+{
+	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
+		const struct need *need = &needs[i];
+		rlim_t needed = with_recorder ? need->with_recorder : need->python;
+		struct rlimit limit;
+
+		if (getrlimit(need->resource, &limit) || limit.rlim_cur >= needed)
+			continue;
+		fprintf(stderr,
+			"error: the limit of %s is %llu %s: perfdiag needs %llu\n"
+			"HINT: raise the limit: ulimit -%c unlimited\n",
+			need->what, (unsigned long long)(limit.rlim_cur / need->unit_size), need->unit,
+			(unsigned long long)(needed / need->unit_size), need->option);
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Limits (ulimit) under which perfdiag would end in words that name another cause, or in none. */
+#pragma once
+#include <stdbool.h>
+
+/* Returns 0, or -1 and has said which limit, and what to do. */
+int check_resource_limits(bool with_recorder);
