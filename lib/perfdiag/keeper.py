@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any
 
 from perfdiag import privileges
-from perfdiag.errors import PerfdiagError
+from perfdiag.errors import HINTS, PerfdiagError
 from perfdiag.text import printable
 
 FOOTER_BYTES = 1 << 16  # a footer is far shorter
@@ -31,7 +31,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 BEGIN = b"begin"  # told to a keeper once there is something to record: until then the file stays as it was
-_NOTHING: dict[str, Any] = {"size": 0, "complete": False, "error": None, "meddled": None, "moved": None}
+_NOTHING: dict[str, Any] = dict.fromkeys(("size", "complete", "meddled", "moved", "error", "hint"))
 READING, WRITING, CLOSING = range(3)  # what a keeper may wait for: the recorder, or twice its file system
 
 
@@ -61,7 +61,7 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     except PerfdiagError as error:
         answers.send(json.dumps({"message": str(error), "hint": error.hint}).encode())
         return
-    status = os.fstat(fd)
+    status, place = os.fstat(fd), _place_of(fd)
     reader, writer = os.pipe()
     with suppress(OSError):  # then it keeps its 64 KiB
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -69,7 +69,7 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     socket.send_fds(answers, [json.dumps(told).encode()], [writer])
     os.close(writer)
     # What came through the pipe for a recording that did not come about is no reason to empty an old one.
-    went, place = _NOTHING, _place_of(fd)
+    went = _NOTHING
     if _is_told_to_begin(answers, reader):
         went = _write(reader, fd, progress, lambda: _moved_to(path, fd, place))
     if created and not went["size"]:
@@ -92,12 +92,12 @@ def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
 def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str | None]) -> dict[str, Any]:
     """Copy to the end of the pipe; of a file that takes no more, half a line is taken back."""
     size = lines_bytes = 0
-    tail, error_text, meddled, moved = b"", None, None, None
+    tail, failure, meddled, moved = b"", OSError(), None, None
     try:
         while part := os.read(reader, PART_BYTES):
             progress.doing = WRITING
             if not size:
-                privileges.drop()  # with nothing to write, they may be needed to take back the file
+                privileges.set_aside()  # not given up: with no line written, root may be needed to take back the file
                 os.ftruncate(fd, 0)  # not before: a recording that does not come about leaves the one that was there
             while part:
                 count = os.write(fd, part)
@@ -107,19 +107,30 @@ def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str 
                 size += count
                 progress.size_bytes = size
                 part = part[count:]
+            if lines_bytes:
+                privileges.take_up()
+                privileges.drop()
             progress.doing = READING
         progress.doing = CLOSING  # from here on: on NFS even fstat() waits until all is at the server
         meddled = _meddled_with(fd, size)
         moved = None if meddled else moved_to()
         os.close(fd)  # some file systems tell only here that a write has failed
     except OSError as error:
-        error_text = error.strerror
+        failure = error
         with suppress(OSError):
             os.ftruncate(fd, lines_bytes)
             size = lines_bytes
+            moved = moved_to()
+    privileges.take_up()
     last_line = tail.rstrip(b"\n").rpartition(b"\n")[2]
-    complete = error_text is None and tail.endswith(b"\n") and b'"footer"' in last_line
-    return {"size": size, "complete": complete, "error": error_text, "meddled": meddled, "moved": moved}
+    complete = not failure.errno and tail.endswith(b"\n") and b'"footer"' in last_line
+    told = {"error": failure.strerror, "hint": _remedy(failure) if failure.errno else None}
+    return {"size": size, "complete": complete, "meddled": meddled, "moved": moved, **told}
+
+
+def _remedy(error: OSError) -> str:
+    """Return what to do where a file takes no more."""
+    return HINTS[errno.EFBIG] if error.errno == errno.EFBIG else ELSEWHERE
 
 
 def _meddled_with(fd: int, size: int) -> str | None:

@@ -86,10 +86,14 @@ class OutFile:
         os.close(self.fd)
         if self.keeper:
             self.keeper.child.end()
-        if self.keeper and self.created:
+            self._take_back(self.keeper)
+
+    def _take_back(self, keeper: Keeper) -> None:
+        """Remove a file that was made for it; that can be refused where root is given up."""
+        if self.created:
             with (
                 suppress(TimeoutError),
-                deadline.child(partial(_take_back, self.path, self.keeper.identity)) as receive,
+                deadline.child(partial(_take_back, self.path, keeper.identity)) as receive,
             ):
                 receive(time.monotonic() + UNLINK_DEADLINE_S)
 
@@ -111,6 +115,9 @@ class OutFile:
             raise PerfdiagError(f"not known whether {name} is whole: {error}", hint) from error
         finally:  # it is never ended here: what is still in the pipe would be lost
             self.keeper.child.leave()
+        if not answer and not self.keeper.progress.size_bytes:
+            self._take_back(self.keeper)
+            raise PerfdiagError(f"nothing was written to {name}: who writes it was killed", "record again")
         if not answer:
             raise PerfdiagError(
                 f"{name} is cut short: who writes it was killed", f"what is there can be read: {to_read}"
@@ -124,9 +131,7 @@ class OutFile:
         if not told["complete"]:
             why = told["error"] or why or "the recorder ended before its end"
             if not told["size"]:
-                raise PerfdiagError(
-                    f"nothing was written to {name}: {why}", ELSEWHERE if told["error"] else "record again"
-                )
+                raise PerfdiagError(f"nothing was written to {name}: {why}", told["hint"] or "record again")
             raise PerfdiagError(
                 f"{name} is cut short after {told['size']:,} bytes: {why}{moved}",
                 f"what is there can be read: {to_read}",

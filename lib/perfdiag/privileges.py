@@ -53,6 +53,18 @@ def drop() -> None:
         raise PerfdiagError(f"cannot rule out new privileges: {os.strerror(ctypes.get_errno())}")
 
 
+def set_aside() -> None:
+    """Act as nobody until `take_up`: root has room in file systems, and more than its quota, that is for others."""
+    if os.geteuid() == 0:
+        os.seteuid(NOBODY)
+
+
+def take_up() -> None:
+    """Act as root again, if it was set aside."""
+    if os.getuid() == 0:
+        os.seteuid(0)
+
+
 def _become(uid: int, gid: int, groups: list[int]) -> None:
     try:
         os.setgroups(groups)
@@ -65,4 +77,4 @@ def _become(uid: int, gid: int, groups: list[int]) -> None:
         ) from error
 
 
-__all__ = ["become_caller", "drop", "invoking_user"]
+__all__ = ["become_caller", "drop", "invoking_user", "set_aside", "take_up"]
