@@ -12,17 +12,19 @@ from collections.abc import Iterable, Iterator
 from perfdiag import exchangelaws, schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.reader import Recording
-from perfdiag.units import duration
+from perfdiag.units import duration, plural
 
 # Rows and accounts are read one after the other, while the last programs still run.
 TOLERATED_SHARE = 0.02
 TOLERATED_NS = 5_000_000
+MOST = 200  # that are told; forged tables can have tens of thousands
 
 
 def find(recording: Recording) -> list[str]:
     """Return each contradiction in a few words, the worst of a kind first; names of accounts in them are untrusted."""
     found = [*_of_order(recording), *_of_time(recording), *exchangelaws.find(recording, _exceeds)]
-    return [*found, *(_of_rows(recording) if recording.footer else [])]
+    found += _of_rows(recording) if recording.footer else []
+    return found if len(found) <= MOST else [*found[:MOST], f"{plural(len(found) - MOST, 'contradiction')} more"]
 
 
 def _of_order(recording: Recording) -> Iterator[str]:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from perfdiag import schema
+from perfdiag.packed import Counts
 from perfdiag.text import printable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Latencies:
     """A distribution with sixteen buckets for each doubling."""
 
@@ -23,8 +24,8 @@ class Latencies:
         """Return the quantile `q`, right to 3 % of it or half a microsecond; None of nothing."""
         total = sum(self.buckets.values())
         rank = q * total
-        for index in sorted(self.buckets):
-            rank -= self.buckets[index]
+        for index, number in sorted(self.buckets.items()):
+            rank -= number
             if rank <= 0:
                 low, high = fine_edges_ns(index)
                 return min((low + high) // 2, self.max_ns)
@@ -68,7 +69,7 @@ def fine_edges_ns(index: int) -> tuple[int, int]:
     return (steps + step) * unit << doublings, (steps + step + 1) * unit << doublings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """Requests of one name on one port, or calls of one peer, with how long each took."""
 
@@ -102,7 +103,7 @@ def exchanges_of(
     timed: defaultdict[tuple[str, str, str], dict[str, Latencies]] = defaultdict(dict)
     for each in latencies:
         timed[each.object, each.name, each.direction][each.measure] = Latencies(
-            each.count, each.sum_ns, each.max_ns, dict(each.buckets)
+            each.count, each.sum_ns, each.max_ns, Counts(each.buckets)
         )
     found = []
     for line in lines:

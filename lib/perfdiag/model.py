@@ -6,10 +6,13 @@ All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import TypeVar, cast
+
+import msgspec
 
 from perfdiag import schema
 from perfdiag.chains import Chain
@@ -21,7 +24,7 @@ SMALLEST_BUCKET_NS = 256
 SURE_FACTOR = 1.1  # between the bounds of a mean that is said to be known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Distribution:
     """A log2 histogram of durations (buckets as in `schema.Detail`): bounded relative error, at most a factor 2."""
 
@@ -40,11 +43,11 @@ class Distribution:
         if not total:
             return None
         rank = q * total
-        for index in sorted(self.buckets):
-            rank -= self.buckets[index]
+        for index, number in sorted(self.buckets.items()):
+            rank -= number
             if rank <= 0:
                 low, high = edges_ns(index)
-                part = 1 + rank / self.buckets[index]
+                part = 1 + rank / number
                 inside = self._mean_ns(index) or low + (high - low) * part
                 return min(int(inside), self.max_ns)
         return self.max_ns
@@ -60,12 +63,18 @@ class Distribution:
 
     def merged(self, other: Distribution) -> Distribution:
         """Return the distribution of both together."""
-        buckets = dict(self.buckets)
-        for index, count in other.buckets.items():
-            buckets[index] = buckets.get(index, 0) + count
-        return Distribution(
-            self.count + other.count, self.sum_ns + other.sum_ns, max(self.max_ns, other.max_ns), buckets
-        )
+        return merged((self, other))
+
+
+def merged(several: Iterable[Distribution]) -> Distribution:
+    """Return the distribution of all of them together; their buckets are added up once, not once for each."""
+    count = sum_ns = max_ns = 0
+    buckets: defaultdict[int, int] = defaultdict(int)
+    for each in several:
+        count, sum_ns, max_ns = count + each.count, sum_ns + each.sum_ns, max(max_ns, each.max_ns)
+        for index, number in each.buckets.items():
+            buckets[index] += number
+    return Distribution(count, sum_ns, max_ns, dict(buckets))
 
 
 def edges_ns(index: int) -> tuple[int, int]:
@@ -73,8 +82,7 @@ def edges_ns(index: int) -> tuple[int, int]:
     return (SMALLEST_BUCKET_NS << (index - 1) if index else 0), SMALLEST_BUCKET_NS << index
 
 
-@dataclass(frozen=True)
-class AccountTotal:
+class AccountTotal(msgspec.Struct, frozen=True):
     """One account over a thread, a process or the whole target."""
 
     account: str
@@ -88,7 +96,7 @@ def ns_of(accounts: Mapping[str, AccountTotal], *names: str) -> int:
     return sum(accounts[name].ns for name in names if name in accounts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """One account and object of the whole target: the finest sum there is, with its distribution."""
 
@@ -102,7 +110,7 @@ class Row:
     waker_comm: str = ""  # of a thread outside the target, where it was asked for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ThreadLedger:
     """One thread (or one fold of exited threads: tid 0) and its closed books."""
 
@@ -155,7 +163,7 @@ class Coverage:
         return sum(self.time_lost.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileRead:
     """A file that was not (all) in memory when the target read it."""
 
@@ -249,15 +257,14 @@ class Model:
 
     def rows_of(self, *accounts: str) -> list[Row]:
         """Return the rows of the named accounts, largest first."""
+        if len(accounts) == 1:
+            return list(_rows(self).get(accounts[0], ()))
         return [row for row in self.rows if row.account in accounts]
 
     def wait_stacks(self, *accounts: str, key: str | None = None) -> list[schema.Stack]:
         """Return the stacks sampled where waits of the named accounts began: those for the object `key`, or all."""
-        return [
-            stack
-            for stack in self.stacks
-            if stack.kind == "wait" and stack.account in accounts and key in (None, stack.object)
-        ]
+        stacks = self.stacks if key is None else _wait_stacks(self).get(key, ())
+        return [stack for stack in stacks if stack.kind == "wait" and stack.account in accounts]
 
     def limit_ns(self, name: str) -> int | None:
         """Return how long requests, or operations, of this name may take (--slo); None without a limit."""
@@ -284,6 +291,23 @@ def once(function: Callable[[Model], Answer]) -> Callable[[Model], Answer]:
 
 
 @once
+def _rows(model: Model) -> dict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in model.rows:
+        found[row.account].append(row)
+    return dict(found)
+
+
+@once
+def _wait_stacks(model: Model) -> dict[str, list[schema.Stack]]:
+    found: defaultdict[str, list[schema.Stack]] = defaultdict(list)
+    for stack in model.stacks:
+        if stack.kind == "wait":
+            found[stack.object].append(stack)
+    return dict(found)
+
+
+@once
 def _limits(model: Model) -> dict[str, int]:
     return {each.name: each.limit_ns for each in model.header.options.slo_names}
 
@@ -301,6 +325,7 @@ __all__ = [
     "Row",
     "ThreadLedger",
     "edges_ns",
+    "merged",
     "ns_of",
     "once",
 ]

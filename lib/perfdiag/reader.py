@@ -12,6 +12,7 @@ import msgspec
 from perfdiag import schema
 from perfdiag.errors import RecordingError
 from perfdiag.keptfacts import KeptFacts
+from perfdiag.keptlines import Packer
 from perfdiag.lines import unpacker
 from perfdiag.schema.limits import LINE_BYTES, LINES
 from perfdiag.text import NO_NAME
@@ -21,7 +22,9 @@ Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=schema.Line)
 Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Process)
 
-MOST_KEPT_BYTES = 512 << 20
+# What keeps a report within 300 MB, whatever is in the recording: one with all tables full has 200, and 15 of names.
+MOST_KEPT_BYTES = 208 << 20
+MOST_NAMES_BYTES = 24 << 20
 MOST_PROBLEMS_TOLD = 20
 
 _RECORD_AGAIN = "make a new one: perfdiag record -o FILE --pid PID"
@@ -225,6 +228,7 @@ class _Keeper:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._lists = {kind: getattr(recording, name) for kind, name in _LISTS.items()}
+        self._packer = Packer()
         self._kept_bytes = 0
         self.facts = KeptFacts()
 
@@ -238,6 +242,7 @@ class _Keeper:
             if excess := self.facts.add(line):
                 raise RecordingError(f"line {number}: {excess}: no recorder writes that", _RECORD_AGAIN)
             return
+        self._packer.pack(line)
         kept = self._lists.get(kind)
         if kept is not None:
             kept.append(line)
@@ -254,10 +259,14 @@ class _Keeper:
                 f" {kind.__struct_config__.tag!r}: no recorder writes that",
                 _RECORD_AGAIN,
             )
+        if self._packer.names_bytes > MOST_NAMES_BYTES:
+            raise RecordingError(
+                f"up to line {number} the names in the recording take more than {MOST_NAMES_BYTES >> 20} MiB",
+                "record a shorter window, or without --stacks",
+            )
         if self._kept_bytes > MOST_KEPT_BYTES:
             raise RecordingError(
-                f"up to line {number} the recording holds more than {MOST_KEPT_BYTES >> 20} MiB that count: no recorder"
-                " writes that",
+                f"up to line {number} the recording holds more than {MOST_KEPT_BYTES >> 20} MiB that count",
                 "record a shorter window",
             )
 

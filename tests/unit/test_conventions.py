@@ -55,8 +55,8 @@ LAYER_OF = {
     **dict.fromkeys(
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
-    **dict.fromkeys(["lines", "privileges"], "base"),
-    "keptfacts": "reader",
+    **dict.fromkeys(["lines", "packed", "privileges"], "base"),
+    **dict.fromkeys(["keptfacts", "keptlines"], "reader"),
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(
         [

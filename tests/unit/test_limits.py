@@ -175,9 +175,9 @@ def readings(path: str, number: int) -> list[schema.Fact]:
 
 
 def test_a_series_is_thinned_evenly_and_keeps_its_newest_reading() -> None:
-    assert [fact.at_ns for fact in readings("/proc/7/fd", 720)] == list(range(720))
+    assert [fact.at_ns for fact in readings("/proc/7/fd", 512)] == list(range(512))
     times = [fact.at_ns for fact in readings("/proc/7/fd", 100_000)]
-    assert 512 <= len(times) <= 1025 and times[-1] == 99_999
+    assert 256 <= len(times) <= 513 and times[-1] == 99_999
     gaps = {later - before for before, later in pairwise(times[:-1])}
     assert len(gaps) == 1
     assert [fact.at_ns for fact in readings("/proc/7/net/snmp", 5000)] == [4999]  # nobody follows it
@@ -194,3 +194,25 @@ def test_readings_are_kept_of_every_file_that_a_rule_follows(monkeypatch: pytest
     assert len(asked) == 4 and all(map(keptfacts.FOLLOWED.fullmatch, asked))
     sources = "".join(path.read_text() for path in ROOT.glob("lib/perfdiag/**/*.py"))
     assert sources.count("texts.series(") == 3, "one more follows a file: see keptfacts.FOLLOWED"
+
+
+def test_names_that_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is short enough, and so is the list that it stands in."""
+    monkeypatch.setattr(reader, "MOST_NAMES_BYTES", 1 << 20)
+    stacks = (STACK | {"user": [f"{number}-{each}".ljust(500, "x") for each in range(48)]} for number in range(100))
+    with pytest.raises(RecordingError, match="names in the recording take more than 1 MiB") as told:
+        read(Builder().bytes() + b"".join(line(**each) for each in stacks))
+    assert told.value.hint
+
+
+@pytest.mark.parametrize("path", ["/proc/{}/net/snmp", "/proc/stat", "/proc/{}/fd"])
+@pytest.mark.parametrize("phase", ["begin", "series"])
+def test_texts_of_facts_that_take_too_much_memory_are_refused_or_thinned(path: str, phase: str) -> None:
+    """A character beyond Latin takes more than one byte."""
+    facts = (FACT | {"path": path.format(number), "phase": phase, "text": "\u5bbd" * 60_000} for number in range(200))
+    data = Builder().bytes() + b"".join(line(**each) for each in facts)
+    if phase == "series" and "{}" not in path:
+        assert len(read(data).facts) < 100
+    else:
+        with pytest.raises(RecordingError, match="texts of facts take more than 16 MiB"):
+            read(data)

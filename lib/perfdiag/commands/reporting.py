@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import IO
 
 from rich.console import Console
@@ -47,14 +47,14 @@ def show_model(model: Model, config: Config, *, as_json: bool, full: bool, exit_
     say(*(f"warning: {sentence}" for sentence in config.left_out))
     diagnosis = findings.diagnose(model)
     made = report.make(model, diagnosis, config)
-    put(document.render(made) if as_json else lambda output: terminal.render(made, output, full=full))
+    put(document.pieces(made) if as_json else lambda output: terminal.render(made, output, full=full))
     # Stopped, or waiting for a lock of a database: it is ill without time that a finding could claim.
     ill = made.verdict.kind in (Kind.CAUSE.value, Kind.CAUSES.value)
     faults = ill or any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
     return FINDINGS_STATUS if exit_code and faults else 0
 
 
-def put(content: bytes | Callable[[Console], None]) -> None:
+def put(content: bytes | Iterable[bytes] | Callable[[Console], None]) -> None:
     """Write a document, or what draws on a console, to standard output; that nobody reads it on changes nothing.
 
     Raises PerfdiagError when standard output is full.
@@ -62,6 +62,8 @@ def put(content: bytes | Callable[[Console], None]) -> None:
     try:
         if isinstance(content, bytes):
             sys.stdout.buffer.write(content)
+        elif isinstance(content, Iterable):
+            sys.stdout.buffer.writelines(content)
         else:
             # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
             content(Output(width=_width(), height=HEIGHT, highlight=False, emoji=False))

@@ -210,16 +210,20 @@ class Facts:
         """Of the targets' and the recorder's mount namespaces, in mountinfo's order."""
         return storage.read_mounts(self.texts)
 
+    @fact
+    def _mounts(self) -> storage.Mounts:
+        return storage.Mounts(self.texts, self.mounts)
+
     def mount_of(self, device: str) -> Mount | None:
         """Return the mount of a device ("MAJOR:MINOR"), the file system's root before bind mounts."""
         disk = self.disks.get(device)
         names = [disk.name, *([f"mapper/{disk.label}"] if disk.label else [])] if disk else []
-        return storage.find_mount(self.mounts, device, names)
+        return self._mounts.find(device, names)
 
     def mounts_of(self, device: str) -> Sequence[Mount]:
         """Return the mount of a device; both, in their order, where another file system got its number meanwhile."""
         found = self.mount_of(device)
-        return storage.find_successor(self.texts, self.mounts, device) or ((found,) if found else ())
+        return self._mounts.find_successor(device) or ((found,) if found else ())
 
     @fact
     def nfs_mounts(self) -> Sequence[NfsMount]:
@@ -228,8 +232,12 @@ class Facts:
 
     def nfs_mount_of(self, device: str) -> NfsMount | None:
         """Return the NFS mount of a device ("MAJOR:MINOR")."""
-        places = {(mount.source, mount.mountpoint) for mount in self.mounts if mount.device == device}
-        return next((mount for mount in self.nfs_mounts if (mount.source, mount.mountpoint) in places), None)
+        places = [(mount.source, mount.mountpoint) for mount in self._mounts.of_device(device)]
+        return next((self._nfs_places[place] for place in places if place in self._nfs_places), None)
+
+    @fact
+    def _nfs_places(self) -> Mapping[tuple[str, str], NfsMount]:
+        return {(mount.source, mount.mountpoint): mount for mount in reversed(self.nfs_mounts)}
 
     @fact
     def nfs_connections(self) -> Mapping[str, NfsConnections]:
@@ -238,7 +246,7 @@ class Facts:
 
     def nfs_connections_of(self, device: str) -> NfsConnections | None:
         """Return those that serve the mount of a device ("MAJOR:MINOR"); others may use them, too."""
-        options = (option for mount in self.mounts if mount.device == device for option in mount.options)
+        options = (option for mount in self._mounts.of_device(device) for option in mount.options)
         addresses = {option.removeprefix("addr=") for option in options if option.startswith("addr=")}
         return next((self.nfs_connections[each] for each in addresses if each in self.nfs_connections), None)
 
@@ -311,8 +319,12 @@ class Facts:
 
     def cgroup_of(self, identity: int) -> Cgroup | None:
         """Return the group of an object "cgroup:ID"."""
+        return self._by_inode.get(identity)
+
+    @fact
+    def _by_inode(self) -> Mapping[int | None, Cgroup]:
         groups: list[Cgroup] = [*self.cpu_groups, *self.memory_groups, *self.io_groups, *self.pids_groups]
-        return next((group for group in groups if group.inode == identity), None)
+        return {group.inode: group for group in reversed(groups)}
 
     # Processes
 

@@ -12,6 +12,9 @@ from perfdiag.facts.storage import Mount
 from perfdiag.facts.texts import Texts, changes, lines_of, number, table, words_of
 
 THROTTLES_1 = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
+# The recorder looks at no more (facts_cgroup.c).
+MOST_HIERARCHIES = 32
+MOST_DIRECTORIES = 1024
 UNLIMITED_BYTES = 1 << 62  # version 1 writes "no limit" as the largest number of whole pages
 
 
@@ -84,13 +87,16 @@ class Directory:
 def find_directories(texts: Texts, mounts: Sequence[Mount]) -> Sequence[Directory]:
     """Return the directories of all targets' groups, each followed by its ancestors up to the mount point."""
     found: dict[tuple[str, str | None], Directory] = {}
+    hierarchies = [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
     for path, match in texts.match(r"/proc/([0-9]{1,10})/cgroup"):
         for line in lines_of(texts.text(path)):
             identity, _, rest = line.partition(":")
             controllers, _, group = rest.partition(":")
             for controller in controllers.split(",") if controllers else [None]:
                 if identity.isdigit() and group.startswith("/"):
-                    for directory, depth in _places(mounts, controller, group):
+                    for directory, depth in _places(hierarchies, controller, group):
+                        if len(found) == MOST_DIRECTORIES and (directory, controller) not in found:
+                            break
                         entry = found.setdefault((directory, controller), Directory(directory, controller, depth))
                         if int(match[1]) not in entry.pids:
                             entry.pids.append(int(match[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename
@@ -14,7 +15,7 @@ from perfdiag.facts.texts import Texts, chosen, difference, lines_of, number, un
 SECTOR_BYTES = 512  # of /proc/diskstats and /sys/block/*/size, whatever the device's own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mount:
     """One line of mountinfo."""
 
@@ -93,26 +94,45 @@ def parse_mounts(text: str | None) -> Iterator[Mount]:
             )
 
 
-def find_mount(mounts: Iterable[Mount], device: str, names: Iterable[str]) -> Mount | None:
-    """Return the best mount of a device: by number, else (btrfs, ZFS: numbers of their own) by name."""
-    sources = {f"/dev/{name}" for name in names}
-    found = [mount for mount in mounts if mount.device == device] or [m for m in mounts if m.source in sources]
-    return min(found, key=_rank, default=None)
+class Mounts:
+    """Mounts by what they are looked up by, however many of each there are."""
+
+    def __init__(self, texts: Texts, mounts: Iterable[Mount]) -> None:
+        self._of_device: defaultdict[str, list[Mount]] = defaultdict(list)
+        self._of_source: defaultdict[str, list[Mount]] = defaultdict(list)
+        for mount in mounts:
+            self._of_device[mount.device].append(mount)
+            self._of_source[mount.source].append(mount)
+        self._first, self._last = (_by_device(texts.text("/proc/self/mountinfo", each)) for each in ("begin", "end"))
+
+    def of_device(self, device: str) -> Sequence[Mount]:
+        """Return the mounts of a device, in their order."""
+        return self._of_device.get(device, ())
+
+    def find(self, device: str, names: Iterable[str]) -> Mount | None:
+        """Return the best mount of a device: by number, else (btrfs, ZFS: numbers of their own) by name."""
+        found = self.of_device(device) or [m for name in names for m in self._of_source.get(f"/dev/{name}", ())]
+        return min(found, key=_rank, default=None)
+
+    def find_successor(self, device: str) -> tuple[Mount, Mount] | None:
+        """Return what had a number at the begin and what has it at the end, where these are two file systems: the
+        kernel gives the number of one that was unmounted to the next that is mounted and has no device of its own."""
+        after = self._last.get(device, [])
+        before = [mount for mount in (*self._first.get(device, ()), *self.of_device(device)) if mount not in after]
+        if not self._first or {(m.source, m.fstype) for m in before} & {(m.source, m.fstype) for m in after}:
+            return None
+        return (min(before, key=_rank), min(after, key=_rank)) if before and after else None
+
+
+def _by_device(text: str | None) -> dict[str, list[Mount]]:
+    found: dict[str, list[Mount]] = {}
+    for mount in parse_mounts(text):
+        found.setdefault(mount.device, []).append(mount)
+    return found
 
 
 def _rank(mount: Mount) -> tuple[bool, int]:
     return mount.root != "/", len(mount.mountpoint)
-
-
-def find_successor(texts: Texts, mounts: Iterable[Mount], device: str) -> tuple[Mount, Mount] | None:
-    """Return what had a number at the begin and what has it at the end, where these are two file systems: the kernel
-    gives the number of one that was unmounted to the next that is mounted and has no device of its own."""
-    first, last = (list(parse_mounts(texts.text("/proc/self/mountinfo", phase))) for phase in ("begin", "end"))
-    after = [mount for mount in last if mount.device == device]
-    before = [mount for mount in (*first, *mounts) if mount.device == device and mount not in after]
-    if not first or {(mount.source, mount.fstype) for mount in before} & {(m.source, m.fstype) for m in after}:
-        return None
-    return (min(before, key=_rank), min(after, key=_rank)) if before and after else None
 
 
 def read_disks(texts: Texts, hypervisor: Hypervisor | None) -> Mapping[str, Disk]:
@@ -224,4 +244,4 @@ def _activity(begin: list[int], end: list[int]) -> DiskActivity | None:
     )
 
 
-__all__ = ["Disk", "DiskActivity", "Mount", "find_mount", "find_successor", "parse_mounts", "read_disks", "read_mounts"]
+__all__ = ["Disk", "DiskActivity", "Mount", "Mounts", "parse_mounts", "read_disks", "read_mounts"]

@@ -10,7 +10,7 @@ from perfdiag.findings.backing import DISK, Backing, backing, device_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.findings.device import hardly_waits
 from perfdiag.findings.weigh import duration, fix, judged, plain, share_above
-from perfdiag.model import Model
+from perfdiag.model import Model, once
 
 # Waits over a second (a bucket's edge) are retries and timeouts, never a healthy disk.
 TIMEOUT_NS = 1_073_741_824
@@ -152,6 +152,7 @@ def _names(disk: Disk) -> tuple[str, ...]:
     return (disk.name, disk.whole)
 
 
+@once
 def _trouble(model: Model) -> list[LogLine]:
     log = model.facts.kernel_log
     if log is None:

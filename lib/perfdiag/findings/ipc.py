@@ -116,7 +116,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
     else:
         claim = f"{who} answers slowly{where}: half of the waiting time lies in waits of {about(typical_ns(whole))}."
-    hanging = len([thread for thread, wait in still_waiting(model, PIPE, UNIX) if wait.object in keys])
+    hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
     if hanging:
         claim += f" {hanging} of the threads still waited at the end."
     confidence, limits = judged(

@@ -199,7 +199,7 @@ def _remedies(use: Use, case: Case) -> list[Remedy]:
 
 def _hanging(model: Model, use: Use) -> Finding | None:
     """Return the finding of threads that waited for this mount most of the window and still do."""
-    hanging = [thread for thread, wait in still_waiting(model, *ANSWERED, part=HANGING_PART) if wait.object == use.key]
+    hanging = [thread for thread, _ in still_waiting(model, *ANSWERED, part=HANGING_PART, key=use.key)]
     if not hanging:
         return None
     confidence, limits = judged(model, Confidence.HIGH)

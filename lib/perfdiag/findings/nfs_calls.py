@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,8 @@ from perfdiag import schema
 from perfdiag.facts import NfsMount
 from perfdiag.facts.mountstats import Calls
 from perfdiag.findings.weigh import typical_ns
-from perfdiag.model import Distribution, Model, once
+from perfdiag.model import Distribution, Model, merged, once
+from perfdiag.packed import Counts
 
 # Calls that a server answers from memory: a round trip, and next to nothing else.
 CHEAP = (
@@ -156,20 +158,37 @@ def requests(model: Model, version: str = "") -> Distribution:
 
     Of NFS 4 a request is a COMPOUND, and what is in it stands beside it.
     """
-    whole = Distribution(0, 0, 0)
+    return _requests(model).get(version, Distribution(0, 0, 0))
+
+
+@once
+def _requests(model: Model) -> dict[str, Distribution]:
+    """Return the requests by version of NFS, and all under ""."""
+    parts: defaultdict[str, list[Distribution]] = defaultdict(list)
     for line in model.nfs_server:
         alone = line.version != 4 or line.procedure in ("COMPOUND", "NULL")
-        if alone and line.program == "nfs" and version in ("", str(line.version)):
-            whole = whole.merged(Distribution(line.count, line.sum_ns, line.max_ns, dict(line.buckets)))
-    return whole
+        if alone and line.program == "nfs":
+            for version in ("", str(line.version)):
+                parts[version].append(Distribution(line.count, line.sum_ns, line.max_ns, Counts(line.buckets)))
+    return {version: merged(several) for version, several in parts.items()}
+
+
+@once
+def _by_procedure(model: Model) -> dict[str, dict[str, schema.NfsServer]]:
+    """Return what was served of each version of NFS, and of all under "", by procedure."""
+    found: defaultdict[str, dict[str, schema.NfsServer]] = defaultdict(dict)
+    for line in model.nfs_server:
+        if line.program == "nfs" and line.count:
+            for version in ("", str(line.version)):
+                found[version][line.procedure] = line
+    return dict(found)
 
 
 def served(model: Model, version: str, calls: int) -> Served:
     """Return what this host's own server did for these calls: it is theirs if it served as many, within a tenth."""
-    lines = [line for line in model.nfs_server if line.program == "nfs" and version in ("", str(line.version))]
     whole = requests(model, version)
     same = calls > 0 and abs(whole.count - calls) <= SAME_COUNT * calls
-    return Served(whole, {line.procedure: line for line in lines if line.count}) if same else NOT_HERE
+    return Served(whole, _by_procedure(model).get(version, {})) if same else NOT_HERE
 
 
 def round_trip(known: Mapping[str, Procedure], mount: NfsMount | None, probe: str, nfsd: Served) -> RoundTrip | None:

@@ -67,7 +67,7 @@ def lock_slow(model: Model) -> Iterable[Outcome]:
 
 def _still(model: Model, use: Use) -> int:
     """Return how many threads waited for a lock on this mount most of the window and still did."""
-    return sum(wait.object == use.key for _, wait in still_waiting(model, LOCK, part=HANGING_PART))
+    return len(still_waiting(model, LOCK, part=HANGING_PART, key=use.key))
 
 
 def _held(model: Model, use: Use) -> bool:

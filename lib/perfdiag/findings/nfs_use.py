@@ -30,6 +30,8 @@ READ, WRITE, COMMIT, METADATA, LOCK = NFS = ("nfs.read", "nfs.write", "nfs.commi
 
 # An answer needs a round trip (under 1 ms inside a site) and at most one seek of a disk (4 ms).
 SLOW_ANSWER_NS = 5_000_000
+# Of so many mounts, those waited for longest, each is judged by itself; mountinfo as it is recorded has no more.
+MOST_MOUNTS = 1024
 # What any link and any disk carries in a second: a call may take as long as its bytes need.
 SLOWEST_BYTES_PER_SECOND = 100_000_000
 # What is as fast as it can be expected is profile, and named from a tenth of the busy time on.
@@ -178,7 +180,8 @@ def uses(model: Model) -> Sequence[Use]:
     flushes: dict[str, list[schema.NfsFlush]] = {}
     for flush in model.nfs_flushes:
         flushes.setdefault(flush.object, []).append(flush)
-    found = [_use(model, key, accounts, flushes.get(key, [])) for key, accounts in rows.items()]
+    longest = sorted(rows, key=lambda key: (-total_ns(row for group in rows[key].values() for row in group), key))
+    found = [_use(model, key, rows[key], flushes.get(key, [])) for key in longest[:MOST_MOUNTS]]
     return sorted(found, key=lambda use: (-use.ns(*NFS), use.key))
 
 

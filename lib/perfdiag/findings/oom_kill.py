@@ -12,12 +12,13 @@ from perfdiag.findings.oom_advice import NO_MORE_KILLS, remedies_for
 from perfdiag.findings.oom_explained import explain, named
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import lowered, plain, recording_limits
-from perfdiag.model import Model
+from perfdiag.model import Model, once
 from perfdiag.oom.causes import Cause
 from perfdiag.oom.shape import Report, Victim
 
 ID = "OOM-KILL"
 EVENT = "oom_kill"
+MOST_MARKED = 20  # victims without a report that are told one by one
 CLOCKS_APART_NS = 60_000_000_000  # the log's clock drifts from the recording's; a pid does not come back so soon
 GROUP, HOST, COMPACTION = "memory.cgroup", "memory.reclaim", "memory.compaction"
 # What the target waited for while the memory of that cause ran out: the same remedy gives it back.
@@ -50,11 +51,13 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
     for cause_group in _alike(model, reports, now):
         found = True
         yield _told(model, reports, cause_group)
-    for event in events:
-        # Whom the kernel marks and says nothing of was ending by itself; without its log that is not known.
-        if event.pid not in told and not _is_log_whole(model):
-            found = True
-            yield _marked(model, event)
+    # Whom the kernel marks and says nothing of was ending by itself; without its log that is not known.
+    marked = [] if _is_log_whole(model) else [event for event in events if event.pid not in told]
+    own = _own_pids(model)
+    marked.sort(key=lambda event: event.pid not in own)
+    for number, event in enumerate(marked[:MOST_MARKED], 1):
+        found = True
+        yield _marked(model, event, len(marked) - number if number == MOST_MARKED else 0)
     if found:
         return
     if _is_log_whole(model):
@@ -86,9 +89,15 @@ def _in_window(model: Model, each: OomReport) -> bool:
     return at_ns is not None and start_ns <= at_ns <= start_ns + model.window_ns
 
 
+@once
+def _marks(model: Model) -> dict[int, int]:
+    """Return when processes were marked."""
+    return {event.pid: event.at_ns for event in model.events if event.name == EVENT}
+
+
 def _is_marked(model: Model, report: Report) -> bool:
     """Whether one of its victims was marked in the window."""
-    marks = {event.pid: event.at_ns for event in model.events if event.name == EVENT}
+    marks = _marks(model)
     return any(
         victim.pid in marks and abs(marks[victim.pid] - (victim.at_ns or 0)) <= CLOCKS_APART_NS
         for victim in report.victims
@@ -137,8 +146,8 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
     )
 
 
-def _marked(model: Model, event: schema.Event) -> Finding:
-    """Return the finding of a victim of which only the mark is known."""
+def _marked(model: Model, event: schema.Event, more: int = 0) -> Finding:
+    """Return the finding of a victim of which only the mark is known, with how many more there are."""
     own = event.pid in _own_pids(model)
     asker = f" {named(event.by_comm, event.by_pid)} had asked for memory." if event.by_pid else ""
     report = Report(event.at_ns, None, False, victims=(Victim(event.pid, event.text),))
@@ -152,7 +161,8 @@ def _marked(model: Model, event: schema.Event) -> Finding:
         Severity.CRITICAL if own else Severity.WARNING,
         Confidence.LOW,
         f"The OOM killer marked {named(event.text, event.pid)}.{asker} Cause: not told."
-        + (f" It was part of {subject(model)}." if own else ""),
+        + (f" It was part of {subject(model)}." if own else "")
+        + (f" {more:,} more were marked." if more else ""),
         {},
         [Evidence(f"marked as victim: {plain(event.text) or 'pid ' + str(event.pid)}", 1.0, "count", "mark_victim")],
         remedies_for(Cause.UNKNOWN, report, None),
@@ -162,6 +172,7 @@ def _marked(model: Model, event: schema.Event) -> Finding:
     )
 
 
+@once
 def _own_pids(model: Model) -> set[int]:
     return {target.pid for target in model.header.targets} | {thread.pid for thread in model.threads if thread.pid}
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from perfdiag import schema
 from perfdiag.findings.base import Check, Confidence, Evidence, Remedy, RemedyKind, Severity, Silence
-from perfdiag.model import Distribution, Model, Row, ThreadLedger, edges_ns
+from perfdiag.model import Distribution, Model, Row, ThreadLedger, edges_ns, merged, once
 from perfdiag.text import printable as plain
 from perfdiag.units import about, duration, size
 from perfdiag.units import share as percent
@@ -143,10 +144,7 @@ def typical_ns(distribution: Distribution) -> int:
 
 def together(rows: Iterable[Row]) -> Distribution:
     """Return the distribution of all `rows`."""
-    merged = Distribution(0, 0, 0)
-    for row in rows:
-        merged = merged.merged(row.distribution)
-    return merged
+    return merged(row.distribution for row in rows)
 
 
 def by_key(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -167,16 +165,29 @@ def claims_of(rows: Iterable[Row]) -> dict[str | tuple[str, str], int]:
     return {pair: total_ns(group) for pair, group in by_key(rows).items()}
 
 
-def still_waiting(model: Model, *accounts: str, part: float = STILL_PART) -> list[tuple[ThreadLedger, schema.OpenWait]]:
+Still = tuple[ThreadLedger, schema.OpenWait]
+
+
+@once
+def _open_waits(model: Model) -> dict[tuple[str, str | None], list[Still]]:
+    """Return the waits that were open when the window ended, by account and object; and all of an account."""
+    found: defaultdict[tuple[str, str | None], list[Still]] = defaultdict(list)
+    for thread in model.threads:
+        if wait := thread.still_waiting:
+            found[wait.account, None].append((thread, wait))
+            found[wait.account, wait.object].append((thread, wait))
+    return dict(found)
+
+
+def still_waiting(model: Model, *accounts: str, part: float = STILL_PART, key: str | None = None) -> list[Still]:
     """Return the threads that waited in one of `accounts` when the window ended, for at least `part` of it; with what
-    for."""
+    for: for the object `key`, or any."""
     end_ns = model.header.start_ns + model.window_ns
     return [
         (thread, wait)
-        for thread in model.threads
-        if (wait := thread.still_waiting)
-        and wait.account in accounts
-        and end_ns - wait.since_ns >= part * model.window_ns
+        for account in accounts
+        for thread, wait in _open_waits(model).get((account, key), ())
+        if end_ns - wait.since_ns >= part * model.window_ns
     ]
 
 
@@ -194,7 +205,12 @@ def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evide
 
 def thread_of(model: Model, tid: int) -> ThreadLedger | None:
     """Return the ledger of a thread of the target, None when it is not one (or its row was folded)."""
-    return next((thread for thread in model.threads if thread.tid == tid and tid), None)
+    return _by_tid(model).get(tid)
+
+
+@once
+def _by_tid(model: Model) -> dict[int, ThreadLedger]:
+    return {thread.tid: thread for thread in reversed(model.threads) if thread.tid}
 
 
 def top(accounts: Mapping[str, int], count: int = 3) -> str:

@@ -19,7 +19,13 @@ from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
 from perfdiag.ledger.books import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
 from perfdiag.ledger.inside import parked_of
-from perfdiag.ledger.moves import complete_proven, set_idle_rings_apart, set_receiving_apart, take_proven_of_processes
+from perfdiag.ledger.moves import (
+    complete_proven,
+    rings_of,
+    set_idle_rings_apart,
+    set_receiving_apart,
+    take_proven_of_processes,
+)
 from perfdiag.ledger.rows import rows_of
 from perfdiag.loops import servers
 from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns_of
@@ -41,18 +47,20 @@ def build(recording: Recording) -> Model:
         if "cpu.user" in book.accounts and "cpu.kernel" not in book.accounts:
             on_cpu_ns = book.accounts["cpu.user"].ns
             book.move("cpu.user", "cpu.kernel", on_cpu_ns - round(on_cpu_ns * share))
+            book.pack()
 
     futexes = Futexes(recording)
     receiving = Receiving(recording.threads.values(), recording.details.values(), recording.stacks)
     names = objects.Names(facts, recording)
     rows = rows_of(recording, books, futexes, receiving, names)
-    recorded = summed(books)
+    recorded, rings = summed(books), rings_of(rows)
     for book in books:
         set_receiving_apart(book, receiving)
         for futex in getattr(book.line, "futexes", ()):
             if booking := futexes.booking(book.pid, futex.object):
                 book.move(PARKED, booking.account, futex.sum_ns, futex.count, futex.sum_ns)
-        set_idle_rings_apart(book, rows)
+        set_idle_rings_apart(book, rings)
+        book.pack()
     take_proven_of_processes(books, recording, futexes)
 
     accounts = summed(books)

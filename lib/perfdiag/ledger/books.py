@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 
 import msgspec
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.model import AccountTotal
+from perfdiag.packed import ByName, Sums
 from perfdiag.reader import Recording
 
+_LAYOUT, _numbers = struct.Struct("=QQQ"), attrgetter("ns", "count", "max_ns")
 UNLISTED = "(not yet listed by thread)"  # too long for the name of a thread: none can pose as it
 
 
@@ -20,7 +26,7 @@ class Books:
     """One thread's (or fold's) books while they are being settled."""
 
     line: schema.Thread | schema.Exited | schema.Process
-    accounts: dict[str, AccountTotal]
+    accounts: Mapping[str, AccountTotal]
     cpu_error: float | None = None
 
     @property
@@ -29,7 +35,16 @@ class Books:
 
     def move(self, source: str, target: str, ns: int, count: int = 0, max_ns: int = 0) -> int:
         """Move up to `ns` from one account to another; return how much there was to move."""
+        if source not in self.accounts:
+            return 0
+        if not isinstance(self.accounts, dict):
+            self.accounts = dict(self.accounts.items())
         return move(self.accounts, source, target, ns, count, max_ns)
+
+    def pack(self) -> None:
+        """Let the books of thousands of threads take little memory while nothing is moved in them."""
+        if isinstance(self.accounts, dict):
+            self.accounts = packed(self.accounts)
 
 
 def move(accounts: dict[str, AccountTotal], source: str, target: str, ns: int, count: int = 0, max_ns: int = 0) -> int:
@@ -49,8 +64,28 @@ def move(accounts: dict[str, AccountTotal], source: str, target: str, ns: int, c
     return moved
 
 
-def totals(sums: Iterable[schema.AccountSum]) -> dict[str, AccountTotal]:
+@lru_cache(maxsize=1024)
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names that threads with the same accounts share."""
+    return names
+
+
+def packed(accounts: Mapping[str, AccountTotal]) -> Mapping[str, AccountTotal]:
+    """Return the same sums in less memory."""
+    try:
+        return ByName(
+            Sums(AccountTotal, _LAYOUT, _shared(tuple(accounts)), chain.from_iterable(map(_numbers, accounts.values())))
+        )
+    except struct.error:
+        return accounts  # a sum of more than 64 bits, which no thread has
+
+
+def totals(sums: Iterable[schema.AccountSum]) -> Mapping[str, AccountTotal]:
     """Return the sums by account, empty ones left out; those of an account that stands there twice together."""
+    return packed(_totals(sums))
+
+
+def _totals(sums: Iterable[schema.AccountSum]) -> dict[str, AccountTotal]:
     return _added(AccountTotal(s.account, s.sum_ns, s.count, s.max_ns) for s in sums if s.sum_ns or s.count)
 
 

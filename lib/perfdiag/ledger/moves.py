@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+import msgspec
 
 from perfdiag import schema
 from perfdiag.futexes import Futexes
@@ -46,7 +47,7 @@ def complete_proven(
         move(accounts, PARKED, account, ns, count, longest_ns)
         if account in accounts:
             whole = accounts[account]
-            accounts[account] = replace(whole, max_ns=min(max(own.max_ns, longest_ns), whole.ns))
+            accounts[account] = msgspec.structs.replace(whole, max_ns=min(max(own.max_ns, longest_ns), whole.ns))
 
 
 def set_receiving_apart(book: Books, receiving: Receiving) -> None:
@@ -56,16 +57,25 @@ def set_receiving_apart(book: Books, receiving: Receiving) -> None:
         book.move(other.account, PARKED, round(other.ns * part), round(other.count * part), other.max_ns)
 
 
-def set_idle_rings_apart(book: Books, rows: Sequence[Row]) -> None:
+def rings_of(rows: Sequence[Row]) -> dict[int, tuple[int, int]]:
+    """Return how long each process waited for completions, with none in flight and with some."""
+    found: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        idle, busy = row.key == IDLE_RING_KEY, row.account == "wait.io_uring"
+        if idle or busy:
+            had, ns = found.get(row.pid, (0, 0)), row.distribution.sum_ns
+            found[row.pid] = (had[0] + ns * idle, had[1] + ns * busy)
+    return found
+
+
+def set_idle_rings_apart(book: Books, rings: Mapping[int, tuple[int, int]]) -> None:
     """Completions waited for with nothing in flight are idle; a thread's part of them is that of its process."""
     waiting = book.accounts.get("wait.io_uring")
     if waiting is None:
         return
-    own = [row for row in rows if row.pid == book.pid]
-    idle = sum(row.distribution.sum_ns for row in own if row.key == IDLE_RING_KEY)
-    busy = sum(row.distribution.sum_ns for row in own if row.account == "wait.io_uring")
+    idle, busy = rings.get(book.pid, (0, 0))
     if idle:
         book.move("wait.io_uring", "wait.events", round(waiting.ns * idle / (idle + busy)))
 
 
-__all__ = ["complete_proven", "set_idle_rings_apart", "set_receiving_apart", "take_proven_of_processes"]
+__all__ = ["complete_proven", "rings_of", "set_idle_rings_apart", "set_receiving_apart", "take_proven_of_processes"]

@@ -10,6 +10,7 @@ from perfdiag import objects, schema
 from perfdiag.futexes import Futexes
 from perfdiag.ledger.books import Books
 from perfdiag.model import Distribution, Row, ns_of
+from perfdiag.packed import Counts
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 
@@ -24,7 +25,7 @@ def rows_of(
     rows: list[Row] = []
     for line in recording.details.values():
         account, key = receiving.account(line.pid, line.account, line.object), line.object
-        distribution = Distribution(line.count, line.sum_ns, line.max_ns, dict(line.buckets))
+        distribution = Distribution(line.count, line.sum_ns, line.max_ns, Counts(line.buckets))
         if account == PARKED and (booking := futexes.booking(line.pid, key)):
             account, key = booking
         elif account == "wait.io_uring" and key == "idle":

@@ -14,6 +14,7 @@ _WORDS = {
     "details": ("object", " of waits dropped at the end"),
     "devices_full": ("request", " of disks not counted"),
     "dirtiers_full": ("writer", " of dirty pages without a name"),
+    "events": ("event", " beyond what is kept"),
     "exchanges_full": ("request or call", " not counted"),
     "exited_folded_full": ("ended thread", " dropped"),
     "files_full": ("read", " of files without a name"),

@@ -90,8 +90,9 @@ def _objects(entries: Sequence[Account], width: int) -> str:
     No shares: those of the report are of all busy time, and these would be of their account.
     """
     named = _named(entries)
-    if 2 * sum(named.values()) < _ns(entries):  # of most is not known at what: what is left may be next to nothing
-        named = {object: ns for object, ns in named.items() if ns >= _LEAST_OBJECT * _ns(entries)}
+    whole_ns = _ns(entries)
+    if 2 * sum(named.values()) < whole_ns:  # of most is not known at what: what is left may be next to nothing
+        named = {object: ns for object, ns in named.items() if ns >= _LEAST_OBJECT * whole_ns}
     if len(named) == 1 and all(entry.object for entry in entries):
         return _clipped(next(iter(named)), width)
     line = ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
 from perfdiag import schema
@@ -12,12 +13,14 @@ from perfdiag.findings.holders import is_outside
 from perfdiag.findings.target import CPU
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, together
 from perfdiag.ledger import UNLISTED
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import AccountTotal, Distribution, Model, Row
+from perfdiag.packed import ByName, Counts, Sums
 from perfdiag.report import shape
 from perfdiag.report.stacks import natural_waits, waiting_code
 from perfdiag.text import printable
 from perfdiag.whole import counted
 
+_NANOSECONDS = struct.Struct("=Q")
 _OF_WAITS = 0.1  # known to be ended by one thread, from which on it is named
 _WHOLE_WINDOW = 0.9  # of the window, from which on a wait "sat through" it
 
@@ -38,9 +41,10 @@ def accounts(model: Model) -> list[shape.Account]:
             left[account] -= ns
             code = next((codes[account, row.key] for row in same if (account, row.key) in codes), "")
             found.append(_entry(model, account, object, ns, merged, _releaser(model, same), code))
+    with_rows = {account for account, _ in rows}
     for account, ns in left.items():
         if ns:
-            alone = account not in {known for known, _ in rows}
+            alone = account not in with_rows
             total = model.accounts[account]
             distribution = Distribution(total.count if alone else 0, ns, min(total.max_ns, ns))
             found.append(_entry(model, account, "", ns, distribution))
@@ -159,6 +163,16 @@ def _paid_for(account: str) -> bool:
 
 def threads(model: Model) -> list[shape.Thread]:
     """Return every thread, and the folds of those that ended."""
+    names: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def packed(accounts: Mapping[str, AccountTotal]) -> Mapping[str, int]:
+        shown = tuple(map(printable, accounts))
+        try:
+            ns = (total.ns for total in accounts.values())
+            return ByName(Sums(lambda _, ns: int(ns), _NANOSECONDS, names.setdefault(shown, shown), ns))
+        except struct.error:
+            return {name: total.ns for name, total in zip(shown, accounts.values(), strict=True)}
+
     return [
         shape.Thread(
             pid=t.pid,
@@ -168,7 +182,7 @@ def threads(model: Model) -> list[shape.Thread]:
             threads=t.threads,
             exited=t.exited and t.comm != UNLISTED,
             wall_ns=t.wall_ns,
-            accounts={printable(name): total.ns for name, total in t.accounts.items()},
+            accounts=packed(t.accounts),
         )
         for t in model.threads
     ]
@@ -180,7 +194,7 @@ def operations(model: Model) -> list[shape.Operation]:
 
 
 def _operation(model: Model, operation: schema.Operation) -> shape.Operation:
-    distribution = Distribution(operation.count, operation.sum_ns, operation.max_ns, dict(operation.buckets))
+    distribution = Distribution(operation.count, operation.sum_ns, operation.max_ns, Counts(operation.buckets))
     return shape.Operation(
         name=printable(operation.name),
         count=operation.count,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 
 from perfdiag import schema
 from perfdiag.exchanges import Exchange, Latencies
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
+from perfdiag.packed import Sums, numbers_by_name
 from perfdiag.report import shape
 from perfdiag.text import printable
 
@@ -97,7 +98,9 @@ def _call(model: Model, exchange: Exchange) -> shape.Call:
     )
 
 
-def _sums(parts: Iterable[schema.PartSum]) -> dict[str, int]:
+def _sums(parts: Sequence[schema.PartSum]) -> Mapping[str, int]:
+    if isinstance(parts, Sums) and all(map(str.isprintable, parts.names)) and len(set(parts.names)) == len(parts):
+        return numbers_by_name(parts)
     return {printable(part.account): part.sum_ns for part in parts}
 
 

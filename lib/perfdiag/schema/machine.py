@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from perfdiag.schema.base import LARGEST, Buckets, Count, Line, Nanoseconds
 from perfdiag.schema.limits import RECORDER, Path, Text, Word, at_most
+
+IdleStates = Annotated[Sequence[tuple[Count, Count, Nanoseconds]], at_most(RECORDER["IDLE_STATES"])]
 
 
 class Fact(Line, tag="fact"):
@@ -34,7 +37,7 @@ class Cpu(Line, tag="cpu"):
     clock_cycles: Count  # in clock_ns, at the clocks that were asked for
     clock_changes: Count
     # (index of the idle state, how often it was left, time in it)
-    idle: Annotated[list[tuple[Count, Count, Nanoseconds]], at_most(RECORDER["IDLE_STATES"])]
+    idle: IdleStates
     clock_ticks: Count = 0  # at whose end the target ran; 0: not counted, likewise the next two
     delivered_cycles: Count = 0  # APERF
     rated_cycles: Count = 0  # MPERF

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -27,6 +28,9 @@ class FutexSum(msgspec.Struct, frozen=True, array_like=True):
     waker_tid: Count
 
 
+FutexSums = Annotated[Sequence[FutexSum], at_most(RECORDER["DETAILS"])]
+
+
 class Thread(Line, tag="thread"):
     """One thread's ledger so far.  The last row of a serial counts."""
 
@@ -43,7 +47,7 @@ class Thread(Line, tag="thread"):
     kernel_ns: Nanoseconds
     accounts: AccountSums
     open: OpenWait | None = None
-    futexes: Annotated[list[FutexSum], at_most(RECORDER["DETAILS"])] = []
+    futexes: FutexSums = []
 
 
 class Exited(Line, tag="exited"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from perfdiag.report.shape.base import Part, Untrusted
 
 
@@ -52,7 +54,7 @@ class Thread(Part, frozen=True, kw_only=True):
     threads: int
     exited: bool
     wall_ns: int
-    accounts: dict[str, int]
+    accounts: Mapping[str, int]
 
 
 class Stack(Part, frozen=True, kw_only=True):

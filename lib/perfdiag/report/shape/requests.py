@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from perfdiag.report.shape.base import Part, Untrusted
 
 
@@ -36,8 +38,8 @@ class Request(Part, frozen=True, kw_only=True):
     rarity_unseen: float | None  # 3/n: what is rarer may well have been missed by this window
     bytes_in: int
     bytes_out: int
-    accounts: dict[str, int]
-    slowest: dict[str, int]  # accounts of those over the objective
+    accounts: Mapping[str, int]
+    slowest: Mapping[str, int]  # accounts of those over the objective
 
 
 class Call(Part, frozen=True, kw_only=True):

@@ -1,0 +1,70 @@
+"""The bound of a report: CPU time by the size of the recording, and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from conftest import ROOT
+
+FIRST_SECONDS = 1.0
+BYTES_PER_SECOND = 10_000_000
+MEMORY_BYTES = 300_000_000
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A report that was made by a process of its own."""
+
+    size_bytes: int  # of the recording
+    status: int
+    output: bytes
+    errors: str
+    cpu_seconds: float
+    memory_bytes: int
+
+    def assert_within_bound(self) -> None:
+        """Hold what it took against the bound.  CPU time is measured, since a busy host takes longer."""
+        most = FIRST_SECONDS + self.size_bytes / BYTES_PER_SECOND
+        took = f"{self.size_bytes:,} bytes took {self.cpu_seconds:.2f} s, {self.memory_bytes / 1e6:.0f} MB"
+        assert self.cpu_seconds <= most, took
+        assert self.memory_bytes <= MEMORY_BYTES, took
+
+    def assert_clean(self) -> None:
+        """A report, or one line and a hint."""
+        assert "Traceback" not in self.errors and "bug in perfdiag" not in self.errors, self.errors
+        assert self.status in (0, 1), self.errors
+        if self.status:
+            first, hint, *rest = self.errors.splitlines()
+            assert first.startswith("error: ") and hint.startswith("HINT: ") and not rest, self.errors
+        else:
+            assert b"the rule itself failed" not in self.output
+        assert all(line.isprintable() for line in self.output.decode().split("\n")), self.output[:2000]
+
+
+# Of a process that pytest starts itself the kernel tells pytest's own memory.
+_LAUNCHER = """
+import json, resource, subprocess, sys
+status = subprocess.run(sys.argv[2:]).returncode
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as file:
+    json.dump([status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024], file)
+"""
+
+
+def report(path: Path, *options: str) -> Reported:
+    """Report a recording as a user does."""
+    used = path.with_suffix(".used")
+    command = [sys.executable, "-m", "perfdiag", "report", *options, str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "LC_ALL": "C.UTF-8"}
+    launcher = [sys.executable, "-S", "-c", _LAUNCHER, str(used), *command]
+    done = subprocess.run(launcher, capture_output=True, env=environment, cwd=path.parent)
+    status, cpu_seconds, memory_bytes = json.loads(used.read_text())
+    return Reported(path.stat().st_size, status, done.stdout, done.stderr.decode(), cpu_seconds, memory_bytes)
+
+
+__all__ = ["MEMORY_BYTES", "Reported", "report"]

@@ -1,0 +1,241 @@
+"""A report takes a second of CPU time, another one for each 10 MB of the recording, and 300 MB of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from unit.support import Builder
+from unit.support.bound import report
+from unit.support.full import Full
+
+S = 1_000_000_000
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("share", "option"), [(1.0, "--full"), (0.2, "--json"), (0.0, "--full")])
+def test_a_recording_at_every_limit_at_once(share: float, option: str, tmp_path: Path) -> None:
+    path = tmp_path / "full.rec"
+    with path.open("wb") as file:
+        Full(share).write(file)
+    reported = report(path, option)
+    assert reported.status == 0, reported.errors
+    reported.assert_within_bound()
+    reported.assert_clean()
+
+
+def fact(path: str, text: str, phase: str = "end") -> dict[str, Any]:
+    return {"type": "fact", "at_ns": 1, "phase": phase, "path": path, "text": text}
+
+
+def counters() -> Iterator[dict[str, Any]]:
+    """Of a recorder that is not ours."""
+    yield {
+        "type": "footer",
+        "at_ns": 20 * S,
+        "reason": "duration",
+        "threads_seen": 1,
+        "cost": {"cpu_ns": 1, "programs": []},
+        "lost": {f"counter{number}": 1 for number in range(20_000)},
+    }
+
+
+def cpus_allowed() -> Iterator[dict[str, Any]]:
+    ranges = ",".join(str(2 * number) for number in range(10_000))
+    for tid in range(1, 17):
+        yield fact(f"/proc/100/task/{tid}/status", f"Name:\tapp\nCpus_allowed_list:\t{tid},{ranges}\n")
+    yield fact("/proc/100/status", f"Name:\tapp\nCpus_allowed_list:\t{ranges}\n")
+
+
+def cgroup_paths() -> Iterator[dict[str, Any]]:
+    yield fact("/proc/self/mountinfo", "26 1 0:23 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    for pid in range(100, 164):
+        yield fact(f"/proc/{pid}/cgroup", f"0::/{pid}{'/a' * 2000}\n")
+
+
+def deepest_cgroup() -> Iterator[dict[str, Any]]:
+    yield fact("/proc/self/mountinfo", "26 1 0:23 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    yield fact("/proc/100/cgroup", "".join(f"0::/{number}{'/a' * 300}\n" for number in range(100)))
+
+
+def cgroup_lines() -> Iterator[dict[str, Any]]:
+    mounts = (f"{n} 1 0:{n} / /sys/fs/cgroup/{n} rw - cgroup cgroup rw,cpu\n" for n in range(1000))
+    yield fact("/proc/self/mountinfo", "".join(mounts))
+    yield fact("/proc/100/cgroup", "".join(f"{number}:cpu:/{number}\n" for number in range(4000)))
+
+
+def details(account: str, kind: str) -> Callable[[], Iterator[dict[str, Any]]]:
+    def lines() -> Iterator[dict[str, Any]]:
+        for number in range(20_000):
+            yield {
+                "type": "detail",
+                "pid": 100,
+                "account": account,
+                "object": kind.format(number),
+                "sum_ns": 100,
+                "count": 1,
+                "max_ns": 100,
+                "buckets": [[1, 1]],
+                "waker_tid": 100 + number,
+                "waker_count": 1,
+            }
+
+    return lines
+
+
+def because() -> Iterator[dict[str, Any]]:
+    for number in range(8000):
+        yield {
+            "type": "because",
+            "pid": 100,
+            "account": "wait.parked",
+            "object": f"futex:{number:#x}",
+            "steps": [],
+            "cut": False,
+            "root": "disk.read",
+            "root_object": f"device:8:{number}",
+            "root_tid": number,
+            "root_tid_ns": 5,
+            "sum_ns": 10,
+            "count": 1,
+        }
+
+
+def stacks() -> Iterator[dict[str, Any]]:
+    for number in range(4000):
+        yield {
+            "type": "stack",
+            "kind": "wait",
+            "pid": 100,
+            "tid": 100,
+            "account": "wait.parked",
+            "count": 1,
+            "object": f"futex:{number:#x}",
+            "weight_ns": 1000,
+            "kernel": [],
+            "user": ["pthread_mutex_lock (libc.so.6)"],
+        }
+
+
+def threads() -> Iterator[dict[str, Any]]:
+    for number in range(5000):
+        yield {
+            "type": "thread",
+            "at_ns": S,
+            "serial": 10 + number,
+            "pid": 100,
+            "tid": 100 + number,
+            "namespace_tid": 1,
+            "comm": "a",
+            "state": "alive",
+            "start_ns": 1,
+            "wall_ns": S,
+            "user_ns": 0,
+            "kernel_ns": 0,
+            "accounts": [["lock.futex", S, 1, S]],
+            "futexes": [[f"futex:{number:#x}", S, 1, 100 + number // 2]],
+            "open": {"account": "lock.futex", "object": f"futex:{number:#x}", "since_ns": 1},
+        }
+
+
+def operations() -> Iterator[dict[str, Any]]:
+    for number in range(1000):
+        yield {
+            "type": "operation",
+            "name": f"syscall:{number}",
+            "count": 1,
+            "errors": 0,
+            "sum_ns": S,
+            "max_ns": S,
+            "buckets": [],
+            "over_slo": 1,
+            "accounts": [],
+        }
+
+
+def events() -> Iterator[dict[str, Any]]:
+    for number in range(20_000):
+        yield {
+            "type": "event",
+            "at_ns": number,
+            "name": ("exec", "EMFILE", "oom_kill")[number % 3],
+            "pid": number,
+            "tid": number,
+            "text": "a",
+        }
+
+
+def kernel_log() -> Iterator[dict[str, Any]]:
+    yield fact("/dev/kmsg", "".join(f"3,{n},{n},-;I/O error, dev sd{n}, sector {n}\n" for n in range(1500)))
+
+
+def mounts() -> Iterator[dict[str, Any]]:
+    for pid in range(100, 130):
+        yield fact(
+            f"/proc/{pid}/mountinfo", "".join(f"{n} 1 {pid}:{n} / /{n} rw - nfs4 s:/{n} rw\n" for n in range(1500))
+        )
+    for number in range(2000):
+        yield {
+            "type": "rpc",
+            "object": f"mount:{100 + number % 30}:{number}",
+            "program": "nfs",
+            "version": 4,
+            "procedure": "READ",
+            "count": 1,
+            "errors": 0,
+            "retransmits": 0,
+            "bytes_sent": 0,
+            "bytes_received": 0,
+            "queue_ns": 1,
+            "wire_ns": 1,
+            "reply_ns": 1,
+            "max_ns": 1,
+            "queue_buckets": [],
+            "wire_buckets": [],
+        }
+
+
+SHAPES = {
+    **{
+        each.__name__: each
+        for each in (
+            counters,
+            cpus_allowed,
+            cgroup_paths,
+            deepest_cgroup,
+            cgroup_lines,
+            because,
+            stacks,
+            threads,
+            operations,
+            events,
+            kernel_log,
+            mounts,
+        )
+    },
+    "futexes": details("wait.parked", "futex:{:#x}"),
+    "devices": details("disk.read", "device:8:{}"),
+    "peers": details("net.receive", "peer:10.0.0.1:{}"),
+    "pipes": details("ipc.pipe", "pipe:{}"),
+    "unix": details("ipc.unix", "unix:{}:cupsd"),
+    "neighbours": details("runq.busy", "task:{}:cc1"),
+    "nfs": details("nfs.commit", "mount:0:{}"),
+    "files": details("memory.major_fault", "file:8:1:{}:a"),
+    "locks": details("lock.file", "file:8:1:{}:a"),
+    "cgroups": details("runq.throttled", "cgroup:{}"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_shape_takes_more_than_its_size_allows(shape: str, tmp_path: Path) -> None:
+    builder = Builder(slo="1 ms").thread("app", cpu_user="5 s", disk_read="1 s")
+    head, *body, footer = builder.bytes().splitlines(keepends=True)
+    path = tmp_path / "shape.rec"
+    path.write_bytes(b"".join([head, *body, *(msgspec.json.encode(each) + b"\n" for each in SHAPES[shape]()), footer]))
+    reported = report(path, "--full")
+    reported.assert_clean()
+    reported.assert_within_bound()
