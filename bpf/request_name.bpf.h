@@ -86,15 +86,16 @@ static __always_inline bool is_known(const char *text)
 	return false;
 }
 
-static __always_inline bool read_text(struct naming *naming, __u64 address)
+/* No more than the buffer has: what lies behind it in the target's memory was not sent by anybody. */
+static __always_inline bool read_text(struct naming *naming, __u64 address, __u64 room)
 {
-	__u32 bytes = naming->bytes < REQUEST_BYTES ? naming->bytes : REQUEST_BYTES;
+	__u32 bytes = naming->bytes < room ? naming->bytes : room;
 
-	/* The first of several vectors may end where the page does. */
-	if ((!bpf_probe_read_user(naming->text, bytes, (void *)address) ||
-	     bpf_probe_read_user_str(naming->text, sizeof(naming->text), (void *)address) >= 0) &&
-	    naming->bytes > TLS_HEADER && is_known(naming->text))
+	if (!bpf_probe_read_user(naming->text, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES, (void *)address) &&
+	    bytes > TLS_HEADER && is_known(naming->text)) {
+		naming->bytes = bytes;
 		return true;
+	}
 	__builtin_memset(naming->text, 0, sizeof(naming->text)); /* for another try */
 	return false;
 }
@@ -111,27 +112,37 @@ static __always_inline bool find_text(struct naming *naming, const struct call *
 
 	if (call->number < 0 || call->i386)
 		return false;
-	if (read_text(naming, call->arguments[1]))
+	if (read_text(naming, call->arguments[1], naming->bytes))
 		return true;
 	bpf_probe_read_user(&message, sizeof(message), argument);
-	if (read_text(naming, message.name)) /* as a vector: its first word is the buffer's address */
+	if (read_text(naming, message.name, message.name_length)) /* as a vector */
 		return true;
 	bpf_probe_read_user(&vector, sizeof(vector), (void *)message.vectors);
-	return read_text(naming, vector.base);
+	return read_text(naming, vector.base, vector.length);
+}
+
+static long next_letter(__u32 index, struct naming **naming)
+{
+	return name_letter(index, *naming);
 }
 
 /*
  * The hash of the name, which is kept; NAME_OTHERS where there is no room for it: somebody who tries one path after the
- * other takes none from names with a limit, from peers and from files.
+ * other takes none from names with a limit, from peers and from files.  Global, so that the verifier walks it once, for
+ * whatever text: of one that it has seen being made empty it would follow what each letter can be.
  */
-static __always_inline __u32 make_name(struct naming *naming)
+__weak __noinline __u32 make_name(struct naming *naming)
 {
 	struct object_name *name;
 	__u64 object;
 	bool limited;
 
-	naming->hash = knobs.seed;
-	bpf_loop(REQUEST_BYTES, name_letter, naming, 0);
+	if (!naming)
+		return 0;
+	if (begin_name(naming, knobs.seed))
+		bpf_loop(REQUEST_BYTES, next_letter, &naming, 0); /* takes nothing but what is on the stack */
+	else if (naming->bytes >= METHOD_BYTES)
+		return 0; /* "POSTAGE": only begins like one */
 	end_name(naming, knobs.seed);
 	naming->name.request.length = naming->length;
 	object = OBJECT(OBJECT_REQUEST, name_of(naming));

@@ -14,14 +14,32 @@
 #define CALL "syscall:"
 #define TABLES 2 /* native calls, and those of i386 */
 
-/* As a request with this text is called, and the hash of that in a recording with this seed. */
+/* A report shows "#" for a part that is not kept: typed, it is such a part. */
+static void copy_typed(char text[REQUEST_BYTES], const char *typed, __u32 bytes)
+{
+	memcpy(text, typed, bytes);
+	for (__u32 i = 1; i < bytes; i++)
+		if (typed[i] == '#' && strchr("/ ", typed[i - 1]) && (!typed[i + 1] || typed[i + 1] == '/'))
+			text[i] = '0';
+}
+
+/* As a request with this text is called, and the hash of that in a recording with this seed; 0: no request is. */
 static __u32 make_name(const char *text, uint64_t seed, char name[REQUEST_NAME_BYTES + 1])
 {
-	struct naming naming = { .hash = seed, .bytes = strlen(text) };
+	struct naming naming = { .bytes = strlen(text) };
 
-	memcpy(naming.text, text, naming.bytes < REQUEST_BYTES ? naming.bytes : REQUEST_BYTES);
+	*name = 0;
+	copy_typed(naming.text, text, naming.bytes < REQUEST_BYTES ? naming.bytes : REQUEST_BYTES);
+	if (!begin_name(&naming, seed))
+		return 0;
 	for (__u32 i = 0; i < REQUEST_BYTES && !name_letter(i, &naming); i++)
 		;
+	if (!naming.whole && naming.place != IN_VERSION) {
+		if (naming.bytes >= REQUEST_BYTES)
+			cut_name(&naming);
+		else
+			end_target(&naming);
+	}
 	memcpy(name, naming.name.request.text, naming.length);
 	name[naming.length] = 0;
 	return name_of(&naming);
@@ -48,6 +66,27 @@ static bool call_exists(const char *name)
 	return false;
 }
 
+/* "GET #" is what is no path: who types something else did not mean that. */
+static bool can_match(const char *text, const char *name)
+{
+	const char *target = strchr(name, ' ');
+
+	if (!*name) {
+		fprintf(stderr,
+			"error: --slo: no request is called '%s'\n"
+			"HINT: a name is a method of HTTP/1 and a path, such as 'GET /upload'\n",
+			text);
+		return false;
+	}
+	if (is_call(name) || strcmp(target, " #") || !strcmp(text, name))
+		return true;
+	fprintf(stderr,
+		"error: --slo: no request is called '%s': it becomes '%s', for it has no path\n"
+		"HINT: such as 'GET /upload'; '%s' itself is for requests that show none\n",
+		text, name, name);
+	return false;
+}
+
 int limits_add(struct options *options, const char *text, uint64_t ns)
 {
 	struct limit *limit = &options->limits[options->limit_count];
@@ -62,24 +101,21 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 			text + strlen(CALL));
 		return -EDOM;
 	}
+	if (!ns) {
+		fprintf(stderr, "error: --slo needs a time that is not 0\n");
+		return -EDOM;
+	}
 	if (is_call(text))
 		snprintf(limit->name, sizeof(limit->name), "%s", text);
 	else
 		make_name(text, 0, limit->name);
-	if (!strcmp(limit->name, OTHER_NAMES)) {
-		fprintf(stderr, "error: --slo: no request is called '" OTHER_NAMES "': so are those without room told\n"
-				"HINT: a time without a name is for all others\n");
+	if (!can_match(text, limit->name))
 		return -EDOM;
-	}
-	if (!*limit->name || !ns) {
-		fprintf(stderr, "error: --slo needs a name before the = and a time that is not 0 behind it\n");
-		return -EDOM;
-	}
 	for (size_t i = 0; i < options->limit_count; i++) {
 		if (strcmp(options->limits[i].name, limit->name))
 			continue;
 		fprintf(stderr,
-			"error: --slo names '%s' twice\nHINT: numbers and queries are no part of a request's name\n",
+			"error: --slo names '%s' twice\nHINT: a name has neither queries nor what looks like a number or a key\n",
 			limit->name);
 		return -EDOM;
 	}

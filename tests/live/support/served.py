@@ -81,6 +81,13 @@ def byte_first(seconds: float) -> Serve:
     return serve
 
 
+def into_two_buffers(connection: socket.socket) -> None:
+    """Read five bytes into one buffer, which has other memory behind it, and the rest into another."""
+    memory, rest = bytearray(b"?????planted/text HTTP/1.1\r\n\r\n"), bytearray(4096)
+    while connection.recvmsg_into([memoryview(memory)[:5], rest])[0]:
+        connection.sendall(OK)
+
+
 def in_pieces(number: int, seconds: float) -> Serve:
     """Return what sends so many pieces, and pauses between them."""
 

@@ -36,11 +36,13 @@ static void names_are_made_as_those_of_requests(void)
 		{ "GET /users/#/orders", "GET /users/#/orders" },
 		{ "GET /users/4711/orders?page=2", "GET /users/#/orders" },
 		{ "GET /v1/a2c/v12", "GET /v1/#/#" },
+		{ "GET /v1/v1beta1/v", "GET /v1/#/v" },
 		{ "GET /a HTTP/1.1", "GET /a" },
-		{ "GET /caf\xc3\xa9", "GET /caf\xc3\xa9" },
+		{ "GET /a/#", "GET /a/#" },
+		{ "GET /a/", "GET /a/" },
+		{ "GET #", "GET #" },
 		{ "PUT /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz",
-		  "PUT /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvw" },
-		{ "upload", "upload" },
+		  "PUT /abcdefghijklmnopqrstuvwxyz/#/#" },
 	};
 
 	for (size_t i = 0; i < sizeof(typed) / sizeof(*typed); i++) {
@@ -55,6 +57,32 @@ static void names_are_made_as_those_of_requests(void)
 	}
 }
 
+static void a_name_keeps_words_only(void)
+{
+	static const char *const typed[][2] = {
+		{ "GET http://user:secret@host/path HTTP/1.1", "GET /path" },
+		{ "GET http://user:secret@host HTTP/1.1", "GET /" },
+		{ "GET https://host?secret", "GET /" },
+		{ "GET //user:secret@host/path", "GET //#/path" },
+		{ "GET /a;jsessionid=secret/b", "GET /a" },
+		{ "GET /a#secret", "GET /a" },
+		{ "GET /#secret", "GET /" },
+		{ "GET /user@host/a=b/a%20b/a:b/a,b/~me/caf\xc3\xa9", "GET /#/#/#/#/#/#/#" },
+		{ "GET /getUserById/API/chat.postMessage/a-b_c.d", "GET /getUserById/API/chat.postMessage/a-b_c.d" },
+		{ "GET /aaaaaaaaaabbbbbbbbbB/a", "GET /aaaaaaaaaabbbbbbbbbB/a" }, /* 20 */
+		{ "GET /aaaaaaaaaabbbbbbbbbBB/a", "GET /#/a" },
+		{ "GET /aaaaaaaaaabbbbbbbbbbbbbB/a", "GET /#/a" },
+		{ "GET /customer-portal-configurations/a", "GET /customer-portal-configurations/a" },
+	};
+
+	for (size_t i = 0; i < sizeof(typed) / sizeof(*typed); i++) {
+		char name[REQUEST_NAME_BYTES + 1];
+
+		make_name(typed[i][0], i, name);
+		CHECK_TEXT(name, typed[i][1]);
+	}
+}
+
 /* What has come in of a request, and its name: NULL, it has none yet. */
 static void a_name_of_which_more_is_to_come_says_so(void)
 {
@@ -62,6 +90,13 @@ static void a_name_of_which_more_is_to_come_says_so(void)
 		{ "GET /users/admin HTTP/1.1\r\n", "GET /users/admin" },
 		{ "GET /users/admin ", "GET /users/admin" },
 		{ "GET /users/admin?", "GET /users/admin" },
+		{ "GET /users/admin HTT", "GET /users/admin" },
+		{ "GET /users/admin\r\n", "GET #" },
+		{ "GET /users/admin now\r\n", "GET #" },
+		{ "GET secret\r\n", "GET #" },
+		{ "GET secret/path/secret HTTP/1.1\r\n", "GET #" },
+		{ "GET http:/secret/secret HTTP/1.1\r\n", "GET #" },
+		{ "OPTIONS * HTTP/1.1\r\n", "OPTIONS #" },
 		{ "GET /users/admin", "GET /users/ ..." },
 		{ "GET /users/adm", "GET /users/ ..." },
 		{ "GET /users/12", "GET /users/ ..." },
@@ -70,17 +105,25 @@ static void a_name_of_which_more_is_to_come_says_so(void)
 		{ "GET ", " ..." },
 		{ "GET", " ..." },
 		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrst/a", " ..." },
+		{ "GET http://user:secret@ho", " ..." },
+		{ "GET http://user:secret@host/pa", "GET / ..." },
+		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/for.a.word", "GET /that/goes.on/ ..." },
+		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/for.a.words", "GET /that/goes.on/#" },
+		{ "GET http://user:secret@a.host.of.a.name.of.more.than.is.looked.at", "GET #" },
 		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz",
-		  "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvw" },
+		  "GET /abcdefghijklmnopqrstuvwxyz/ ..." },
+		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz/a/b/c/d",
+		  "GET /abcdefghijklmnopqrstuvwxyz/#/a/b/#" },
 		{ "GET /a/0123456789012345678901234567890123456789012345678901234567", "GET /a/#" },
 	};
 
 	for (size_t i = 0; i < sizeof(come) / sizeof(*come); i++) {
-		struct naming naming = { .hash = 7, .bytes = strlen(come[i][0]) };
+		struct naming naming = { .bytes = strlen(come[i][0]) };
 
 		memcpy(naming.text, come[i][0], naming.bytes < REQUEST_BYTES ? naming.bytes : REQUEST_BYTES);
-		for (__u32 at = 0; at < REQUEST_BYTES && !name_letter(at, &naming); at++)
-			;
+		if (begin_name(&naming, 7))
+			for (__u32 at = 0; at < REQUEST_BYTES && !name_letter(at, &naming); at++)
+				;
 		end_name(&naming, 7);
 		CHECK_NUMBER(naming.length, (long)strlen(come[i][1]));
 		CHECK_NUMBER(memcmp(naming.name.request.text, come[i][1], naming.length), 0);
@@ -120,6 +163,12 @@ static void what_cannot_be_meant_is_refused(void)
 	CHECK_NUMBER(limits_add(&options, "GET /users/2?a=b", 6), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "", 5), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "?page=2", 5), -EDOM); /* nothing of it is a name */
+	CHECK_NUMBER(limits_add(&options, "upload", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "get /upload", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "POSTAGE /upload", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "CONNECT host:443", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "GET upload", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "GET /users/ ...", 5), -EDOM); /* of which more was to come: of any */
 	CHECK_NUMBER(limits_add(&options, "GET /", 0), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "(other names)", 5), -EDOM); /* how those without room are told */
 	CHECK_NUMBER(limits_add(&options, "syscall:", 5), -EDOM);
@@ -171,6 +220,7 @@ static void calls_are_meant_in_both_tables(void)
 int main(void)
 {
 	RUN(names_are_made_as_those_of_requests);
+	RUN(a_name_keeps_words_only);
 	RUN(a_name_of_which_more_is_to_come_says_so);
 	RUN(a_seed_changes_what_collides);
 	RUN(what_cannot_be_meant_is_refused);
