@@ -7,8 +7,10 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syslog.h>
 #include <unistd.h>
 #include "cleanup.h"
 #include "facts_internal.h"
@@ -126,7 +128,13 @@ static void join_device(char *record)
 	end[length] = '\0';
 }
 
-/* The last record is always kept: its sequence number tells which lines of a later reading are new. */
+/* Others have another facility: whoever may write /dev/kmsg says there what he likes. */
+static bool is_of_kernel(const char *record)
+{
+	return LOG_FAC(strtoul(record, NULL, 10)) == 0;
+}
+
+/* Of the last record what stands before its text is always kept: its number tells which lines of a later reading are new. */
 static void read_log(int fd, size_t limit, struct fact_text *fact)
 {
 	char record[8192 + 1];
@@ -144,12 +152,13 @@ static void read_log(int fd, size_t limit, struct fact_text *fact)
 			break;
 		record[length] = '\0';
 		join_device(record);
-		pending = !log_line_of_oom_report(record, &oom_lines) && !log_line_matters(record);
+		pending = !is_of_kernel(record) ||
+			  (!log_line_of_oom_report(record, &oom_lines) && !log_line_matters(record));
 		if (!pending)
 			keep_log_line(fact, limit, record, strlen(record));
 	}
 	if (pending)
-		keep_log_line(fact, limit, record, strlen(record));
+		keep_log_line(fact, limit, record, strcspn(record, ";") + 1);
 }
 
 /* Reading a CPU's counters interrupts it, also out of an idle state: hence never in the series. */

@@ -244,6 +244,13 @@ def test_of_a_text_that_was_cut_off_the_last_line_says_nothing() -> None:
     assert dict(Facts.parse(cut).interrupts) == {"24 disk": 100}
 
 
+def test_what_others_wrote_into_the_log_is_not_the_kernels() -> None:
+    """Recordings of earlier versions have it; its number counts, for it tells which lines came later."""
+    begin = "3,900,9000000,-;I/O error, dev sdb, sector 1\n12,901,9000001,-;I/O error, dev sdc, sector 1\n"
+    log = facts({"/dev/kmsg": begin}, {"/dev/kmsg": "3,902,9000002,-;I/O error, dev sdd, sector 1\n"}).kernel_log
+    assert log and [(line.device, line.in_window) for line in log.io_errors] == [("sdb", False), ("sdd", True)]
+
+
 def test_a_log_that_was_read_only_once_or_never() -> None:
     once = facts(end={"/dev/kmsg": "3,901,9000001,-;blk_update_request: I/O error, dev sdb, sector 2048\n"}).kernel_log
     assert once and once.io_errors[0].in_window is None

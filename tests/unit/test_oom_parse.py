@@ -140,6 +140,11 @@ def test_only_the_kernel_speaks() -> None:
     assert not reports(f"12,1,5,-;{killed}")  # facility 1, user
     assert not reports(f"Nov 22 01:00:00 db1 app[12]: {killed}")
     assert len(reports(f"4,1,5,-;{killed}")) == 1
+    for stamp in ("[    1.000000] ", "[Mon Nov 23 09:36:00 2026] "):
+        for others in ("user  :warn  : ", "local0:err   : ", "<12>"):
+            assert not reports(f"{others}{stamp}{killed}"), others
+        for kernel in ("kern  :warn  : ", "<4>", ""):
+            assert len(reports(f"{kernel}{stamp}{killed}")) == 1, kernel
     assert not reports(f"4,1,5,-;prefix\n {killed}")  # below a record stand its keys
 
 

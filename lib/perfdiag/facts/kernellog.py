@@ -83,22 +83,19 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
     before, after = _records(begin), _records(end)
     records = {**before, **after}
     last = max(before, default=-1) if begin is not None else None
+    said = {number: each for number, each in sorted(records.items()) if each[0] >> 3 == KERNEL}
     lines = [
-        LogLine(us * 1000, level & 7, text, None if last is None else sequence > last, _device(text))
-        for sequence, (level, us, text) in sorted(records.items())
+        LogLine(us * 1000, level, text, None if last is None else sequence > last, _device(text))
+        for sequence, (level, us, text) in said.items()
     ]
     found = {
         name: [line for line in lines if pattern.search(line.text) and not BOOT_NOISE.search(line.text)]
         for name, pattern in PATTERNS.items()
     }
-    said = [
-        Entry(unescaped(text), us * 1000, None, "", sequence)
-        for sequence, (level, us, text) in sorted(records.items())
-        if level >> 3 == KERNEL
-    ]
+    entries = [Entry(unescaped(text), us * 1000, None, "", sequence) for sequence, (_, us, text) in said.items()]
     reports = [
         OomReport(report, None if last is None or report.sequence is None else report.sequence > last)
-        for report in parse(said)
+        for report in parse(entries)
     ]
     oldest = min(after, default=0)
     incomplete = texts.is_cut_off(KERNEL_LOG, "end") and (last is None or oldest > last)

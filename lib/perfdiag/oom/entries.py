@@ -23,7 +23,8 @@ _KMSG = re.compile(r"([0-9]{1,6}),([0-9]{1,19}),([0-9]{1,16}),([^;]{0,100});(.*)
 _CALLER = re.compile(r"caller=([TC][0-9]{1,9})")
 _ESCAPE = re.compile(rb"\\x([0-9a-f]{2})")
 _STAMP = r"\[ {0,12}([0-9]{1,10})\.([0-9]{6})\] ?"
-_LEVEL = r"(?:<[0-9]{1,4}>|[a-z]{3,8} {0,4}:[a-z]{3,6} {0,4}: )?"
+_LEVEL = r"(?:<[0-9]{1,4}>|[a-z0-9]{3,8} {0,4}:[a-z]{3,6} {0,4}: )?"
+_OTHERS = re.compile(r"(?:<([0-9]{1,4})>|(?!kern )[a-z0-9]{3,8} {0,4}:[a-z]{3,6} {0,4}: )\[")
 _MONOTONIC = re.compile(rf"{_LEVEL}{_STAMP}(?:\[ {{0,8}}([TC][0-9]{{1,9}})\] ?)?(.*)", re.DOTALL)
 _JOURNAL_MONOTONIC = re.compile(rf"{_STAMP}([^ :]{{1,255}}) kernel: (.*)", re.DOTALL)
 _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
@@ -59,7 +60,7 @@ def entries(lines: Iterable[str], now_ns: int) -> Iterator[Entry]:
         line = line.rstrip("\r\n")[:LONGEST_LINE]
         found = _kmsg(line)
         if found is None and not (pending is not None and pending.sequence is not None):
-            found = _dated(line, now_ns) or _monotonic(line)
+            found = _NOT_OURS if _is_of_others(line) else _dated(line, now_ns) or _monotonic(line)
             if found is _NOT_OURS and pending is not None:
                 yield pending  # what follows below is not its text
                 pending = None
@@ -87,6 +88,12 @@ def _kmsg(line: str) -> Entry | None:
         return _NOT_OURS
     caller = _CALLER.search(match[4])
     return Entry(unescaped(match[5]), int(match[3]) * 1000, None, caller[1] if caller else "", int(match[2]))
+
+
+def _is_of_others(line: str) -> bool:
+    """Whether dmesg -x, or -r of syslog(2), says that somebody else than the kernel wrote a line."""
+    match = _OTHERS.match(line)
+    return match is not None and (match[1] is None or int(match[1]) >> 3 != KERNEL)
 
 
 def unescaped(text: str) -> str:
