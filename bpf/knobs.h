@@ -55,8 +55,8 @@ struct knobs {
 	__u32 window_open;   /* later: requests are followed from the begin of the window to its end, no longer */
 	__u32 own_limits;    /* some names have one */
 	__u32 operations;    /* calls that block are followed as operations */
-	__u32 padding;
-	struct group group; /* its id also out: that of a group made anew */
+	__u32 no_names;	     /* of requests are kept */
+	struct group group;  /* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */
 };

@@ -22,6 +22,7 @@ enum tls {
 };
 
 #define NAME_OTHERS 1	/* instead of a name's hash: of all that came when there was no room for more names */
+#define NAME_ALL 2	/* likewise: no names are kept */
 #define REQUEST_PARTS 8 /* accounts of one request, and futexes; what finds no room is told as the rest */
 
 /*

@@ -169,6 +169,8 @@ static __always_inline __u32 name_request(struct naming *naming)
 	struct recent_name *recent;
 	__u32 slot;
 
+	if (knobs.no_names)
+		return NAME_ALL;
 	for (int i = 0; i < REQUEST_BYTES / 8; i++)
 		text = mix(text, words[i]);
 	slot = text % RECENT_NAMES;

@@ -77,6 +77,7 @@ _NFS = NotMeasured("NFS by operation", "the recorder knew no NFS", "record again
 # Programs that run virtual machines; what only these can miss is not told to others.
 EMULATORS = ("qemu", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "lkvm")
 _OF_GUESTS = ("vm", "vm_device")
+_UNNAMED = NotMeasured("requests by name", "--no-request-names", "without that option names are kept", "request_names")
 _RUNTIME = NotMeasured("pauses of the Java runtime", "not part of this version", "by hand: -Xlog:gc", "runtime")
 
 
@@ -134,6 +135,8 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         found.append(_NFS)
     if "java" in comms:
         found.append(_RUNTIME)
+    if recording.header.options.no_request_names:
+        found.append(_UNNAMED)
     found += _loaded_late(recording, facts)
     found += _unanswered(recording.facts)
     found += _cut_off(recording.facts)

@@ -45,6 +45,7 @@ class Window:
     stacks: bool = False
     slo_ns: int | None = None  # of what has no limit of its own
     slo_names: Mapping[str, int] = field(default_factory=dict)
+    request_names: bool = True
     host: bool = False  # all tasks instead of a target
     asked: str = ""  # how the target was chosen, fit to be shown: kept in the recording
 
@@ -91,6 +92,7 @@ class Recorder:
             orders.append(f"group {group.hierarchy} {group.id} {group.parent_id} {group.name}")
         orders += ["host"] * window.host
         orders += ["only"] * window.only + ["stacks"] * window.stacks + [f"duration {window.duration_ns}"]
+        orders += ["no-request-names"] * (not window.request_names)
         orders += [f"slo {window.slo_ns}"] if window.slo_ns else []
         orders += [f"slo {limit_ns} {name}" for name, limit_ns in window.slo_names.items()]
         orders += [f"asked {window.asked}"] if window.asked else []

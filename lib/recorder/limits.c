@@ -124,6 +124,14 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 	return 0;
 }
 
+static bool limits_of_requests(const struct options *options)
+{
+	for (size_t i = 0; i < options->limit_count; i++)
+		if (!is_call(options->limits[i].name))
+			return true;
+	return false;
+}
+
 bool limits_of_calls(const struct options *options)
 {
 	for (size_t i = 0; i < options->limit_count; i++)
@@ -157,6 +165,11 @@ int limits_fill(struct recorder *recorder)
 	char name[REQUEST_NAME_BYTES + 1];
 	int err = 0;
 
+	if (options->no_request_names && limits_of_requests(options)) {
+		fprintf(stderr, "error: --slo names requests, of which --no-request-names keeps no name\n"
+				"HINT: a time without a name is for all\n");
+		return -EDOM;
+	}
 	for (size_t i = 0; !err && i < options->limit_count; i++) {
 		const struct limit *limit = &options->limits[i];
 

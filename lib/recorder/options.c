@@ -21,6 +21,7 @@ static const char usage[] =
 	"  --stacks           keep a stack of every wait\n"
 	"  --slo [NAME=]NS    time requests, and system calls as operations, those over NS with their ledger;\n"
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
+	"  --no-request-names keep none, tell requests by port\n"
 	"  --control FD       take orders from this socket\n"
 	"  --check            load and attach everything, write the header, exit\n"
 	"  --version\n";
@@ -76,6 +77,7 @@ enum {
 	OPTION_INTERVAL,
 	OPTION_STACKS,
 	OPTION_SLO,
+	OPTION_NO_REQUEST_NAMES,
 	OPTION_CONTROL,
 	OPTION_CHECK,
 	OPTION_PATIENCE,
@@ -93,6 +95,8 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 						      { "patience", required_argument, NULL, OPTION_PATIENCE },
 						      { "stacks", no_argument, NULL, OPTION_STACKS },
 						      { "slo", required_argument, NULL, OPTION_SLO },
+						      { "no-request-names", no_argument, NULL,
+							OPTION_NO_REQUEST_NAMES },
 						      { "control", required_argument, NULL, OPTION_CONTROL },
 						      { "check", no_argument, NULL, OPTION_CHECK },
 						      { "version", no_argument, NULL, OPTION_VERSION },
@@ -126,6 +130,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_PATIENCE: options->patience_ms = number; break;
 		case OPTION_STACKS: options->stacks = true; break;
 		case OPTION_SLO: err = add_limit(options, optarg); break;
+		case OPTION_NO_REQUEST_NAMES: options->no_request_names = true; break;
 		case OPTION_CONTROL: options->control_fd = number; break;
 		case OPTION_CHECK: options->check = true; break;
 		case OPTION_VERSION: puts("perfdiag-recorder " PERFDIAG_VERSION); return 1;

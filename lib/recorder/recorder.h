@@ -63,7 +63,9 @@
 
 struct perfdiag; /* the skeleton */
 
-#define OTHER_NAMES "(other names)" /* how requests of names without room are told, all together */
+/* How requests of names without room are told, all together, and of all names, where none is kept. */
+#define OTHER_NAMES "(other names)"
+#define ALL_NAMES "(all names)"
 
 /* How long requests, or calls ("syscall:read"), of one name may take. */
 struct limit {
@@ -86,8 +88,9 @@ struct options {
 	size_t limit_count;
 	char asked[ASKED_BYTES]; /* how the target was chosen, in the words of who did; nothing is decided by it */
 	bool only, stacks, check;
-	bool host;	/* all tasks are followed */
-	int control_fd; /* -1: none */
+	bool no_request_names; /* requests are told by port alone */
+	bool host;	       /* all tasks are followed */
+	int control_fd;	       /* -1: none */
 };
 
 struct recorder {

@@ -24,6 +24,8 @@ static void write_name(struct recorder *recorder, __u32 hash)
 
 	if (hash == NAME_OTHERS)
 		return json_text(&recorder->json, "name", OTHER_NAMES);
+	if (hash == NAME_ALL)
+		return json_text(&recorder->json, "name", ALL_NAMES);
 	if (!hash ||
 	    bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), &name, sizeof(name), 0))
 		return json_text(&recorder->json, "name", "");

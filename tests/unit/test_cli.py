@@ -72,6 +72,7 @@ TOO_MANY = [f"--slo=GET /{'a' * (1 + number)}=5ms" for number in range(33)]
         (["latency", "--pid", "1", "--slo", "5ms", "--slo", "6ms"], "--slo is given twice without a name"),
         (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--slo", "GET /a =6ms"], "--slo is given twice for 'GET /a'"),
         (["latency", "--pid", "1", *TOO_MANY], "--slo is given for 33 names"),
+        (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--no-request-names"], "--no-request-names keeps none of"),
         (["latency", "1234"], "'1234' is no option"),
         (["latency", "ls"], "'ls' is no option"),
         (["latency", "--pid", "1", "--record", "-"], "standard output is for the report"),

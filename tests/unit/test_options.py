@@ -18,6 +18,7 @@ OPTIONS = dict.fromkeys(("name", "port", "unit", "container", "cgroup", "duratio
     "arguments": (),
     "only": False,
     "stacks": False,
+    "no_request_names": False,
 }
 
 

@@ -48,6 +48,14 @@ def test_limits_of_names(house: House, sleeper: subprocess.Popen[bytes]) -> None
     assert orders[-5:-2] == ["slo 250000000", "slo 1500000000 GET /a=b", "slo 5000000 syscall:read"]
 
 
+def test_no_request_names(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    words = ("--duration", "0.1", "--no-request-names")
+    house.run("latency", "--pid", str(sleeper.pid), *words, "--slo", "syscall:read=5ms")
+    assert "no-request-names" in house.log()["orders"]
+    house.run("host", *words)
+    assert "no-request-names" in house.log()["orders"]
+
+
 def test_only(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", "--only")
     assert f"recording sleep (pid {sleeper.pid}), for 100 ms" in run.stderr

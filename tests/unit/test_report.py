@@ -53,6 +53,12 @@ def test_the_real_rules_accept_any_recording(builder: Builder) -> None:
     assert sum(each.ns for each in made_report.findings) + made_report.unclaimed_ns == made_report.busy_ns
 
 
+def test_that_names_of_requests_are_not_kept_is_said() -> None:
+    for unnamed in (True, False):
+        model = Builder(no_request_names=unnamed).thread("a", cpu_user="1 s").model()
+        assert ("requests by name" in {item.what for item in made(model).not_measured}) is unnamed
+
+
 @pytest.mark.parametrize(
     ("made_with", "heading"),
     [
@@ -60,6 +66,7 @@ def test_the_real_rules_accept_any_recording(builder: Builder) -> None:
         ({"asked": "--port 8080"}, "perfdiag latency --port 8080"),
         ({"asked": "--port 8080", "slo": "1500 us"}, "perfdiag latency --port 8080 --slo 1500us"),
         ({"slo_names": {"GET /a": "2 s"}}, "perfdiag latency --pid 100 --slo 'GET /a=2s'"),
+        ({"no_request_names": True}, "perfdiag latency --pid 100 --no-request-names"),
         ({"asked": "-- make", "slo": "2 s"}, "perfdiag latency --slo 2s -- make"),
         ({"asked": "-- make", "descendants": False}, "perfdiag latency --only -- make"),
         ({"asked": "--name \x1b[31m -- "}, "perfdiag latency --name \\x1b[31m -- "),

@@ -11,7 +11,7 @@ import click
 from perfdiag import afterwards, oomcounts, pipes, privileges
 from perfdiag.commands import live, reporting
 from perfdiag.commands.moments import FORMS, TimeOfDay
-from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options
+from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options, request_names_option
 from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.logclock import Clocks
 from perfdiag.record import Window
@@ -33,6 +33,7 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
     help="How long: seconds, or 500ms, 5m; 0 until Ctrl-C.  [default: 10]",
 )
 @click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample.")
+@request_names_option
 @click.option("--record", "path", metavar="FILE", help="Keep the recording in FILE too.")
 @click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills from this time on, such as 02:00.")
 @click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them up to this time.  [default: now]")
@@ -41,6 +42,7 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 def command(
     duration: int | None,
     stacks: bool,
+    no_request_names: bool,
     path: str | None,
     since: int | None,
     until: int | None,
@@ -57,9 +59,14 @@ def command(
     if since is None:
         if until is not None or log is not None:
             raise UsageError("--since is missing", "perfdiag host --since 02:00, or --since 1d")
-        window = Window(DEFAULT_DURATION_NS if duration is None else duration, stacks=stacks, host=True)
+        window = Window(
+            DEFAULT_DURATION_NS if duration is None else duration,
+            stacks=stacks,
+            request_names=not no_request_names,
+            host=True,
+        )
         return live.measure(Wanted(), window, path, as_json=as_json, full=full, exit_code=exit_code)
-    if duration is not None or stacks or path is not None:
+    if duration is not None or stacks or no_request_names or path is not None:
         raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
     clocks = Clocks.now()
     until = clocks.realtime_ns if until is None else until

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from perfdiag.errors import UsageError
+from perfdiag.receiving import CALL
 from perfdiag.record import Window
 from perfdiag.target import Wanted
 from perfdiag.text import printable
@@ -94,6 +95,13 @@ class TargetCommand(click.Command):
         return rest
 
 
+request_names_option = click.option(
+    "--no-request-names",
+    is_flag=True,
+    help="Keep no names of requests, of which a path can hold a secret: tell requests by port.",
+)
+
+
 def target_options(function: F) -> F:
     """Add the selectors of the target and the shape of the window."""
     for decorator in reversed(
@@ -125,6 +133,7 @@ def target_options(function: F) -> F:
                 help="Time requests, and system calls as operations, against this limit, such as 250ms; repeatable:"
                 ' "GET /upload=2s" is for requests that the report calls so, a TIME alone for all others.',
             ),
+            request_names_option,
             click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
             click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
         )
@@ -167,7 +176,12 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
     duration_ns = options["duration"]
     if duration_ns is None:
         duration_ns = 0 if wanted.command else DEFAULT_DURATION_NS
-    return wanted, Window(duration_ns, wanted.only, options["stacks"], slo_ns, slo_names, asked=wanted.words)
+    request_names = not options["no_request_names"]
+    if not request_names and any(not name.startswith(CALL) for name in slo_names):
+        hint = "a limit without a name is for all requests"
+        raise UsageError("--slo names requests, and --no-request-names keeps none of their names", hint)
+    window = Window(duration_ns, wanted.only, options["stacks"], slo_ns, slo_names, request_names, asked=wanted.words)
+    return wanted, window
 
 
 def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, dict[str, int]]:
@@ -186,4 +200,11 @@ def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, di
     return all_others_ns, {name: limit_ns for name, limit_ns in limits.items() if name}
 
 
-__all__ = ["Duration", "TargetCommand", "report_options", "target_options", "wanted_and_window"]
+__all__ = [
+    "Duration",
+    "TargetCommand",
+    "report_options",
+    "request_names_option",
+    "target_options",
+    "wanted_and_window",
+]

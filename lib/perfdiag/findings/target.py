@@ -26,12 +26,14 @@ def subject(model: Model, *, begin: bool = False) -> str:
 
 def again(model: Model, *more: str) -> str:
     """Return the command that measures the same target once more, fit for a shell; with `more` options, if any."""
-    if model.host:
-        return " ".join(["perfdiag host", *more])
     options = model.header.options
+    unnamed = ["--no-request-names"] * options.no_request_names
+    if model.host:
+        return " ".join(["perfdiag host", *unnamed, *more])
     pids = " ".join(f"--pid {target.pid}" for target in model.header.targets[:4])
     target = printable(options.asked, LONGEST_TYPED) or pids
     given = ["--only"] * (not options.descendants)
+    given += unnamed
     given += [f"--slo {short(options.slo_ns)}"] if options.slo_ns else []
     given += [f"--slo {shlex.quote(f'{printable(each.name)}={short(each.limit_ns)}')}" for each in options.slo_names]
     given += more

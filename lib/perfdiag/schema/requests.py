@@ -37,7 +37,7 @@ class Exchange(Line, tag="exchange"):
     """
 
     object: Object  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
-    # "GET /users/#" of HTTP/1 in plain text, or ""; "(other names)" of all without room for their own
+    # "GET /users/#" of HTTP/1 in plain text, or ""; "(other names)" without room, "(all names)" where none is kept
     name: RequestName
     direction: Word
     count: Count  # answered

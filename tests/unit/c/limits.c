@@ -215,6 +215,8 @@ static void calls_are_meant_in_both_tables(void)
 	CHECK_NUMBER(OBJECT_ID(objects[filled - 1]),
 		     (long)make_name("GET /", bss.knobs.seed, recorder.options.limits[1].name));
 	CHECK_NUMBER(limits_ns[filled - 1], 8);
+	recorder.options.no_request_names = true;
+	CHECK_NUMBER(limits_fill(&recorder), -EDOM); /* none would have that name */
 }
 
 int main(void)

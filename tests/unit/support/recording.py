@@ -99,6 +99,7 @@ class Builder(OtherLines):
         stacks: str = "sampled",
         slo: Time | None = None,
         slo_names: Mapping[str, Time] | None = None,
+        no_request_names: bool = False,
         asked: str = "",
         cpus: int = 4,
     ) -> None:
@@ -127,6 +128,7 @@ class Builder(OtherLines):
                     schema.Objective(name=name, limit_ns=nanoseconds(limit))
                     for name, limit in (slo_names or {}).items()
                 ],
+                no_request_names=no_request_names,
                 asked=asked,
             ),
             targets=[schema.Target(pid=pid, namespace_pid=pid if namespace_pid is None else namespace_pid, comm=comm)],
