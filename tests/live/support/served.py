@@ -156,6 +156,20 @@ def datagrams(seconds: float) -> None:
         server.sendto(b"ok", client)
 
 
+def keeps(path: str, header: bytes) -> Serve:
+    """Return what makes each request safe in a file, whole, and answers with such a header."""
+
+    def serve(connection: socket.socket) -> None:
+        while request := head(connection):
+            with open(path, "ab") as journal:
+                journal.write(request)
+                journal.flush()
+                os.fdatasync(journal.fileno())
+            connection.sendall(OK.replace(b"OK\r\n", b"OK\r\n" + header + b"\r\n"))
+
+    return serve
+
+
 def flushes(path: str) -> Serve:
     """Return what makes each request safe in one file, under one lock."""
     journal, lock = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), threading.Lock()
