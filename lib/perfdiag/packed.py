@@ -6,31 +6,38 @@ They are read as the lists and mappings that they stand for; what is read of the
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
-_NARROW, _WIDE = struct.Struct("=HI"), struct.Struct("=HQ")  # most recorders count in 32 bits
-_NARROW_LIMIT = 1 << 32
+_NARROW_LIMIT = 1 << 32  # most recorders count in 32 bits
+
+
+@lru_cache(maxsize=4096)
+def _consecutive(first: int, number: int) -> range:
+    """Return buckets that many distributions share."""
+    return range(first, first + number)
 
 
 class Pairs(Sequence[tuple[int, int]]):
-    """Pairs of a bucket and its count."""
+    """Pairs of a bucket and its count.  In a full distribution the buckets follow each other."""
 
-    __slots__ = ("_data", "_layout")
+    __slots__ = ("_buckets", "_counts")
 
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
-        pairs = list(pairs)
-        self._layout = _NARROW if all(count < _NARROW_LIMIT for _, count in pairs) else _WIDE
-        self._data = struct.pack("=" + self._layout.format[1:] * len(pairs), *chain.from_iterable(pairs))
+        buckets, counts = list(zip(*pairs, strict=True)) or ((), ())
+        dense = _consecutive(buckets[0], len(buckets)) if buckets else range(0)
+        self._buckets: Sequence[int] = dense if buckets == tuple(dense) else array("H", buckets)
+        self._counts = array("I" if max(counts, default=0) < _NARROW_LIMIT else "Q", counts)
 
     def __len__(self) -> int:
-        return len(self._data) // self._layout.size
+        return len(self._counts)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        return self._layout.iter_unpack(self._data)
+        return zip(self._buckets, self._counts, strict=True)
 
     @overload
     def __getitem__(self, index: int) -> tuple[int, int]: ...

@@ -49,6 +49,7 @@ def cpus_allowed() -> Iterator[dict[str, Any]]:
     for tid in range(1, 17):
         yield fact(f"/proc/100/task/{tid}/status", f"Name:\tapp\nCpus_allowed_list:\t{tid},{ranges}\n")
     yield fact("/proc/100/status", f"Name:\tapp\nCpus_allowed_list:\t{ranges}\n")
+    yield from threads()
 
 
 def cgroup_paths() -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfdiag.findings.base import Evidence
+from perfdiag.findings.cpusets import Cpus
 from perfdiag.findings.target import cpus_of
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.units import duration
@@ -30,7 +31,7 @@ def most_behind_own_ns(model: Model) -> int:
     queues behind itself, and who ran for moments holds nobody up for seconds.
     """
     sets = [cpus_of(model, thread) for thread in model.threads]
-    ran: dict[frozenset[int] | None, int] = {}
+    ran: dict[Cpus | None, int] = {}
     for thread, cpus in zip(model.threads, sets, strict=True):
         ran[cpus] = ran.get(cpus, 0) + on_cpu_ns(thread)
     whole_ns = sum(ran.values())

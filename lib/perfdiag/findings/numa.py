@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.facts import NumaNode
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.findings.target import CPU, again, allowed_cpus, cpu_list, subject
+from perfdiag.findings.cpusets import cpu_list
+from perfdiag.findings.target import CPU, again, allowed_cpus, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, percent, worth
 from perfdiag.model import Model
 

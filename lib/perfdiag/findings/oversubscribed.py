@@ -20,6 +20,7 @@ from perfdiag.findings.competition import (
     unnamed,
     what_is_missing,
 )
+from perfdiag.findings.cpusets import Cpus
 from perfdiag.findings.handovers import ID, handovers
 from perfdiag.findings.nameless import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.findings.runqueue import SLICE_NS, host
@@ -212,7 +213,7 @@ def _crowd(model: Model) -> _Crowd:
         # Of children and of threads that ended the CPUs are not known: as a rule they are those of the target.
         threads, cpus = list(model.threads), usable_cpus(model)
     else:
-        allowed = frozenset().union(*known)
+        allowed = Cpus.together(known)
         threads = [thread for thread in model.threads if (cpus_of(model, thread) or allowed) <= allowed]
         cpus = min(len(allowed), model.header.host.cpus_online)
     could_run_ns = sum(queued_ns(thread) + on_cpu_ns(thread) for thread in threads)

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from perfdiag.facts import CpuGroup
 from perfdiag.findings.base import Remedy
+from perfdiag.findings.cpusets import Cpus, cpu_list
 from perfdiag.findings.weigh import attempt
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.text import LONGEST_TYPED, printable
@@ -14,8 +15,6 @@ from perfdiag.units import short
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
-# Far more CPUs than any host has: a recorded list that says more is damaged.
-MOST_CPUS = 65_536
 
 
 def subject(model: Model, *, begin: bool = False) -> str:
@@ -46,24 +45,11 @@ def cpu_ns(thread: ThreadLedger) -> int:
     return thread.ns(*CPU)
 
 
-def cpu_list(text: str | None) -> frozenset[int] | None:
-    """Parse "0-3,8"; None for anything else."""
-    cpus: set[int] = set()
-    for part in (text or "").strip().split(","):
-        first, _, last = part.partition("-")
-        if not (first.isascii() and first.isdigit() and (not last or (last.isascii() and last.isdigit()))):
-            return None
-        if len(first) > 6 or len(last) > 6 or int(last or first) >= MOST_CPUS:
-            return None
-        cpus.update(range(int(first), int(last or first) + 1))
-    return frozenset(cpus) or None
-
-
-def allowed_cpus(model: Model) -> frozenset[int] | None:
+def allowed_cpus(model: Model) -> Cpus | None:
     """Return the CPUs that the target's processes may use (of their first threads); None when not recorded."""
     sets = [cpu_list(process.cpus_allowed) for process in model.facts.processes.values()]
     known = [cpus for cpus in sets if cpus]
-    return frozenset().union(*known) if known else None
+    return Cpus.together(known) if known else None
 
 
 def usable_cpus(model: Model) -> int:
@@ -73,7 +59,7 @@ def usable_cpus(model: Model) -> int:
     return min(online, len(allowed)) if allowed else online
 
 
-def cpus_of(model: Model, thread: ThreadLedger) -> frozenset[int] | None:
+def cpus_of(model: Model, thread: ThreadLedger) -> Cpus | None:
     """Return the CPUs one thread may use; None when not recorded (folds of threads that ended, children)."""
     process = model.facts.processes.get(thread.pid) if thread.tid else None
     return cpu_list((process.thread_cpus or {}).get(thread.tid, process.cpus_allowed)) if process else None
@@ -161,7 +147,6 @@ __all__ = [
     "again",
     "allowed_cpus",
     "counts_only_in",
-    "cpu_list",
     "cpu_ns",
     "cpus_of",
     "idle_share",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
 from perfdiag.findings.competition import competition
+from perfdiag.findings.cpusets import Cpus
 from perfdiag.findings.samples import ENOUGH, SAMPLED, CpuSamples
 from perfdiag.findings.target import CPU, again, cpus_of, subject, widened_affinity
 from perfdiag.findings.weigh import (
@@ -161,7 +162,7 @@ def pinning(model: Model) -> Iterable[Outcome]:
     yield Check(id, f"{_bound(vcpus, allowed)}; they waited {percent(part)} of their time for a CPU", part, "share")
 
 
-def _bound(vcpus: list[ThreadLedger], allowed: dict[int, frozenset[int]]) -> str:
+def _bound(vcpus: list[ThreadLedger], allowed: dict[int, Cpus]) -> str:
     """Return "8 virtual CPUs, 0 bound to one CPU"."""
     return f"{len(vcpus)} virtual CPUs, {sum(len(cpus) == 1 for cpus in allowed.values())} bound to one CPU each"
 
