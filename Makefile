@@ -51,7 +51,7 @@ clean: ## remove build/
 	$(Q)rm -rf build
 
 ##@ Parts
-.PHONY: deps packages workloads man test-unit test-live lab-build lab lab-shell incidents truth bench readme-kernels readme
+.PHONY: deps packages workloads man test-unit fuzz test-live lab-build lab lab-shell incidents truth bench readme-kernels readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
@@ -93,6 +93,10 @@ man: deps ## write all manual pages to build/man
 
 test-unit: build workloads man ## tests that need no privilege
 	$(Q)env $(CACHES) $(PYTHON) -m pytest tests/unit $(ARGS)
+
+SECONDS_OF_FUZZING ?= 3600
+fuzz: build ## look for recordings that break a report, for an hour (SECONDS_OF_FUZZING=60); what fails is left in build/fuzz
+	$(Q)env $(CACHES) PERFDIAG_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(PYTHON) -m pytest tests/unit/test_fuzz.py -s $(ARGS)
 
 test-live: build workloads ## tests on this kernel (root)
 	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/live $(ARGS)
