@@ -246,8 +246,9 @@ build/include/perfdiag.skel.h: build/bpf/perfdiag.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name perfdiag >$@
 
 # Recorder and launcher: static, so that they need nothing of the host they diagnose, and little of its memory.
-LAUNCHER_SOURCES := lib/recorder/launcher.c lib/recorder/out_of_memory.c lib/recorder/resource_limits.c
-RECORDER_SOURCES := $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c))
+SHARED_SOURCES := lib/recorder/capabilities.c
+LAUNCHER_SOURCES := $(SHARED_SOURCES) $(patsubst %,lib/recorder/%.c,launcher out_of_memory resource_limits)
+RECORDER_SOURCES := $(SHARED_SOURCES) $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c))
 RECORDER_OBJECTS := $(RECORDER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
 RECORDER_LIBRARIES := -lbpf -lelf -lz -llzma
 C_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -DPERFDIAG_VERSION='"$(VERSION)"' \

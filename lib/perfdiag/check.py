@@ -13,7 +13,7 @@ from glob import iglob
 
 import msgspec
 
-from perfdiag import coverage, schema
+from perfdiag import coverage, lacking, schema
 from perfdiag.facts import Facts
 from perfdiag.model import NotMeasured
 from perfdiag.reader import Recording
@@ -72,7 +72,10 @@ SOURCES = (
 
 
 def programs(header: schema.Header) -> list[Answer]:
-    """Return, by feature, what the recorder's programs can measure; a feature with one missing program is missing."""
+    """Return, by feature, what the recorder's programs can measure, and what it has not the privileges for.
+
+    A feature with one missing program is missing.
+    """
     header = msgspec.structs.replace(header, targets=[])  # of the host: no target makes a feature matter less
     nothing = [msgspec.structs.replace(probe, attached=False) for probe in header.probes]
     telling = {item.feature: item for item in _missing(msgspec.structs.replace(header, probes=nothing))}
@@ -84,7 +87,7 @@ def programs(header: schema.Header) -> list[Answer]:
             answers.append(Answer(item.what, names, item.reason, item.fix))
         else:
             answers.append(Answer(telling[feature].what, names))
-    return answers
+    return answers + [Answer(item.what, "capabilities", item.reason, item.fix) for item in lacking.privileges(header)]
 
 
 def host(sources: Sequence[Source] = SOURCES) -> list[Answer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from perfdiag import contradictions, schema, stacks, unnamed
+from perfdiag import contradictions, lacking, schema, stacks, unnamed
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.facts import Facts
 from perfdiag.facts.kernellog import KERNEL_LOG
@@ -137,6 +137,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         found.append(_RUNTIME)
     if recording.header.options.no_request_names:
         found.append(_UNNAMED)
+    found += lacking.privileges(recording.header)
     found += _loaded_late(recording, facts)
     found += _unanswered(recording.facts)
     found += _cut_off(recording.facts)

@@ -30,13 +30,9 @@ static void read_statistics(struct recorder *recorder, bool after)
 }
 
 /* Switching the statistics patches code on every CPU: twice in a recording, never in each interval. */
-static void cost_begin(struct recorder *recorder)
+void cost_begin(void)
 {
-	if (statistics_fd >= 0 || statistics_ns)
-		return;
 	statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	statistics_begin_ns = now_ns();
-	read_statistics(recorder, false);
 }
 
 bool cost_is_sampled(void)
@@ -48,8 +44,10 @@ void cost_end(struct recorder *recorder)
 {
 	if (statistics_fd < 0)
 		return;
-	read_statistics(recorder, true);
-	statistics_ns = now_ns() - statistics_begin_ns;
+	if (statistics_begin_ns) {
+		read_statistics(recorder, true);
+		statistics_ns = now_ns() - statistics_begin_ns;
+	}
 	close(statistics_fd);
 	statistics_fd = -1;
 }
@@ -57,10 +55,12 @@ void cost_end(struct recorder *recorder)
 /* Called each interval: the programs are measured in the second one. */
 void cost_next(struct recorder *recorder)
 {
-	if (statistics_fd < 0)
-		cost_begin(recorder);
-	else
+	if (statistics_fd < 0 || statistics_begin_ns) {
 		cost_end(recorder);
+	} else {
+		statistics_begin_ns = now_ns();
+		read_statistics(recorder, false);
+	}
 }
 
 /* Scaled from the sampled part of the window to all of it.  A program that was not measured has no numbers. */

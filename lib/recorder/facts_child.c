@@ -13,6 +13,8 @@
 #include "cleanup.h"
 #include "facts_child.h"
 #include "monotonic.h"
+#include "namespaces.h"
+#include "privileges.h"
 
 #define ABANDONED_MAX 64      /* children that hang at the same time: the recorder of an hour must not leave more */
 #define REPLACED_MAX 8	      /* with so many of them, none is replaced by another at once */
@@ -47,11 +49,13 @@ void child_send(const void *bytes, size_t length)
 }
 
 /*
- * The child keeps nothing open but its pipe: one that hangs must hold neither our BPF links nor the stdout somebody
+ * The child keeps nothing open but its pipe, and what leads to other network namespaces: one that hangs must hold neither our BPF links nor the stdout somebody
  * waits to be closed.  A Ctrl-C is meant for the parent, which still wants its facts.
  */
 static __attribute__((noreturn)) void run_child(void (*work)(void *argument), void *argument, int fd, pid_t parent)
 {
+	int unused;
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -59,9 +63,10 @@ static __attribute__((noreturn)) void run_child(void (*work)(void *argument), vo
 	signal(SIGTERM, SIG_IGN);
 	if (dup2(fd, PIPE_END) < 0)
 		_exit(1);
-	if (close_range(PIPE_END + 1, ~0U, 0)) /* before Linux 5.9 */
-		for (int i = PIPE_END + 1, max = sysconf(_SC_OPEN_MAX); i < max; i++)
-			close(i);
+	unused = namespaces_move(PIPE_END + 1);
+	if (close_range(unused, ~0U, 0) || capabilities_keep(OF_FACTS, OF_FACTS))
+		_exit(1);
+	prctl(PR_SET_NAME, "perfdiag-facts");
 	work(argument);
 	_exit(0);
 }

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/sock_diag.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 #include "cleanup.h"
 #include "facts_internal.h"
+#include "namespaces.h"
 #include "process_files.h"
 #include "sock_diag.h"
 
@@ -117,14 +117,12 @@ static void add_listener(const struct nlmsghdr *answer, void *argument)
 }
 
 /* "somaxconn LIMIT own", or "other": the network namespace is not the recorder's. */
-static void add_setting(struct listeners *into, bool own)
+static void add_setting(struct listeners *into, int limit, const char *whose)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
 	char line[64];
-	int limit;
 
-	if (file && fscanf(file, "%d", &limit) == 1)
-		add_line(into, line, snprintf(line, sizeof(line), "somaxconn %d %s\n", limit, own ? "own" : "other"));
+	if (limit >= 0)
+		add_line(into, line, snprintf(line, sizeof(line), "somaxconn %d %s\n", limit, whose));
 }
 
 static bool in_own_namespace(pid_t pid)
@@ -140,23 +138,20 @@ static bool in_own_namespace(pid_t pid)
 /* A socket in the network namespace of a process, or -errno. */
 static int open_there(struct listeners *into, pid_t pid)
 {
-	_cleanup_close_ int here = -1, there = -1;
+	_cleanup_close_ int there = -1;
 	char path[64];
-	int fd;
+	int fd, limit;
 
 	if (in_own_namespace(pid)) {
-		add_setting(into, true);
+		add_setting(into, own_somaxconn(), "own");
 		return sock_diag_open();
 	}
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
-	here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	there = open(path, O_RDONLY | O_CLOEXEC);
-	if (here < 0 || there < 0 || setns(there, CLONE_NEWNET))
+	if (there < 0)
 		return -errno;
-	add_setting(into, false);
-	fd = sock_diag_open();
-	if (setns(here, CLONE_NEWNET))
-		_exit(1); /* else what is read next would be another namespace's */
+	fd = namespaces_socket(there, &limit);
+	add_setting(into, limit, "other");
 	return fd;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cleanup.h"
+#include "privileges.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
@@ -86,6 +87,7 @@ int header_write(struct recorder *recorder)
 	json_end(json);
 	write_targets(recorder);
 	probes_write(recorder);
+	privileges_write(json);
 	return json_write(json, &recorder->output);
 }
 

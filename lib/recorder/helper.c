@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "capabilities.h"
 #include "cleanup.h"
 #include "monotonic.h"
 
@@ -45,7 +46,6 @@ static int detach(int fd)
 	if (dup2(moved, HELPER_FD) < 0)
 		_exit(1);
 	syscall(SYS_close_range, HELPER_FD + 1, ~0U, 0);
-	prctl(PR_SET_NAME, "perfdiag-symbol");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return HELPER_FD;
 }
@@ -59,7 +59,7 @@ static void offer_to_oom_killer(void)
 		return; /* no harm done */
 }
 
-int helper_start(struct helper *helper, void (*run)(const void *argument, int fd), const void *argument)
+int helper_start(struct helper *helper, const struct helper_task *task, const void *argument)
 {
 	_cleanup_close_ int mine = -1, theirs = -1;
 	sigset_t all, before;
@@ -80,7 +80,10 @@ int helper_start(struct helper *helper, void (*run)(const void *argument, int fd
 		int fd = detach(theirs);
 
 		offer_to_oom_killer();
-		run(argument, fd);
+		if (capabilities_keep(task->capabilities, task->capabilities))
+			_exit(1);
+		prctl(PR_SET_NAME, task->name);
+		task->run(argument, fd);
 		_exit(0);
 	}
 	err = child < 0 ? -errno : 0;

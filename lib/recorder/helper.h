@@ -4,6 +4,7 @@
  * killed when their time is up, and left behind if even that does not end them.  They end with the recorder.
  */
 #pragma once
+#include <stdint.h>
 #include <sys/types.h>
 
 struct helper {
@@ -11,10 +12,16 @@ struct helper {
 	int fd;
 };
 
+struct helper_task {
+	const char *name;
+	uint64_t capabilities; /* of the caller's it keeps only these */
+	void (*run)(const void *argument, int fd);
+};
+
 /*
  * run() has no descriptors but 0 to 2 (/dev/null) and fd, the other end of helper->fd.  0 or -errno, -EBUSY: too many
  * hang.
  */
-int helper_start(struct helper *helper, void (*run)(const void *argument, int fd), const void *argument);
+int helper_start(struct helper *helper, const struct helper_task *task, const void *argument);
 /* Kills it. */
 void helper_end(struct helper *helper);

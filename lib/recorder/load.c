@@ -13,9 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "privileges.h"
 #include "probes.h"
 #include "perfdiag.skel.h"
 #include "syscall_table.h"
+
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 static char failed_program[64]; /* the last one libbpf complained about */
 static bool verbose;
@@ -37,6 +40,12 @@ static int on_message(enum libbpf_print_level level, const char *format, va_list
 	return verbose ? vfprintf(stderr, format, arguments) : 0;
 }
 
+/* Which types modules have, the kernel tells with this privilege only. */
+static bool sees_modules(void)
+{
+	return privileges_has(CAPABILITY(SYS_ADMIN));
+}
+
 /* Built in, it may have a folder there, too, but its types are the kernel's. */
 static bool is_loaded(const char *module, const char *folder)
 {
@@ -56,8 +65,14 @@ static bool has_hook(const struct btf *kernel, const struct probe_state *state, 
 		snprintf(reason, size, "the module %s is not loaded", state->probe->module);
 		return false;
 	}
-	if (!kernel || strncmp(section, "tp_btf/", 7) ||
-	    (state->probe->module && is_loaded(state->probe->module, "/sys/kernel/btf")))
+	if (state->probe->module && is_loaded(state->probe->module, "/sys/kernel/btf")) {
+		if (sees_modules())
+			return true;
+		snprintf(reason, size, "the types of module %s are shown with CAP_SYS_ADMIN only",
+			 state->probe->module);
+		return false;
+	}
+	if (!kernel || strncmp(section, "tp_btf/", 7))
 		return true;
 	snprintf(name, sizeof(name), "btf_trace_%s", section + 7);
 	if (btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) > 0)
@@ -87,7 +102,12 @@ static void *load_symbols(void *argument)
 /* kernel: its types, to ask for hooks; NULL on the first try, which hopes that all are there (10 ms saved). */
 static int open_skeleton(struct recorder *recorder, const struct btf *kernel)
 {
-	recorder->skeleton = perfdiag__open();
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+
+	/* Named by its path, libbpf looks into the kernel alone; else it fails at the modules. */
+	if (!sees_modules())
+		options.btf_custom_path = KERNEL_TYPES;
+	recorder->skeleton = perfdiag__open_opts(&options);
 	if (!recorder->skeleton)
 		return -errno;
 	fill_syscall_classes(recorder->skeleton->rodata);
@@ -163,14 +183,14 @@ static void explain_failure(int err)
 	if (is_not_permitted(err))
 		fprintf(stderr,
 			"error: the kernel refuses BPF programs: %s\n"
-			"HINT: run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG\n",
+			"HINT: run it as root, or with CAP_BPF and CAP_PERFMON\n",
 			strerror(-err));
 	else if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
 		fprintf(stderr,
 			"error: the ledger cannot be loaded: %s\n"
 			"HINT: raise the limits of memory and open files: ulimit -a\n",
 			strerror(-err));
-	else if (access("/sys/kernel/btf/vmlinux", R_OK))
+	else if (access(KERNEL_TYPES, R_OK))
 		fprintf(stderr, "error: this kernel does not describe its types (no /sys/kernel/btf/vmlinux)\n"
 				"HINT: perfdiag needs a kernel built with CONFIG_DEBUG_INFO_BTF\n");
 	else

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "cleanup.h"
 #include "host.h"
+#include "privileges.h"
 #include "probes.h"
 #include "recorder.h"
 #include "set_user_id.h"
@@ -75,9 +76,24 @@ static int raise_descriptors(void)
 	return setrlimit(RLIMIT_NOFILE, &limit) ? -errno : 0;
 }
 
+/*
+ * On a host without memory a page fault of ours may never end.  As pages come, so that it stays small.  Not up to a
+ * limit: at that, no more memory would be had at all.  Returns what keeps it from that, or NULL.
+ */
+static const char *lock_memory(void)
+{
+	struct rlimit limit;
+
+	if (!privileges_has(CAPABILITY(IPC_LOCK)) &&
+	    (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur != RLIM_INFINITY))
+		return "CAP_IPC_LOCK is missing";
+	return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) ? strerror(errno) : NULL;
+}
+
 static int run(struct recorder *recorder)
 {
 	_cleanup_close_ int signals = -1;
+	const char *unlocked;
 	sigset_t set;
 	int err;
 
@@ -90,12 +106,16 @@ static int run(struct recorder *recorder)
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0)
 		return -errno;
-	/* On a host without memory a page fault of ours may never end.  As pages come, so that it stays small. */
-	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
-		fprintf(stderr, "warning: memory cannot be locked: %s\n", strerror(errno));
-	err = raise_descriptors() ?: probes_load(recorder);
+	err = raise_descriptors() ?: privileges_begin();
 	if (err)
 		return err;
+	unlocked = lock_memory();
+	err = probes_load(recorder);
+	if (err)
+		return err;
+	if (unlocked)
+		fprintf(stderr, "warning: memory is not locked (%s): where it is short, the recorder may stall\n",
+			unlocked);
 	if (recorder->options.check) {
 		err = probes_attach(recorder);
 		if (!err)

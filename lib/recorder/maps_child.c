@@ -132,10 +132,11 @@ static int64_t grow(int fd)
 void maps_child(const void *unused, int fd)
 {
 	struct pollfd request = { .fd = fd, .events = POLLIN };
-	int buffer_bytes = 1024 * 1024; /* for what waits until the recorder comes by; without the privilege less */
+	int buffer_bytes =
+		1024 * 1024; /* for what waits until the recorder comes by; the kernel gives what it allows */
 
 	(void)unused;
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &buffer_bytes, sizeof(buffer_bytes));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof(buffer_bytes));
 	for (;;) {
 		int64_t now = monotonic_ms(), next = grow(fd), left = next > now ? next - now : 0;
 		pid_t pid;

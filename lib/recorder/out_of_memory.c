@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "capabilities.h"
 #include "out_of_memory.h"
 
 #define OOM_SCORE "PERFDIAG_OOM_SCORE"
@@ -127,6 +129,8 @@ int start_watcher(void)
 	pid = fork();
 	if (!pid) {
 		close(pipe_ends[1]);
+		capabilities_keep(0, 0); /* what it does, anybody may */
+		prctl(PR_SET_NAME, "perfdiag-watch");
 		watch(python, pipe_ends[0], kills_before);
 		_exit(0);
 	}

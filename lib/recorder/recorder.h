@@ -30,6 +30,8 @@
  * clock_events.c          the CPUs' counters of cycles
  * calibration.c           a guest's clock
  * limits.c                how long what has one name may take
+ * privileges.c            capabilities, which are given up step by step
+ * namespaces.c            a child that opens sockets in other network namespaces
  * markers.c               kernel functions that mark a wait
  * objects.c               object ids as text
  * map_walk.c              reading the hashes of the programs
@@ -143,6 +145,7 @@ void probes_write(struct recorder *recorder);	      /* the header's "probes" */
 void probes_detach(struct recorder *recorder);
 
 /* cost.c */
+void cost_begin(void); /* while CAP_SYS_ADMIN is there */
 void cost_next(struct recorder *recorder);
 bool cost_is_sampled(void); /* the kernel counts at this moment */
 void cost_end(struct recorder *recorder);

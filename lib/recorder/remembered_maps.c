@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "helper.h"
 #include "monotonic.h"
+#include "privileges.h"
 #include "symbols.h"
 
 #define PROCESSES 256
@@ -23,6 +24,7 @@
 static struct remembered_maps known[PROCESSES];
 static size_t all_bytes;
 static struct helper helper;
+static const struct helper_task remembering = { "perfdiag-maps", OF_MAPS, maps_child };
 static unsigned int outstanding; /* answers that are to come */
 static int64_t progress_ms, taken_ms;
 
@@ -160,7 +162,7 @@ static void ask(struct remembered_maps *process, int64_t now)
 	int64_t age = now - process->first_ms;
 
 	process->next_ms = now + (age > GROWN_MS ? age : GROWN_MS);
-	if (!helper.pid && helper_start(&helper, maps_child, NULL))
+	if (!helper.pid && helper_start(&helper, &remembering, NULL))
 		return;
 	if (!outstanding)
 		progress_ms = now;

@@ -18,6 +18,7 @@
 #include "cleanup.h"
 #include "helper.h"
 #include "monotonic.h"
+#include "privileges.h"
 #include "process_files.h"
 #include "recorder.h"
 #include "sleepers.h"
@@ -107,6 +108,8 @@ static void read_all(const void *unused, int fd)
 	}
 }
 
+static const struct helper_task reading = { "perfdiag-stacks", OF_SLEEPERS, read_all };
+
 /* The whole of one answer by the deadline, or not. */
 static bool receive(int fd, struct sleeper_stack *stack, int64_t deadline)
 {
@@ -150,7 +153,7 @@ void sleepers_take(struct recorder *recorder, unsigned int deadline_ms)
 	struct helper helper;
 
 	recorder->stacks_lost += without_place;
-	if (!(count[PARKED_ALL_ALONG] + count[PARKED_LATELY] + count[OTHER]) || helper_start(&helper, read_all, NULL))
+	if (!(count[PARKED_ALL_ALONG] + count[PARKED_LATELY] + count[OTHER]) || helper_start(&helper, &reading, NULL))
 		return;
 	while (receive(helper.fd, &stack, deadline))
 		take(recorder, &stack);

@@ -4,14 +4,13 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+#include "capabilities.h"
 #include "cleanup.h"
 #include "symbol_lookup.h"
 #include "symbols.h"
@@ -77,16 +76,12 @@ static void limit(int resource, rlim_t value)
 /* From here on a hostile ELF file that breaks libelf or liblzma gains nothing but the descriptors opened so far. */
 static void drop_privileges(unsigned int deadline_ms)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = {};
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (geteuid() == 0) {
 		/* Refused only where a user namespace has no such user; the capabilities go in any case. */
 		if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
 			errno = 0;
 	}
-	if (syscall(SYS_capset, &header, none))
+	if (capabilities_keep(0, 0))
 		_exit(1);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_FSIZE, 0);

@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "helper.h"
 #include "monotonic.h"
+#include "privileges.h"
 #include "remembered_maps.h"
 #include "symbols.h"
 #include "symbols_child.h"
@@ -126,6 +127,8 @@ static void look_up(const void *argument, int results_fd)
 	symbols_child(question->addresses, question->count, results_fd, question->deadline_ms);
 }
 
+static const struct helper_task naming = { "perfdiag-symbol", OF_SYMBOLS, look_up };
+
 /* Processes that are gone by now have been met, all others are met now: they may be gone next time. */
 static int meet_all(const struct user_address *addresses, size_t count, unsigned int deadline_ms)
 {
@@ -156,7 +159,7 @@ int user_symbols_resolve(struct user_address *addresses, size_t count, unsigned 
 	reading[0] = '\0';
 	err = meet_all(addresses, count, deadline_ms / 2);
 	if (!err)
-		err = helper_start(&helper, look_up, &question);
+		err = helper_start(&helper, &naming, &question);
 	tell_lack(addresses, count, err ? LACK_NOT_ASKED : LACK_NONE);
 	if (err)
 		return err;

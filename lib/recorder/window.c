@@ -12,6 +12,7 @@
 #include "facts.h"
 #include "host.h"
 #include "interval.h"
+#include "privileges.h"
 #include "process_files.h"
 #include "recorder.h"
 #include "sleepers.h"
@@ -155,6 +156,10 @@ int window_record(struct recorder *recorder, int signals)
 		err = probes_attach(recorder);
 	if (!err)
 		err = events_open(recorder);
+	if (!err) {
+		cost_begin();
+		err = privileges_attached();
+	}
 	recorder->start_ns = now_ns();
 	if (!err) {
 		requests_begin(recorder);

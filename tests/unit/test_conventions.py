@@ -67,6 +67,7 @@ LAYER_OF = {
             "futexes",
             "futexwaiters",
             "join",
+            "lacking",
             "objects",
             "stacks",
             "unnamed",

@@ -59,6 +59,7 @@ RECORDER: Mapping[str, int] = {
     "writebacks": 512,
 }
 PATH_CHARACTERS = 4096  # PATH_MAX of Linux
+CAPABILITIES = 64  # bits of a set of them
 ACCOUNTS = 64  # there are 45 (ACCOUNT_COUNT); a newer recorder may have more
 COUNTERS = 64  # of the footer: COUNTER_COUNT and the recorder's own
 PROBES = 256  # there are 63
@@ -123,6 +124,7 @@ Text = Annotated[str, at_most(RECORDER["FACTS_TEXT_MAX"])]
 
 __all__ = [
     "ACCOUNTS",
+    "CAPABILITIES",
     "COUNTERS",
     "FACT_CHARACTERS",
     "LINES",

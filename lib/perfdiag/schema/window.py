@@ -7,7 +7,19 @@ from typing import Annotated
 import msgspec
 
 from perfdiag.schema.base import Count, Line, Nanoseconds
-from perfdiag.schema.limits import COUNTERS, PROBES, RECORDER, Asked, Comm, Object, Reason, TargetComm, Word, at_most
+from perfdiag.schema.limits import (
+    CAPABILITIES,
+    COUNTERS,
+    PROBES,
+    RECORDER,
+    Asked,
+    Comm,
+    Object,
+    Reason,
+    TargetComm,
+    Word,
+    at_most,
+)
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +84,7 @@ class Header(Line, tag="header"):
     options: Options
     targets: Annotated[list[Target], at_most(RECORDER["MAX_TARGETS"])]
     probes: Annotated[list[Probe], at_most(PROBES)]
+    lacks: Annotated[list[Word], at_most(CAPABILITIES)] = []  # that would have told more: "CAP_SYSLOG"
 
 
 class Event(Line, tag="event"):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: facts.c facts_child.c facts_list.c facts_cgroup.c facts_affinity.c facts_threads.c facts_read.c facts_cpuid.c facts_tcp.c facts_listen.c sock_diag.c facts_oom.c process_files.c json.c output.c */
+/* SOURCES: facts.c facts_child.c facts_list.c facts_cgroup.c facts_affinity.c facts_threads.c facts_read.c facts_cpuid.c facts_tcp.c facts_listen.c sock_diag.c facts_oom.c process_files.c json.c output.c capabilities.c namespaces.c */
 /* Host facts as this host has them. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which records of /dev/kmsg are kept: each read of it gives one, as one of such a socket does. */
-/* SOURCES: facts_oom.c facts_cpuid.c facts_tcp.c facts_listen.c sock_diag.c process_files.c json.c output.c */
+/* SOURCES: facts_oom.c facts_cpuid.c facts_tcp.c facts_listen.c sock_diag.c process_files.c namespaces.c capabilities.c json.c output.c */
 #include "../../../lib/recorder/facts_read.c"
 #include <sys/socket.h>
 #include "check.h"

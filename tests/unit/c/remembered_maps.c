@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names in processes that have ended: twins of this one, whose function is known. */
-/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c */
+/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
 /* LIBS: -lelf -llzma */
 /* WRAPS: statx */
 #define _GNU_SOURCE

@@ -4,7 +4,7 @@
  * stderr what the recording then says of those that lack something.  With --later it meets the process, says so when
  * its files are known, and resolves when it is told to.
  */
-/* SOURCES: unnamed.c json.c output.c user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c */
+/* SOURCES: unnamed.c json.c output.c user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
 /* LIBS: -lelf -llzma */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: sleepers.c process_files.c helper.c */
+/* SOURCES: sleepers.c process_files.c helper.c capabilities.c */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>

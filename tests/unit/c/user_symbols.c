@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The parent's side against children that do what they should not. */
-/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c */
+/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c capabilities.c */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

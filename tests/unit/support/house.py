@@ -32,7 +32,8 @@ class House:
         binaries.mkdir(parents=True)
         (root / "lib").symlink_to(ROOT / "lib")
         (root / "build/venv").symlink_to(sys.prefix)
-        sources = [ROOT / "lib/recorder" / name for name in ("launcher.c", "out_of_memory.c", "resource_limits.c")]
+        names = ("launcher.c", "out_of_memory.c", "resource_limits.c", "capabilities.c")
+        sources = [ROOT / "lib/recorder" / name for name in names]
         subprocess.run(["gcc", "-std=gnu11", "-o", binaries / "perfdiag", *sources], check=True)
         recorder = binaries / "perfdiag-recorder"
         fake = Path(__file__).with_name("fake_recorder.py")

@@ -1,0 +1,36 @@
+"""What a recording does not know because the recorder had not all the privileges that it can use."""
+
+from __future__ import annotations
+
+from perfdiag import schema
+from perfdiag.model import NotMeasured
+
+# Capabilities, of which any one that is missing costs this; perfdiag(8) says which process needs it and why.
+COSTS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        ("CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH"),
+        "functions, open files and I/O of processes of other users, or with more privileges",
+    ),
+    (("CAP_SYSLOG",), "the kernel functions that waits are in, and the kernel log"),
+    (("CAP_CHECKPOINT_RESTORE",), "functions of programs whose files were replaced or deleted"),
+    (
+        ("CAP_SYS_ADMIN",),
+        "the cost of perfdiag's programs in the kernel, the accept queues of other network namespaces, and NFS and KVM"
+        " where they are modules",
+    ),
+    (("CAP_SYS_RAWIO",), "the clock that CPUs were really given, from /dev/cpu/*/msr"),
+)
+
+
+def privileges(header: schema.Header) -> list[NotMeasured]:
+    """Return what the capabilities that the recorder lacked have cost."""
+    found = []
+    for capabilities, what in COSTS:
+        if lacks := [name for name in capabilities if name in header.lacks]:
+            names = " and ".join(lacks)
+            fix = f"record as root, or give the recorder {names}: perfdiag(8)"
+            found.append(NotMeasured(what, f"the recorder had no {names}", fix, "privileges"))
+    return found
+
+
+__all__ = ["COSTS", "privileges"]

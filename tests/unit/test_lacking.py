@@ -1,0 +1,45 @@
+"""What the recorder had no privileges for is said under NOT MEASURED, with what would help; nothing else is."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+from perfdiag import coverage, lacking, schema
+from perfdiag.check import programs
+from perfdiag.facts import Facts
+from perfdiag.reader import Recording
+
+from conftest import ROOT
+from unit.support.recording import Builder
+
+C_SOURCE = (ROOT / "lib/recorder/privileges.c").read_text()
+KNOWN = [name for capabilities, _ in lacking.COSTS for name in capabilities]
+
+
+def header(*lacks: str) -> schema.Header:
+    return msgspec.structs.replace(Builder().recording().header, lacks=list(lacks))
+
+
+def said(*lacks: str) -> list[str]:
+    items = coverage.not_measured(Recording(header(*lacks)), Facts.parse([]))
+    return [item.what for item in items if item.feature == "privileges"]
+
+
+def test_a_recorder_with_all_privileges_lacks_nothing() -> None:
+    assert said() == []
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_each_capability_that_is_missing_has_its_cost(name: str) -> None:
+    (what,) = said(name)
+    assert said(*KNOWN).count(what) == 1
+    (answer,) = [answer for answer in programs(header(name)) if answer.tells == what]
+    assert answer.reason and name in answer.reason and name in answer.fix
+
+
+def test_the_recorder_tells_of_these_and_of_the_lock_on_memory() -> None:
+    """Its memory, when not locked, costs no measurement; the recorder itself warns."""
+    told = set(re.findall(r'"(CAP_\w+)"', C_SOURCE))
+    assert told == {*KNOWN, "CAP_IPC_LOCK"}
