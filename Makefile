@@ -250,7 +250,7 @@ SHARED_SOURCES := lib/recorder/capabilities.c
 LAUNCHER_SOURCES := $(SHARED_SOURCES) $(patsubst %,lib/recorder/%.c,launcher out_of_memory resource_limits)
 RECORDER_SOURCES := $(SHARED_SOURCES) $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c))
 RECORDER_OBJECTS := $(RECORDER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
-RECORDER_LIBRARIES := -lbpf -lelf -lz -llzma
+RECORDER_LIBRARIES := -lbpf -lelf -lz -llzma -lseccomp
 C_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -DPERFDIAG_VERSION='"$(VERSION)"' \
 	-Ibpf -Ilib/recorder -Ibuild/include
 

@@ -10,7 +10,6 @@
 #include "symbol_lookup.h"
 #include "symbol_name.h"
 
-#define BUILD_ID_DIRECTORY "/usr/lib/debug/.build-id/"
 #define LONGEST_BUILD_ID 64
 #define TABLES_BYTES (256 * 1024 * 1024)  /* of symbols in one file: those of a browser have half of it */
 #define UNPACKED_BYTES (64 * 1024 * 1024) /* bound for a compressed symbol table, and for what unpacking takes */
@@ -218,7 +217,7 @@ static Elf *open_separate(Elf *elf, int *fd)
 	for (size_t i = 0; i < note.n_descsz; i++)
 		at += sprintf(at, i == 1 ? "/%02x" : "%02x", ((const uint8_t *)notes->d_buf)[id + i]);
 	strcpy(at, ".debug");
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*fd = open(path, SEPARATE_FILE_FLAGS);
 	if (*fd < 0 || fstat(*fd, &status) || !S_ISREG(status.st_mode))
 		return NULL;
 	return elf_begin(*fd, ELF_C_READ_MMAP, NULL);

@@ -12,6 +12,10 @@
 #include <sys/types.h>
 #include "symbols.h"
 
+/* Where files of debugging symbols lie; they are opened late, by what a program says of its build. */
+#define BUILD_ID_DIRECTORY "/usr/lib/debug/.build-id/"
+#define SEPARATE_FILE_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+
 struct mapped_file {
 	uint64_t device, inode; /* inode 0: no file */
 	char *name;		/* base name */

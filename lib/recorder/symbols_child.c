@@ -73,8 +73,11 @@ static void limit(int resource, rlim_t value)
 	setrlimit(resource, &(struct rlimit){ value, value });
 }
 
-/* From here on a hostile ELF file that breaks libelf or liblzma gains nothing but the descriptors opened so far. */
-static void drop_privileges(unsigned int deadline_ms)
+/*
+ * From here on a hostile ELF file that breaks libelf or liblzma gains the descriptors opened so far, and what
+ * symbols_filter.c lets it do with them.
+ */
+static void drop_privileges(int results_fd, unsigned int deadline_ms)
 {
 	if (geteuid() == 0) {
 		/* Refused only where a user namespace has no such user; the capabilities go in any case. */
@@ -90,6 +93,12 @@ static void drop_privileges(unsigned int deadline_ms)
 #endif
 	limit(RLIMIT_CPU, deadline_ms / 1000 + 2);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* here, because a change of user resets it */
+#ifndef __SANITIZE_ADDRESS__		  /* which could not tell what it found */
+	if (symbols_filter(results_fd))
+		_exit(1);
+#else
+	(void)results_fd;
+#endif
 }
 
 /* A slice is a run of lookups with the same key, [from, returned end). */
@@ -140,7 +149,7 @@ _Noreturn void symbols_child(const struct user_address *addresses, size_t count,
 		maps[map_count] = (struct perf_map){ .pid = pid, .fd = perf_map_open(pid) };
 		map_count += maps[map_count].fd >= 0;
 	}
-	drop_privileges(deadline_ms);
+	drop_privileges(results_fd, deadline_ms);
 
 	qsort(lookups, count, sizeof(*lookups), compare_files);
 	for (size_t from = 0, end; from < count; from = end) {

@@ -18,5 +18,7 @@ struct symbol_record {
 	uint32_t length;
 };
 
+/* Confines this process for good to what the second half of symbols_child() needs.  0 or -errno. */
+int symbols_filter(int results_fd);
 _Noreturn void symbols_child(const struct user_address *addresses, size_t count, int results_fd,
 			     unsigned int deadline_ms);

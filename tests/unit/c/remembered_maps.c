@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names in processes that have ended: twins of this one, whose function is known. */
-/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
-/* LIBS: -lelf -llzma */
+/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c symbols_filter.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
+/* LIBS: -lelf -llzma -lseccomp */
 /* WRAPS: statx */
 #define _GNU_SOURCE
 #include <errno.h>

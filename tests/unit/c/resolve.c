@@ -4,8 +4,8 @@
  * stderr what the recording then says of those that lack something.  With --later it meets the process, says so when
  * its files are known, and resolves when it is told to.
  */
-/* SOURCES: unnamed.c json.c output.c user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
-/* LIBS: -lelf -llzma */
+/* SOURCES: unnamed.c json.c output.c user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c symbols_filter.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
+/* LIBS: -lelf -llzma -lseccomp */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
