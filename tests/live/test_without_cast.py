@@ -31,7 +31,7 @@ def without_cast(tmp_path_factory: pytest.TempPathFactory) -> Path:
     objects, archive = ROOT / "build/recorder", program.with_suffix(".a")
     run("ar", "rcs", archive, *objects.glob("*.o"))
     words = [*FLAGS, f"-I{GENERATED}", "-static", "-pthread", "-Wl,--wrap=bpf_object__load_skeleton", "-o", program]
-    words += [SOURCES / "without_cast.c", objects / "main.o", archive, "-lbpf", "-lelf", "-lz", "-llzma"]
+    words += [SOURCES / "without_cast.c", objects / "main.o", archive, "-lbpf", "-lelf", "-lz", "-llzma", "-lseccomp"]
     compile_c([str(word) for word in words])
     return program
 
