@@ -241,7 +241,7 @@ static __always_inline void follow_waker(struct record *record, struct task_stru
 	struct chain *chain, *other;
 
 	if (record->state != STATE_BLOCKED || record->waking < record->since + WORTH_FOLLOWING_NS ||
-	    !waits_for_thread(record->account) || record->sequence & 1 || knobs.chains_end)
+	    !waits_for_thread(record->account) || record->sequence & 1 || knobs.closing)
 		return;
 	by = record_of(waker);
 	if (!by || !by->start || by->kernel_thread)

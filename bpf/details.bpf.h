@@ -84,7 +84,7 @@ __weak __noinline int spill(struct record *record, __u32 account, __u64 object, 
 	__u32 us = ns / 1000;
 	bool made = false;
 
-	if (!record)
+	if (!record || record->taken)
 		return 0;
 	key.tgid = record->tgid;
 	detail = FIND_OR_MAKE(spilled, &key, COUNTER_DETAIL_FULL, &made);

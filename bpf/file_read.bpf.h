@@ -23,7 +23,7 @@ __weak __noinline int book_file_read(struct record *record, __u64 ns)
 {
 	struct file_sum *sum;
 
-	if (!record)
+	if (!record || record->taken)
 		return 0;
 	sum = sum_of_file((struct inode *)record->read_inode);
 	record->read_inode = 0;

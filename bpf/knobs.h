@@ -51,7 +51,7 @@ struct knobs {
 	__u32 meets_later;   /* out: this kernel cannot give a record to a task that wakes */
 	__u32 sees_guests;   /* later: kvm.bpf.c is attached, a virtual CPU's time in its guest is exact */
 	__u32 sees_requests; /* later: connection.bpf.c is attached, both ways of a connection are seen */
-	__u32 chains_end;    /* later: the window is over, roots of waits are being read */
+	__u32 closing;	     /* later: the window is over, what threads have is read for the last time */
 	__u32 window_open;   /* later: requests are followed from the begin of the window to its end, no longer */
 	__u32 own_limits;    /* some names have one */
 	__u32 operations;    /* calls that block are followed as operations */

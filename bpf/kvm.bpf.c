@@ -54,6 +54,8 @@ static __always_inline void count_exit(struct record *record, __u64 now)
 	struct vm_exit_key key = { .exit = record->left.exit, .device = record->left.device, .tgid = record->tgid };
 	struct vm_exit_sum *sum;
 
+	if (record->taken)
+		return;
 	key.user = record->left.user;
 	sum = sum_of(&key);
 	if (!sum)

@@ -133,7 +133,7 @@ static __always_inline int end_flush(bool asked)
 		return 0;
 	inode = flush->inode;
 	file = bpf_map_lookup_elem(&flushed, &inode);
-	if (file && (asked || flush->waits != record->accounts[ACCOUNT_NFS_COMMIT].count))
+	if (file && !record->taken && (asked || flush->waits != record->accounts[ACCOUNT_NFS_COMMIT].count))
 		add_flush(flush, &file->written);
 	bpf_map_delete_elem(&flushing, &tid);
 	if (file)

@@ -91,7 +91,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		tell_refused(record, -result);
 	if (!record->operating)
 		return 0;
-	if (is_end_of_operation(record, task))
+	if (!record->taken && is_end_of_operation(record, task))
 		end_operation(record, result);
 	record->operating = 0;
 	return 0;

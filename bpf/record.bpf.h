@@ -62,6 +62,7 @@ static __always_inline void open_record(struct record *record, struct task_struc
 	record->kernel_start_ns = task->stime;
 	record->guest_ns = task->gtime;
 	record->kernel_thread = task->flags & PF_KTHREAD ? 1 : 0;
+	record->taken = knobs.closing;
 	__sync_fetch_and_add(&live_threads, 1);
 	begin_chain(task, now);
 }

@@ -117,13 +117,18 @@ int sweep(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Copies the record of every living thread of the target; user space extends the open segment up to `at`. */
+/*
+ * Copies the record of every living thread of the target; user space extends the open segment up to `at`.  With the last
+ * copy a thread's part in what is read later ends, such as details without room in a record: what is booked beside the
+ * accounts is then what was booked to them.
+ */
 SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct record *record, *copy;
 	__u32 zero = 0, before;
+	__u8 taken;
 
 	if (!task)
 		return 0;
@@ -133,19 +138,24 @@ int snapshot(struct bpf_iter__task *ctx)
 		__sync_fetch_and_add(&without_record, 1);
 	if (!record || !copy || !record->start || record->state == STATE_CLOSED)
 		return 0;
+	taken = record->taken;
 	for (int attempt = 0; attempt < 4; attempt++) {
 		before = __sync_fetch_and_add(&record->sequence, 0);
 		if (before & 1)
 			continue;
 		bpf_probe_read_kernel(copy, sizeof(*copy), record);
 		copy->at = bpf_ktime_get_ns();
-		if (__sync_fetch_and_add(&record->sequence, 0) != before)
+		record->taken = taken | knobs.closing;
+		if (__sync_fetch_and_add(&record->sequence, 0) != before) {
+			record->taken = taken;
 			continue;
+		}
 		copy_names(copy, task);
 		copy->guest_ns = knobs.sees_guests ? 0 : task->gtime - record->guest_ns;
 		copy->on_cpu = task->on_cpu;
 		copy->run_ns = task->se.sum_exec_runtime - record->run_ns;
-		bpf_seq_write(ctx->meta->seq, copy, sizeof(*copy));
+		if (bpf_seq_write(ctx->meta->seq, copy, sizeof(*copy)))
+			record->taken = taken; /* no room: the kernel comes back to this thread with the next read */
 		return 0;
 	}
 	count_loss(COUNTER_SNAPSHOTS_TORN);

@@ -14,7 +14,7 @@ from perfdiag.accounts import Kind, kind_of
 from perfdiag.reader import Recording
 from perfdiag.units import duration, plural
 
-# Rows and accounts are read one after the other, while the last programs still run.
+# Requests that are under way are counted while they are read; older recorders read rows a moment after their accounts.
 TOLERATED_SHARE = 0.02
 TOLERATED_NS = 5_000_000
 MOST = 200  # that are told; forged tables can have tens of thousands

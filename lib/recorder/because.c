@@ -10,7 +10,7 @@
 
 void because_end(struct recorder *recorder)
 {
-	recorder->skeleton->bss->knobs.chains_end = 1;
+	recorder->skeleton->bss->knobs.closing = 1;
 }
 
 static void write_because(struct recorder *recorder, const struct because_key *key, const struct because_sum *sum)

@@ -188,15 +188,11 @@ def detailed(recording: Recording) -> Iterator[str]:
         keys.add(key)
         if row.object.startswith("own:") and row.count > of_threads[row.account][1]:
             yield f"more waits behind own threads than waits: {row}"
-    # What finds no place in a thread's record is read a moment after it: waits of living threads go on meanwhile.
-    late = any(row.state == "alive" for row in recording.threads)
     for account in of_threads.keys() | of_details.keys():
         (ns, count), (detail_ns, detail_count) = of_threads[account], of_details[account]
         more_ns, more = detail_ns - ns, detail_count - count
         several = account == "runq.busy" and more >= 0  # of one wait, behind each of those that ran meanwhile
-        exact = more_ns == 0 and (several or more == 0)
-        went_on = late and 0 < more_ns < 1_000_000 + ns // 100 and (several or 0 < more < 5 + count // 100)
-        if not (exact or went_on):
+        if more_ns or (more and not several):
             yield f"{account}: threads say {ns:,} ns in {count}, details {detail_ns:,} ns in {detail_count}"
 
 
