@@ -151,7 +151,7 @@ __weak __noinline int close_record(struct record *record, bool process_ended)
 	struct fold_key key = {};
 	struct fold *fold;
 
-	if (!record)
+	if (!record || record->taken)
 		return 0;
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (event) {

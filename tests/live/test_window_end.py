@@ -79,3 +79,18 @@ def test_waits_that_go_on_while_the_last_rows_are_written(start: Start, tmp_path
     assert accounts_ns["wait.parked"] > 0.5 * recording.wall_ns, "the threads did not wait for futexes"
     assert rows_ns <= accounts_ns
     assert rows_ns == accounts_ns or recording.footer.lost["detail_full"]
+
+
+def test_threads_that_end_after_their_last_row_count_once(start: Start, tmp_path: Path) -> None:
+    """More of them end than the ring has room for: those that had a row were added to the sum of the others again."""
+    target = start_many(start, 601, "--period-ms", 100)
+
+    def end_it() -> None:
+        time.sleep(0.5)
+        target.process.kill()
+        time.sleep(STALL_SECONDS)
+
+    recording = recorded(target, tmp_path, end_it)
+    assert sum(row.state == "exited" for row in recording.threads), "none ended before its last row"
+    assert recording.footer.threads_seen == 602
+    assert len(recording.threads) + sum(fold.threads for fold in recording.folds) == 602
