@@ -2,6 +2,8 @@
 # Builds what the guests are made of, once: build.sh DIRECTORY KERNEL...
 #
 #   DIRECTORY/root.ext4          the disk of every guest: a minimal Debian 12
+#   DIRECTORY/sid/               the newest Debian, for newer versions of tools: to be entered with chroot(8), or made
+#                                the disk of a guest by make_image; or sid.missing, which says why not
 #   DIRECTORY/states.aml         idle states and clocks of its processors
 #   DIRECTORY/kernels/NAME/      vmlinuz, initrd, release, modules/ of a stock kernel; or `missing`, which says why not
 #
@@ -102,20 +104,50 @@ build_kernel() {
 	mv "$new" "$kernel"
 }
 
+packages_of() { sed 's/#.*//' "$here/$1" | xargs | tr ' ' ,; }
+
+# TREE SUITE PACKAGES: a minimal Debian in a folder; what was said stands in TREE.log
+make_tree() {
+	rm -rf --one-file-system "$1"
+	timeout 900 debootstrap --variant=minbase --include="$3" "$2" "$1" "$(mirror Debian)" >"$1.log" 2>&1 || return 1
+	rm -rf "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
+	mkdir -p "$1/lab"
+}
+
+# TREE IMAGE SIZE: the disk of a guest
+make_image() {
+	mkfs.ext4 -q -F -d "$1" "$2.new" "$3" >>"$1.log" 2>&1
+	mv "$2.new" "$2"
+}
+
 build_root() {
 	local packages
-	packages=$(sed 's/#.*//' "$here/root.txt" | xargs | tr ' ' ,)
+	packages=$(packages_of root.txt)
 	[ ! -e "$lab/root.ext4" ] || [ "$packages" != "$(cat "$lab/root.packages" 2>/dev/null)" ] || return 0
 	say ROOT "$lab/root.ext4"
-	rm -rf "$lab/root" "$lab/root.ext4"
-	timeout 900 debootstrap --variant=minbase --include="$packages" bookworm "$lab/root" "$(mirror Debian)" >"$lab/root.log" 2>&1 ||
-		{ tail -n 5 "$lab/root.log" >&2 && exit 1; }
-	rm -rf "$lab/root"/var/cache/apt/archives/*.deb "$lab/root"/var/lib/apt/lists/*
-	mkdir -p "$lab/root/lab"
-	mkfs.ext4 -q -F -d "$lab/root" "$lab/root.ext4.new" 1500M >>"$lab/root.log" 2>&1
-	mv "$lab/root.ext4.new" "$lab/root.ext4"
+	rm -f "$lab/root.ext4"
+	make_tree "$lab/root" bookworm "$packages" || { tail -n 5 "$lab/root.log" >&2 && exit 1; }
+	make_image "$lab/root" "$lab/root.ext4" 1500M
 	echo "$packages" >"$lab/root.packages"
 	rm -rf "$lab/root"
+}
+
+# That there is none is for the tests to say: an archive that changes every day may be broken today.
+build_sid() {
+	local packages
+	packages=$(packages_of sid.txt)
+	[ ! -e "$lab/sid.packages" ] || [ "$packages" != "$(cat "$lab/sid.packages")" ] || return 0
+	say SID "$lab/sid"
+	rm -f "$lab/sid.packages" "$lab/sid.missing"
+	if make_tree "$lab/sid.new" sid "$packages"; then
+		rm -rf "$lab/sid"
+		mv "$lab/sid.new" "$lab/sid"
+		mv "$lab/sid.new.log" "$lab/sid.log"
+		echo "$packages" >"$lab/sid.packages"
+	else
+		{ grep -m 1 '^E: ' "$lab/sid.new.log" || echo "see $lab/sid.new.log"; } >"$lab/sid.missing"
+		say MISSING "sid: $(cat "$lab/sid.missing")"
+	fi
 }
 
 build_states() {
@@ -131,5 +163,6 @@ trap '[ $? = 0 ] || echo "see what make lab printed, $lab/root.log and $lab/stat
 build_states
 [ -n "$(mirror Debian)" ] || { echo "apt has no package lists: run apt-get update first" >&2 && exit 1; }
 build_root
+build_sid
 for name in "$@"; do build_kernel "$name"; done
 rm "$lab/missing"
