@@ -51,7 +51,8 @@ clean: ## remove build/
 	$(Q)rm -rf build
 
 ##@ Parts
-.PHONY: deps packages workloads man test-unit fuzz test-live lab-build lab lab-shell incidents truth bench readme-kernels readme
+.PHONY: deps packages workloads man test-unit fuzz test-live lab-build lab lab-shell incidents truth bench
+.PHONY: tool-overhead readme-kernels readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
@@ -89,6 +90,7 @@ man: deps ## write all manual pages to build/man
 	$(call say,MAN,build/man)
 	$(Q)mkdir -p build/man
 	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.manual build/man
+	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.scripts.page tools build/man
 	$(Q)cp man/*.[1-8] build/man
 
 test-unit: build workloads man ## tests that need no privilege
@@ -124,9 +126,13 @@ truth: build workloads ## make real servers ill and see whether the cause is nam
 	$(Q)$(MAKE) packages PACKAGES=packages-truth.txt
 	$(Q)$(AS_ROOT) $(PYTHON) tests/truth/run.py --output build/truth $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
-bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest)
+bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest; TOOLS=names with ARGS=tools)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
-	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
+	$(Q)$(AS_ROOT) TOOLS='$(TOOLS)' $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
+
+tool-overhead: deps ## put what make bench ARGS=tools has measured into the headers of tools/
+	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -c 'import sys; from pathlib import Path; from bench import tools; \
+		tools.keep(Path(sys.argv[1]))' $(CURDIR)/build/bench/tools
 
 readme-kernels: deps ## put what attached on which kernel of the lab into README.md, as make lab has noted it
 	$(Q)$(PYTHON) tests/lab/table.py
@@ -200,6 +206,7 @@ install: build man ## install below PREFIX (/usr/local); honours DESTDIR
 	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
 		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
 	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
+	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/tools tools/*.bt
 	$(Q)install -d $(addprefix $(INSTALLED)/share/,$(dir $(COMPLETIONS)))
 	$(Q)$(foreach file,$(COMPLETIONS),build/bin/perfdiag completion $(call shell_of,$(file)) >$(INSTALLED)/share/$(file);)
 
@@ -207,7 +214,8 @@ COMPLETIONS := bash-completion/completions/perfdiag zsh/site-functions/_perfdiag
 shell_of = $(firstword $(subst -, ,$(subst /, ,$(1))))
 
 uninstall: ## remove what install put there
-	$(Q)rm -rf $(INSTALLED)/bin/perfdiag $(INSTALLED)/lib/perfdiag $(INSTALLED)/share/man/man?/perfdiag*.[1-8]
+	$(Q)rm -rf $(INSTALLED)/bin/perfdiag $(INSTALLED)/lib/perfdiag $(INSTALLED)/share/perfdiag \
+		$(INSTALLED)/share/man/man?/perfdiag*.[1-8]
 	$(Q)rm -f $(addprefix $(INSTALLED)/share/,$(COMPLETIONS))
 
 package: build/perfdiag-$(VERSION)-$(MACHINE).tar.gz ## one tarball to copy to a host where nothing may be installed

@@ -38,6 +38,7 @@ class Context:
     quick: bool
     scratch: Path  # on a local file system, removed at the end
     say: Callable[[str], None]
+    output: Path  # where the table goes
 
     def choose(self, quick: int, full: int) -> int:
         """Return a number of rounds, seconds or threads: fewer when in a hurry."""

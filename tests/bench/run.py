@@ -4,7 +4,7 @@
 
 Writes bench.txt and bench.json.  It needs root, some minutes and a quiet machine; it is no test and never fails on a
 figure.  Sections: switches, throughput, idle, start, memory, programs, scale, waking,
-requests, guest (in an emulated machine of the lab).
+requests, guest (in an emulated machine of the lab), tools (the scripts that TOOLS names, or all).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
-from bench import guest, idle, memory, programs, requests, scale, start, switches, table, throughput, waking  # noqa: E402
+from bench import guest, idle, memory, programs, requests, scale, start, switches, table, throughput, tools, waking  # noqa: E402
 from bench.measure import Context  # noqa: E402
 from bench.table import Row  # noqa: E402
+from conftest import keep_mounts_to_ourselves  # noqa: E402
 
 SECTIONS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "switches": switches.rows,
@@ -38,6 +39,7 @@ SECTIONS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "waking": waking.rows,
     "requests": requests.rows,
     "guest": guest.rows,
+    "tools": tools.rows,
 }
 
 
@@ -71,12 +73,13 @@ def main() -> int:
         print("error: the benchmark attaches BPF programs\nHINT: sudo make bench", file=sys.stderr)
         return 3
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    keep_mounts_to_ourselves()
     options.output.mkdir(parents=True, exist_ok=True)
     found: list[Row] = []
     told = host()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="perfdiag-bench-", dir="/var/tmp") as scratch:
-        context = Context(options.quick, Path(scratch), lambda text: print(text, flush=True))
+        context = Context(options.quick, Path(scratch), lambda text: print(text, flush=True), options.output)
         for name in options.sections or SECTIONS:
             print(f"[{time.monotonic() - begin:4.0f} s] {name}", flush=True)
             try:

@@ -31,6 +31,8 @@ LONGER_FILES: dict[str, str] = {}  # file: reason
 OWN_TEXT = {
     "cli.py": "the message of a wrong usage, put on one line",
     "manual.py": "sentences of the help",
+    "scripts/header.py": "comments of our own",
+    "scripts/page.py": "likewise",
     "record.py": "what the recorder says, shown line by line",
     "render/layout.py": "sentences, wrapped",
     "sockets.py": "tables of numbers",
@@ -94,7 +96,7 @@ LAYER_OF = {
         "model",
     ),
 }
-COMMAND_LINE = {"__main__", "cli", "commands", "manual"}
+COMMAND_LINE = {"__main__", "cli", "commands", "manual", "scripts"}
 
 
 def tracked() -> list[Path]:

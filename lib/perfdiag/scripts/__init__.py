@@ -1,0 +1,1 @@
+"""The scripts of tools/: what their headers say, and the manual pages made of that."""

@@ -1,0 +1,162 @@
+"""Writes the manual page of every script of tools/, from its header: `python -m perfdiag.scripts.page TOOLS DIR`.
+
+The pages are called perfdiag-NAME(8): the bpftrace package installs scripts and pages, some with the same name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from perfdiag.errors import PerfdiagError, UsageError
+from perfdiag.manual import DATE, prose
+from perfdiag.scripts.header import Header, Pairs, parse
+
+# What is true of every script stands here once.
+RUN = (
+    "Run it as root, by its path or with bpftrace. PID is the number that the host gives a process, inside a container"
+    " too; the number of a thread finds nothing. Tables are printed when the script ends, not before.",
+)
+LOST = (
+    "A table has at most 4096 entries, those for its own use included: what does not fit is missing. More fit with a"
+    " larger BPFTRACE_MAP_KEYS_MAX in the environment (newer versions: BPFTRACE_MAX_MAP_KEYS).",
+    "Names of threads and files are printed raw, control characters too; bpftrace -f json escapes them.",
+    "The kernel skips a probe on a CPU that is just inside another BPF program or map, of another tracer perhaps.",
+    "bpftrace 0.17 does not hear a Ctrl-C that comes while it prints: press it again.",
+    "Newer versions that are started as bpftrace FILE warn of arguments that are left out and returned values that are"
+    " discarded, which is harmless; as bpftrace --no-warnings FILE they do not.",
+)
+STATUS = (
+    ("0", "SECONDS are over, or Ctrl-C or SIGTERM ended it"),
+    (
+        "1",
+        "It was refused, by one message and before anything was traced: a process that does not exist, a wrong or"
+        " superfluous argument, a missing privilege, or a kernel without what it requires",
+    ),
+    ("255", "Likewise, of bpftrace 0.17, where the kernel lacks one of several tracepoints that share a body"),
+)
+
+
+def of(header: Header) -> str:
+    """Return the page of a script, its sections in the order of mdoc(7)."""
+    page = page_name(header.name)
+    lines = [
+        '.\\" SPDX-License-Identifier: GPL-2.0-only',
+        f'.\\" Generated from the header of tools/{header.name}: do not edit.',
+        f".Dd {DATE}",
+        f".Dt {page.upper()} 8",
+        ".Os",
+        ".Sh NAME",
+        f".Nm {page}",
+        f".Nd {header.question[0].lower()}{header.question[1:]}",
+        ".Sh SYNOPSIS",
+        f".Nm {header.name}",
+        *_synopsis(header.synopsis.split()[1:]),
+        ".Sh DESCRIPTION",
+        *_paragraphs([*header.description, *RUN]),
+        ".Sh REQUIREMENTS",
+        *prose(header.requires),
+        ".Sh OPTIONS",
+        *_list(header.arguments, "Ar"),
+        ".Sh FIELDS",
+        *_list(header.fields, "Li"),
+        ".Sh EXIT STATUS",
+        *_list(STATUS, ""),
+        ".Sh EXAMPLES",
+        *_display([f"# {header.command}", *header.output]),
+        *([".Pp", *prose(header.reading)] if header.reading else []),
+        ".Sh OVERHEAD",
+        *prose(header.overhead),
+        ".Sh SEE ALSO",
+        *_see(header),
+        ".Sh CAVEATS",
+        *_paragraphs([*header.caveats, *LOST]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def page_name(name: str) -> str:
+    """Return what the page of a script is called."""
+    return f"perfdiag-{name}"
+
+
+def _synopsis(words: Sequence[str]) -> list[str]:
+    """Return arguments as macros: each one may be left out, together with those behind it."""
+    names = [word.strip("[]") for word in words]
+    return [f".Op Ar {names[0]} Op Ar {' '.join(names[1:])}".removesuffix(" Op Ar ")] if names else []
+
+
+def _paragraphs(texts: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    for text in texts:
+        lines += [*([".Pp"] if lines else []), *prose(text)]
+    return lines
+
+
+def _list(pairs: Pairs, macro: str) -> list[str]:
+    lines = [".Bl -tag -width Ds"]
+    for name, meaning in pairs:
+        lines += [
+            " ".join(filter(None, [".It", macro, name.replace(",", "\\&,")])),
+            *prose(f"{meaning[0].upper()}{meaning[1:]}."),
+        ]
+    return [*lines, ".El"]
+
+
+def _display(lines: Sequence[str]) -> list[str]:
+    return [".Bd -literal", *(_verbatim(line) for line in lines), ".Ed"]
+
+
+def _verbatim(line: str) -> str:
+    escaped = line.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped
+
+
+def _see(header: Header) -> list[str]:
+    pages = sorted({(header.see[-2], header.see[:-3]), ("7", "perfdiag-findings"), ("8", "perfdiag")})
+    lines = [f".Xr {name} {section} ," for section, name in pages]
+    lines[-1] = lines[-1].removesuffix(" ,")
+    findings = f"perfdiag answers the same question with {', '.join(header.findings)}."
+    return [*lines, *([".Pp", *prose(findings)] if header.findings else [])]
+
+
+def write(tools: Path, directory: Path) -> list[Path]:
+    """Write the page of every script in a folder, and return their paths.
+
+    Raises PerfdiagError where a header is not complete or the directory cannot be written.
+    """
+    written = []
+    for path in sorted(tools.glob("*.bt")):
+        page = directory / f"{page_name(path.name)}.8"
+        text = of(parse(path))
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            page.write_text(text, encoding="ascii")
+        except OSError as error:
+            raise PerfdiagError(f"{page}: cannot be written: {error.strerror}", "name another directory") from error
+        written.append(page)
+    return written
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the pages of the scripts in the first directory that is named into the second.
+
+    Raises UsageError for anything else.
+    """
+    if len(arguments) != 2 or arguments[0].startswith("-"):
+        raise UsageError(
+            "python -m perfdiag.scripts.page takes two directories", "python -m perfdiag.scripts.page tools build/man"
+        )
+    write(Path(arguments[0]), Path(arguments[1]))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except PerfdiagError as error:
+        print(f"perfdiag.scripts.page: {error}\nhint: {error.hint}", file=sys.stderr)
+        sys.exit(error.exit_status)
+
+
+__all__ = ["main", "of", "page_name", "write"]

@@ -1,0 +1,146 @@
+"""What each script of tools/ costs: how long until it traces, its memory, what it adds to the worst load for it.
+
+Each script's figures are also left in tools/NAME.json of the output; `make tool-overhead` puts them into its header.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perfdiag.scripts import header
+
+from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, ratio
+from bench.processes import status
+from bench.table import Row
+from live.support.bpftrace import TOOLS, Script
+from live.support.workload import ROOT, Workload
+
+SECTION = "11. Scripts of tools/"
+MEASURED = ROOT / "tests" / "data" / "tools"
+TRACED = "traced"
+SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Load:
+    """The load that a script slows down most: what it does `count` times, as a workload whose last word is that."""
+
+    what: str
+    words: tuple[str, ...]
+    count: int
+
+
+# {} is a folder in memory.
+LOADS = {
+    "flushlat": Load(
+        "fdatasync(2) of a file in memory", ("flush", "--file", "{}/data", "--append", "0", "--count"), 50_000
+    ),
+    "runqlat": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Figures of one script, of one machine."""
+
+    start_s: float
+    peak_mebibytes: float
+    what: str
+    added_ns: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    bpftrace: str
+    kernel: str
+    cpus: int
+
+
+def overhead(cost: Cost) -> str:
+    """Say it as the header does."""
+    return (
+        f"Attaches in {cost.start_s:.1f} s and takes {cost.peak_mebibytes:.0f} MiB."
+        f" Adds {cost.added_ns / 1000:.1f} us to each {cost.what}, which then takes {cost.ratio:.2f} times as long"
+        f" ({cost.ratio_low:.2f} to {cost.ratio_high:.2f}). Measured with bpftrace {cost.bpftrace} on Linux"
+        f" {cost.kernel} and {cost.cpus} CPUs by make bench ARGS=tools."
+    )
+
+
+def rows(context: Context) -> Iterator[Row]:
+    """Measure every script that has a load here, or those that the variable TOOLS names."""
+    wanted = os.environ.get("TOOLS", "").split() or sorted(LOADS)
+    for name in wanted:
+        cost = measure(context, name)
+        yield Row(SECTION, f"{name}.bt: started until it traces", cost.start_s, "s")
+        yield Row(SECTION, f"{name}.bt: memory, at most", cost.peak_mebibytes, "MiB")
+        yield Row(SECTION, f"{name}.bt: added to each {cost.what}", cost.added_ns, "ns")
+        spread = (cost.ratio, "x", cost.ratio_low, cost.ratio_high)
+        yield Row(SECTION, f"{name}.bt: the same, traced / untraced", *spread)
+        folder = context.output / "tools"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.json").write_text(json.dumps(dataclasses.asdict(cost), indent=1) + "\n")
+
+
+def measure(context: Context, name: str) -> Cost:
+    """Let the load run beside the script and without it in turn; starts and memory are those of all rounds."""
+    starts: list[float] = []
+    peaks: list[float] = []
+    load = LOADS[name]
+
+    def run(memory: str, *, traced: bool) -> float:
+        words = [word.format(memory) for word in load.words]
+        with Workload(*words, load.count) as workload, contextlib.ExitStack() as stack:
+            begin = time.monotonic()
+            script = stack.enter_context(Script(name, workload.pid)) if traced else None
+            starts.extend([time.monotonic() - begin] if traced else [])
+            elapsed_ns = workload.run()["elapsed_ns"]
+            if script:
+                peaks.append(status(script.process.pid, "VmHWM") / 1024)
+                script.stop()
+            return float(elapsed_ns)
+
+    with tempfile.TemporaryDirectory(prefix="perfdiag-bench-", dir="/dev/shm") as memory:
+        variants = {UNTRACED: lambda: run(memory, traced=False), TRACED: lambda: run(memory, traced=True)}
+        found: Rounds = alternate(variants, context.choose(5, 15), SECONDS)
+    version = subprocess.run(["bpftrace", "--version"], capture_output=True, text=True, check=True).stdout
+    slower = ratio(found, TRACED, UNTRACED)
+    return Cost(
+        start_s=round(median(starts).value, 3),
+        peak_mebibytes=round(max(peaks), 1),
+        what=load.what,
+        added_ns=round(added(found, TRACED).value / load.count),
+        ratio=round(slower.value, 3),
+        ratio_low=round(slower.low, 3),
+        ratio_high=round(slower.high, 3),
+        bpftrace=version.removeprefix("bpftrace v").strip(),
+        kernel=platform.release(),
+        cpus=os.cpu_count() or 0,
+    )
+
+
+def of(path: Path) -> Cost:
+    """Read the figures of a script."""
+    found: dict[str, Any] = json.loads(path.read_text())
+    return Cost(**found)
+
+
+def keep(measured: Path) -> None:
+    """Put fresh figures into the tree, and into the headers."""
+    MEASURED.mkdir(exist_ok=True)
+    for path in sorted(measured.glob("*.json")):
+        (MEASURED / path.name).write_text(path.read_text())
+        header.replace_overhead(TOOLS / f"{path.stem}.bt", overhead(of(path)))
+        print(f"  {path.stem}.bt: {overhead(of(path))}")
+
+
+__all__ = ["LOADS", "MEASURED", "Cost", "keep", "of", "overhead", "rows"]

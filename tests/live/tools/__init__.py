@@ -1,0 +1,1 @@
+"""Tests of the scripts of tools/, each with both versions of bpftrace, against workloads with known answers."""

@@ -1,0 +1,79 @@
+"""What every script of tools/ does alike: it parses, it refuses what it cannot do, it ends well."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from live.support.bpftrace import HARMLESS, INTERPRETER, TOOLS, Script, command, lacking, refused
+from live.support.fixtures import Start, Trace
+
+NAMES = sorted(path.stem for path in TOOLS.glob("*.bt"))
+NO_PROCESS = 1 << 22  # the kernel's largest number, and one
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_parses_and_ends_with_its_target(name: str, version: str, start: Start) -> None:
+    """Its target ends while it is traced, then Ctrl-C: nothing is printed that is not described."""
+    target = start("sleeper")
+    begin = time.monotonic()
+    with Script(name, target.pid, version=version) as script:
+        print(f"{name}.bt, {version} bpftrace: {time.monotonic() - begin:.1f} s until attached")
+        target.process.kill()
+        target.process.wait()
+        script.stop()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_process_that_does_not_exist_is_refused(name: str, version: str) -> None:
+    check_refusal(refused(version, name, NO_PROCESS), f"/proc/{NO_PROCESS}/")
+
+
+@pytest.mark.parametrize("words", [("abc",), ("1.5",), ("PID", "abc"), ("PID", "1", "2"), ("PID", "1", "abc")])
+def test_wrong_arguments_are_refused(words: tuple[str, ...], version: str) -> None:
+    own = [word.replace("PID", str(os.getpid())) for word in words]
+    check_refusal(refused(version, NAMES[0], *own), "ERROR")
+
+
+def check_refusal(done: subprocess.CompletedProcess[str], told: str) -> None:
+    """One message, with the line that says what is expected; status 1; nothing else."""
+    assert (done.returncode, done.stdout) == (1, ""), done
+    first, *rest = done.stderr.splitlines()
+    assert told in first and done.stderr.count("ERROR") == 1, done.stderr
+    assert not rest or (len(rest) == 2 and "[PID [SECONDS]]" in rest[0]), done.stderr
+
+
+def test_it_ends_after_so_many_seconds(start: Start, trace: Trace) -> None:
+    """The same lines stand in every script."""
+    script = trace(NAMES[0], start("sleeper"), 1)
+    begin = time.monotonic()
+    script.wait()
+    assert 0.5 < time.monotonic() - begin < 5
+
+
+def test_who_is_not_root_is_told(version: str) -> None:
+    words = command(version, NAMES[0], os.getpid())
+    nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
+    at = words.index(INTERPRETER[0])  # only root may enter a root directory
+    done = subprocess.run([*words[:at], *nobody, *words[at:]], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "root" in done.stderr and done.stderr.count("\n") <= 2, done.stderr
+
+
+@pytest.mark.parametrize("event", ["sched_switch", "sched_wakeup_new"])
+def test_a_missing_tracepoint_is_named(event: str, version: str) -> None:
+    """Version 0.17 ends with status -1 for one of several that share a body."""
+    text = (TOOLS / "runqlat.bt").read_text().replace(f"sched:{event}", "sched:sched_never")
+    words = command(version, "runqlat", os.getpid())
+    at = next(number for number, word in enumerate(words) if word.endswith(".bt"))
+    done = subprocess.run([*words[:at], "-e", text, *words[at + 1 :]], capture_output=True, text=True, timeout=60)
+    said = HARMLESS.sub("", done.stderr)
+    assert done.returncode in (1, 255) and "Tracing" not in done.stdout
+    assert "sched_never" in said and said.count("ERROR") == 1, said
+
+
+def test_the_packaged_version_is_there() -> None:
+    assert lacking("packaged") is None

@@ -1,0 +1,156 @@
+"""Every script of tools/ says what it has to, has its page and its test, and is like the others where it can."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from perfdiag import cli
+from perfdiag.errors import PerfdiagError, UsageError
+from perfdiag.findings import RULES
+from perfdiag.scripts import header, page
+
+from bench import tools as bench
+from conftest import ROOT
+
+TOOLS = sorted((ROOT / "tools").glob("*.bt"))
+README = ROOT / "README.md"
+BLOCK = re.compile(r"(<!-- tools: [^>]*-->\n)(.*?)(<!-- end of tools -->)", re.DOTALL)
+INTRODUCTION = """\
+## By hand
+
+Scripts for bpftrace 0.17 and later, for hosts where perfdiag is not installed: one question, one file to read or paste.
+Each has a page, as perfdiag-runqlat.bt(8). They see less than the ledger does, and close no books.
+"""
+LONGEST_CODE = 60  # lines of one screen; more only with a reason
+LONGER_CODE: dict[str, str] = {}
+COLUMNS = 120
+
+SHEBANG = "#!/usr/bin/env -S bpftrace --no-warnings\n// SPDX-License-Identifier: GPL-2.0-only\n//\n"
+# Refuses: an argument that is no number; a process that is not there; a third argument.
+GUARD = (
+    '\n// Refuses wrong arguments before anything is traced; "Add a tool" in CONTRIBUTING.md says how.\n'
+    "interval:s:9,interval:s:9$1,interval:s:9$2,"
+    'uprobe:/proc/$1"/../../bin/sh"$3:"no_such*" {} // NAME [PID [SECONDS]]\n'
+)
+TIMER = "interval:s:1\n{\n\t@seconds_left--;\n\tif (@seconds_left == 0) {\n\t\texit();\n\t}\n}\n"
+
+every_tool = pytest.mark.parametrize("path", TOOLS, ids=lambda path: path.name)
+
+
+def code(path: Path) -> list[str]:
+    """Return the lines of a script that are neither empty nor only a comment."""
+    lines = (line.strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith(("//", "#!"))]
+
+
+@every_tool
+def test_header(path: Path) -> None:
+    told = header.parse(path)
+    assert told.synopsis == f"{path.name} [PID [SECONDS]]"
+    assert [name for name, _ in told.arguments] == ["PID", "SECONDS"]
+    assert told.command.split()[0] == path.name and len(told.output) > 3, "an example that was run"
+    assert len(re.findall(r"[.?](?: |$)", told.reading)) >= 2, "two sentences say how to read the example"
+    assert told.findings and set(told.findings) <= set(RULES)
+    assert told.see in {f"perfdiag-{name}(8)" for name in cli.COMMANDS}
+    lines = path.read_text().expandtabs(8).splitlines()
+    assert max(len(line) for line in lines if not line.startswith("interval:s:9,")) <= COLUMNS
+
+
+@every_tool
+def test_overhead_is_what_was_measured(path: Path) -> None:
+    assert path.stem in bench.LOADS, "make bench ARGS=tools has no load for it"
+    told = header.parse(path).overhead
+    assert told == bench.overhead(bench.of(bench.MEASURED / f"{path.stem}.json")), "make tool-overhead"
+
+
+@every_tool
+def test_fields_are_the_maps_that_it_prints(path: Path) -> None:
+    """Maps that END does not clear are printed: the header describes those, all of them, and names the unit of each."""
+    text = "\n".join(code(path))
+    used = set(re.findall(r"@\w+", text))
+    cleared = set(re.findall(r"clear\((@\w+)\)", text))
+    fields = header.parse(path).fields
+    assert {re.sub(r"\[.*", "", name) for name, _ in fields} == used - cleared
+    for name, meaning in fields:
+        if re.search(r"_(ns|bytes|pages)\b", name):
+            assert re.search("nanoseconds|bytes|pages", meaning), f"{name}: {meaning}"
+
+
+@every_tool
+def test_code(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith(SHEBANG) and path.stat().st_mode & 0o111
+    assert GUARD.replace("NAME", path.name) in text and TIMER in text, "the same lines in every script"
+    assert "@seconds_left = $2;" in text and 'printf("Tracing ' in text
+    assert len(code(path)) <= LONGEST_CODE or path.name in LONGER_CODE
+    assert "kprobe:" not in text or "kprobe" in header.parse(path).requires, "tracepoints before kprobes"
+
+
+@every_tool
+def test_it_has_its_test(path: Path) -> None:
+    places = [ROOT / f"tests/{tier}/test_{path.stem}.py" for tier in ("live/tools", "lab")]
+    assert any(place.exists() for place in places), f"none of {', '.join(map(str, places))}"
+
+
+def table() -> str:
+    rows = [f"| [`{path.stem}`](tools/{path.name}) | {header.parse(path).question} |" for path in TOOLS]
+    return "\n".join([INTRODUCTION, "| script | question |", "|---|---|", *rows, "", ""])
+
+
+def test_readme_lists_them(update: bool) -> None:
+    if update:
+        README.write_text(BLOCK.sub(lambda match: match[1] + table() + match[3], README.read_text()))
+    block = BLOCK.search(README.read_text())
+    assert block and block[2] == table(), "pytest tests/unit/test_tools.py --update"
+
+
+def test_pages(tmp_path: Path) -> None:
+    pages = page.write(ROOT / "tools", tmp_path)
+    assert [made.name for made in pages] == [f"perfdiag-{path.name}.8" for path in TOOLS]
+    told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True).stdout
+    assert told == ""
+    for made, path in zip(pages, TOOLS, strict=True):
+        shown = subprocess.run(["mandoc", "-T", "ascii", made], capture_output=True, text=True, check=True).stdout
+        letters = "".join(re.sub(".\b", "", shown).split()).lower()
+        found = header.parse(path)
+        for text in (*found.description, found.requires, *found.output, found.reading, *found.caveats, found.overhead):
+            assert "".join(text.split()).lower() in letters, text
+
+
+def test_a_part_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.bt"
+    path.write_text(TOOLS[0].read_text().replace("// CAVEATS\n", "// LIMITS\n").replace(TOOLS[0].name, "a.bt"))
+    with pytest.raises(PerfdiagError, match=r"the header has the parts USAGE, .*OVERHEAD, SEE ALSO"):
+        header.parse(path)
+    path.write_text(TOOLS[0].read_text())
+    with pytest.raises(PerfdiagError, match="the header begins with"):
+        header.parse(path)
+
+
+def test_an_example_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / TOOLS[0].name
+    path.write_text(TOOLS[0].read_text())
+    before = header.parse(path)
+    header.replace_example(path, f"{path.name} 7", ["Tracing", "", "@a: 5"])
+    after = header.parse(path)
+    assert (after.command, after.output) == (f"{path.name} 7", ("Tracing", "@a: 5"))
+    assert after.reading == before.reading and after.overhead == before.overhead
+
+
+def test_the_command_writes_and_refuses(tmp_path: Path) -> None:
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "perfdiag.scripts.page", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "lib")
+
+    assert run(ROOT / "tools", tmp_path / "new").returncode == 0
+    refused = run(tmp_path)
+    assert refused.returncode == 2 and "two directories" in refused.stderr and "Traceback" not in refused.stderr
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PerfdiagError, match="cannot be written"):
+        page.main([str(ROOT / "tools"), str(tmp_path / "file")])
+    with pytest.raises(UsageError):
+        page.main(["--help", ""])
