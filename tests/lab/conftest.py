@@ -15,9 +15,11 @@ from perfdiag import schema
 from lab.support import host
 from lab.support.guest import CPUS, LAB, Guest, impossible, kernels, missing
 from lab.support.processes import GuestRecorder, GuestWorkload
+from lab.support.scripts import GuestScript
 from live import test_cpu, test_disk
 from live.conftest import built, cleanup, record  # noqa: F401 - fixtures
 from live.support.fixtures import Cleanup
+from live.tools import test_flushlat, test_runqlat
 
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
@@ -126,10 +128,12 @@ def _guest_as_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if "guest" not in request.fixturenames:
         return
     guest = request.getfixturevalue("guest")
-    monkeypatch.setattr(test_cpu, "SHARED_CPU", CPUS - 1)
+    for module in (test_cpu, test_runqlat):
+        monkeypatch.setattr(module, "SHARED_CPU", CPUS - 1)
+    for module in (test_disk, test_flushlat):
+        monkeypatch.setattr(module, "slow_disk", host.slow_disk)
     monkeypatch.setattr(test_cpu, "cgroup", host.cgroup_of(guest))
     monkeypatch.setattr(test_cpu, "enter", host.enter)
-    monkeypatch.setattr(test_disk, "slow_disk", host.slow_disk)
 
 
 @pytest.fixture
@@ -155,3 +159,14 @@ def attach(guest: Guest, cleanup: Cleanup, request: pytest.FixtureRequest) -> An
         return cleanup.enter_context(GuestRecorder(guest, pids, f"{test}-{next(number)}.jsonl", **options))
 
     return attach
+
+
+@pytest.fixture
+def trace(guest: Guest, cleanup: Cleanup, update: bool) -> Any:  # noqa: F811
+    """Attach a script of tools/ in the guest: to a workload, a pid, or without either to all of it."""
+
+    def trace(name: str, *targets: GuestWorkload | int) -> GuestScript:
+        pids = [target if isinstance(target, int) else target.pid for target in targets]
+        return cleanup.enter_context(GuestScript(guest, name, *pids, update=update))
+
+    return trace

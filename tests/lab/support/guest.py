@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from live.support.bpftrace import TOOLS
 from live.support.recorder import RECORDER
 from live.support.workload import ROOT, WORKLOADS
 
@@ -105,6 +106,7 @@ def prepare_folder(name: str) -> Path:
     for path in WORKLOADS.iterdir():
         if os.access(path, os.X_OK) and path.is_file():
             shutil.copy(path, folder / "bin")
+    shutil.copytree(TOOLS, folder / "tools")
     return folder
 
 

@@ -1,0 +1,42 @@
+"""Script of the live tests once more, for a script of tools/ that runs in a guest, with the bpftrace of Debian 12."""
+
+from __future__ import annotations
+
+from lab.support.guest import Guest
+from lab.support.processes import Process
+from live.support.bpftrace import INTERPRETER, Seen, check
+
+# Version 0.17 does not hear a signal that comes while it prints.
+INTERRUPT = """
+kill -s INT $(cat pid)
+for second in 1 2 3 4 5 6 7 8 9 10; do
+    [ ! -s status ] || exit 0
+    sleep 1
+done
+kill -s INT $(cat pid)
+"""
+
+
+class GuestScript(Process):
+    """A script that has attached by the time it is constructed; without a PID it traces the whole guest."""
+
+    def __init__(self, guest: Guest, name: str, *arguments: object, update: bool = False) -> None:
+        self.name, self.arguments, self.update = name, arguments, update
+        super().__init__(guest, [*INTERPRETER, f"/lab/tools/{name}.bt", *arguments], "", "grep -qs '^Tracing ' out")
+
+    def stop(self, *, example: bool = False) -> Seen:
+        """Press Ctrl-C, and return what it printed."""
+        self.here(INTERRUPT)
+        return self.wait(example=example)
+
+    def wait(self, *, example: bool = False) -> Seen:
+        """Wait for its end, and return what it printed."""
+        assert self.end() == 0, self.here("cat err")
+        text = self.here("cat out")
+        seen = check(self.name, text, self.here("cat err"))
+        if example and self.update:
+            seen.make_example(self.name, *self.arguments)
+        return seen
+
+
+__all__ = ["GuestScript"]

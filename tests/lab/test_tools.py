@@ -1,0 +1,25 @@
+"""Scripts of tools/ on stock kernels: the checks of the live tests, and what must look at a whole machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lab.support import host
+from live.support.fixtures import Start, Trace
+from live.tools.test_flushlat import test_flushes_of_a_slow_disk  # noqa: F401
+from live.tools.test_runqlat import test_two_threads_share_a_cpu  # noqa: F401
+
+
+def test_flushes_of_all_processes(tmp_path: host.GuestPath, start: Start, trace: Trace) -> None:
+    script = trace("flushlat")
+    truths = {name: start("flush", "--count", count, "--file", tmp_path / name).run() for name, count in FILES.items()}
+    seen = script.stop()
+    for name, count in FILES.items():
+        flushes = seen.stats("@flushes", name)
+        assert flushes.count == count
+        assert flushes.total == pytest.approx(truths[name]["flush_ns"], rel=0.2)
+
+
+FILES: dict[str, Any] = {"one": 23, "other": 31}
