@@ -145,7 +145,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    report = yield
+    left_s = signal.alarm(0)  # a time limit that ends here would end pytest
+    try:
+        report = yield
+    finally:
+        signal.alarm(left_s)
     if report.skipped and not hasattr(report, "wasxfail"):
         reason = str(call.excinfo.value) if call.excinfo else "no reason given"
         if tier(item.path) == "live" and not missing_for_live() and not item.get_closest_marker("may_skip"):

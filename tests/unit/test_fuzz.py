@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from conftest import ROOT
 from unit.support.bound import report
@@ -21,6 +21,8 @@ from unit.support.fuzzing import check, recordings
 
 SECONDS = float(os.environ.get("PERFDIAG_FUZZ_SECONDS", "60"))
 LARGE_BYTES = 200_000
+# To make small what fails takes minutes, which only somebody who looks for it has.
+PHASES = [Phase.generate, Phase.shrink] if "PERFDIAG_FUZZ_SECONDS" in os.environ else [Phase.generate]
 FOUND = sorted((ROOT / "tests/data/fuzz").glob("*.rec"))
 
 
@@ -50,7 +52,7 @@ def _check(data: bytes, path: Path) -> None:
 def test_no_recording_breaks_a_report(tmp_path: Path) -> None:
     end, tried = time.monotonic() + SECONDS, Counter[bool]()
 
-    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
+    @settings(max_examples=100, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
     @given(recordings())
     def some(data: bytes) -> None:
         if time.monotonic() > end:
