@@ -23,18 +23,20 @@ enum place {
 	BEHIND_SLASH,
 	IN_AUTHORITY,
 	IN_PATH,
-	IN_NEITHER, /* no URI and no path */
 	IN_VERSION,
+	IN_NEITHER, /* no URI and no path: of what is asked for nothing is kept */
 };
 
+/* Small: the stack of a program, which has two of these at times, has 512 bytes. */
 struct naming {
 	char text[REQUEST_BYTES] __attribute__((aligned(8)));
 	struct object_name name;
-	__u32 bytes;	    /* of the text that have come in: behind them stands what came before */
-	__u32 length;	    /* written so far */
-	__u32 method, part; /* where what is asked for begins, and the part of the path */
-	__u64 hash;	    /* begun with a seed: nobody can send what is taken for another's name */
-	__u64 method_hash, part_hash;
+	__u64 hash; /* begun with a seed: nobody can send what is taken for another's name */
+	__u64 part_hash;
+	__u32 bytes; /* of the text that have come in: behind them stands what came before */
+	__u8 length; /* written so far */
+	__u8 method; /* where what is asked for begins */
+	__u8 part;   /* where the part of the path does */
 	__u8 place, version_bytes;
 	bool capital, numbered, hidden; /* of the part: has a capital, is a version, is not kept */
 	bool whole;			/* the path has ended */
@@ -106,19 +108,9 @@ static inline void hide_part(struct naming *naming)
 	add_letter(naming, '#');
 }
 
-/* Nothing is kept but the method. */
-static inline void hide_target(struct naming *naming)
+static inline __u64 hash_of_method(const struct naming *naming, __u64 seed)
 {
-	naming->length = naming->method;
-	naming->hash = naming->method_hash;
-	naming->whole = true;
-	add_letter(naming, '#');
-}
-
-static inline void end_target(struct naming *naming)
-{
-	if (naming->place != IN_PATH)
-		add_letter(naming, naming->place == IN_AUTHORITY ? '/' : '#');
+	return mix(seed, *(const __u64 *)naming->name.request.text);
 }
 
 /* Method and blank are one step of the hash.  Returns whether there is a method, and it is whole. */
@@ -129,11 +121,21 @@ static inline bool begin_name(struct naming *naming, __u64 seed)
 	naming->method = method_bytes(word);
 	if (!naming->method)
 		return false;
-	word = first_bytes(word, naming->method);
-	*(__u64 *)naming->name.request.text = word;
+	*(__u64 *)naming->name.request.text = first_bytes(word, naming->method);
 	naming->length = naming->part = naming->method;
-	naming->hash = naming->method_hash = naming->part_hash = mix(seed, word);
+	naming->hash = naming->part_hash = hash_of_method(naming, seed);
 	return true;
+}
+
+/* Nothing is kept but the method. */
+static inline void hide_target(struct naming *naming, __u64 seed)
+{
+	__u64 *word = (__u64 *)naming->name.request.text;
+
+	*word = first_bytes(*word, naming->method);
+	naming->length = naming->method;
+	naming->hash = hash_of_method(naming, seed);
+	add_letter(naming, '#');
 }
 
 /* "v1" is a version, "v12" and "v1a" are keys. */
@@ -188,18 +190,23 @@ static inline void read_target(struct naming *naming, char letter)
 	}
 }
 
+/* What is asked for ends here; "http://host" asks for "/". */
+static inline void end_target(struct naming *naming)
+{
+	if (naming->place == IN_AUTHORITY)
+		begin_part(naming);
+	naming->place = naming->place == IN_PATH ? IN_VERSION : IN_NEITHER;
+}
+
 /* What has another word behind it than "HTTP/" is no path. */
-static inline long read_version(struct naming *naming, char letter)
+static inline void read_version(struct naming *naming, char letter)
 {
 	const __u64 wanted = 0x2f50545448; /* that, as a number */
-	__u32 bytes = naming->version_bytes++;
 
-	if (bytes < 5 && letter == (char)(wanted >> 8 * bytes))
-		return 0;
-	if (bytes < 5)
-		hide_target(naming);
-	naming->whole = true;
-	return 1;
+	if (letter != (char)(wanted >> 8 * (naming->version_bytes & 7)))
+		naming->place = IN_NEITHER;
+	else if (++naming->version_bytes == 5)
+		naming->whole = true;
 }
 
 /* The letter at this index behind the method.  1: the name ends here. */
@@ -212,33 +219,37 @@ static long name_letter(__u32 index, struct naming *naming)
 		return 1;
 	letter = naming->text[index];
 	if (naming->place == IN_VERSION)
-		return read_version(naming, letter);
-	switch (letter) {
-	case 0:
-	case '\r':
-	case '\n': hide_target(naming); return 1;
-	case '?':
-	case ';':
-	case '#':
+		read_version(naming, letter);
+	else if (!letter || letter == '\r' || letter == '\n')
+		naming->place = IN_NEITHER;
+	else if (letter == ' ' || letter == '?' || letter == ';' || letter == '#') {
 		end_target(naming);
-		naming->whole = true;
-		return 1;
-	case ' ':
-		end_target(naming);
-		naming->place = IN_VERSION;
-		return 0;
-	}
-	read_target(naming, letter);
-	return 0;
+		naming->whole = letter != ' ';
+	} else
+		read_target(naming, letter);
+	return naming->whole || naming->place == IN_NEITHER;
 }
 
 /* There is more of the path than is looked at. */
-static inline void cut_name(struct naming *naming)
+static inline void cut_name(struct naming *naming, __u64 seed)
 {
 	if (naming->place != IN_PATH)
-		hide_target(naming);
+		hide_target(naming, seed);
 	else if (!naming->hidden && naming->length > naming->part)
 		hide_part(naming);
+}
+
+/* As much as is looked at has come in, or the end of the path.  Returns whether that is so. */
+static inline bool end_whole_name(struct naming *naming, __u64 seed)
+{
+	if (naming->place == IN_NEITHER)
+		hide_target(naming, seed);
+	else if (!naming->whole && naming->place != IN_VERSION) {
+		if (naming->bytes < REQUEST_BYTES)
+			return false;
+		cut_name(naming, seed);
+	}
+	return true;
 }
 
 /*
@@ -252,12 +263,8 @@ static inline void end_name(struct naming *naming, __u64 seed)
 	__u64 hash = naming->part_hash;
 	__u32 part = naming->part;
 
-	if (naming->whole || naming->place == IN_VERSION)
+	if (end_whole_name(naming, seed))
 		return;
-	if (naming->bytes >= REQUEST_BYTES) {
-		cut_name(naming);
-		return;
-	}
 	if (naming->place != IN_PATH || part > REQUEST_NAME_BYTES - sizeof(more)) {
 		part = 0;
 		hash = seed;

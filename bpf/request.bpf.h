@@ -97,7 +97,7 @@ static __noinline int name_rest(struct connection *connection, __u32 bytes)
 }
 
 /* What came in on a connection on which all is answered: another request, the rest of the last one, or none? */
-static __always_inline enum looks look_at_request(struct connection *connection, __u32 bytes, __u32 *name)
+static __noinline enum looks look_at_request(struct connection *connection, __u32 bytes, __u32 *name)
 {
 	struct naming naming = { .bytes = bytes };
 	struct call call;

@@ -34,11 +34,9 @@ static __u32 make_name(const char *text, uint64_t seed, char name[REQUEST_NAME_B
 		return 0;
 	for (__u32 i = 0; i < REQUEST_BYTES && !name_letter(i, &naming); i++)
 		;
-	if (!naming.whole && naming.place != IN_VERSION) {
-		if (naming.bytes >= REQUEST_BYTES)
-			cut_name(&naming);
-		else
-			end_target(&naming);
+	if (!end_whole_name(&naming, seed)) { /* it is all that was typed */
+		end_target(&naming);
+		end_whole_name(&naming, seed);
 	}
 	memcpy(name, naming.name.request.text, naming.length);
 	name[naming.length] = 0;
