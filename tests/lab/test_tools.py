@@ -7,9 +7,25 @@ from typing import Any
 import pytest
 
 from lab.support import host
+from lab.support.guest import Guest
+from live.support.bpftrace import TOOLS
 from live.support.fixtures import Start, Trace
 from live.tools.test_flushlat import test_flushes_of_a_slow_disk  # noqa: F401
 from live.tools.test_runqlat import test_two_threads_share_a_cpu  # noqa: F401
+
+NAMES = sorted(path.stem for path in TOOLS.glob("*.bt"))
+MODULES = "kvm_amd nfs nfsv4 acpi_cpufreq"  # scripts may trace these
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_it_parses_and_ends_with_its_target(name: str, guest: Guest, start: Start, trace: Trace) -> None:
+    """With every driver there is; then Ctrl-C: nothing is printed that is not described."""
+    guest.run(f"for module in {MODULES}; do modprobe $module; done")
+    target = start("sleeper")
+    script = trace(name, target)
+    guest.run(f"kill -s KILL {target.pid}")
+    script.stop()
 
 
 def test_flushes_of_all_processes(tmp_path: host.GuestPath, start: Start, trace: Trace) -> None:

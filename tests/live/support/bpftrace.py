@@ -157,6 +157,13 @@ def lacking(version: str) -> str | None:
     return None if (SID.parent / "sid.packages").exists() else "the newest bpftrace: not built: make lab-build"
 
 
+def foreign(name: str) -> list[str]:
+    """Return the tracepoints of a script that the kernel of this host does not have: it is for a guest then."""
+    _mount_for_packaged()
+    wanted = re.findall(r"^tracepoint:(\w+):(\w+)", (TOOLS / f"{name}.bt").read_text(), re.MULTILINE)
+    return [f"{group}:{event}" for group, event in wanted if not (TRACING / "events" / group / event).exists()]
+
+
 def command(version: str, name: str, *arguments: object) -> list[str]:
     """Return the command that runs a script with a version of bpftrace."""
     words = [str(argument) for argument in arguments]
@@ -253,6 +260,7 @@ __all__ = [
     "Seen",
     "check",
     "command",
+    "foreign",
     "lacking",
     "read",
     "refused",
