@@ -230,21 +230,27 @@ static long name_letter(__u32 index, struct naming *naming)
 	return naming->whole || naming->place == IN_NEITHER;
 }
 
-/* There is more of the path than is looked at. */
+/* Of a path, the parts before the last are whole. */
+static inline bool has_path(const struct naming *naming)
+{
+	return naming->place == IN_PATH || naming->place == IN_VERSION;
+}
+
+/* There is more of the path, or of the version, than is looked at. */
 static inline void cut_name(struct naming *naming, __u64 seed)
 {
-	if (naming->place != IN_PATH)
+	if (!has_path(naming))
 		hide_target(naming, seed);
 	else if (!naming->hidden && naming->length > naming->part)
 		hide_part(naming);
 }
 
-/* As much as is looked at has come in, or the end of the path.  Returns whether that is so. */
+/* As much as is looked at has come in, or the path and what shows that it is one.  Returns whether that is so. */
 static inline bool end_whole_name(struct naming *naming, __u64 seed)
 {
 	if (naming->place == IN_NEITHER)
 		hide_target(naming, seed);
-	else if (!naming->whole && naming->place != IN_VERSION) {
+	else if (!naming->whole) {
 		if (naming->bytes < REQUEST_BYTES)
 			return false;
 		cut_name(naming, seed);
@@ -253,9 +259,9 @@ static inline bool end_whole_name(struct naming *naming, __u64 seed)
 }
 
 /*
- * The name of a request of which less than is looked at has come in, and not its whole path: the parts that are whole,
- * or none where there is none or no room to say so, and behind them what no whole name has, a space.  Never no name:
- * that is for what is not HTTP.
+ * The name of a request of which less than is looked at has come in, and not its whole path, or not the "HTTP/" behind
+ * it: the parts that are whole, or none where there is none or no room to say so, and behind them what no whole name
+ * has, a space.  Never no name: that is for what is not HTTP.
  */
 static inline void end_name(struct naming *naming, __u64 seed)
 {
@@ -265,7 +271,7 @@ static inline void end_name(struct naming *naming, __u64 seed)
 
 	if (end_whole_name(naming, seed))
 		return;
-	if (naming->place != IN_PATH || part > REQUEST_NAME_BYTES - sizeof(more)) {
+	if (!has_path(naming) || part > REQUEST_NAME_BYTES - sizeof(more)) {
 		part = 0;
 		hash = seed;
 	}

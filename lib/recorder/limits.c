@@ -14,10 +14,16 @@
 #define CALL "syscall:"
 #define TABLES 2 /* native calls, and those of i386 */
 
-/* A report shows "#" for a part that is not kept: typed, it is such a part. */
-static void copy_typed(char text[REQUEST_BYTES], const char *typed, __u32 bytes)
+/* As a request with this path looks.  A report shows "#" for a part that is not kept: typed, it is such a part. */
+static void copy_typed(struct naming *naming, const char *typed)
 {
+	static const char version[] = " HTTP/1.1";
+	__u32 bytes = strnlen(typed, REQUEST_BYTES), more = strnlen(version, REQUEST_BYTES - bytes);
+	char *text = naming->text;
+
 	memcpy(text, typed, bytes);
+	memcpy(text + bytes, version, more);
+	naming->bytes = bytes + more;
 	for (__u32 i = 1; i < bytes; i++)
 		if (typed[i] == '#' && strchr("/ ", typed[i - 1]) && (!typed[i + 1] || typed[i + 1] == '/'))
 			text[i] = '0';
@@ -26,18 +32,16 @@ static void copy_typed(char text[REQUEST_BYTES], const char *typed, __u32 bytes)
 /* As a request with this text is called, and the hash of that in a recording with this seed; 0: no request is. */
 static __u32 make_name(const char *text, uint64_t seed, char name[REQUEST_NAME_BYTES + 1])
 {
-	struct naming naming = { .bytes = strlen(text) };
+	struct naming naming = {};
 
 	*name = 0;
-	copy_typed(naming.text, text, naming.bytes < REQUEST_BYTES ? naming.bytes : REQUEST_BYTES);
+	copy_typed(&naming, text);
 	if (!begin_name(&naming, seed))
 		return 0;
 	for (__u32 i = 0; i < REQUEST_BYTES && !name_letter(i, &naming); i++)
 		;
-	if (!end_whole_name(&naming, seed)) { /* it is all that was typed */
-		end_target(&naming);
-		end_whole_name(&naming, seed);
-	}
+	if (!end_whole_name(&naming, seed))
+		return 0; /* "GET" alone */
 	memcpy(name, naming.name.request.text, naming.length);
 	name[naming.length] = 0;
 	return name_of(&naming);

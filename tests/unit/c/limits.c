@@ -41,6 +41,8 @@ static void names_are_made_as_those_of_requests(void)
 		{ "GET /a/#", "GET /a/#" },
 		{ "GET /a/", "GET /a/" },
 		{ "GET #", "GET #" },
+		/* 59 bytes: of "HTTP/" the last is not looked at */
+		{ "GET /abcdefghijklmnopqrst/0123456789012345678901234567/last", "GET /abcdefghijklmnopqrst/#/#" },
 		{ "PUT /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz",
 		  "PUT /abcdefghijklmnopqrstuvwxyz/#/#" },
 	};
@@ -88,9 +90,12 @@ static void a_name_of_which_more_is_to_come_says_so(void)
 {
 	static const char *const come[][2] = {
 		{ "GET /users/admin HTTP/1.1\r\n", "GET /users/admin" },
-		{ "GET /users/admin ", "GET /users/admin" },
+		{ "GET /users/admin HTTP/", "GET /users/admin" },
+		{ "GET /users/admin ", "GET /users/ ..." },
 		{ "GET /users/admin?", "GET /users/admin" },
-		{ "GET /users/admin HTT", "GET /users/admin" },
+		{ "GET /users/admin HTT", "GET /users/ ..." },
+		{ "GET /users/12 HTTP", "GET /users/ ..." },
+		{ "GET /secret ", "GET / ..." },
 		{ "GET /users/admin\r\n", "GET #" },
 		{ "GET /users/admin now\r\n", "GET #" },
 		{ "GET secret\r\n", "GET #" },
@@ -109,6 +114,10 @@ static void a_name_of_which_more_is_to_come_says_so(void)
 		{ "GET http://user:secret@host/pa", "GET / ..." },
 		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/for.a.word", "GET /that/goes.on/ ..." },
 		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/for.a.words", "GET /that/goes.on/#" },
+		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/word HTTP/1", "GET /that/goes.on/word" },
+		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/a.word HTTP/1", "GET /that/goes.on/#" },
+		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/some.words and", "GET /that/goes.on/#" },
+		{ "GET http://user:secret@a.host.of.a.name/that/goes.on/some.word and", "GET #" },
 		{ "GET http://user:secret@a.host.of.a.name.of.more.than.is.looked.at", "GET #" },
 		{ "GET /abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz",
 		  "GET /abcdefghijklmnopqrstuvwxyz/ ..." },
@@ -164,6 +173,8 @@ static void what_cannot_be_meant_is_refused(void)
 	CHECK_NUMBER(limits_add(&options, "", 5), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "?page=2", 5), -EDOM); /* nothing of it is a name */
 	CHECK_NUMBER(limits_add(&options, "upload", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "GET", 5), -EDOM);
+	CHECK_NUMBER(limits_add(&options, "GET ", 5), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "get /upload", 5), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "POSTAGE /upload", 5), -EDOM);
 	CHECK_NUMBER(limits_add(&options, "CONNECT host:443", 5), -EDOM);
