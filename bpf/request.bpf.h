@@ -105,12 +105,12 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 	connection->beginning_bytes = 0;
 	if (connection->nameless)
 		return LOOKS_NEW;
+	if (connection->name && connection->bytes_out == CONTINUE_BYTES)
+		return LOOKS_LIKE_REST; /* whatever it begins with */
 	read_call(bpf_get_current_task_btf(), &call);
 	if (!find_text(&naming, &call)) {
 		if (connection->tls)
 			return LOOKS_LIKE_NONE;
-		if (connection->name && connection->bytes_out == CONTINUE_BYTES)
-			return LOOKS_LIKE_REST;
 		if (bytes <= TLS_HEADER) {
 			keep_beginning(connection, &call, bytes);
 			return LOOKS_NEW; /* too little to tell */

@@ -162,8 +162,9 @@ def test_a_server_that_waits_with_a_read_of_one_byte(serving: Serving, attach: A
     assert requests.line.count == 11, requests.line
 
 
-def test_what_a_body_is_asked_for_is_one_request(serving: Serving, attach: Attach) -> None:
-    """Expect: 100-continue."""
+@pytest.mark.parametrize("body", [b"body", http("/planted")])
+def test_what_a_body_is_asked_for_is_one_request(body: bytes, serving: Serving, attach: Attach) -> None:
+    """Expect: 100-continue; also where the body is itself a request."""
     server = serving("thread_each(listening(), continues(0.01))")
     recorder = attach(server.pid)
     with server.connect() as connection:
@@ -171,10 +172,23 @@ def test_what_a_body_is_asked_for_is_one_request(serving: Serving, attach: Attac
             connection.sendall(http("/upload", "Expect: 100-continue", "Content-Length: 4", method="POST"))
             answered(connection, b"100 Continue\r\n\r\n")
             time.sleep(0.005)
-            connection.sendall(b"body")
+            connection.sendall(body)
             answered(connection)
     requests = served(stopped(recorder), "POST /upload")
     assert requests.line.count == 11 and requests.line.sum_ns >= 11 * 15 * MS, requests.line
+
+
+def test_what_comes_before_the_answer_begins_no_other_request(serving: Serving, attach: Attach) -> None:
+    """However much like one it looks: nothing of it is kept."""
+    server = serving("thread_each(listening(), sleeps(0.01))")
+    recorder = attach(server.pid)
+    with server.connect() as connection:
+        for _ in range(11):
+            connection.sendall(b"POST /form HTTP/1.1\r\nHost: localhost\r\n")
+            time.sleep(0.005)
+            asked(connection, http("/planted"))
+    recording = stopped(recorder)
+    assert served(recording, "POST /form").line.count == 11 and b"planted" not in recording.path.read_bytes()
 
 
 def test_what_begins_with_less_than_a_name_is_http_all_the_same(serving: Serving, attach: Attach) -> None:
