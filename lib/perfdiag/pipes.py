@@ -1,12 +1,17 @@
-"""Opening what may be a pipe: where nobody writes into one, opening it or reading from it waits and says nothing."""
+"""Opening what may be a pipe: where nobody writes into one, opening it or reading from it waits and says nothing.
+And standard input, which may be closed."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import stat
+import sys
 from collections.abc import Callable
 from typing import IO
+
+from perfdiag.errors import PerfdiagError
 
 
 def opened(path: str, patience_s: float, silent: Callable[[], None]) -> IO[bytes]:
@@ -26,4 +31,12 @@ def opened(path: str, patience_s: float, silent: Callable[[], None]) -> IO[bytes
         raise
 
 
-__all__ = ["opened"]
+def standard_input(hint: str) -> IO[bytes]:
+    """Return standard input.  Raises PerfdiagError, with this hint, where it is closed."""
+    # Write-only is what the launcher puts in its place.
+    if sys.stdin is None or fcntl.fcntl(sys.stdin.fileno(), fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
+        raise PerfdiagError("cannot read standard input: it is closed", hint)
+    return sys.stdin.buffer
+
+
+__all__ = ["opened", "standard_input"]

@@ -17,11 +17,13 @@ static inline void explain_closed_output(void)
 	fprintf(stderr, "error: standard output is closed\nHINT: if nobody is to read it: >/dev/null\n");
 }
 
-/* Standard output is opened for reading: what is written to it fails, as it would have. */
+/* Input is opened for writing and output for reading: to read, or to write, fails as it would have. */
 static inline int open_standard_descriptors(void)
 {
+	static const int modes[] = { O_WRONLY, O_RDONLY, O_RDWR };
+
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (is_closed(fd) && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+		if (is_closed(fd) && open("/dev/null", modes[fd]) < 0)
 			return -errno;
 	return 0;
 }

@@ -178,6 +178,15 @@ def test_a_recording_to_a_standard_output_that_is_closed_is_refused(
     assert run.stderr.splitlines()[1].startswith("HINT: ")
 
 
+@pytest.mark.parametrize("words", ["report -", "host --since 1h --log -"])
+def test_a_standard_input_that_is_closed_is_not_empty(house: House, words: str) -> None:
+    closed = ["sh", "-c", f'exec "$0" {words} <&-', house.program]
+    run = subprocess.run(closed, capture_output=True, text=True, timeout=30)
+    assert run.returncode == 1 and not run.stdout
+    said, hint = run.stderr.splitlines()
+    assert said == "error: cannot read standard input: it is closed" and hint.startswith("HINT: ")
+
+
 def test_a_standard_output_that_does_not_block(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     """Event loops make their pipes so: what does not fit at once is waited for, not lost."""
     reader, writer = os.pipe()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext
 from typing import IO
 
 import click
@@ -96,7 +94,7 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
     privileges.drop()
     name = "standard input" if path == "-" else path
     try:
-        with nullcontext(sys.stdin.buffer) if path == "-" else _opened(path) as stream:
+        with _opened(path) as stream:
             log = afterwards.saved_log(stream, name, clocks)
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", _hint(path, error)) from error
@@ -106,12 +104,14 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
 
 
 def _opened(path: str) -> IO[bytes]:
-    """Open a file.  Raises OSError; PerfdiagError of a pipe that nobody writes into."""
+    """Open a file.  Raises OSError; PerfdiagError of a pipe that nobody writes into, and of what is closed."""
 
     def silent() -> None:
         reason = f"nothing was written into this pipe for {PATIENCE_S:g} s"
         raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "journalctl -k > FILE saves a log")
 
+    if path == "-":
+        return pipes.standard_input("give it a log: perfdiag host --since TIME --log - < FILE")
     return pipes.opened(path, PATIENCE_S, silent)
 
 

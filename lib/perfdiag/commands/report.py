@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import sys
 from contextlib import ExitStack
 from typing import IO
 
@@ -54,7 +53,7 @@ def _opened(path: str) -> IO[bytes]:
         raise UsageError("the recording has no name", "is a variable of a script not set?")
     try:
         if path == "-":
-            return sys.stdin.buffer
+            return pipes.standard_input("give it a recording: perfdiag report - < FILE")
         return pipes.opened(path, PATIENCE_S, lambda: progress.say(waiting))
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", _hint(path, error)) from error
