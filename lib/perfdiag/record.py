@@ -176,7 +176,7 @@ class Recorder:
         if number == errno.EDOM:
             return UsageError(message, hint)
         if number == errno.ECANCELED:
-            return PerfdiagError("the recorder was told to end before it recorded", "was it sent SIGTERM? start again")
+            return PerfdiagError("the recorder was told to end before the window began", "was it sent SIGTERM? start again")
         return PerfdiagError(
             message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows everything the recorder said"
         )
@@ -197,10 +197,10 @@ class Recorder:
             raise self.failure(int(number), printable(text))
         status = self.wait_exit(1.0)
         if status == -signal.SIGKILL:
-            raise PerfdiagError("the recorder was killed before it recorded", KILLED_HINT)
+            raise PerfdiagError("the recorder was killed before the window began", KILLED_HINT)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
         why = errno.EPERM if status == NOT_PERMITTED else errno.EIO
-        raise self.failure(why, printable(line) if line else f"the recorder ended {ended} before it recorded")
+        raise self.failure(why, printable(line) if line else f"the recorder ended {ended} before the window began")
 
     def _line(self, until: float, wake_fd: int | None = None) -> str | None:
         """Return the next line from the recorder, "" at its end, None at `until` (monotonic, s) or by `wake_fd`."""

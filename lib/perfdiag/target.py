@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perfdiag import cgroups, processes, sockets
+from perfdiag import cgroups, patterns, processes, sockets
 from perfdiag.cgroups import Group
 from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.processes import Process
@@ -54,7 +52,7 @@ class Wanted:
             if getattr(self, name) == "":  # would match everything, or a group that has no name
                 raise UsageError(f"--{name} is empty", "is a variable of a script not set?")
         if self.name is not None:
-            _compiled(self.name)
+            patterns.compiled(self.name)
 
     @property
     def words(self) -> str:
@@ -148,22 +146,10 @@ def _of_pid(number: int, notes: list[str]) -> Process:
     return inside[0]
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of --name.  Raises UsageError for a text that is none, or that is too deep."""
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of what a later Python may read otherwise: for programmers
-            return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise UsageError(
-            f"--name {printable(pattern)}: not a regular expression: {why}",
-            "a plain name is one; escape the others with a backslash",
-        ) from error
-
-
 def _of_name(wanted: Wanted, pattern: str) -> Target:
-    matches = _compiled(pattern).search
-    found = [process for process in _others() if matches(process.comm)]
+    others = _others()
+    names = patterns.matching(pattern, sorted({process.comm for process in others}))
+    found = [process for process in others if process.comm in names]
     if not found:
         hint = "ps -eo pid,comm shows the names there are"
         if len(pattern) > COMM_LIMIT:

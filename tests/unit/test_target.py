@@ -7,12 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from perfdiag import processes, sockets, target
+from perfdiag import patterns, privileges, processes, sockets, target
 from perfdiag.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.target import Wanted, resolve
 
@@ -233,6 +234,30 @@ def test_a_comm_with_brackets_is_read_whole() -> None:
         until(lambda: state_of(pid) == "S", "asleep")
         process = processes.read(pid)
         assert process and process.parent != 1 and process.comm == evil
+
+
+def test_a_pattern_that_takes_for_ever_is_refused_in_time() -> None:
+    """Of 15 characters it tries every way to part them, again and again."""
+    with running(f"name({UNIQUE[:7] + 'a' * 8!r}); ready(); time.sleep(60)"):
+        begin, before = time.monotonic(), os.times()
+        with pytest.raises(UsageError, match="takes more than 1 s to match") as caught:
+            resolve(Wanted(name="(((.*)*)*)*!"))
+        after = os.times()
+        spent = after.user + after.children_user - before.user - before.children_user
+        assert caught.value.hint and spent < 3 and time.monotonic() - begin < 15
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to give up")
+def test_names_are_matched_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shown:
+        @staticmethod
+        def search(name: str) -> bool:
+            return name == f"{os.getresuid()} {os.getpriority(os.PRIO_PROCESS, 0)}"
+
+    monkeypatch.setattr(patterns, "compiled", lambda pattern: Shown)
+    monkeypatch.setenv("PERFDIAG_NICENESS", "7")
+    names = ["other", f"{(privileges.NOBODY,) * 3} 7"]
+    assert patterns.matching("", names) == {names[1]}
 
 
 def test_a_name_nobody_has() -> None:
