@@ -176,7 +176,8 @@ class Recorder:
         if number == errno.EDOM:
             return UsageError(message, hint)
         if number == errno.ECANCELED:
-            return PerfdiagError("the recorder was told to end before the window began", "was it sent SIGTERM? start again")
+            hint = "was it sent SIGTERM? start again"
+            return PerfdiagError("the recorder was told to end before the window began", hint)
         return PerfdiagError(
             message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows everything the recorder said"
         )
