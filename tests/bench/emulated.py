@@ -10,6 +10,7 @@ what one takes in the kernel or in a virtual machine: some 20 of 100 calls of NF
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import shlex
 import shutil
@@ -48,7 +49,7 @@ echo $!
 # The calls of all NFS mounts so far, the timer's interrupts, and the instructions.
 MARK = f"""
 mark() {{
-    echo $(sed -n 's/^rpc \\([0-9]*\\) .*/\\1/p' /proc/net/rpc/nfs) \\
+    echo $(sed -n 's/^rpc \\([0-9]*\\) .*/\\1/p' /proc/net/rpc/nfs 2>/dev/null || echo 0) \\
         $(sed -n 's/^ *LOC:{" *[0-9]*" * CPU} *\\([0-9]*\\) .*/\\1/p' /proc/interrupts) \\
         $(od -A n -t u8 -w{COUNT_BYTES} -j {CPU * COUNT_BYTES} -N {COUNT_BYTES} /lab/{COUNT})
 }}
@@ -130,13 +131,18 @@ class Machine:
         self.loads = [TICK, *loads]
         guest.run(GATHER)
         self.foreman = int(guest.run(FOREMAN))
-        with self._recorder() as recorder:
-            self.hooks = hooks_of(recorder.stop().header.probes)
-        compiled(guest.folder / OBJECT, self.hooks)
-        shutil.copy(ATTACH, guest.folder)
-        guest.run(f"cp /lab/{ATTACH.name} /lab/{OBJECT} /run/bin")
         for number, load in enumerate(self.loads):
             (guest.folder / f"load-{number}.sh").write_text(load.script())
+
+    @functools.cached_property
+    def hooks(self) -> dict[str, str]:
+        """Those that the recorder has here; from now on the guest has empty programs for them."""
+        with self._recorder() as recorder:
+            hooks = hooks_of(recorder.stop().header.probes)
+        compiled(self.guest.folder / OBJECT, hooks)
+        shutil.copy(ATTACH, self.guest.folder)
+        self.guest.run(f"cp /lab/{ATTACH.name} /lab/{OBJECT} /run/bin")
+        return hooks
 
     def _recorder(self) -> GuestRecorder:
         return GuestRecorder(self.guest, [self.foreman], f"bench-{next(numbers)}", interval_ms=NEVER_MS)
@@ -148,6 +154,7 @@ class Machine:
     @contextlib.contextmanager
     def empty(self) -> Iterator[None]:
         """Empty programs on all hooks that the recorder has here."""
+        assert self.hooks, "the recorder attaches to none"
         with Process(self.guest, [f"/run/bin/{ATTACH.name}", f"/run/bin/{OBJECT}"], "", "[ -s out ]") as process:
             yield
             end(process)

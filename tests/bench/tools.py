@@ -1,5 +1,6 @@
 """What each script of tools/ costs: how long until it traces, its memory, what it adds to the worst load for it.
 
+Scripts for what few hosts have are measured in an emulated guest, where instructions count: see tools_guest.
 Each script's figures are also left in tools/NAME.json of the output; `make tool-overhead` puts them into its header.
 """
 
@@ -23,6 +24,8 @@ from perfdiag.scripts import header
 from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, ratio
 from bench.processes import status
 from bench.table import Row
+from bench.tools_cost import Cost
+from bench.tools_guest import GUEST_LOADS, measure_in_guest
 from live.support.bpftrace import TOOLS, Script
 from live.support.workload import ROOT, Workload
 
@@ -50,40 +53,14 @@ LOADS = {
 }
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Figures of one script, of one machine."""
-
-    start_s: float
-    peak_mebibytes: float
-    what: str
-    added_ns: float
-    ratio: float
-    ratio_low: float
-    ratio_high: float
-    bpftrace: str
-    kernel: str
-    cpus: int
-
-
-def overhead(cost: Cost) -> str:
-    """Say it as the header does."""
-    return (
-        f"Attaches in {cost.start_s:.1f} s and takes {cost.peak_mebibytes:.0f} MiB."
-        f" Adds {cost.added_ns / 1000:.1f} us to each {cost.what}, which then takes {cost.ratio:.2f} times as long"
-        f" ({cost.ratio_low:.2f} to {cost.ratio_high:.2f}). Measured with bpftrace {cost.bpftrace} on Linux"
-        f" {cost.kernel} and {cost.cpus} CPUs by make bench ARGS=tools."
-    )
-
-
 def rows(context: Context) -> Iterator[Row]:
     """Measure every script that has a load here, or those that the variable TOOLS names."""
-    wanted = os.environ.get("TOOLS", "").split() or sorted(LOADS)
+    wanted = os.environ.get("TOOLS", "").split() or sorted([*LOADS, *GUEST_LOADS])
     for name in wanted:
-        cost = measure(context, name)
+        cost = measure_in_guest(context, name) if name in GUEST_LOADS else measure(context, name)
         yield Row(SECTION, f"{name}.bt: started until it traces", cost.start_s, "s")
         yield Row(SECTION, f"{name}.bt: memory, at most", cost.peak_mebibytes, "MiB")
-        yield Row(SECTION, f"{name}.bt: added to each {cost.what}", cost.added_ns, "ns")
+        yield Row(SECTION, f"{name}.bt: added to each {cost.what}", *cost.added)
         spread = (cost.ratio, "x", cost.ratio_low, cost.ratio_high)
         yield Row(SECTION, f"{name}.bt: the same, traced / untraced", *spread)
         folder = context.output / "tools"
@@ -139,8 +116,9 @@ def keep(measured: Path) -> None:
     MEASURED.mkdir(exist_ok=True)
     for path in sorted(measured.glob("*.json")):
         (MEASURED / path.name).write_text(path.read_text())
-        header.replace_overhead(TOOLS / f"{path.stem}.bt", overhead(of(path)))
-        print(f"  {path.stem}.bt: {overhead(of(path))}")
+        text = of(path).text()
+        header.replace_overhead(TOOLS / f"{path.stem}.bt", text)
+        print(f"  {path.stem}.bt: {text}")
 
 
-__all__ = ["LOADS", "MEASURED", "Cost", "keep", "of", "overhead", "rows"]
+__all__ = ["LOADS", "MEASURED", "keep", "of", "rows"]

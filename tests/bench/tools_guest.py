@@ -1,0 +1,77 @@
+"""What scripts of tools/ cost whose events few hosts have: they are measured in an emulated machine of the lab.
+
+Its times mean little, so instructions of its CPU are counted: emulated says how, and what that does not see.  The time
+until a script traces is that of this slow machine, its memory that of any.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+from bench.emulated import Load, Machine, boot
+from bench.guest import EXITS, KERNEL
+from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, ratio
+from bench.tools_cost import Cost
+from lab.support.guest import CPUS, Guest, impossible, missing
+from lab.support.scripts import GuestScript
+
+TRACED = "traced"
+SECONDS = 120  # counts hardly vary
+
+
+@contextlib.contextmanager
+def vmexit(guest: Guest) -> Iterator[Load]:
+    guest.run("modprobe kvm_amd")
+    quiet = (word for reason in EXITS for word in (f"--{reason}", 0))
+    yield Load("KVM exit to the kernel (CPUID)", ("kvm_guest", *quiet, "--cpuids"), 3_000, 23_000)
+
+
+# For each script what prepares a guest, and yields the load that the script slows down most.
+GUEST_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {"vmexit": vmexit}
+
+
+def measure_in_guest(context: Context, name: str) -> Cost:
+    """Boot, and let the load run beside the script, which traces the whole guest, and without it in turn."""
+    why = impossible() or missing(KERNEL)
+    if why:
+        raise RuntimeError(f"{why}; make lab-build KERNEL={KERNEL}")
+    with contextlib.ExitStack() as stack:
+        guest = stack.enter_context(boot(KERNEL))
+        load = stack.enter_context(GUEST_LOADS[name](guest))
+        machine = Machine(guest, [load])
+        starts: list[float] = []
+        peaks: list[int] = []
+
+        @contextlib.contextmanager
+        def traced() -> Iterator[None]:
+            begin = time.monotonic()
+            with GuestScript(guest, name) as script:
+                starts.append(time.monotonic() - begin)
+                yield
+                peaks.append(int(script.here("sed -n 's/^VmHWM:\\s*\\([0-9]*\\) kB/\\1/p' /proc/$(cat pid)/status")))
+                script.stop()
+
+        variants = {UNTRACED: machine.events(machine.nothing), TRACED: machine.events(traced)}
+        variants[UNTRACED]()  # the first time everything takes longer
+        counts = alternate(variants, context.choose(2, 3), SECONDS)
+        version = guest.run("bpftrace --version")
+    found: Rounds = {variant: [each[load.event] for each in rounds] for variant, rounds in counts.items()}
+    slower = ratio(found, TRACED, UNTRACED)
+    return Cost(
+        start_s=round(median(starts).value, 1),
+        peak_mebibytes=round(max(peaks) / 1024, 1),
+        what=load.event,
+        added_instructions=round(added(found, TRACED).value),
+        ratio=round(slower.value, 3),
+        ratio_low=round(slower.low, 3),
+        ratio_high=round(slower.high, 3),
+        bpftrace=version.removeprefix("bpftrace v").strip(),
+        kernel=guest.release,
+        cpus=CPUS,
+    )
+
+
+__all__ = ["GUEST_LOADS", "measure_in_guest"]
