@@ -93,21 +93,34 @@ static int check_descriptors(void)
 	return 0;
 }
 
-/* After "--" it is the command's business. */
-static bool asks_for_help(char **argv)
+static bool is_flag(const char *word)
 {
-	for (; *argv && strcmp(*argv, "--"); argv++)
-		if (!strcmp(*argv, "--help"))
+	static const char *const flags[] = { "--only", "--stacks", "--no-request-names",
+					     "--json", "--full",   "--exit-code" };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (!strcmp(word, flags[i]))
 			return true;
 	return false;
 }
 
-/* At what is over: nothing is recorded. */
-static bool looks_back(char **argv)
+/* An option whose value is the next word, whatever that looks like. */
+static bool takes_next(const char *word)
 {
-	for (; *argv; argv++)
-		if (!strncmp(*argv, "--since", strlen("--since")))
+	return !strcmp(word, "-o") || (!strncmp(word, "--", 2) && !strchr(word, '=') && !is_flag(word));
+}
+
+/* As the words behind a command are understood by Python; after "--" they are another command's. */
+static bool has_option(char **argv, const char *option)
+{
+	size_t length = strlen(option);
+
+	for (; *argv && strcmp(*argv, "--"); argv++) {
+		if (!strncmp(*argv, option, length) && (!(*argv)[length] || (*argv)[length] == '='))
 			return true;
+		if (takes_next(*argv) && argv[1])
+			argv++;
+	}
 	return false;
 }
 
@@ -118,7 +131,9 @@ static bool needs_recorder(int argc, char **argv)
 	if (strcmp(argv[1], "latency") && strcmp(argv[1], "host") && strcmp(argv[1], "record") &&
 	    strcmp(argv[1], "check"))
 		return false;
-	return !asks_for_help(argv) && (strcmp(argv[1], "host") || !looks_back(argv));
+	if (has_option(argv + 2, "--help"))
+		return false;
+	return strcmp(argv[1], "host") || !has_option(argv + 2, "--since"); /* it is over: nothing is recorded */
 }
 
 static void set_number(const char *name, int number)

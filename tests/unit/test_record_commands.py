@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
+from conftest import ROOT
 from unit.support.house import RECORDING, House
 from unit.support.waiting import until
 
@@ -21,6 +25,25 @@ def test_a_command_is_held_back_and_passes_its_status_on(house: House) -> None:
     told = house.log()
     assert told["orders"][1:] == ["duration 0", "asked -- sh", "start"] and told["orders"][0].startswith("exec ")
     assert told["at_start"] == ["sh", "python"], "named as what it will be, and not yet run: the recorder comes first"
+
+
+def test_the_launcher_knows_which_options_take_a_value() -> None:
+    source = (ROOT / "lib/recorder/launcher.c").read_text()
+    known = re.search(r"is_flag.*?\{([^}]*)\};", source, re.DOTALL)
+    assert known
+    commands = [import_module(f"perfdiag.commands.{name}").command for name in ("check", "host", "latency", "record")]
+    options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
+    assert set(re.findall(r'"(.*?)"', known[1])) == {name for each in options if each.is_flag for name in each.opts}
+    assert {name for each in options for name in each.opts if not name.startswith("--")} == {"-o"}
+
+
+def test_a_file_can_be_called_like_an_option(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    words = ["--pid", str(sleeper.pid), "--duration", "0.1"]
+    for name in ("--help", "--since", "--"):
+        run = house.run("record", "-o", name, *words, cwd=house.root)
+        assert run.returncode == 0 and (house.root / name).exists(), run.stderr
+    run = house.run("host", "--record", "--since", "--duration", "0.1", cwd=house.root)
+    assert run.returncode == 0, run.stderr
 
 
 def test_a_command_keeps_its_input_and_its_environment(house: House) -> None:
