@@ -19,7 +19,7 @@ from perfdiag import deadline, privileges
 from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.keeper import BEGIN, CLOSING, ELSEWHERE, READING, Progress, keep, unlink
 from perfdiag.record import DIED, OUTPUT_CLOSED
-from perfdiag.text import printable
+from perfdiag.text import printable, typed_path
 
 OPEN_DEADLINE_S = 5
 CLOSE_DEADLINE_S = 5  # without any progress
@@ -104,7 +104,7 @@ class OutFile:
         """
         assert self.keeper, "standard output is no file"
         os.close(self.fd)
-        name, to_read = printable(self.path), f"perfdiag report {printable(self.path)}"
+        name, to_read = printable(self.path), f"perfdiag report {typed_path(self.path)}"
         try:
             answer = self.keeper.last_answer(recorder_ended=recorder_ended)
         except TimeoutError as error:
@@ -124,7 +124,7 @@ class OutFile:
             )
         told = json.loads(answer)
         if told["moved"]:
-            name, to_read = printable(told["moved"]), f"perfdiag report {printable(told['moved'])}"
+            name, to_read = printable(told["moved"]), f"perfdiag report {typed_path(told['moved'])}"
         moved = f"; {printable(self.path)} does not lead there any more" if told["moved"] else ""
         if told["meddled"]:
             raise PerfdiagError(f"{name} is lost: {told['meddled']}", "record again, to a file of its own")

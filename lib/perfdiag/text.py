@@ -36,6 +36,11 @@ def whole(text: str) -> str:
     )
 
 
+def typed_path(path: str) -> str:
+    """Return a path as it is typed in a shell, made harmless; no command takes it for an option."""
+    return shlex.quote(whole(f"./{path}" if path.startswith("-") else path))
+
+
 def typed(words: Sequence[str]) -> str:
     """Return words as they are typed in a shell, made harmless; of those that have no room only that there are some."""
     quoted = [shlex.quote(whole(word)) for word in words]
@@ -46,4 +51,4 @@ def typed(words: Sequence[str]) -> str:
     return text
 
 
-__all__ = ["LONGEST_TYPED", "NAME_NOT_KEPT", "NO_NAME", "printable", "typed", "whole"]
+__all__ = ["LONGEST_TYPED", "NAME_NOT_KEPT", "NO_NAME", "printable", "typed", "typed_path", "whole"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import resource
+import shlex
 import signal
 import stat
 from collections.abc import Callable, Iterator
@@ -316,7 +317,7 @@ def test_a_recording_that_is_renamed(open_folder: Path, closed: bool, another: b
         file.check()
     said, shown = str(caught.value), str(moved).replace("\n", "\\n")
     assert f"{path} does not lead there any more" in said and ("is cut short after 100 bytes" in said) == (not whole)
-    assert (caught.value.hint or "").endswith(f"perfdiag report {shown}")
+    assert (caught.value.hint or "").endswith(f"perfdiag report {shlex.quote(shown)}")
     assert moved.read_bytes() == (RECORDING if whole else RECORDING[:100])
 
 
@@ -335,6 +336,18 @@ def test_a_recording_whose_folder_is_another_by_now(open_folder: Path) -> None:
         PerfdiagError, match=f"the recording is in {open_folder}/monday/x.rec by now; {today}/x.rec does"
     ):
         file.check()
+
+
+@pytest.mark.parametrize("name", ["-o", "--x", "- x", "it's; reboot", "a b"])
+def test_how_to_read_it_can_be_pasted(open_folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(open_folder)
+    file = begun(Path(name))
+    os.write(file.fd, RECORDING[:100])
+    with pytest.raises(PerfdiagError, match="cut short after 100 bytes") as caught:
+        file.check()
+    assert caught.value.hint
+    pasted = shlex.split(caught.value.hint.removeprefix("what is there can be read: perfdiag report "))
+    assert len(pasted) == 1 and pasted[0][0] != "-" and Path(pasted[0]).resolve() == open_folder / name
 
 
 @dataclass

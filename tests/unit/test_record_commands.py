@@ -42,6 +42,8 @@ def test_a_file_can_be_called_like_an_option(house: House, sleeper: subprocess.P
     for name in ("--help", "--since", "--"):
         run = house.run("record", "-o", name, *words, cwd=house.root)
         assert run.returncode == 0 and (house.root / name).exists(), run.stderr
+        assert run.stderr.endswith(f"to read them: perfdiag report ./{name}\n"), "as it can be typed"
+        assert house.run("report", f"./{name}", cwd=house.root).returncode == 0
     run = house.run("host", "--record", "--since", "--duration", "0.1", cwd=house.root)
     assert run.returncode == 0, run.stderr
 

@@ -9,7 +9,7 @@ import click
 from perfdiag.commands import session
 from perfdiag.commands.options import TargetCommand, target_options, wanted_and_window
 from perfdiag.progress import say
-from perfdiag.text import printable
+from perfdiag.text import typed_path
 
 
 @click.command("record", cls=TargetCommand)
@@ -35,7 +35,7 @@ def command(path: str, **options: Any) -> int:
             made.file.check_stream(made.reason, made.recorder.cut_off())
         elif made.file:
             size = made.file.check(made.recorder.cut_off(), recorder_ended=made.recorder_ended)
-            say(f"perfdiag: {size:,} bytes; to read them: perfdiag report {printable(path)}")
+            say(f"perfdiag: {size:,} bytes; to read them: perfdiag report {typed_path(path)}")
 
     return made.conclude(check)
 
