@@ -16,10 +16,9 @@
 
 static const int
 	harmless[] = {
-		SCMP_SYS(brk),	   SCMP_SYS(munmap),	 SCMP_SYS(mremap),  SCMP_SYS(madvise),
-		SCMP_SYS(read),	   SCMP_SYS(lseek),	 SCMP_SYS(pread64), SCMP_SYS(fstat),
-		SCMP_SYS(close),   SCMP_SYS(exit_group), SCMP_SYS(fcntl), /* libelf and stdio ask whether a descriptor is open */
-		SCMP_SYS(sysinfo),					  /* qsort() asks how much memory there is */
+		SCMP_SYS(brk),	 SCMP_SYS(munmap),     SCMP_SYS(mremap),  SCMP_SYS(madvise),
+		SCMP_SYS(read),	 SCMP_SYS(lseek),      SCMP_SYS(pread64), SCMP_SYS(fstat),
+		SCMP_SYS(close), SCMP_SYS(exit_group), SCMP_SYS(sysinfo), /* qsort() asks how much memory there is */
 	};
 
 static int allow_all(scmp_filter_ctx filter, int results_fd)
@@ -28,6 +27,11 @@ static int allow_all(scmp_filter_ctx filter, int results_fd)
 
 	for (size_t i = 0; !err && i < sizeof(harmless) / sizeof(*harmless); i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, harmless[i], 0);
+	/* libelf asks whether a descriptor is open, stdio what for. */
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_GETFD));
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_GETFL));
 	if (!err) /* as fstat() is called nowadays */
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
 				       SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));

@@ -100,6 +100,17 @@ static void looks_at_others(void)
 	syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0);
 }
 
+/* Who else has a descriptor's file open would notice, or get a signal. */
+static void changes_a_descriptor(void)
+{
+	syscall(SYS_fcntl, pipe_ends[1], F_SETFL, O_ASYNC);
+}
+
+static void directs_a_signal(void)
+{
+	syscall(SYS_fcntl, pipe_ends[1], F_SETOWN, getppid());
+}
+
 static void anything_else_is_the_end(void)
 {
 	CHECK_NUMBER(end_of(makes_a_socket), -SIGSYS);
@@ -108,6 +119,8 @@ static void anything_else_is_the_end(void)
 	CHECK_NUMBER(end_of(opens_to_write), -SIGSYS);
 	CHECK_NUMBER(end_of(opens_otherwise), -SIGSYS);
 	CHECK_NUMBER(end_of(writes_elsewhere), -SIGSYS);
+	CHECK_NUMBER(end_of(changes_a_descriptor), -SIGSYS);
+	CHECK_NUMBER(end_of(directs_a_signal), -SIGSYS);
 	CHECK_NUMBER(end_of(makes_code), -SIGSYS);
 	CHECK_NUMBER(end_of(turns_data_into_code), -SIGSYS);
 	CHECK_NUMBER(end_of(sends_a_signal), -SIGSYS);
@@ -118,7 +131,8 @@ static void reads_and_reports(void)
 {
 	char *large = malloc(1 << 24), byte;
 
-	if (!large || read(file, &byte, 1) != 1 || write(pipe_ends[1], &byte, 1) != 1)
+	if (!large || fcntl(file, F_GETFD) < 0 || fcntl(file, F_GETFL) < 0 || read(file, &byte, 1) != 1 ||
+	    write(pipe_ends[1], &byte, 1) != 1)
 		_exit(1);
 	free(large);
 }
