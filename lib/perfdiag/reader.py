@@ -14,7 +14,7 @@ from perfdiag.errors import RecordingError
 from perfdiag.keptfacts import KeptFacts
 from perfdiag.keptlines import Packer
 from perfdiag.lines import unpacker
-from perfdiag.schema.limits import LINE_BYTES, LINES
+from perfdiag.schema.limits import LINE_BYTES, LINES, MOST_KEPT_BYTES, MOST_NAMES_BYTES
 from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
@@ -22,9 +22,6 @@ Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=schema.Line)
 Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Process)
 
-# What keeps a report within 300 MB, whatever is in the recording: one with all tables full has 200, and 15 of names.
-MOST_KEPT_BYTES = 208 << 20
-MOST_NAMES_BYTES = 24 << 20
 MOST_PROBLEMS_TOLD = 20
 
 _RECORD_AGAIN = "make a new one: perfdiag record -o FILE --pid PID"

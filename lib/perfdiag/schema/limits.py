@@ -103,6 +103,10 @@ LINES: Mapping[str, int] = {
 }
 FACT_CHARACTERS = 2 * RECORDER["FACTS_TEXTS_MAX"]  # of the texts at the begin and at the end together
 
+# What keeps a report within 300 MB, whatever is in the recording: one with all tables full has 200, and 15 of names.
+MOST_KEPT_BYTES = 208 << 20  # of lines that count: but facts, of each thing the first
+MOST_NAMES_BYTES = 24 << 20  # of different names in them
+
 
 def at_most(number: int) -> Any:
     """Return the bound of a list or text."""
@@ -129,6 +133,8 @@ __all__ = [
     "FACT_CHARACTERS",
     "LINES",
     "LINE_BYTES",
+    "MOST_KEPT_BYTES",
+    "MOST_NAMES_BYTES",
     "PATH_CHARACTERS",
     "PROBES",
     "RECORDER",
