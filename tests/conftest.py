@@ -101,6 +101,23 @@ def open_folder() -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture
+def home(open_folder: Path) -> Path:
+    """A directory where every user may make files."""
+    path = open_folder / "home"
+    path.mkdir()
+    path.chmod(0o777)
+    return path
+
+
+@pytest.fixture
+def system(open_folder: Path) -> Path:
+    """A directory of root's that everybody may read, as /etc."""
+    path = open_folder / "system"
+    path.mkdir()
+    return path
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     lacking = missing_for_live()
     for item in items:

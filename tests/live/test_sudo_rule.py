@@ -58,22 +58,6 @@ def spinner(start: Start) -> Iterator[Workload]:
     yield workload
 
 
-@pytest.fixture
-def home(open_folder: Path) -> Path:
-    path = open_folder / "home"
-    path.mkdir()
-    path.chmod(0o777)
-    return path
-
-
-@pytest.fixture
-def system(open_folder: Path) -> Path:
-    """A directory of root's, as /etc."""
-    path = open_folder / "system"
-    path.mkdir()
-    return path
-
-
 def test_it_lets_the_group_measure(as_operator: Callable[[str], Run], spinner: Workload, home: Path) -> None:
     run, path = as_operator(printed_rule()), home / "x.rec"
     done = run(PROGRAM, "record", "-o", path, "--pid", spinner.pid, "--duration", "1")

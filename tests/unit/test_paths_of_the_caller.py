@@ -26,23 +26,6 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 @pytest.fixture
-def home(open_folder: Path) -> Path:
-    """A directory of the user's."""
-    path = open_folder / "home"
-    path.mkdir()
-    os.chown(path, USER, GROUP)
-    return path
-
-
-@pytest.fixture
-def system(open_folder: Path) -> Path:
-    """A directory of root's that everybody may read, as /etc."""
-    path = open_folder / "system"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
 def behind_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
