@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from perfdiag import findings, ledger, reader, report
 from perfdiag.config import Config
@@ -110,6 +111,16 @@ def test_a_contradiction_is_said_and_makes_nothing_sure(name: str, change: Calla
     assert made.coverage.contradictions == list(model.coverage.contradictions)
     shown = " ".join(plain(made, full=True).split())
     assert re.search(said, shown.partition("COVERAGE")[2])
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_doubt_is_left_out_for_no_other_sentence(width: int) -> None:
+    model = read(changed("exchange", over_slo_peers_ns=2**62)(recorded(PROXY)))
+    made = report.make(model, findings.diagnose(model), Config())
+    words = f"A first one.{' Another sentence, which is not quite short.' * 12} But it is not so: see COVERAGE."
+    made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, text=words))
+    shown = " ".join(plain(made, width=width).partition("VERDICT")[2].split())
+    assert shown.startswith("A first one. Another sentence") and "short. But it is not so: see COVERAGE. " in shown
 
 
 def test_switches_that_were_not_announced_took_no_time_of_the_books_that_contradict_themselves() -> None:

@@ -165,6 +165,15 @@ def test_the_head_hides_nothing() -> None:
     assert notes(Builder().thread("a")) == ""
 
 
+def test_threads_beyond_the_rows_that_there_are_may_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorder folds them with those that ended."""
+    monkeypatch.setattr(report.header, "RECORDER", {"THREAD_ROWS": 2})
+    few, all_rows = Builder().thread("a").exited("sh", threads=3), Builder().thread("a").thread("b")
+    assert "3 threads ended in the window" in made(few.model()).notes
+    told = made(all_rows.exited("sh", threads=3).model()).notes
+    assert "3 threads ended in the window or had no room for a row of their own" in told
+
+
 def test_threads_that_a_cut_recording_does_not_list_have_not_ended() -> None:
     recording = Builder().thread("a", wait_timer="7500 ms").cut().recording()
     recording.threads = {}

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line
 from perfdiag.report.shape import Operation, Report
-from perfdiag.report.words import sentences
+from perfdiag.report.words import is_doubt, sentences
 from perfdiag.units import about, count, duration, plural, share, size
 
 VERDICT_LINES = 3
@@ -48,11 +48,17 @@ def _titled(left: str, right: str, page: Page, style: str = "") -> list[Text]:
 
 
 def verdict(report: Report, page: Page) -> Section:
-    """One of five kinds, at most three lines of 80 columns: whole sentences, the most important first."""
+    """One of five kinds, at most three lines of 80 columns: whole sentences, the most important first.
+
+    What makes it unsure is left out by none of them.
+    """
     limit = ceil(VERDICT_LINES * COLUMNS / page.width)
     shown = sentences(report.verdict.text)
-    while len(shown) > 1 and len(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ")) > limit and not page.full:
-        shown.pop()
+    kept = 1 + any(map(is_doubt, shown[-1:]))
+    while (
+        len(shown) > kept and len(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ")) > limit and not page.full
+    ):
+        del shown[-kept]
     return Section(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ", limit=limit, style=HEADING), [])
 
 

@@ -18,7 +18,7 @@ from perfdiag.report.everyone import everyone
 from perfdiag.report.hostside import host_side
 from perfdiag.report.shape import Report
 from perfdiag.report.verdict import SLO_BREACH, decide
-from perfdiag.report.words import LONGEST_TEXT, uncertain_ns
+from perfdiag.report.words import LONGEST_TEXT, doubted, uncertain_ns
 from perfdiag.text import printable
 from perfdiag.units import first_of
 from perfdiag.whole import whole_accounts, whole_ns
@@ -83,7 +83,7 @@ def _verdict(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
         doubt = "the books of the recording do not close"
     else:
         return made
-    return msgspec.structs.replace(made, text=f"{made.text} But {doubt}: see COVERAGE.")
+    return msgspec.structs.replace(made, text=doubted(made.text, doubt))
 
 
 def _text(text: str) -> str:

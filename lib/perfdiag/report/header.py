@@ -10,6 +10,7 @@ from perfdiag.findings.target import again
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Host, Model
 from perfdiag.report import shape
+from perfdiag.schema.limits import RECORDER
 from perfdiag.text import printable
 from perfdiag.units import count, duration, plural
 
@@ -79,7 +80,8 @@ def notes(model: Model) -> list[str]:
     found += _restarts(model)
     ended = sum(thread.threads for thread in model.threads if thread.exited and thread.comm != UNLISTED)
     if ended:
-        found.append(f"{plural(ended, 'thread')} ended in the window")
+        full = sum(bool(thread.tid) for thread in model.threads) >= RECORDER["THREAD_ROWS"]
+        found.append(f"{plural(ended, 'thread')} ended in the window{' or had no room for a row of their own' * full}")
     if any(thread.comm == UNLISTED for thread in model.threads):
         which = "not all" if any(thread.tid for thread in model.threads) else "no"
         found.append(f"{which} threads are listed: the recording is cut off")
