@@ -57,7 +57,7 @@ def test_a_name_server_that_takes_long_loses_nothing() -> None:
 
 def test_a_few_that_take_long_are_told_though_most_are_answered_soon() -> None:
     found = finding(loop({"300 us": 900, "400 ms": 20}).model(), ID)
-    assert "half of their time lies in those of about 390 ms or more" in found.claim, found.claim
+    assert "half the time is in look-ups of about 390 ms or more" in found.claim, found.claim
 
 
 def test_prompt_name_servers_are_fine() -> None:

@@ -224,6 +224,6 @@ def test_a_recorder_that_knew_no_nfs_says_so() -> None:
 def test_what_this_host_serves_to_others_is_told() -> None:
     builder = served(served(Builder().thread(cpu_user="1 s"), {"30 ms": 500}), {"28 ms": 500}, "COMMIT")
     said = check(builder.model(), SLOW)
-    assert said.text == "this host's own NFS server: 500 requests, half of their time in ones of about 30 ms"
+    assert said.text == "this host's own NFS server: 500 requests, half of their time in requests of about 30 ms"
     assert said.large
     assert not check(served(Builder().thread(cpu_user="1 s"), {"200 us": 500}).model(), SLOW).large

@@ -118,7 +118,7 @@ def _judgement(
     ns, name, each = total_ns(case.rows), case.where.name, about(case.wait_ns)
     felt_ns = ns + behind_ns(model, kind.account, case.rows[0].key)
     mean = duration(case.wait.sum_ns / case.wait.count) if case.wait.count else each
-    half = f"take {mean} on average, half of their time lies in waits of {each}"
+    half = f"take {mean} on average, half the time is in waits of {each}"
     if case.above:
         above = "the time is lost above the device" + (f"; {others.words}" if others else "")
         if starved := without_cpus(model):
@@ -126,7 +126,7 @@ def _judgement(
         disk = f"its disk answers in {about(case.chain.typical_ns)}"
         return fault(model, felt_ns), case.lost_ns, f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
     if others:
-        long = slow or f"half of the time of {kind.nouns} lies in waits of {each}"
+        long = slow or f"half the time of {kind.nouns} is in waits of {each}"
         claim = f"Others keep the disk under {name} busy: {others.words}, and {long}; a wait takes {mean} on average."
         return fault(model, felt_ns), ns, claim
     if slow:
@@ -143,7 +143,7 @@ def _judgement(
     each_of = f"{case.wait.count:,} waits for {kind.nouns} on {name} take {mean} on average"
     norm = "its disk's requests" if case.chain.count else "such devices may"
     claim = (
-        f"{each_of} (half of their time: {each}), as long as {norm}: it is their number that costs."
+        f"{each_of} (half the time is in waits of {each}), as long as {norm}: none is slow, but there are many."
         if case.where.device
         else f"{each_of}: too long or not, which device is not known."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.findings.target import subject
 from perfdiag.findings.wakers import ended_by
 from perfdiag.findings.weigh import (
     about,
@@ -44,7 +45,7 @@ HANGING_PART = 0.5
     accounts=REMOTE,
     meaning="Threads wait for the server or daemon behind a mount: CIFS, 9p, Ceph, virtiofs, FUSE; NFS where its"
     " accounts (nfs.*) could not be told apart. Answers that take longer than a round trip and one disk access are a"
-    " fault; fast answers that add up are profile, for then it is their number that costs.",
+    " fault; fast answers that add up are profile, for then their number takes the time.",
     measured="Joins waits of remote.fs by mount, over the whole window, with threads whose wait had not ended; mounts"
     " that only together take a share worth a finding are taken together. The norm is 5 ms per answer, for the wait in"
     " which half of the time was spent.",
@@ -113,12 +114,12 @@ def _remote_claim(model: Model, name: str, whole: Distribution, hanging: int, *,
         )
     if typical >= SLOW_ANSWER_NS:
         return fault(model, whole.sum_ns), (
-            f"{name} {'answer' if several else 'answers'} slowly: half of the waiting time lies in waits of"
+            f"{name} {'answer' if several else 'answers'} slowly: half the waiting time is in waits of"
             f" {about(typical)} or more."
         )
     return Severity.INFO, (
-        f"{name} {'answer' if several else 'answers'} fast enough ({about(typical)}), but"
-        f" {'were' if several else 'was'} waited for {whole.count:,} times: it is the number of round trips that costs."
+        f"{name} {'answer' if several else 'answers'} fast enough ({about(typical)}), but {subject(model)} waited"
+        f" for {'them' if several else 'it'} {whole.count:,} times."
     )
 
 

@@ -108,14 +108,11 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
             f" perhaps those of {in_turn}, whose time is in these books."
         )
     elif not slow:
-        claim = (
-            f"{who} answers in {about(typical_ns(whole))}{where}, which is no long time: it is the number of waits"
-            f" ({whole.count:,}) that costs."
-        )
+        claim = f"{who} answers fast{where} ({about(typical_ns(whole))} a wait), but there are {whole.count:,} waits."
     elif writes:
         claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
     else:
-        claim = f"{who} answers slowly{where}: half of the waiting time lies in waits of {about(typical_ns(whole))}."
+        claim = f"{who} answers slowly{where}: half the waiting time is in waits of {about(typical_ns(whole))}."
     hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
     if hanging:
         claim += f" {hanging} of the threads still waited at the end."

@@ -135,7 +135,7 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         claim = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are asked again."
     else:
         typical = about(_typical_ns(server))
-        claim = f"Look-ups at {name} take long: half of their time lies in those of {typical} or more."
+        claim = f"Look-ups at {name} take long: half the time is in look-ups of {typical} or more."
     hanging = [thread for thread, wait in still_waiting(model, RECEIVE) if wait.object == server.key]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."

@@ -176,17 +176,17 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
         )
     severity = fault(model, round(found.taken_ns * found.beyond))
     if sending:
-        claim = f"{name} takes data slowly: half of the waiting time lies in waits of {typical}."
+        claim = f"{name} takes data slowly: half the waiting time is in waits of {typical}."
         return severity, claim, remedies
     if found.like_delayed:
         claim = (
             f"{name} answers slowly, or as likely one side writes in small pieces, which wait until the other's kernel"
-            f" acknowledges, 40 ms late: half of the waiting time lies in waits of {lengths(found.rows)}."
+            f" acknowledges, 40 ms late: half the waiting time is in waits of {lengths(found.rows)}."
         )
         return severity, claim, [telling(), *remedies]
     way_ns = found.round_trip_ns
     beyond = f", {about(found.typical_ns - way_ns)} more than the round trip" if way_ns is not None else ""
-    claim = f"{name} answers slowly: half of the waiting time lies in waits of {typical}{beyond}."
+    claim = f"{name} answers slowly: half the waiting time is in waits of {typical}{beyond}."
     return severity, claim, remedies
 
 

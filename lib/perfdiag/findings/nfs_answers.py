@@ -97,7 +97,7 @@ def _nothing(model: Model) -> Check | Silence:
     own = requests(model)
     if own.count and not uses(model):
         each_ns = usual_ns(own)
-        text = f"this host's own NFS server: {own.count:,} requests, half of their time in ones of {about(each_ns)}"
+        text = f"this host's own NFS server: {own.count:,} requests, half of their time in requests of {about(each_ns)}"
         return Check(ID, text, each_ns, "ns", large=late(own, SLOW_ANSWER_NS))
     trips = [use.round_trip for use in uses(model) if use.round_trip]
     each = f", a round trip takes {duration(trips[0].ns)}" if trips else ""
@@ -178,8 +178,9 @@ def _claim(case: Case) -> str:
         return f"Even calls that need no disk take {duration(use.trip_ns)} on {use.name}: {where} is slow."
     what = " and ".join(account.removeprefix("nfs.") for account in case.parts)
     if not case.slow:
-        return f"{use.name} answers fast enough ({what}: {about(case.usual_ns)} a call): number and bytes cost."
-    return f"{use.name} answers slowly ({what}): half of the time of its calls lies in ones of {about(case.usual_ns)}."
+        each = f"{about(case.usual_ns)} a call"
+        return f"{use.name} answers fast enough ({what}: {each}): the number of calls and their bytes take the time."
+    return f"{use.name} answers slowly ({what}): half the time of its calls is in calls of {about(case.usual_ns)}."
 
 
 def _remedies(use: Use, case: Case) -> list[Remedy]:

@@ -83,7 +83,7 @@ def _finding(
     calls, still = use.calls(*names), _still(model, use)
     confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns
-    claim = f"Locks on {use.name} are granted slowly: half of the time of its calls for them lies in ones of"
+    claim = f"Locks on {use.name} are granted slowly: half the time of its calls for them is in calls of"
     claim += f" {about(each_ns)}."
     evidence = [waits(together(use.rows_of([LOCK])), "waits for its locks"), *calls_evidence(use, names)]
     if held:

@@ -65,7 +65,7 @@ def flush_evidence(use: Use) -> list[Evidence]:
         whole = whole.merged(Distribution(flush.count, flush.sum_ns, flush.max_ns, dict(flush.buckets)))
     return [
         Evidence(
-            f"{count:,} flushes ({causes}), {duration(whole.sum_ns / count)} each (half of their time in ones of"
+            f"{count:,} flushes ({causes}), {duration(whole.sum_ns / count)} each (half of their time in flushes of"
             f" {about(typical_ns(whole))}): {commits:,} COMMITs, {writes:,} WRITEs ({stable:,} of them FILE_SYNC),"
             f" {size(bytes / count)} a flush",
             float(count),

@@ -46,11 +46,11 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     slow = typical_ns >= SLOW_ANSWER_NS
     if slow:
         claim = (
-            f"{name} answers slowly: half of the time lies in calls of {about(typical_ns)} or more, and requests wait"
+            f"{name} answers slowly: half the time is in calls of {about(typical_ns)} or more, and requests wait"
             " for them."
         )
     else:
-        claim = f"{name} answers in {about(typical_ns)}, which is no long time: it is the number of calls that costs."
+        claim = f"{name} answers fast ({about(typical_ns)} a call), but there are many calls."
     far = "" if peer is None or peer.local else "the round trip to the peer was not measured"
     measure = _measure(model, call)
     confidence, limits = judged(model, Confidence.HIGH, [far])

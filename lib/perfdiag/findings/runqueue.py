@@ -69,7 +69,7 @@ LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
     measured="Exact waits from sched_waking (or preemption) to the switch, while the CPU ran a task outside the target,"
     " by the tasks that had it meanwhile, over the whole window. Waits that began behind a kernel thread count as"
     " behind own threads where those are most of the competition. Waits up to 131 us are left out: that is what"
-    " handing a CPU over takes. It is a fault when half of the time lies in waits of a scheduler's slice (0.5 ms)"
+    " handing a CPU over takes. It is a fault when half the time is in waits of a scheduler's slice (0.5 ms)"
     " or more, and, where all of them together take less than 0.1 s, not a third of it in a single one. Of waits of"
     " which is not known who ran, as much is taken in as own CPU time cannot explain: nobody queues behind own threads"
     " for longer than those ran.",

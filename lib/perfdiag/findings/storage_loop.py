@@ -147,7 +147,7 @@ def _evidence(model: Model, case: Case) -> list[Evidence]:
     for name, requests in texts:
         if requests.count:
             each_ns = requests.typical_ns
-            text = f"{requests.count:,} requests of {plain(name)}: half of their time in ones of {about(each_ns)}"
+            text = f"{requests.count:,} requests of {plain(name)}: half of their time in requests of {about(each_ns)}"
             found.append(Evidence(text, float(each_ns), "ns", "block_rq_complete"))
     direct = _direct(model, case)
     if direct is not None:
