@@ -121,7 +121,7 @@ def test_an_objective_for_one_system_call(limit: str, over: int) -> None:
     read = by_name.pop("syscall:read")
     assert (read["count"], read["over_slo"]) == (3, over), read
     assert all(each["over_slo"] is each["limit_ns"] is None for each in by_name.values()), by_name
-    assert "NOTHING WAS HELD AGAINST --slo GET /upload, GET /#: no request came" in report["notes"]
+    assert "NOTHING MATCHED --slo GET /upload, GET /#: no request came" in report["notes"]
 
 
 @pytest.mark.parametrize(

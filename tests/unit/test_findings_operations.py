@@ -123,14 +123,14 @@ def test_each_name_has_its_own_limit_and_a_plain_one_is_for_the_others() -> None
 
 
 def unmatched(builder: Builder) -> str:
-    return " ".join(header.notes(builder.model())).partition("NOTHING WAS HELD AGAINST --slo ")[2]
+    return " ".join(header.notes(builder.model())).partition("NOTHING MATCHED --slo ")[2]
 
 
 def test_a_name_that_nothing_has_is_said_with_the_names_there_are() -> None:
     builder = Builder(slo_names={"GET /upload": "1 s", "GET /a": "1 s"}).thread("worker", cpu_user="2 s")
     for count, name in enumerate(["GET /e", "GET /a", "GET /b", "GET /c", "GET /d"], 20):
         builder.line(exchange(count, S, {"cpu.user": S}, name=name)).line(latency([5_000_000] * count, name=name))
-    there = "there are GET /d, GET /c, GET /b, GET /a and 1 more"
+    there = "seen: GET /d, GET /c, GET /b, GET /a and 1 more"
     assert unmatched(builder) == f"GET /upload: no request of that name came; {there}"
     assert unmatched(builder.lost(exchanges_full=2)) == "GET /upload: not all requests found room"
 
@@ -150,7 +150,7 @@ def test_an_objective_for_one_system_call() -> None:
     own = told(Builder(slo_names={"syscall:read": "50 ms"}))
     assert "1 of 100 syscall:read took longer than 50.0 ms" in finding(own.model(), ID).claim
     other = told(Builder(slo_names={"syscall:fsync": "50 ms"}))
-    assert unmatched(other).endswith("no system call of that name waited for anything but work; there are syscall:read")
+    assert unmatched(other).endswith("no system call of that name waited for anything but work; seen: syscall:read")
     requests = Builder(slo_names={"GET /": "50 ms"}).thread("a", disk_read="2 s").without("operations", "named")
     assert not outcomes(requests.model(), ID), "nobody asked for operations"
 

@@ -85,7 +85,7 @@ def test_parked_time_keeps_its_object_function_and_waker() -> None:
     assert entry.released_by and (entry.released_by.tid, entry.released_by.comm) == (200, "giver")
     said = full(builder.model())
     assert "futex 0x10: 10.0 s in 1, in take_job (app), mostly due to giver (200)" in said
-    assert "in take_job (app), since at least 10.0 s" in " ".join(said.split())
+    assert "in take_job (app), for at least 10.0 s" in " ".join(said.split())
 
 
 def test_a_thread_that_waits_for_the_end_of_another_is_not_told_as_still_waiting() -> None:

@@ -86,9 +86,9 @@ def test_what_is_understood_is_told_beside_what_is_not() -> None:
     full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "node runs all the time.", severity=Severity.INFO)
     kind, text = verdict(model, full)
     assert kind == Kind.CANNOT_TELL.value and text.startswith("node runs all the time (84 %). Cannot tell whether ")
-    assert "the others wait for it: 39.2 s parked, waiting or idle. To tell: gdb -p 100" in text
+    assert "the others wait for it: 39.2 s parked (waiting or idle). To tell: gdb -p 100" in text
     computes = finding("CPU-BOUND", {"cpu.user": 9 * S}, "The target computes.", severity=Severity.INFO)
-    assert "understood. Largest found: CPU-BOUND 84 % (no fault). To tell" in verdict(model, computes)[1]
+    assert "explained. Largest found: CPU-BOUND 84 % (no fault). To tell" in verdict(model, computes)[1]
 
 
 def test_a_thread_that_runs_for_nine_tenths_leads_no_verdict() -> None:
@@ -129,7 +129,7 @@ def test_a_pool_that_receives_messages_is_not_told_to_get_that_time_back() -> No
     builder.thread("pool", pid=200, cpu_user="70 ms", rest="wait.timer")
     kind, text = verdict(builder.row("kernel.other", "syscall:mq_timedreceive", "9 s", count=80).model())
     assert kind == Kind.CANNOT_TELL.value and "returns" not in text
-    assert text.startswith("Cannot tell: 9.00 s in mq_timedreceive(), for work or for an answer, 1.00 s parked, ")
+    assert text.startswith("Cannot tell: 9.00 s in mq_timedreceive(), for work or for an answer, 1.00 s parked (waiting or idle), ")
 
 
 def test_an_opening_that_no_stack_explains_is_not_acquitted() -> None:
@@ -153,7 +153,7 @@ def test_a_sleeper_that_others_wait_for_is_no_fault_but_not_acquitted() -> None:
 
 def test_a_profile_says_what_it_waited_for_otherwise() -> None:
     text = verdict(Builder().thread("a", cpu_user="1 s").model())[1]
-    assert text.startswith("Most of its busy time is cpu.user (100 %). No fault found: that departs from no norm. ")
+    assert text.startswith("Most of its busy time is cpu.user (100 %). No fault found: nothing is outside its norm. ")
     assert "Otherwise it waited 9.00 s for events (wait.events)." in text
 
 

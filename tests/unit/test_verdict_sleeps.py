@@ -79,7 +79,7 @@ def test_idle_pools_do_not_count_as_what_hides_a_cause() -> None:
     read = finding("DISK-READ-SLOW", {"disk.read": S * 19 // 10}, "Reads are slow.")
     heavy = finding("CPU-KERNEL-HEAVY", {"cpu.user": 2 * S}, "The kernel works.")
     kind, text = verdict(builder.model(), heavy, read)
-    assert kind == Kind.CANNOT_TELL.value and "Cannot tell: 3.00 s parked, waiting or idle," in text
+    assert kind == Kind.CANNOT_TELL.value and "Cannot tell: 3.00 s parked (waiting or idle)," in text
 
 
 @pytest.mark.parametrize("busy", ["0 ns", "56 ms", "1 s"])

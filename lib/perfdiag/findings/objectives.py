@@ -30,7 +30,7 @@ def without_match(model: Model) -> list[str]:
         wanted = [each.name for each in model.header.options.slo_names if is_call(each.name) is calls]
         there = set(names)
         if missing := [plain(name) for name in wanted if name not in there]:
-            found.append(f"NOTHING WAS HELD AGAINST --slo {_listed(missing)}: {_there(model, calls, names)}")
+            found.append(f"NOTHING MATCHED --slo {_listed(missing)}: {_there(model, calls, names)}")
     return found
 
 
@@ -52,7 +52,7 @@ def _there(model: Model, calls: bool, names: list[str]) -> str:
     known = [plain(name) for name in names if name]
     came = "waited for anything but work" if calls else "came"
     if known:
-        return f"no {kind} of that name {came}; there are {_listed(known)}"
+        return f"no {kind} of that name {came}; seen: {_listed(known)}"
     return "requests show no names" if names else f"no {kind} {came}"
 
 

@@ -56,7 +56,7 @@ def _served(request: Request) -> str:
     if request.over_slo is not None and request.limit_ns is not None:
         parts.append(f"{count(request.over_slo)} over {duration(request.limit_ns)}")
     if request.open:
-        parts.append(f"{count(request.open)} still waiting, since {duration(request.oldest_ns)}")
+        parts.append(f"{count(request.open)} still waiting, for up to {duration(request.oldest_ns)}")
     if request.unanswered:
         parts.append(f"{count(request.unanswered)} without an answer")
     if request.declined:
@@ -88,7 +88,7 @@ def _called(call: Call) -> str:
         parts.append(f"{count(call.unanswered)} without an answer")
     if call.open:
         # Whether somebody still waits for a name the socket of a look-up does not tell: UDP is closed unseen.
-        waits = "not answered, the first asked" if call.lookups else "still waiting, since"
+        waits = "not answered, the first asked" if call.lookups else "still waiting, for up to"
         ago = " ago" if call.lookups else ""
         parts.append(f"{count(call.open)} {waits} {duration(call.oldest_ns)}{ago}")
     return ", ".join(parts)

@@ -189,7 +189,7 @@ def _still(waits: Sequence[Waiting], page: Page) -> str:
     more = len(waits) - _SHOWN_TIDS
     tids += f" and {count(more)} more" if more > 0 and not page.full else ""
     least = duration(min(wait.at_least_ns for wait in waits))
-    return f"{first.comm} ({tids}) {'is' if len(waits) == 1 else 'are'} {meaning}{object}, since at least {least}"
+    return f"{first.comm} ({tids}) {'is' if len(waits) == 1 else 'are'} {meaning}{object}, for at least {least}"
 
 
 def threads(report: Report, page: Page) -> Section:

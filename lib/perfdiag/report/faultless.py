@@ -29,7 +29,7 @@ from perfdiag.text import printable
 from perfdiag.units import duration, first_of, plural, share
 from perfdiag.whole import counted
 
-NO_FAULT = "No fault found: that departs from no norm."
+NO_FAULT = "No fault found: nothing is outside its norm."
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 SHOWN = 3
@@ -57,7 +57,7 @@ def without_time(
         if full := full_thread(model, first):
             cannot = f"Cannot tell whether the others wait for it: {reasons(model, unknown_ns)}."
             return verdict(Kind.CANNOT_TELL, [told(full), cannot, *next_step(model), *slept], first)
-        cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than all the time that is understood."
+        cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than all the time that can be explained."
         known = largest_found(first) if model.busy_ns >= rest.FELT * unknown_ns else ""
         return verdict(Kind.CANNOT_TELL, [cannot, known, _asked(model), *next_step(model), *slept], first)
     if model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns):

@@ -45,7 +45,7 @@ def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> shape.Verdi
     if first.id in SOMEBODY_ELSE and first.share >= LEADING and second is None and not unsure:
         return verdict(Kind.ELSEWHERE, ["This process is not the slow part.", told(first), answers], [first])
     if second:
-        which = ["Which of the two is larger is within what is not known."] if unknown_ns > gap_ns else []
+        which = ["Their order is within measurement error."] if unknown_ns > gap_ns else []
         return verdict(Kind.CAUSES, [f"{unsure}{told(first)}", told(second), *which, answers], timed[:2])
     return verdict(Kind.CAUSE, [f"{unsure}{told(first)}", answers], [first])
 

@@ -81,11 +81,11 @@ def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> shape.Verdi
         return _named(model, diagnosis, timed, faults, acquit)
     slept = _besides(model, timed[:2])
     if len(timed) > 1 and unknown_ns <= gaps[1] and unknown_ns < timed[1].claimed_ns:
-        which = "Which of the two is larger is within what is not known."
+        which = "Their order is within measurement error."
         return verdict(Kind.CAUSES, [told(timed[0]), told(timed[1]), which, *slept], timed[:2])
     largest = sorted(diagnosis.findings, key=lambda finding: -finding.claimed_ns)
     shown = largest[:1] if largest[0] is timed[0] else [largest[0], timed[0]]
-    cannot = f"Cannot tell: {reasons(model, unknown_ns)}, more than sets the findings apart."
+    cannot = f"Cannot tell: {reasons(model, unknown_ns)}, which could hide a larger cause."
     found = [cannot, largest_found(shown)]
     if full := full_thread(model, shown):
         found = [told(full), f"Cannot tell what the others wait for: {reasons(model, unknown_ns)}."]

@@ -88,7 +88,7 @@ def _parked(model: Model) -> list[str]:
     """Return how long threads were parked, those in calls that receive apart."""
     whole_ns, (received_ns, calls) = rest.parked_ns(model), rest.received(model)
     parts = [(received_ns, f"in {calls}, for work or for an answer")]
-    parts.append((whole_ns - received_ns, "parked, waiting or idle"))
+    parts.append((whole_ns - received_ns, "parked (waiting or idle)"))
     return [f"{duration(ns)} {words}" for ns, words in parts if ns > whole_ns // 100]
 
 

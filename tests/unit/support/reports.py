@@ -153,7 +153,7 @@ def causes() -> Report:
 
 
 def cannot_tell() -> Report:
-    """More parked time than sets the findings apart."""
+    """Enough parked time to hide a larger cause."""
     model = (
         Builder(comm="java")
         .thread("pool-1", disk_read="600 ms", rest="wait.timer")
