@@ -25,9 +25,12 @@ _ANY = "gdb -p {} -batch -ex 'thread apply all bt' (stops the process for a mome
 
 
 def shows_stacks(model: Model, pid: int) -> str:
-    """Return the command that shows what the threads of a process (0: the first target) are in, by its runtime."""
+    """Return the command that shows what the threads of a process (0: the first target) are in, by its runtime.
+
+    It has the word PID where all processes have ended: what runs then under the old number is another one.
+    """
     process = _process(model, pid)
-    return _tool(model, process) or _ANY.format(process)
+    return _tool(model, process) or _ANY.format(_shown(model, process))
 
 
 def shows_sleepers(model: Model, pid: int) -> str:
@@ -53,6 +56,15 @@ def _process(model: Model, pid: int) -> int:
     return pid or next((target.pid for target in model.header.targets), 0)
 
 
+def has_ended(model: Model) -> bool:
+    """Whether all processes of the target ended in the window."""
+    return model.coverage.reason in ("targets gone", "command ended")
+
+
+def _shown(model: Model, process: int) -> str:
+    return "PID" if has_ended(model) else str(process)
+
+
 def _tool(model: Model, process: int) -> str:
     """Return the tool of the runtime of a process, "" where it has none."""
     comms = {thread.comm for thread in model.threads if thread.pid == process and thread.tid == process}
@@ -60,7 +72,8 @@ def _tool(model: Model, process: int) -> str:
     frames = [frame for stack in model.stacks if stack.pid == process for frame in (*stack.user, *stack.scan)]
     for module, comm, tool in _TOOLS:
         if any(map(comm.match, comms)) or any(map(module.search, frames)):
-            return tool.format(process, mysql=port_option(model, " --protocol=tcp --port={}", MYSQL_PORT))
+            mysql = port_option(model, " --protocol=tcp --port={}", MYSQL_PORT)
+            return tool.format(_shown(model, process), mysql=mysql)
     return ""
 
 
@@ -70,4 +83,4 @@ def with_stacks(model: Model, shows: str) -> str:
     return f"{'this report with --full' if recorded else 'perfdiag latency --stacks'} {shows}"
 
 
-__all__ = ["port_option", "shows_sleepers", "shows_stacks", "with_stacks"]
+__all__ = ["has_ended", "port_option", "shows_sleepers", "shows_stacks", "with_stacks"]

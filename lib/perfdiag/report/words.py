@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from perfdiag.debuggers import shows_stacks
+from perfdiag.debuggers import has_ended, shows_stacks
 from perfdiag.findings.base import Finding, Severity
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.target import CPU
@@ -70,7 +70,8 @@ def next_step(model: Model) -> list[str]:
     parked = max(model.threads, key=lambda thread: thread.ns("wait.parked"), default=None)
     if parked is None or not parked.ns("wait.parked"):
         return []
-    return [f"To tell: {shows_stacks(model, parked.pid)}."]
+    when = ", while it runs" if has_ended(model) else ""
+    return [f"To tell{when}: {shows_stacks(model, parked.pid)}."]
 
 
 def reasons(model: Model, unknown_ns: int) -> str:
