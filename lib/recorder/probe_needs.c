@@ -49,8 +49,8 @@ const char *needs_slo(struct recorder *recorder, enum probe_stage stage)
 
 	if (stage == PROBE_LOADED || options->slo_ns || limits_of_calls(options) || options->check)
 		return NULL;
-	return options->limit_count ? "--slo names requests only, no system call: it runs at every one of the host"
-				    : "asked for with --slo only: it runs at every system call of the host";
+	return options->limit_count ? "--slo names requests only; it would run at every system call of the host"
+				    : "measured only with --slo, as it runs at every system call of the host";
 }
 
 /*

@@ -74,7 +74,7 @@ def test_the_limit_of_a_process_that_has_ended_is_raised_where_it_is_started() -
 def test_counts_alone_do_not_say_that_nobody_was_refused_one() -> None:
     builder = Builder().thread(cpu_user="1 s")
     assert "--slo" not in check(using(100, 100, builder=builder), ID).text
-    blind = builder.without("operations", "asked for with --slo only")
+    blind = builder.without("operations", "measured only with --slo")
     assert (
         "when last counted; who was refused one is told with --slo only"
         in check(using(100, 100, builder=blind), ID).text

@@ -14,7 +14,6 @@ from perfdiag.findings.weigh import (
     fault,
     fix,
     judged,
-    percent,
     plain,
     together,
     top,
@@ -108,8 +107,7 @@ def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
 def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
     if not pipeline.stages:
         return []
-    words = ", ".join(f"{plain(s.thread.comm)} {percent(s.waiting)}" for s in pipeline.stages[:4])
-    return [Evidence(f"waiting for other stages: {words} of their time", pipeline.stages[0].waiting, "share", "ledger")]
+    return [Evidence(pipeline.waiting_words, pipeline.stages[0].waiting, "share", "ledger")]
 
 
 def _stopped(stage: Stage) -> bool:

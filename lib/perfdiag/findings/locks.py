@@ -202,8 +202,9 @@ def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
     if holder.known:
         part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
     if holder.exact:
-        part = f"while others waited, {percent(holder.root_part)} of the time it was in {holder.root}"
-        text = f"held by {holder.name}; {part} {holder.root_object}".rstrip()
+        what = f"{holder.root} {holder.root_object}".rstrip()
+        text = f"held by {holder.name}; while others waited, the holder was in {what} for {percent(holder.root_part)}"
+        text += " of the time"
         return path(holder), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
     had = "held longest by" if holder.one else "taken by"
     shown = Evidence(f"{had} {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")

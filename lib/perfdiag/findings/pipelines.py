@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from perfdiag.findings.weigh import by_key, total_ns
+from perfdiag.findings.weigh import by_key, percent, plain, total_ns
 from perfdiag.model import Model, Row, ThreadLedger
 
 PIPE, UNIX = "ipc.pipe", "ipc.unix"
@@ -49,6 +49,12 @@ class Pipeline:
     def ns(self) -> int:
         """Time of all their waits."""
         return total_ns(self.rows)
+
+    @property
+    def waiting_words(self) -> str:
+        """How much of its life each stage waits for others, in words."""
+        stages = ", ".join(f"{plain(stage.thread.comm)} {percent(stage.waiting)}" for stage in self.stages[:4])
+        return f"part of its time that each stage waits for others: {stages}"
 
     @property
     def works(self) -> Stage | None:

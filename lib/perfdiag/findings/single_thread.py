@@ -62,7 +62,7 @@ def single_thread(model: Model) -> Iterable[Outcome]:
     limit = _limiting_stage(model)
     if limit and cpus > 1:
         pipeline, stage = limit
-        claim, beside = _stage_claim(stage, len(pipeline.stages) - 1), _beside(pipeline)
+        claim, beside = _stage_claim(stage, len(pipeline.stages) - 1), pipeline.waiting_words
         yield _finding(model, stage.thread, pipeline.rows, pipeline.waited_for(stage), claim, beside, waits_told=True)
         return
     asking = {loop.pid for loop in spinning(model)}
@@ -112,11 +112,6 @@ def _stage_claim(stage: Stage, others: int) -> str:
         f"{plain(stage.thread.comm)} runs {percent(load)} of the time{ready}, and the other {others}"
         f" stage{'s' * (others > 1)} of its pipeline wait{'s' * (others == 1)} for it: this stage is the limit"
     )
-
-
-def _beside(pipeline: Pipeline) -> str:
-    stages = [f"{plain(s.thread.comm)} {percent(s.waiting)}" for s in pipeline.stages[:4]]
-    return f"waiting for other stages: {', '.join(stages)} of their time"
 
 
 def _finding(
