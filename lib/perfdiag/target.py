@@ -116,8 +116,8 @@ def _of_pids(wanted: Wanted) -> Target:
         process = _of_pid(number, notes)
         if process.kernel_thread:
             raise UsageError(
-                f"{process} is a thread of the kernel: it has no time of its own to account for",
-                "measure the process it works for; perfdiag shows what the kernel does for that one",
+                f"{process} is a thread of the kernel: only perfdiag host measures those",
+                "perfdiag host, or measure the process that this one works for",
             )
         if process.ended:
             raise TargetGone(f"{process} has ended: it only waits for its parent (pid {process.parent}) to notice")

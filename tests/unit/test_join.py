@@ -178,7 +178,7 @@ def test_what_cannot_be_joined_is_one_line_and_a_hint(tmp_path: Path) -> None:
     torn = tmp_path / "torn.rec"
     torn.write_bytes(b"")
     for arguments, status, said in (
-        ((inside, outside, str(torn)), 2, "3 files: one recording is reported"),
+        ((inside, outside, str(torn)), 2, "3 files: report takes one recording"),
         ((inside, inside), 2, "the same file twice"),
         ((inside, str(torn)), 1, f"{torn}: the recording is empty"),
         ((inside, str(tmp_path / "no.rec")), 1, "no.rec: No such file"),

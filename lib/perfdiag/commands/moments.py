@@ -32,7 +32,7 @@ class TimeOfDay(click.ParamType):  # type: ignore[type-arg]  # generic only from
         readings = (form(value) for form in (_ago, _clock, _date))
         found_ns = next((ns for ns in readings if ns is not None), None)
         if found_ns is None or not 0 <= found_ns < 2**63:
-            self.fail(f"{printable(value)!r} is no time {FORMS}", param, ctx)
+            self.fail(f"{printable(value)!r} is not a time {FORMS}", param, ctx)
         return found_ns
 
 

@@ -37,7 +37,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from 
         match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?|\.[0-9]{1,9}) ?([a-z]*)", value)
         unit = (match[2] or self.unit) if match else None
         if match is None or unit not in UNITS_NS:
-            time = "no time" if self.unit else "not a time with its unit"
+            time = "not a time" if self.unit else "not a time with its unit"
             self.fail(f"{printable(value)!r} is {time} such as 250ms, 30s or 5m", param, ctx)
         duration_ns = round(float(match[1]) * UNITS_NS[unit])
         if not duration_ns and float(match[1]):
@@ -64,7 +64,7 @@ class Objective(Duration):
         if equals and not name.strip():
             self.fail(f"{printable(value)!r} has no name before the =", param, ctx)
         if not name.isprintable() or len(name) > LONGEST_NAME:
-            self.fail(f"{printable(name)!r} is no name of requests such as 'GET /upload'", param, ctx)
+            self.fail(f"{printable(name)!r} is not a name of requests such as 'GET /upload'", param, ctx)
         if not limit_ns:
             self.fail(f"{printable(value)!r}: everything takes longer than that", param, ctx)
         return name.strip() or None, limit_ns
@@ -91,7 +91,7 @@ class TargetCommand(click.Command):
         if arguments and not separated:
             first = printable(arguments[0])
             hint = f"--pid {first} measures that process" if first.isdecimal() else f"to measure a command: -- {first}"
-            raise UsageError(f"{first!r} is no option", hint)
+            raise UsageError(f"{first!r} is not an option", hint)
         return rest
 
 

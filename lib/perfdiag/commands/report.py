@@ -32,7 +32,7 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
     privileges.become_caller()
     if len(paths) > MOST_FILES:
         raise UsageError(
-            f"{len(paths)} files: one recording is reported, or a guest's with its host's",
+            f"{len(paths)} files: report takes one recording, or a guest's and its host's",
             "perfdiag report FILE for each of the others",
         )
     if len(set(paths)) < len(paths):
