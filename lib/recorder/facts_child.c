@@ -49,8 +49,9 @@ void child_send(const void *bytes, size_t length)
 }
 
 /*
- * The child keeps nothing open but its pipe, and what leads to other network namespaces: one that hangs must hold neither our BPF links nor the stdout somebody
- * waits to be closed.  A Ctrl-C is meant for the parent, which still wants its facts.
+ * The child keeps nothing open but its pipe and the socket to the server of namespaces.c: one that hangs must hold
+ * neither our BPF links nor the stdout somebody waits to be closed.  A Ctrl-C is meant for the parent, which still
+ * wants its facts.
  */
 static __attribute__((noreturn)) void run_child(void (*work)(void *argument), void *argument, int fd, pid_t parent)
 {

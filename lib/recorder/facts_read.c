@@ -134,7 +134,10 @@ static bool is_of_kernel(const char *record)
 	return LOG_FAC(strtoul(record, NULL, 10)) == 0;
 }
 
-/* Of the last record what stands before its text is always kept: its number tells which lines of a later reading are new. */
+/*
+ * The last record is always kept, without its text if it is not ours to keep: its number tells which lines of a later
+ * reading are new.
+ */
 static void read_log(int fd, size_t limit, struct fact_text *fact)
 {
 	char record[8192 + 1];

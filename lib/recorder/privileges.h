@@ -15,7 +15,7 @@
 #define OF_SYMBOLS (OF_MAPS | CAPABILITY(SETGID) | CAPABILITY(SETUID))	    /* to become nobody: then none */
 #define OF_FACTS (OF_SLEEPERS | CAPABILITY(SYSLOG) | CAPABILITY(SYS_RAWIO)) /* kernel log; /dev/cpu/N/msr */
 #define OF_NAMESPACES CAPABILITY(SYS_ADMIN)				    /* namespaces.c */
-#define OF_WINDOW (OF_RECORDER | OF_MAPS | OF_SYMBOLS | OF_FACTS)
+#define OF_WINDOW (OF_RECORDER | OF_SYMBOLS | OF_FACTS)			    /* with those of OF_SLEEPERS and OF_MAPS */
 /* Until everything is attached. */
 #define OF_LOADING (OF_WINDOW | CAPABILITY(BPF) | CAPABILITY(PERFMON) | CAPABILITY(SYS_ADMIN))
 

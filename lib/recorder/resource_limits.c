@@ -7,8 +7,8 @@
 #define MEBIBYTE (1024 * KIBIBYTE)
 
 /*
- * Without so much Python ends before any line of ours, in pages of its own words, and libbpf says that the kernel can
- * not do what there was no memory for.  Of open files see main.c of the recorder, which may raise its own limit.
+ * With less, Python fails with pages of its own messages before our first line runs, and libbpf blames the kernel for
+ * what it had no memory for.  The limit of open files is in the recorder's main.c, which may raise its own.
  */
 static const struct need {
 	int resource;

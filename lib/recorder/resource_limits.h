@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Limits (ulimit) under which perfdiag would end in words that name another cause, or in none. */
+/* Limits (ulimit) so low that perfdiag would fail with a misleading message, or with none. */
 #pragma once
 #include <stdbool.h>
 

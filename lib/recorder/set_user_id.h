@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A set-user-id or set-group-id file would lend its owner's files and processes to whoever starts it, and takes its
- * environment from him.  Capabilities of a file are another thing: who has started it is then who it is.
+ * A set-user-id or set-group-id program would act as its owner, with an environment that its caller chooses.  A program
+ * with file capabilities may run: it is still its caller.
  */
 #pragma once
 #include <stdbool.h>

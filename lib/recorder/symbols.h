@@ -24,16 +24,16 @@ int kernel_symbols_range(const struct kernel_symbols *symbols, const char *name,
 const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address);
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
-/* Why an address in a file has no name; where no function is known there, as in a stripped file, it lacks nothing. */
+/* Why an address has no name.  LACK_NONE also where its file has no function there, as a stripped one. */
 enum symbol_lack {
 	LACK_NONE,
 	LACK_NOT_OPENED,
 	LACK_NO_ELF,
-	LACK_DAMAGED,	/* its table of symbols */
-	LACK_TOO_LARGE, /* the same */
-	LACK_LATE,	/* the deadline had passed */
-	LACK_ENDED,	/* who reads the tables ended before */
-	LACK_NOT_ASKED, /* it could not be started */
+	LACK_DAMAGED,	  /* its table of symbols */
+	LACK_TOO_LARGE,	  /* the same */
+	LACK_LATE,	  /* the deadline had passed */
+	LACK_ENDED,	  /* the process that reads them had ended */
+	LACK_NOT_STARTED, /* no process to read them */
 	LACKS
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the child that names addresses may still ask of the kernel while it reads what somebody else wrote: memory, to
- * read what it has open, to write its results, to end.  Anything else, and it is killed; then names are missing, and
- * the recording counts it.
+ * The system calls left to the child that names addresses while it reads untrusted files: it may get memory, read what
+ * is open, write its results and end.  Any other call kills it; the recording then counts the names that are missing.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -5,12 +5,12 @@
 #include <string.h>
 
 static const char *const reasons[LACKS] = {
-	[LACK_NOT_OPENED] = "not opened", [LACK_NO_ELF] = "no ELF file", [LACK_DAMAGED] = "damaged",
-	[LACK_TOO_LARGE] = "too large",	  [LACK_LATE] = "timeout",	 [LACK_ENDED] = "reader ended",
-	[LACK_NOT_ASKED] = "not started",
+	[LACK_NOT_OPENED] = "not opened",   [LACK_NO_ELF] = "no ELF file", [LACK_DAMAGED] = "damaged",
+	[LACK_TOO_LARGE] = "too large",	    [LACK_LATE] = "timeout",	   [LACK_ENDED] = "reader ended",
+	[LACK_NOT_STARTED] = "not started",
 };
 
-/* Of "0x1234 (module)" the module. */
+/* The module of "0x1234 (module)". */
 static void file_of(const struct user_address *address, char file[UNNAMED_FILE_BYTES])
 {
 	const char *module = address->name ? strchr(address->name, '(') : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many addresses of stacks have no name for want of what: by file and reason. */
+/* Counts the addresses in stacks that got no name, by file and reason. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ struct unnamed {
 		char file[UNNAMED_FILE_BYTES]; /* "": not known which, or one of those without room */
 		enum symbol_lack lack;
 		uint64_t addresses;
-	} files[UNNAMED_FILES + LACKS]; /* behind the files, room for what else lacks the same */
+	} files[UNNAMED_FILES + LACKS]; /* and for each reason one of all files without room */
 	size_t count;
 };
 

@@ -160,7 +160,7 @@ int user_symbols_resolve(struct user_address *addresses, size_t count, unsigned 
 	err = meet_all(addresses, count, deadline_ms / 2);
 	if (!err)
 		err = helper_start(&helper, &naming, &question);
-	tell_lack(addresses, count, err ? LACK_NOT_ASKED : LACK_NONE);
+	tell_lack(addresses, count, err ? LACK_NOT_STARTED : LACK_NONE);
 	if (err)
 		return err;
 	tell_lack(addresses, count, receive(helper.fd, &answers, deadline));
