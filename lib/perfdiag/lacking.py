@@ -1,15 +1,15 @@
-"""What a recording does not know because the recorder had not all the privileges that it can use."""
+"""What a recording lacks because its recorder lacked capabilities."""
 
 from __future__ import annotations
 
 from perfdiag import schema
 from perfdiag.model import NotMeasured
 
-# Capabilities, of which any one that is missing costs this; perfdiag(8) says which process needs it and why.
+# What is lost when any one of these capabilities is missing; perfdiag(8) says which process needs it and why.
 COSTS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH"),
-        "functions, open files and I/O of processes of other users, or with more privileges",
+        "functions, open files and I/O of processes of other users or groups, or with more privileges",
     ),
     (("CAP_SYSLOG",), "the kernel functions that waits are in, and the kernel log"),
     (("CAP_CHECKPOINT_RESTORE",), "functions of programs whose files were replaced or deleted"),
@@ -23,7 +23,7 @@ COSTS: tuple[tuple[tuple[str, ...], str], ...] = (
 
 
 def privileges(header: schema.Header) -> list[NotMeasured]:
-    """Return what the capabilities that the recorder lacked have cost."""
+    """Return what could not be measured for want of capabilities, with the remedy."""
     found = []
     for capabilities, what in COSTS:
         if lacks := [name for name in capabilities if name in header.lacks]:
