@@ -117,10 +117,10 @@ class OutFile:
             self.keeper.child.leave()
         if not answer and not self.keeper.progress.size_bytes:
             self._take_back(self.keeper)
-            raise PerfdiagError(f"nothing was written to {name}: who writes it was killed", "record again")
+            raise PerfdiagError(f"nothing was written to {name}: the process that writes it was killed", "record again")
         if not answer:
             raise PerfdiagError(
-                f"{name} is cut short: who writes it was killed", f"what is there can be read: {to_read}"
+                f"{name} is cut short: the process that writes it was killed", f"what is there can be read: {to_read}"
             )
         told = json.loads(answer)
         if told["moved"]:
@@ -177,7 +177,8 @@ def create(path: str) -> OutFile:
             raise PerfdiagError(f"cannot write {name}: {SILENCE.format(OPEN_DEADLINE_S)}", ELSEWHERE) from error
         told = json.loads(answer or "{}")
         if not descriptors:
-            raise PerfdiagError(told.get("message", f"cannot write {name}: who opens it was killed"), told.get("hint"))
+            killed = f"cannot write {name}: the process that opens it was killed"
+            raise PerfdiagError(told.get("message", killed), told.get("hint"))
         undo.pop_all()
     return OutFile(path, descriptors[0], told["created"], Keeper(child, progress, (told["device"], told["inode"])))
 

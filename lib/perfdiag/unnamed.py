@@ -19,7 +19,7 @@ REASONS = {
     "damaged": ("the table of symbols is damaged", "install the file again; readelf --wide --symbols FILE shows it"),
     "too large": ("the table of symbols is larger than is read", _BY_HAND),
     "timeout": ("not read in time", f"record for longer: names are looked up again and again; {_BY_HAND}"),
-    "reader ended": ("who read the table of symbols was killed, or broke on it", f"record again; {_BY_HAND}"),
+    "reader ended": ("the process that reads tables of symbols was killed or crashed", f"record again; {_BY_HAND}"),
     "not started": (
         "no process could be started to read them",
         "raise the limit of processes (ulimit -u), or free the file system that two of them hang in",

@@ -120,7 +120,7 @@ def test_its_writer_is_killed(heard: bool, tmp_path: Path) -> None:
         os.kill(child, signal.SIGSTOP)
         file.begin()
     os.kill(child, signal.SIGKILL)
-    with pytest.raises(PerfdiagError, match=r"nothing was written to .*: who writes it was killed"):
+    with pytest.raises(PerfdiagError, match=r"nothing was written to .*: the process that writes it was killed"):
         file.check()
     assert not path.exists()
 
@@ -132,7 +132,7 @@ def test_its_writer_is_killed_in_the_middle(tmp_path: Path) -> None:
     os.write(file.fd, RECORDING[:1000])
     until(lambda: path.stat().st_size == 1000, "what came is written")
     os.kill(child, signal.SIGKILL)
-    with pytest.raises(PerfdiagError, match="cut short: who writes it was killed"):
+    with pytest.raises(PerfdiagError, match="cut short: the process that writes it was killed"):
         file.check()
     assert path.stat().st_size == 1000
 

@@ -1,4 +1,4 @@
-"""What a recorder can write at most: of every kind of line, list and text.  A recording with more is refused.
+"""The most that a recorder writes of every kind of line, list and text.  A recording with more is refused.
 
 Each number is one of the recorder's, or follows from some: `RECORDER` says which, and a test compares them with the C
 sources.  Texts are counted in characters, of which a byte never makes more than one.
@@ -66,11 +66,11 @@ PROBES = 256  # there are 63
 
 
 def _table(name: str) -> int:
-    """Return how many lines come of a table; CPUs that add to one of the kernel at once can pass its end."""
+    """Return how many lines a table can become: CPUs that add to it at the same time can pass its end."""
     return RECORDER[name] + RECORDER[name] // 16
 
 
-# Lines by their type; of those that replace an older one about the same thing, the things.
+# The most lines by type; of a type whose lines replace older ones about the same thing, the most things.
 LINES: Mapping[str, int] = {
     "because": _table("because"),
     "calibration": 8,  # two are written
