@@ -137,7 +137,10 @@ def _refuse_beyond(error: Exception, line: bytes, number: int) -> None:
     match = _TOO_LONG.search(str(error))
     if not match:
         return
-    kind = _decode(_kind, line)[0].type
+    try:
+        kind = _decode(_kind, line)[0].type
+    except (msgspec.DecodeError, RecursionError):
+        return  # its rest is bad, too, so that it has no type to be named by: a bad line like others
     where = match[2].replace("`", "").replace("$.", "")
     raise RecordingError(
         f"line {number}: {where} of a line {kind!r} is longer than {int(match[1]):,}: no recorder writes that",
