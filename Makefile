@@ -91,6 +91,7 @@ man: deps ## write all manual pages to build/man
 	$(Q)mkdir -p build/man
 	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.manual build/man
 	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.scripts.page tools build/man
+	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.scripts.page dtrace build/man
 	$(Q)cp man/*.[1-8] build/man
 
 test-unit: build workloads man ## tests that need no privilege
@@ -207,6 +208,8 @@ install: build man ## install below PREFIX (/usr/local); honours DESTDIR
 		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
 	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
 	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/tools tools/*.bt
+	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/dtrace dtrace/*.d
+	$(Q)install -D -m 644 -t $(INSTALLED)/share/perfdiag/dtrace/lib dtrace/lib/*.d
 	$(Q)install -d $(addprefix $(INSTALLED)/share/,$(dir $(COMPLETIONS)))
 	$(Q)$(foreach file,$(COMPLETIONS),build/bin/perfdiag completion $(call shell_of,$(file)) >$(INSTALLED)/share/$(file);)
 

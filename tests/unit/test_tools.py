@@ -18,13 +18,14 @@ from bench.tools_guest import GUEST_LOADS
 from conftest import ROOT
 
 TOOLS = sorted((ROOT / "tools").glob("*.bt"))
+D_SCRIPTS = sorted((ROOT / "dtrace").glob("*.d"))
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- tools: [^>]*-->\n)(.*?)(<!-- end of tools -->)", re.DOTALL)
 INTRODUCTION = """\
 ## By hand
 
-Scripts for bpftrace 0.17 and later, for hosts where perfdiag is not installed: one question, one file to read or paste.
-Each has a page, as perfdiag-runqlat.bt(8). They see less than the ledger does, and close no books.
+Scripts for bpftrace 0.17 and later and for DTrace, for hosts where perfdiag is not installed: one question, one file to
+read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than the ledger does, and close no books.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {}
@@ -98,8 +99,17 @@ def test_it_has_its_test(path: Path) -> None:
 
 
 def table() -> str:
-    rows = [f"| [`{path.stem}`](tools/{path.name}) | {header.parse(path).question} |" for path in TOOLS]
-    return "\n".join([INTRODUCTION, "| script | question |", "|---|---|", *rows, "", ""])
+    rows = []
+    for name in sorted({path.stem for path in (*TOOLS, *D_SCRIPTS)}):
+        made = [path for path in (ROOT / f"tools/{name}.bt", ROOT / f"dtrace/{name}.d") if path.exists()]
+        asks = header.parse(made[0]).question
+        links = {path.suffix: f"[`{path.name}`]({path.parent.name}/{path.name})" for path in made}
+        where = [system for path in made for system, state in header.parse(path).systems if state.startswith("run: ")]
+        ran = f"{links['.d']}: {', '.join(where) or 'untested'}" if ".d" in links else ""
+        rows.append(f"| {asks} | {links.get('.bt', '')} | {ran} |")
+    return "\n".join(
+        [INTRODUCTION, "| question | bpftrace | DTrace: where it was run |", "|---|---|---|", *rows, "", ""]
+    )
 
 
 def test_readme_lists_them(update: bool) -> None:

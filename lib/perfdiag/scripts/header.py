@@ -1,6 +1,7 @@
-"""The header of a script of tools/: one comment that people read and that the manual page is made of.
+"""The header of a script of tools/ or dtrace/: one comment that people read and that the manual page is made of.
 
-Its parts come in the order of `TITLES`.  The lines of a part are indented by two blanks.
+Its parts come in the order of `TITLES`; a script for DTrace, which several systems have, has one more: OS says where it
+was run.  The lines of a part are indented by two blanks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 from perfdiag.errors import PerfdiagError
 
 TITLES = ("USAGE", "REQUIRES", "FIELDS", "EXAMPLE", "OVERHEAD", "CAVEATS", "SEE ALSO")
-COMMENT = {".bt": "//"}
+COMMENT = {".bt": "//", ".d": " *"}
+D_BEGIN = "#!/usr/sbin/dtrace -s\n/*\n"
 COLUMNS = 120
 
 Pairs = tuple[tuple[str, str], ...]
@@ -28,6 +30,7 @@ class Header:
     description: tuple[str, ...]  # paragraphs
     synopsis: str
     arguments: Pairs
+    systems: Pairs  # whether it was run on each, for a script that several systems may run
     requires: str
     fields: Pairs
     command: str  # of the example
@@ -43,11 +46,16 @@ def comment(path: Path) -> list[str]:
     """Return the lines of the header, without the comment signs; the licence is not part of it."""
     sign = COMMENT[path.suffix]
     lines = []
-    for line in path.read_text(encoding="utf-8").split("\n")[1:]:
-        if not line.startswith(sign):
+    for line in path.read_text(encoding="utf-8").removeprefix(D_BEGIN).split("\n")[0 if path.suffix == ".d" else 1 :]:
+        if not line.startswith(sign) or line == " */":
             break
         lines.append(line.removeprefix(sign).removeprefix(" "))
     return lines[2:] if lines and "SPDX" in lines[0] else lines
+
+
+def titles(path: Path) -> tuple[str, ...]:
+    """Return the parts of a header, in order."""
+    return TITLES if path.suffix == ".bt" else (TITLES[0], "OS", *TITLES[1:])
 
 
 def parse(path: Path) -> Header:
@@ -56,15 +64,16 @@ def parse(path: Path) -> Header:
     Raises PerfdiagError that names what is missing or out of place.
     """
     lines = comment(path)
-    found = [line for line in lines if line in TITLES]
-    if found != list(TITLES):
+    wanted = titles(path)
+    found = [line for line in lines if line in wanted]
+    if found != list(wanted):
         raise PerfdiagError(
-            f"{path.name}: the header has the parts {', '.join(found)}", f"they are {', '.join(TITLES)}"
+            f"{path.name}: the header has the parts {', '.join(found)}", f"they are {', '.join(wanted)}"
         )
-    begins = [lines.index(title) for title in TITLES]
+    begins = [lines.index(title) for title in wanted]
     parts = {
         title: textwrap.dedent("\n".join(lines[begin + 1 : end])).strip("\n")
-        for title, begin, end in zip(TITLES, begins, [*begins[1:], len(lines)], strict=True)
+        for title, begin, end in zip(wanted, begins, [*begins[1:], len(lines)], strict=True)
     }
     first, *paragraphs = _paragraphs("\n".join(lines[: begins[0]]))
     match = re.fullmatch(rf"{re.escape(path.name)} - (.+\?)", first)
@@ -79,6 +88,7 @@ def parse(path: Path) -> Header:
         description=tuple(paragraphs),
         synopsis=synopsis,
         arguments=_pairs(arguments),
+        systems=_pairs(parts["OS"]) if "OS" in parts else (),
         requires=" ".join(parts["REQUIRES"].split()),
         fields=_pairs(parts["FIELDS"]),
         command=command,
@@ -128,7 +138,8 @@ def replace_part(path: Path, title: str, lines: list[str]) -> None:
     sign = COMMENT[path.suffix]
     old = path.read_text(encoding="utf-8").split("\n")
     begin = old.index(f"{sign} {title}") + 1
-    end = old.index(f"{sign} {TITLES[TITLES.index(title) + 1]}")
+    following = titles(path)[titles(path).index(title) + 1]
+    end = old.index(f"{sign} {following}")
     new = [f"{sign}   {line}".rstrip() for line in lines]
     path.write_text("\n".join([*old[:begin], *new, sign, *old[end:]]), encoding="utf-8")
 
@@ -144,4 +155,4 @@ def replace_overhead(path: Path, text: str) -> None:
     replace_part(path, "OVERHEAD", textwrap.wrap(text, COLUMNS - 5))
 
 
-__all__ = ["TITLES", "Header", "comment", "parse", "replace_example", "replace_overhead", "replace_part"]
+__all__ = ["TITLES", "Header", "comment", "parse", "replace_example", "replace_overhead", "replace_part", "titles"]

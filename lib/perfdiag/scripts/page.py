@@ -1,4 +1,4 @@
-"""Writes the manual page of every script of tools/, from its header: `python -m perfdiag.scripts.page TOOLS DIR`.
+"""Writes the manual page of every script in a folder, from its header: `python -m perfdiag.scripts.page FOLDER DIR`.
 
 The pages are called perfdiag-NAME(8): the bpftrace package installs scripts and pages, some with the same name.
 """
@@ -11,39 +11,17 @@ from pathlib import Path
 
 from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.manual import DATE, prose
-from perfdiag.scripts.header import Header, Pairs, parse
-
-# What is true of every script stands here once.
-RUN = (
-    "Run it as root, by its path or with bpftrace. PID is the number that the host gives a process, inside a container"
-    " too; the number of a thread finds nothing. Tables are printed when the script ends, not before.",
-)
-LOST = (
-    "A table has at most 4096 entries, those for its own use included: what does not fit is missing. More fit with a"
-    " larger BPFTRACE_MAP_KEYS_MAX in the environment (newer versions: BPFTRACE_MAX_MAP_KEYS).",
-    "Names of threads and files are printed raw, control characters too; bpftrace -f json escapes them.",
-    "The kernel skips a probe on a CPU that is just inside another BPF program or map, of another tracer perhaps.",
-    "bpftrace 0.17 does not hear a Ctrl-C that comes while it prints: press it again.",
-    "Newer versions that are started as bpftrace FILE warn of arguments that are left out and returned values that are"
-    " discarded, which is harmless; as bpftrace --no-warnings FILE they do not.",
-)
-STATUS = (
-    ("0", "SECONDS are over, or Ctrl-C or SIGTERM ended it"),
-    (
-        "1",
-        "It was refused, by one message and before anything was traced: a process that does not exist, a wrong or"
-        " superfluous argument, a missing privilege, or a kernel without what it requires",
-    ),
-    ("255", "Likewise, of bpftrace 0.17, where the kernel lacks one of several tracepoints that share a body"),
-)
+from perfdiag.scripts import languages
+from perfdiag.scripts.header import COMMENT, Header, Pairs, parse
 
 
 def of(header: Header) -> str:
     """Return the page of a script, its sections in the order of mdoc(7)."""
     page = page_name(header.name)
+    language = languages.of(header.name)
     lines = [
         '.\\" SPDX-License-Identifier: GPL-2.0-only',
-        f'.\\" Generated from the header of tools/{header.name}: do not edit.',
+        f'.\\" Generated from the header of {language.folder}/{header.name}: do not edit.',
         f".Dd {DATE}",
         f".Dt {page.upper()} 8",
         ".Os",
@@ -54,15 +32,16 @@ def of(header: Header) -> str:
         f".Nm {header.name}",
         *_synopsis(header.synopsis.split()[1:]),
         ".Sh DESCRIPTION",
-        *_paragraphs([*header.description, *RUN]),
+        *_paragraphs([*header.description, *language.run]),
         ".Sh REQUIREMENTS",
         *prose(header.requires),
+        *([".Pp", "It has run on these systems:", *_list(header.systems, "")] if header.systems else []),
         ".Sh OPTIONS",
         *_list(header.arguments, "Ar"),
         ".Sh FIELDS",
         *_list(header.fields, "Li"),
         ".Sh EXIT STATUS",
-        *_list(STATUS, ""),
+        *_list(language.statuses, ""),
         ".Sh EXAMPLES",
         *_display([f"# {header.command}", *header.output]),
         *([".Pp", *prose(header.reading)] if header.reading else []),
@@ -71,7 +50,7 @@ def of(header: Header) -> str:
         ".Sh SEE ALSO",
         *_see(header),
         ".Sh CAVEATS",
-        *_paragraphs([*header.caveats, *LOST]),
+        *_paragraphs([*header.caveats, *language.caveats]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -121,13 +100,13 @@ def _see(header: Header) -> list[str]:
     return [*lines, *([".Pp", *prose(findings)] if header.findings else [])]
 
 
-def write(tools: Path, directory: Path) -> list[Path]:
+def write(folder: Path, directory: Path) -> list[Path]:
     """Write the page of every script in a folder, and return their paths.
 
     Raises PerfdiagError where a header is not complete or the directory cannot be written.
     """
     written = []
-    for path in sorted(tools.glob("*.bt")):
+    for path in sorted(path for path in folder.iterdir() if path.suffix in COMMENT):
         page = directory / f"{page_name(path.name)}.8"
         text = of(parse(path))
         try:

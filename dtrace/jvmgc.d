@@ -1,0 +1,133 @@
+#!/usr/sbin/dtrace -s
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * jvmgc.d - How long is a Java program stopped, for which operation, and how long do its collections take?
+ *
+ * While a Java virtual machine stops its threads no request is answered. Most stops are collections, but not all; and
+ * much of a collection may pass beside threads that run. The operation of a stop tells what it was for.
+ *
+ * USAGE
+ *   jvmgc.d PID [SECONDS]
+ *   PID      the Java program that is traced: also as dtrace -p PID
+ *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *
+ * OS
+ *   Linux    untested: DTrace 2.0.7 compiles it on Linux 6.12
+ *   illumos  unknown
+ *   FreeBSD  unknown
+ *   macOS    unknown
+ *
+ * REQUIRES
+ *   DTrace, root; probes of hotspot and hs_private in libjvm.so, as in the builds of Debian (readelf -n libjvm.so).
+ *
+ * FIELDS
+ *   stop_ns      stops of all threads by length, in nanoseconds: a row holds those from its value to the next one
+ *   stops        stops by OPERATION: how many, mean and sum of their lengths in nanoseconds
+ *   longest_ns   the longest stop, in nanoseconds
+ *   collections  collections by KIND (full or part): how many, mean and sum of their lengths in nanoseconds
+ *   unseen       stops of which only the end was seen: one at the start, more were lost
+ *
+ * EXAMPLE
+ *   # jvmgc.d
+ *
+ *   Not run.
+ *
+ * OVERHEAD
+ *   Not measured.
+ *
+ * CAVEATS
+ *   An OPERATION is no cause: a full collection that System.gc() asked for, and one for want of memory, can look alike.
+ *   Of a collector that works beside the program (ZGC, Shenandoah) only what stops it is seen.
+ *   Handshakes, which stop one thread, are not seen.
+ *
+ * SEE ALSO
+ *   perfdiag-latency(8): CPU-BOUND WAIT-THREAD-IN-REQUEST
+ */
+#pragma D option quiet
+#pragma D option defaultargs
+
+inline int target = $1; /* PID: a number */
+inline int seconds = $2; /* SECONDS: a number */
+
+/* tell that it traces */
+dtrace:::BEGIN
+{
+	printf("Tracing stops and collections of a Java program. Ctrl-C ends.\n");
+}
+
+/* begin a stop */
+hs_private$1:::safepoint-begin
+{
+	self->asked = timestamp;
+}
+
+/* take the name of the first operation of a stop */
+hotspot$1:::vmops-begin
+/self->asked != 0 && self->named == 0/
+{
+	self->operation = copyinstr(arg0);
+	self->named = 1;
+}
+
+/* count a stop whose beginning was not seen */
+hs_private$1:::safepoint-end
+/self->asked == 0/
+{
+	@unseen = count();
+}
+
+/* book a stop */
+hs_private$1:::safepoint-end
+/self->asked != 0/
+{
+	this->ns = timestamp - self->asked;
+	@stop_ns = quantize(this->ns);
+	@stops[self->operation] = count();
+	@average_ns[self->operation] = avg(this->ns);
+	@total_ns[self->operation] = sum(this->ns);
+	@longest_ns = max(this->ns);
+	self->asked = 0;
+	self->named = 0;
+	self->operation = 0;
+}
+
+/* begin a collection */
+hotspot$1:::gc-begin
+{
+	self->begin = timestamp;
+	self->full = arg0;
+}
+
+/* book a collection */
+hotspot$1:::gc-end
+/self->begin != 0/
+{
+	this->ns = timestamp - self->begin;
+	this->kind = self->full ? "full" : "part";
+	@collections[this->kind] = count();
+	@average_gc_ns[this->kind] = avg(this->ns);
+	@total_gc_ns[this->kind] = sum(this->ns);
+	self->begin = 0;
+	self->full = 0;
+}
+
+/* end after so many seconds */
+profile:::tick-1s
+/seconds > 0 && ++seconds_passed >= seconds/
+{
+	exit(0);
+}
+
+/* print the tables, each under its name */
+dtrace:::END
+{
+	printf("\nstop_ns:");
+	printa("%@d", @stop_ns);
+	printf("stops:\n");
+	printa("  %-24s count %@d, average %@d, total %@d\n", @stops, @average_ns, @total_ns);
+	printa("longest_ns: %@d\n", @longest_ns);
+	printf("collections:\n");
+	printa("  %-24s count %@d, average %@d, total %@d\n", @collections, @average_gc_ns, @total_gc_ns);
+	printa("unseen: %@d\n", @unseen);
+}

@@ -1,0 +1,125 @@
+#!/usr/sbin/dtrace -s
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * nfsfsync.d - How long do flushes to an NFS server take, and is it for WRITE or for COMMIT?
+ *
+ * Who flushes a file on NFS waits until the server has it on stable storage: by WRITE requests that ask for that, or by
+ * a COMMIT after them. Slow COMMITs are the server's disk; WRITEs as slow as these are its disk or the network.
+ *
+ * USAGE
+ *   nfsfsync.d [PID [SECONDS]]
+ *   PID      the process whose flushes are traced; without it, or 0: all. WRITE and COMMIT are those of all processes
+ *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *
+ * OS
+ *   Linux    untested: DTrace 2.0.7 compiles it on Linux 6.12
+ *   illumos  none: it needs tracepoints of Linux
+ *   FreeBSD  none: it needs tracepoints of Linux
+ *   macOS    none: it needs tracepoints of Linux
+ *
+ * REQUIRES
+ *   DTrace for Linux, root; nfs loaded: probes sdt:nfs::nfs_fsync_enter, nfs_fsync_exit, nfs_initiate_write,
+ *   nfs_writeback_done, nfs_initiate_commit and nfs_commit_done.
+ *
+ * FIELDS
+ *   flushes  flushes by MOUNT: how many, mean and sum of their lengths in nanoseconds.
+ *            MOUNT is the device as in /proc/self/mountinfo
+ *   writes   WRITE requests by MOUNT: how many, mean and sum of their lengths in nanoseconds
+ *   commits  COMMIT requests by MOUNT: how many, mean and sum of their lengths in nanoseconds
+ *
+ * EXAMPLE
+ *   # nfsfsync.d
+ *
+ *   Not run.
+ *
+ * OVERHEAD
+ *   Not measured. Each flush, WRITE and COMMIT runs two probes.
+ *
+ * CAVEATS
+ *   A flush that finds nothing to write counts, too. A WRITE or COMMIT that is sent again counts from the last time.
+ *   One inode and offset on the way twice at once: the second one hides the first.
+ *
+ * SEE ALSO
+ *   perfdiag-latency(8): NFS-COMMIT-SLOW NFS-SERVER-SLOW SQLITE-ON-NFS
+ */
+#pragma D option quiet
+#pragma D option defaultargs
+
+inline int target = $1; /* PID: a number */
+inline int seconds = $2; /* SECONDS: a number */
+
+/* tell that it traces */
+dtrace:::BEGIN
+{
+	printf("Tracing flushes over NFS. Ctrl-C ends.\n");
+}
+
+/* begin a flush */
+sdt:nfs::nfs_fsync_enter
+/target == 0 || pid == target/
+{
+	self->begin = timestamp;
+}
+
+/* book a flush: arg1 is the device of the mount */
+sdt:nfs::nfs_fsync_exit
+/self->begin != 0/
+{
+	@flushes[arg1 >> 20, arg1 & 0xfffff] = count();
+	@average_flush_ns[arg1 >> 20, arg1 & 0xfffff] = avg(timestamp - self->begin);
+	@total_flush_ns[arg1 >> 20, arg1 & 0xfffff] = sum(timestamp - self->begin);
+	self->begin = 0;
+}
+
+/* begin a WRITE: of a file (arg2) of a mount (arg0), from an offset (arg3) on */
+sdt:nfs::nfs_initiate_write
+{
+	write_begin[arg0, arg2, arg3] = timestamp;
+}
+
+/* book a WRITE */
+sdt:nfs::nfs_writeback_done
+/write_begin[arg0, arg2, arg3] != 0/
+{
+	this->ns = timestamp - write_begin[arg0, arg2, arg3];
+	@writes[arg0 >> 20, arg0 & 0xfffff] = count();
+	@average_write_ns[arg0 >> 20, arg0 & 0xfffff] = avg(this->ns);
+	@total_write_ns[arg0 >> 20, arg0 & 0xfffff] = sum(this->ns);
+	write_begin[arg0, arg2, arg3] = 0;
+}
+
+/* begin a COMMIT: of a file (arg2) of a mount (arg0), from an offset (arg3) on */
+sdt:nfs::nfs_initiate_commit
+{
+	commit_begin[arg0, arg2, arg3] = timestamp;
+}
+
+/* book a COMMIT */
+sdt:nfs::nfs_commit_done
+/commit_begin[arg0, arg2, arg3] != 0/
+{
+	this->ns = timestamp - commit_begin[arg0, arg2, arg3];
+	@commits[arg0 >> 20, arg0 & 0xfffff] = count();
+	@average_commit_ns[arg0 >> 20, arg0 & 0xfffff] = avg(this->ns);
+	@total_commit_ns[arg0 >> 20, arg0 & 0xfffff] = sum(this->ns);
+	commit_begin[arg0, arg2, arg3] = 0;
+}
+
+/* end after so many seconds */
+profile:::tick-1s
+/seconds > 0 && ++seconds_passed >= seconds/
+{
+	exit(0);
+}
+
+/* print the tables, each under its name */
+dtrace:::END
+{
+	printf("\nflushes:\n");
+	printa("  %d:%-6d count %@d, average %@d, total %@d\n", @flushes, @average_flush_ns, @total_flush_ns);
+	printf("writes:\n");
+	printa("  %d:%-6d count %@d, average %@d, total %@d\n", @writes, @average_write_ns, @total_write_ns);
+	printf("commits:\n");
+	printa("  %d:%-6d count %@d, average %@d, total %@d\n", @commits, @average_commit_ns, @total_commit_ns);
+}

@@ -1,0 +1,128 @@
+"""Every script of dtrace/ says what it has to, has its page, and names only probes that its systems have."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from perfdiag import cli
+from perfdiag.findings import RULES
+from perfdiag.scripts import header, page
+
+from lab.support.dtrace import DATA, SCRIPTS, listed
+
+FILES = sorted(SCRIPTS.glob("*.d"))
+SYSTEMS = ("Linux", "illumos", "FreeBSD", "macOS")
+COLUMNS = 120
+BEGIN = "#!/usr/sbin/dtrace -s\n/*\n * SPDX-License-Identifier: GPL-2.0-only\n *\n"
+OPTIONS = "#pragma D option quiet\n#pragma D option defaultargs\n"
+ARGUMENTS = "\ninline int target = $1; /* PID: a number */\ninline int seconds = $2; /* SECONDS: a number */\n"
+SECONDS = "/seconds > 0 && ++seconds_passed >= seconds/"
+TIMER = f"/* end after so many seconds */\nprofile:::tick-1s\n{SECONDS}\n{{\n\texit(0);\n}}\n"
+PROBE = re.compile(r"^([a-z]\w*(?:\$\w+)?):([^:\s]*):([^:\s]*):([\w-]+),?$")
+LONGEST_CODE = 100  # lines: a clause for each probe
+LONGER_CODE: dict[str, str] = {}
+
+every_script = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+
+
+def body(path: Path) -> str:
+    return path.read_text().partition("\n */\n")[2]
+
+
+def probes(path: Path) -> list[tuple[str, ...]]:
+    """Return the probes that a script names: provider without a process, module, function, name."""
+    found = [PROBE.match(line) for line in body(path).splitlines()]
+    return [(match[1].partition("$")[0], *match.groups()[1:]) for match in found if match]
+
+
+@every_script
+def test_header(path: Path) -> None:
+    told = header.parse(path)
+    assert told.synopsis in (f"{path.name} [PID [SECONDS]]", f"{path.name} PID [SECONDS]")
+    assert [name for name, _ in told.arguments] == ["PID", "SECONDS"]
+    assert told.command.split()[0] == path.name
+    if untested(path):
+        assert told.output == () and "Not run" in told.reading
+    else:
+        assert len(told.output) > 3 and len(re.findall(r"[.?](?: |$)", told.reading)) >= 2
+    assert told.findings and set(told.findings) <= set(RULES)
+    assert told.see in {f"perfdiag-{name}(8)" for name in cli.COMMANDS}
+    assert max(map(len, path.read_text().expandtabs(8).splitlines())) <= COLUMNS
+
+
+@every_script
+def test_what_it_prints_is_described(path: Path) -> None:
+    fields = header.parse(path).fields
+    assert {name for name, _ in fields} == set(re.findall(r'printf?a?\("(?:\\n)?(\w+):', body(path)))
+    for name, meaning in fields:
+        if re.search(r"_(ns|bytes|pages)\b", name):
+            assert re.search("nanoseconds|bytes|pages", meaning), f"{name}: {meaning}"
+
+
+def untested(path: Path) -> bool:
+    return not any(state.startswith("run: ") for _, state in header.parse(path).systems)
+
+
+@every_script
+def test_systems(path: Path) -> None:
+    """Each system is named; one that it was not run on has a listing with its probes, or it is said that none has."""
+    systems = dict(header.parse(path).systems)
+    assert tuple(systems) == SYSTEMS
+    assert all(re.match("run: |untested: |none: |unknown$", state) for state in systems.values()), systems
+    used = probes(path)
+    assert len(used) == len(re.findall(r"^\w[\w$]*:[^:\s]*:[^:\s]*:[^:\s]+$", body(path), re.MULTILINE)) >= 4
+    known = [probe for file in DATA.glob("*.txt") for probe in listed(file)]
+    assert all(any(matches(probe, one) for one in known) for probe in used), "a probe that no system has"
+    for system, state in systems.items():
+        if state.startswith(("run: ", "untested: ")):
+            there = [probe for file in DATA.glob(f"{system.lower()}*.txt") for probe in listed(file)]
+            optional = "#pragma D option zdefs\n" in body(path)  # names probes of several systems
+            lacking = [probe for probe in used if not any(matches(probe, one) for one in there)]
+            assert not lacking or (optional and len(lacking) < len(used)), f"{system} has no {lacking}"
+
+
+def matches(probe: tuple[str, ...], one: tuple[str, ...]) -> bool:
+    return all(part in ("", other) for part, other in zip(probe, one, strict=True))
+
+
+def test_listings_name_their_source() -> None:
+    for path in DATA.glob("*.txt"):
+        assert path.read_text().startswith("# Source: "), path
+        assert all(len(probe) == 4 for probe in listed(path)), path
+
+
+@every_script
+def test_code(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith(BEGIN) and path.stat().st_mode & 0o111
+    assert OPTIONS in text and ARGUMENTS in text and TIMER in text, "the same lines in every script"
+    assert '\tprintf("Tracing ' in text
+    lines = [line for line in body(path).splitlines() if line.strip() and not line.startswith("/*")]
+    assert len(lines) <= LONGEST_CODE or path.name in LONGER_CODE
+    clauses = re.findall(r"(.*)\n(?:[a-z][\w$]*:[^\n]*:[^\n]*:[^\n]*\n)+(?:/[^\n]*/\n)?\{", body(path))
+    assert len(clauses) == len(re.findall(r"^\{", body(path), re.MULTILINE))
+    assert all(re.fullmatch(r"/\* [a-z].* \*/", comment) for comment in clauses), clauses
+    for name in set(re.findall(r"self->(\w+) =", text)):
+        assert f"self->{name} = 0;" in text, f"self->{name} is never zeroed"
+    assert "system(" not in text and "destructive" not in text
+
+
+def test_pages(tmp_path: Path) -> None:
+    pages = page.write(SCRIPTS, tmp_path)
+    assert [made.name for made in pages] == [f"perfdiag-{path.name}.8" for path in FILES]
+    told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True).stdout
+    assert told == ""
+    for made, path in zip(pages, FILES, strict=True):
+        shown = subprocess.run(["mandoc", "-T", "ascii", made], capture_output=True, text=True, check=True).stdout
+        letters = "".join(re.sub(".\b", "", shown).split()).lower()
+        found = header.parse(path)
+        for text in (*found.description, found.requires, *(state for _, state in found.systems), *found.caveats):
+            assert "".join(text.split()).lower() in letters, text
+
+
+def test_libraries_belong_to_one_system() -> None:
+    for path in (SCRIPTS / "lib").glob("*.d"):
+        assert "#pragma D depends_on module " in path.read_text(), path
