@@ -4,6 +4,8 @@
 #   DIRECTORY/root.ext4          the disk of every guest: a minimal Debian 12
 #   DIRECTORY/sid/               the newest Debian, for newer versions of tools: to be entered with chroot(8), or made
 #                                the disk of a guest by make_image; or sid.missing, which says why not
+#   DIRECTORY/dtrace.ext4        the disk of the guest with DTrace: the newest Debian; or dtrace.missing, which says why
+#                                not.  Made with the kernel it is run on, so not where only another one is asked for
 #   DIRECTORY/states.aml         idle states and clocks of its processors
 #   DIRECTORY/kernels/NAME/      vmlinuz, initrd, release, modules/ of a stock kernel; or `missing`, which says why not
 #
@@ -12,6 +14,7 @@ set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 lab=$(realpath -m "$1")
+dtrace_kernel=6.12 # the newest that DTrace 2.0.7 takes as it is: with 7.2 a library of its own does not compile
 shift
 say() { printf '  %-8s %s\n' "$1" "$2"; }
 
@@ -132,7 +135,12 @@ build_root() {
 	rm -rf "$lab/root"
 }
 
-# That there is none is for the tests to say: an archive that changes every day may be broken today.
+# NAME: what is not there is for the tests to say: an archive that changes every day may be broken today.
+missing_package() {
+	{ grep -m 1 '^E: ' "$lab/$1.new.log" || echo "see $lab/$1.new.log"; } >"$lab/$1.missing"
+	say MISSING "$1: $(cat "$lab/$1.missing")"
+}
+
 build_sid() {
 	local packages
 	packages=$(packages_of sid.txt)
@@ -145,9 +153,25 @@ build_sid() {
 		mv "$lab/sid.new.log" "$lab/sid.log"
 		echo "$packages" >"$lab/sid.packages"
 	else
-		{ grep -m 1 '^E: ' "$lab/sid.new.log" || echo "see $lab/sid.new.log"; } >"$lab/sid.missing"
-		say MISSING "sid: $(cat "$lab/sid.missing")"
+		missing_package sid
 	fi
+}
+
+# A disk of its own: a JVM and a database are of no use to the other guests, and would be unpacked for each make test.
+build_dtrace() {
+	local packages
+	packages=$(packages_of dtrace.txt)
+	[ ! -e "$lab/dtrace.packages" ] || [ "$packages" != "$(cat "$lab/dtrace.packages")" ] || return 0
+	say DTRACE "$lab/dtrace.ext4"
+	rm -f "$lab/dtrace.packages" "$lab/dtrace.missing"
+	if make_tree "$lab/dtrace.new" sid "$packages"; then
+		make_image "$lab/dtrace.new" "$lab/dtrace.ext4" 2500M
+		mv "$lab/dtrace.new.log" "$lab/dtrace.log"
+		echo "$packages" >"$lab/dtrace.packages"
+	else
+		missing_package dtrace
+	fi
+	rm -rf --one-file-system "$lab/dtrace.new"
 }
 
 build_states() {
@@ -165,4 +189,5 @@ build_states
 build_root
 build_sid
 for name in "$@"; do build_kernel "$name"; done
+case " $* " in *" $dtrace_kernel "*) build_dtrace ;; esac
 rm "$lab/missing"

@@ -13,7 +13,8 @@ import pytest
 from perfdiag import schema
 
 from lab.support import host
-from lab.support.guest import CPUS, LAB, Guest, impossible, kernels, missing
+from lab.support.dtrace import DTraceScript
+from lab.support.guest import CPUS, DTRACE_DISK, LAB, ROOT_DISK, Guest, impossible, kernels, missing
 from lab.support.processes import GuestRecorder, GuestWorkload
 from lab.support.scripts import GuestScript
 from live import test_cpu, test_disk
@@ -22,6 +23,7 @@ from live.support.fixtures import Cleanup
 from live.tools import test_flushlat, test_runqlat
 
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
+DTRACE_KERNEL = "6.12"  # as in build.sh
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
 QUICK_KERNEL = "6.1"
 KILLED = 128 + 9
@@ -63,18 +65,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     elif "guest" in metafunc.fixturenames:
         preemption = ["default"] if metafunc.config.getoption("--quick") else PREEMPTION
         machines = itertools.product([name for name in names if name not in DECLINED], preemption)
+        if metafunc.definition.get_closest_marker("dtrace"):
+            machines = itertools.product([name for name in names if name == DTRACE_KERNEL], ["dtrace"])
         metafunc.parametrize("guest", list(machines), indirect=True, scope="session", ids="-".join)
 
 
-def boot(config: pytest.Config, kernel: str, *options: str) -> Guest:
+def boot(config: pytest.Config, kernel: str, *options: str, disk: str = ROOT_DISK) -> Guest:
     """Boot a kernel; skip where no machine like this can, or an archive has it no more."""
     if reason := impossible():
         pytest.skip(f"no lab here: {reason}")
-    if reason := missing(kernel):
+    if reason := missing(kernel, disk):
         if config.getoption("--quick"):
             pytest.fail(f"kernel {kernel}, which this machine should have: {reason}")
         pytest.skip(f"kernel {kernel}: {reason}")
-    return Guest(kernel, *options)
+    return Guest(kernel, *options, disk=disk)
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +92,10 @@ def declined(request: pytest.FixtureRequest) -> Iterator[Guest]:
 def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
     """A guest; one boot serves all tests."""
     kernel, preemption = request.param
+    if preemption == "dtrace":
+        with boot(request.config, kernel, disk=DTRACE_DISK) as guest:
+            yield guest
+        return
     with boot(request.config, kernel, *PREEMPTION[preemption]) as guest:
         if preemption == "full" and "(full)" not in guest.run("cat /sys/kernel/debug/sched/preempt || true"):
             pytest.skip(f"kernel {kernel} has no choice of preemption (PREEMPT_DYNAMIC)")
@@ -170,3 +178,14 @@ def trace(guest: Guest, cleanup: Cleanup, update: bool) -> Any:  # noqa: F811
         return cleanup.enter_context(GuestScript(guest, name, *pids, update=update))
 
     return trace
+
+
+@pytest.fixture
+def dtrace(guest: Guest, cleanup: Cleanup, update: bool) -> Any:  # noqa: F811
+    """Attach a script of dtrace/ in the guest that has DTrace; arguments are workloads or numbers."""
+
+    def dtrace(name: str, *arguments: GuestWorkload | int) -> DTraceScript:
+        words = [word if isinstance(word, int) else word.pid for word in arguments]
+        return cleanup.enter_context(DTraceScript(guest, name, *words, update=update))
+
+    return dtrace

@@ -43,7 +43,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lab.Guest:
     """A guest that is a shell."""
     (tmp_path / "guest").mkdir()
     monkeypatch.setattr(lab, "prepare_folder", lambda name: tmp_path / "guest")
-    monkeypatch.setattr(lab, "command_line", lambda kernel, folder, *options: ["sh", "-c", DEAF, "machine"])
+    monkeypatch.setattr(lab, "command_line", lambda *words, **options: ["sh", "-c", DEAF, "machine"])
     return lab.Guest("6.1")
 
 

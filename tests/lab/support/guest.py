@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from live.support.bpftrace import TOOLS
 from live.support.recorder import RECORDER
 from live.support.workload import ROOT, WORKLOADS
 
 LAB = ROOT / "build" / "lab"
 HERE = Path(__file__).resolve().parents[1]
 
+ROOT_DISK = "root.ext4"
+DTRACE_DISK = "dtrace.ext4"
 BOOT_SECONDS = 240  # 15 on a quiet host
 JOB_SECONDS = 150  # the guest ends a job itself after 120
 CPUS = 2
@@ -45,15 +46,15 @@ def impossible() -> str | None:
     return None
 
 
-def missing(kernel: str) -> str | None:
-    """Return why a kernel (or what all guests need) is not there, or None if it is."""
+def missing(kernel: str, disk: str = ROOT_DISK) -> str | None:
+    """Return why a kernel or a disk (or what all guests need) is not there, or None if it is."""
     folder = LAB / "kernels" / kernel
-    for reason in (LAB / "missing", folder / "missing"):
+    for reason in (LAB / "missing", folder / "missing", (LAB / disk).with_suffix(".missing")):
         if reason.exists():
             return reason.read_text().strip()
     if not shutil.which("qemu-system-x86_64"):
         return "no qemu-system-x86_64: see packages-lab.txt"
-    return None if (folder / "release").exists() else f"not built: make lab KERNEL={kernel}"
+    return None if (folder / "release").exists() and (LAB / disk).exists() else f"not built: make lab KERNEL={kernel}"
 
 
 def clock_options() -> list[str]:
@@ -66,8 +67,8 @@ def clock_options() -> list[str]:
     return [f"tsc_early_khz={mhz[1]}{mhz[2]}"] if mhz and not changes else []
 
 
-def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
-    """Return the command that boots a kernel; `folder` is /lab of the guest."""
+def command_line(kernel: str, folder: Path, *options: str, disk: str = ROOT_DISK) -> list[str]:
+    """Return the command that boots a kernel from a disk of the lab; `folder` is /lab of the guest."""
     files = LAB / "kernels" / kernel
     words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     # One thread for all CPUs: with several, one may trap on kernel code that another is patching, as attaching does.
@@ -83,7 +84,7 @@ def command_line(kernel: str, folder: Path, *options: str) -> list[str]:
     # a program starts in a quarter of the time, 8 ms instead of 32.
     append += ["norandmaps", *clock_options(), *options]
     words += ["-append", " ".join(append)]
-    words += ["-drive", f"if=none,id=root,file={LAB / 'root.ext4'},format=raw,snapshot=on"]
+    words += ["-drive", f"if=none,id=root,file={LAB / disk},format=raw,snapshot=on"]
     words += ["-device", "virtio-blk-pci,drive=root"]
     # /dev/vdb takes 4 MB a second, no more.
     words += ["-drive", f"if=none,id=slow,file={folder / 'slow.img'},format=raw,throttling.bps-write=4000000"]
@@ -106,22 +107,27 @@ def prepare_folder(name: str) -> Path:
     for path in WORKLOADS.iterdir():
         if os.access(path, os.X_OK) and path.is_file():
             shutil.copy(path, folder / "bin")
-    shutil.copytree(TOOLS, folder / "tools")
+    for scripts in ("tools", "dtrace"):
+        shutil.copytree(ROOT / scripts, folder / scripts)
     return folder
 
 
 class Guest:
     """A guest that has booted by the time it is constructed; a context manager that leaves no machine behind."""
 
-    def __init__(self, kernel: str, *options: str, machine: Sequence[str] = ()) -> None:
+    def __init__(self, kernel: str, *options: str, machine: Sequence[str] = (), disk: str = ROOT_DISK) -> None:
         """Boot with `options` of the kernel, and `machine`, more of the emulator; {folder} is that of this boot."""
-        self.name = "-".join([kernel, *(option.replace("=", "-") for option in options)])
+        own = [disk.partition(".")[0]] if disk != ROOT_DISK else []
+        self.name = "-".join([kernel, *own, *(option.replace("=", "-") for option in options)])
         self.folder = prepare_folder(self.name)
         self.console = self.folder / "console.log"
         self._numbers = itertools.count(1)
         self._heard = b""
         words = ["setpriv", "--pdeathsig", "KILL"]  # it ends with the tests, however those end
-        words += [*command_line(kernel, self.folder, *options), *(word.format(folder=self.folder) for word in machine)]
+        words += [
+            *command_line(kernel, self.folder, *options, disk=disk),
+            *(word.format(folder=self.folder) for word in machine),
+        ]
         words += ["-serial", f"file:{self.console}", "-chardev", "stdio,id=jobs,signal=off", "-serial", "chardev:jobs"]
         with (self.folder / "qemu.log").open("wb") as log:
             self.process = subprocess.Popen(
@@ -215,4 +221,15 @@ class Guest:
         self.close()
 
 
-__all__ = ["CPUS", "LAB", "Guest", "command_line", "impossible", "kernels", "missing", "prepare_folder"]
+__all__ = [
+    "CPUS",
+    "DTRACE_DISK",
+    "LAB",
+    "ROOT_DISK",
+    "Guest",
+    "command_line",
+    "impossible",
+    "kernels",
+    "missing",
+    "prepare_folder",
+]
