@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-from bench.emulated import Load, Machine, boot
+from bench.emulated import CPU, Load, Machine, boot
 from bench.guest import EXITS, KERNEL
 from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, ratio
 from bench.tools_cost import Cost
@@ -29,8 +29,27 @@ def vmexit(guest: Guest) -> Iterator[Load]:
     yield Load("KVM exit to the kernel (CPUID)", ("kvm_guest", *quiet, "--cpuids"), 3_000, 23_000)
 
 
+@contextlib.contextmanager
+def throttled(guest: Guest) -> Iterator[Load]:
+    yield Load("round trip between two processes on a CPU", ("pingpong", "--cpu", CPU, "--count"), 1_000, 11_000)
+
+
+@contextlib.contextmanager
+def oomwhy(guest: Guest) -> Iterator[Load]:
+    guest.run(f"mkdir {GROUP}; echo 4M >{GROUP}/memory.max; echo 0 >{GROUP}/memory.swap.max || true")
+    killed = f"sh -c 'echo 0 >{GROUP}/cgroup.procs; exec devour --mebibytes 8' 2>&1;"
+    yield Load("kill by the OOM killer", ("sh", "-c", REPEAT.format(killed) + "true"), 5, 55)
+
+
+GROUP = "/sys/fs/cgroup/small"
+REPEAT = "i=0; while [ $((i += 1)) -le $0 ]; do {} done; "
+
 # For each script what prepares a guest, and yields the load that the script slows down most.
-GUEST_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {"vmexit": vmexit}
+GUEST_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {
+    "oomwhy": oomwhy,
+    "throttled": throttled,
+    "vmexit": vmexit,
+}
 
 
 def measure_in_guest(context: Context, name: str) -> Cost:
