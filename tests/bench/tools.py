@@ -46,9 +46,15 @@ class Load:
 
 # {} is a folder in memory.
 LOADS = {
+    "dirtythrottle": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "fdlimit": Load("open(2) that is refused", ("fd_leak", "--limit", "16", "--pause-us", "0", "--attempts"), 200_000),
     "flushlat": Load(
         "fdatasync(2) of a file in memory", ("flush", "--file", "{}/data", "--append", "0", "--count"), 50_000
+    ),
+    "pgcache": Load(
+        "pread(2) of 4 KiB that are in memory",
+        ("read", "--mode", "buffered", "--file", "/proc/self/exe", "--count"),
+        200_000,
     ),
     "runqlat": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "wakerchain": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),

@@ -16,6 +16,7 @@ from bench.guest import EXITS, KERNEL
 from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, ratio
 from bench.tools_cost import Cost
 from lab.support.guest import CPUS, Guest, impossible, missing
+from lab.support.nfs import nfs
 from lab.support.scripts import GuestScript
 
 TRACED = "traced"
@@ -44,8 +45,17 @@ def oomwhy(guest: Guest) -> Iterator[Load]:
 GROUP = "/sys/fs/cgroup/small"
 REPEAT = "i=0; while [ $((i += 1)) -le $0 ]; do {} done; "
 
+
+@contextlib.contextmanager
+def nfsfsync(guest: Guest) -> Iterator[Load]:
+    with nfs(guest) as mount:
+        options = ("--mode", "fsync", "--bytes", 65_536, "--append", 0, "--file", mount.mountpoint / "data")
+        yield Load("fsync(2) of 64 KiB on NFS", ("flush", *options, "--count"), 20, 220)
+
+
 # For each script what prepares a guest, and yields the load that the script slows down most.
 GUEST_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {
+    "nfsfsync": nfsfsync,
     "oomwhy": oomwhy,
     "throttled": throttled,
     "vmexit": vmexit,

@@ -12,6 +12,7 @@ from live.support.bpftrace import TOOLS
 from live.support.fixtures import Start, Trace
 from live.tools.test_fdlimit import test_opens_beyond_the_limit  # noqa: F401
 from live.tools.test_flushlat import test_flushes_of_a_slow_disk  # noqa: F401
+from live.tools.test_pgcache import test_a_file_that_is_read_three_times  # noqa: F401
 from live.tools.test_runqlat import test_two_threads_share_a_cpu  # noqa: F401
 from live.tools.test_wakerchain import test_a_chain_of_processes  # noqa: F401
 

@@ -28,7 +28,10 @@ Scripts for bpftrace 0.17 and later and for DTrace, for hosts where perfdiag is 
 read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than the ledger does, and close no books.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
-LONGER_CODE: dict[str, str] = {}
+LONGER_CODE: dict[str, str] = {
+    "pgcache.bt": "what tells a hit from a miss comes between the beginning and the end of six calls",
+    "nfsfsync.bt": "three kinds of calls, each with its beginning and its end",
+}
 COLUMNS = 120
 
 SHEBANG = "#!/usr/bin/env -S bpftrace --no-warnings\n// SPDX-License-Identifier: GPL-2.0-only\n//\n"
