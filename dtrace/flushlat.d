@@ -13,7 +13,7 @@
  *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
  *
  * OS
- *   Linux    untested: DTrace 2.0.7 compiles it on Linux 6.12
+ *   Linux    run: DTrace 2.0.7, Linux 6.12
  *   illumos  untested: its sources have fdsync, which fsync(2) and fdatasync(2) are there
  *   FreeBSD  none: its DTrace has no fds[], which names the file
  *   macOS    unknown
@@ -28,9 +28,25 @@
  *   failed      flushes that failed, by FILE and errno: after 5 (EIO) written data may be lost
  *
  * EXAMPLE
- *   # flushlat.d
+ *   # flushlat.d 429
+ *   Tracing flushes of files. Ctrl-C ends.
+ *   flush_ns:  journal.db
+ *              value  ------------- Distribution ------------- count
+ *             524288 |                                         0
+ *            1048576 |@@@@@@@@@@                               6
+ *            2097152 |@@@@@@@@@@@@@@@@@@@@@@@                  13
+ *            4194304 |@@                                       1
+ *            8388608 |@@@                                      2
+ *           16777216 |@@                                       1
+ *           33554432 |                                         0
+ *   flushes:
+ *     journal.db           count 23, average 4233145, total 97362341
+ *   longest_ns:
+ *     journal.db           21435134
+ *   failed:
  *
- *   Not run.
+ *   Each of the 23 flushes of one file is told, and none of another one. The sum is what the process has waited for its
+ *   disk.
  *
  * OVERHEAD
  *   Not measured. Only the named system calls run a probe.

@@ -13,7 +13,7 @@
  *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
  *
  * OS
- *   Linux    untested: DTrace 2.0.7 compiles it on Linux 6.12
+ *   Linux    run: DTrace 2.0.7, Linux 6.12
  *   illumos  unknown
  *   FreeBSD  unknown
  *   macOS    unknown
@@ -29,9 +29,28 @@
  *   unseen       stops of which only the end was seen: one at the start, more were lost
  *
  * EXAMPLE
- *   # jvmgc.d
+ *   # jvmgc.d 220
+ *   Tracing stops and collections of a Java program. Ctrl-C ends.
+ *   stop_ns:
+ *              value  ------------- Distribution ------------- count
+ *            1048576 |                                         0
+ *            2097152 |@@@@@                                    1
+ *            4194304 |                                         0
+ *            8388608 |                                         0
+ *           16777216 |                                         0
+ *           33554432 |                                         0
+ *           67108864 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@           6
+ *          134217728 |@@@@@                                    1
+ *          268435456 |                                         0
+ *   stops:
+ *     Cleanup                  count 1, average 4008830, total 4008830
+ *     GenCollectFull           count 7, average 112465518, total 787258631
+ *   longest_ns: 256530968
+ *   collections:
+ *     full                     count 7, average 106790858, total 747536010
  *
- *   Not run.
+ *   Seven times all threads stopped for a full collection, which System.gc() had asked for. The collections take nearly
+ *   all of the time of their stops.
  *
  * OVERHEAD
  *   Not measured.

@@ -13,7 +13,7 @@
  *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
  *
  * OS
- *   Linux    untested: DTrace 2.0.7 compiles it on Linux 6.12
+ *   Linux    run: DTrace 2.0.7, Linux 6.12
  *   illumos  none: it needs a tracepoint of Linux
  *   FreeBSD  none: it needs a tracepoint of Linux
  *   macOS    none: it needs a tracepoint of Linux
@@ -28,9 +28,15 @@
  *                 lengths in nanoseconds. ausyscall NUMBER names the call
  *
  * EXAMPLE
- *   # ledger.d
+ *   # ledger.d 215
+ *   Tracing the threads of process 215. Ctrl-C ends.
+ *   on_cpu_ns: 60277535
+ *   run_queue_ns: 12792395
+ *   blocked_ns:
+ *     74     count 46, average 2154637, total 99113314
  *
- *   Not run.
+ *   The process was blocked for 99 ms in system call 74, fsync(2), and ran for 60 ms. A faster disk would help more
+ *   than a faster processor; for a CPU it hardly waited.
  *
  * OVERHEAD
  *   Not measured. Each switch between threads and each system call of the host runs a probe, whatever PID is.

@@ -13,7 +13,7 @@
  *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
  *
  * OS
- *   Linux    untested: DTrace 2.0.7 compiles it on Linux 6.12
+ *   Linux    run: DTrace 2.0.7, Linux 6.12
  *   illumos  untested: its sources have the probes
  *   FreeBSD  untested: its sources have the probes; needs -L lib
  *   macOS    unknown
@@ -29,9 +29,34 @@
  *   unseen      waits of which only the end was seen: one of each thread at the start, more were lost
  *
  * EXAMPLE
- *   # runqlat.d
+ *   # runqlat.d 214
+ *   Tracing waits for a CPU. Ctrl-C ends.
+ *   wait_ns:
+ *              value  ------------- Distribution ------------- count
+ *              16384 |                                         0
+ *              32768 |                                         4
+ *              65536 |                                         1
+ *             131072 |@                                        6
+ *             262144 |                                         3
+ *             524288 |                                         0
+ *            1048576 |                                         1
+ *            2097152 |@@@@@@@@@@@@@@@@@@@@@@@@@                290
+ *            4194304 |@@@@@@@@@@@@                             140
+ *            8388608 |@                                        10
+ *           16777216 |                                         0
+ *   waits: count 455, average 4456524, total 2027718492
+ *   longest_ns: 13185071
+ *   behind_ns:
+ *     swapper/1        1685339
+ *     swapper/0        3814880
+ *     kworker/1:2      9330191
+ *     sh               19376129
+ *     rcu_preempt      60985619
+ *     spin             1932526334
  *
- *   Not run.
+ *   Two threads share a CPU for two seconds: together they wait for it as long as one of them runs, mostly behind each
+ *   other (spin) and for a time slice. Waits of many slices, or behind another program, would mean a quota or a
+ *   neighbour.
  *
  * OVERHEAD
  *   Not measured. Each switch between threads of the host runs three probes, whatever PID is.

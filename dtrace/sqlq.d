@@ -13,7 +13,7 @@
  *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
  *
  * OS
- *   Linux    untested: DTrace 2.0.7 compiles it on Linux 6.12
+ *   Linux    run: DTrace 2.0.7, Linux 6.12
  *   illumos  unknown
  *   FreeBSD  unknown
  *   macOS    unknown
@@ -28,9 +28,20 @@
  *   unseen        ends without a beginning: of a statement that ran already
  *
  * EXAMPLE
- *   # sqlq.d
+ *   # sqlq.d 705
+ *   Tracing statements of PostgreSQL. Ctrl-C ends.
+ *   statement_ns:
+ *              value  ------------- Distribution ------------- count
+ *           16777216 |                                         0
+ *           33554432 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@       6
+ *           67108864 |@@@@@@                                   1
+ *          134217728 |                                         0
+ *   statements:
+ *     SELECT pg_sleep(                                 count 7, average 56500288, total 395502018
+ *   longest_ns: 74374744
  *
- *   Not run.
+ *   Seven statements that begin with SELECT pg_sleep took 50 ms and a bit each; the literal behind is not shown. Of
+ *   several rows the last one is the most frequent.
  *
  * OVERHEAD
  *   Not measured.

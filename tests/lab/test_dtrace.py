@@ -1,19 +1,49 @@
-"""Scripts of dtrace/ in a guest that has DTrace for Linux: what it takes, refuses and lists."""
+"""Scripts of dtrace/ in a guest that has DTrace for Linux: a script, its trigger, and what it prints, filtered."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from perfdiag.scripts import header
 
+from lab.support import host
 from lab.support.dtrace import DATA, SCRIPTS, listed
-from lab.support.guest import Guest
+from lab.support.guest import CPUS, Guest
+from lab.support.processes import Process
+from live.support.fixtures import Cleanup, Start
 
 pytestmark = [pytest.mark.dtrace, pytest.mark.long]
 
 NAMES = sorted(path.stem for path in SCRIPTS.glob("*.d"))
 MODULES = "kvm_amd nfs nfsv4"  # scripts may trace these
+FSYNC = 74  # the system call, on x86_64
+COLLECTIONS = """
+public class Collections {
+    static byte[][] live = new byte[100_000][];
+
+    public static void main(String[] arguments) throws Exception {
+        for (int i = 0; i < live.length; i++) live[i] = new byte[20];
+        System.out.println("ready");
+        System.in.read();
+        for (int i = 0; i < Integer.parseInt(arguments[0]); i++) System.gc();
+        long count = 0, took_ms = 0;
+        for (var collector : java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()) {
+            count += collector.getCollectionCount();
+            took_ms += collector.getCollectionTime();
+        }
+        System.out.println(count + " " + took_ms);
+    }
+}
+"""
+POSTGRESQL = """
+[ ! -e /run/pg ] || exit 0
+mkdir /run/pg && chown postgres /run/pg
+options="-k /run/pg -c listen_addresses= -c fsync=off"
+su postgres -c "cd /run/pg; /usr/lib/postgresql/18/bin/initdb -D data -U postgres -A trust --no-sync >log 2>&1
+/usr/lib/postgresql/18/bin/pg_ctl -D data -o '$options' -l log -w start >>log 2>&1"
+"""
 SMALL = ("dtrace:::", "io:::", "proc:::", "sched:::", "profile:::tick-1s")
 LARGE = r"^((?:syscall|sdt|rawtp):[\w:-]+)"
 ROW = re.compile(r" *\d+ ( *\S+) (.{17}) (.{33}) (\S+)")
@@ -38,6 +68,113 @@ def test_it_compiles(name: str, guest: Guest) -> None:
 def test_wrong_arguments_are_refused(words: str, told: str, guest: Guest) -> None:
     status, said = guest.try_run(f"dtrace -s /lab/dtrace/runqlat.d {words}")
     assert status == 1 and told in said and said.count("\n") == 1
+
+
+def test_two_threads_share_a_cpu(start: Start, dtrace: Any, update: bool) -> None:
+    """Each of them can run all the time: what it does not run it waits."""
+    spin = start("spin", "--threads", 2, "--cpu", CPUS - 1, "--duration-ms", 2000)
+    script = dtrace("runqlat", spin)
+    truth = spin.run()
+    seen = script.stop(example=True)
+    waited_ns = truth["wall_ns"] - truth["cpu_ns"]
+    waits = seen.stats("waits")[""]
+    assert waits.total == pytest.approx(waited_ns, rel=0.05)
+    assert waits.count == seen.sum("wait_ns") > 100
+    assert sum(seen.sums("behind_ns").values()) == waits.total
+    assert seen.number("longest_ns") < waited_ns
+    seen.check_golden(update, "spin")
+
+
+def test_flushes_by_file(tmp_path: host.GuestPath, start: Start, dtrace: Any, update: bool) -> None:
+    flush = start("flush", "--mode", "fsync", "--count", 23, "--file", tmp_path / "journal.db")
+    script = dtrace("flushlat", flush)
+    truth = flush.run()
+    seen = script.stop(example=True)
+    flushes = seen.stats("flushes")
+    assert set(flushes) == {"journal.db"} and flushes["journal.db"].count == 23 == seen.sum("flush_ns")
+    assert flushes["journal.db"].total == pytest.approx(truth["flush_ns"], rel=0.2)
+    assert seen.sums("longest_ns")["journal.db"] <= truth["worst_ns"]
+    seen.check_golden(update, "journal.db")
+
+
+def test_where_the_time_of_a_process_goes(tmp_path: host.GuestPath, start: Start, dtrace: Any, update: bool) -> None:
+    """It flushes, and little else: on the CPU, for one, or blocked in fsync(2)."""
+    flush = start("flush", "--mode", "fsync", "--count", 23, "--file", tmp_path / "data")
+    script = dtrace("ledger", flush)
+    truth = flush.run()
+    seen = script.stop(example=True)
+    blocked = seen.stats("blocked_ns")
+    account_ns = seen.number("on_cpu_ns") + seen.number("run_queue_ns") + sum(row.total for row in blocked.values())
+    assert account_ns >= 0.9 * truth["flush_ns"]
+    assert max(blocked, key=lambda call: blocked[call].total) == str(FSYNC) and blocked[str(FSYNC)].count >= 23
+    assert blocked[str(FSYNC)].total <= truth["flush_ns"]
+    seen.check_golden(update, str(FSYNC))
+
+
+def test_time_on_a_cpu_and_without_one(start: Start, dtrace: Any) -> None:
+    spin = start("spin", "--threads", 2, "--cpu", CPUS - 1, "--duration-ms", 2000)
+    script = dtrace("ledger", spin, 6)
+    truth = spin.run()
+    seen = script.wait()  # SECONDS are over
+    assert seen.number("on_cpu_ns") == pytest.approx(truth["cpu_ns"], rel=0.05)
+    assert seen.number("run_queue_ns") == pytest.approx(truth["wall_ns"] - truth["cpu_ns"], rel=0.05)
+
+
+def test_exits_of_a_virtual_machine(guest: Guest, start: Start, dtrace: Any, update: bool) -> None:
+    guest.run("modprobe kvm_amd")
+    workload = start("kvm_guest", "--rounds", 3, "--service-us", 50)
+    script = dtrace("vmexit", workload)
+    truth = workload.run()
+    seen = script.stop(example=True)
+    exits = seen.stats("exits")
+    assert exits["user 123"].count == truth["outs"] + truth["ins"] == 3 * (101 + 53)
+    assert exits["kernel 114"].count == 3 * 211
+    assert exits["user 1024"].count == truth["mmios"] == 3 * 31
+    assert exits["user 120"].count == truth["halts"] == 3 * 23
+    assert exits["user 123"].total >= 50_000 * exits["user 123"].count
+    assert seen.number("unseen") == 1, "the first entry"
+    whole_ns = truth["run_ns"] + truth["service_ns"]
+    inside_ns = sum(row.total for row in exits.values()) + seen.stats("stays")[""].total
+    assert 0.9 * whole_ns <= inside_ns <= 1.2 * whole_ns
+    seen.check_golden(update, "user")
+
+
+def test_collections_of_a_java_program(guest: Guest, cleanup: Cleanup, dtrace: Any, update: bool) -> None:
+    """The JVM counts its collections and their milliseconds itself: it may be off by one in each."""
+    (guest.folder / "Collections.java").write_text(COLLECTIONS)
+    guest.run("mkdir -p /run/java && javac -d /run/java /lab/Collections.java")
+    command = ["java", "-XX:+UseSerialGC", "-Xmx64m", "-cp", "/run/java", "Collections", "7"]
+    java = cleanup.enter_context(Process(guest, command, "", "[ -s out ]"))
+    script = dtrace("jvmgc", java.process_pid)
+    java.here("echo go >in")
+    assert java.end() == 0
+    counted, took_ms = map(int, java.here("tail -n 1 out").split())
+    seen = script.stop(example=True)
+    assert seen.stats("collections")["full"].count == 7
+    collections = seen.stats("collections").values()
+    assert sum(row.count for row in collections) == counted
+    assert sum(row.total for row in collections) / 1e6 == pytest.approx(took_ms, abs=counted + 0.1 * took_ms)
+    stops = seen.stats("stops")
+    assert max(row.count for row in stops.values()) >= 7
+    assert sum(row.count for row in stops.values()) == seen.sum("stop_ns")
+    seen.check_golden(update)
+
+
+def test_statements_of_a_server(guest: Guest, cleanup: Cleanup, dtrace: Any, update: bool) -> None:
+    """Seven times a session sleeps for 50 ms, and is told so by a statement whose literal is not shown."""
+    guest.run(POSTGRESQL)
+    session = cleanup.enter_context(
+        Process(guest, ["psql", "-h", "/run/pg", "-U", "postgres", "-At"], "", "[ -s pid ]")
+    )
+    session.here("echo 'SELECT pg_backend_pid();' >in; until [ -s out ]; do sleep 0.1; done")
+    script = dtrace("sqlq", int(session.here("cat out")))
+    session.here("for i in 1 2 3 4 5 6 7; do echo 'SELECT pg_sleep(0.05);'; done >in; echo '\\q' >in")
+    assert session.end() == 0
+    seen = script.stop(example=True)
+    slept = seen.stats("statements")["SELECT pg_sleep("]
+    assert slept.count == 7
+    assert 7 * 50_000_000 <= slept.total <= 2 * 7 * 50_000_000
+    seen.check_golden(update)
 
 
 def test_listing(guest: Guest, update: bool) -> None:

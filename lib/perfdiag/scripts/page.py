@@ -35,7 +35,7 @@ def of(header: Header) -> str:
         *_paragraphs([*header.description, *language.run]),
         ".Sh REQUIREMENTS",
         *prose(header.requires),
-        *([".Pp", "It has run on these systems:", *_list(header.systems, "")] if header.systems else []),
+        *([".Pp", "Where it was run:", *_list(header.systems, "")] if header.systems else []),
         ".Sh OPTIONS",
         *_list(header.arguments, "Ar"),
         ".Sh FIELDS",

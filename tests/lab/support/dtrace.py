@@ -79,11 +79,13 @@ class Printed:
         return sum(map(int, re.findall(r"\| *@*[ ]+(\d+) *$", self.table(name), re.MULTILINE)))
 
     def filtered(self, *known: str) -> str:
-        """Return what is the same in each run: numbers as N, histograms without rows, rows of `known` names only."""
+        """Return what is the same in each run: numbers as N, histograms without rows, rows of `known` names only.
+
+        What was unseen is no output where it is nothing."""
         lines = []
         for line in HISTOGRAM.sub("  HISTOGRAM", ROW.sub("", self.text)).splitlines():
             row = re.fullmatch(r"  (\S+).*", line)
-            if line.strip() and (not row or row[1] in (*known, "HISTOGRAM")):
+            if line.strip() and not line.startswith("unseen:") and (not row or row[1] in (*known, "HISTOGRAM")):
                 lines.append(re.sub(r"\d+", "N", re.sub(r"  +", "  ", line.rstrip())))
         return "\n".join(lines) + "\n"
 
