@@ -31,6 +31,11 @@ def vmexit(guest: Guest) -> Iterator[Load]:
 
 
 @contextlib.contextmanager
+def cstate(guest: Guest) -> Iterator[Load]:
+    yield Load("wake-up of an idle CPU", ("wake", "--every-us", 500, "--count"), 300, 1_800, clocked=True)
+
+
+@contextlib.contextmanager
 def throttled(guest: Guest) -> Iterator[Load]:
     yield Load("round trip between two processes on a CPU", ("pingpong", "--cpu", CPU, "--count"), 1_000, 11_000)
 
@@ -56,6 +61,7 @@ def nfsfsync(guest: Guest) -> Iterator[Load]:
 # For each script what prepares a guest, and yields the load that the script slows down most.
 GUEST_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {
     "nfsfsync": nfsfsync,
+    "cstate": cstate,
     "oomwhy": oomwhy,
     "throttled": throttled,
     "vmexit": vmexit,
