@@ -146,13 +146,13 @@ def replace_part(path: Path, title: str, lines: list[str]) -> None:
 
 def replace_example(path: Path, command: str, output: list[str]) -> None:
     """Put a fresh run into the example; how to read it stays, and is to be read again by who replaces it."""
-    reading = textwrap.wrap(parse(path).reading, COLUMNS - 5)
+    reading = textwrap.wrap(parse(path).reading, COLUMNS - 5, break_on_hyphens=False)
     replace_part(path, "EXAMPLE", [f"# {command}", *(line.rstrip() for line in output if line.strip()), "", *reading])
 
 
 def replace_overhead(path: Path, text: str) -> None:
     """Put a fresh measurement into the header."""
-    replace_part(path, "OVERHEAD", textwrap.wrap(text, COLUMNS - 5))
+    replace_part(path, "OVERHEAD", textwrap.wrap(text, COLUMNS - 5, break_on_hyphens=False))
 
 
 __all__ = ["TITLES", "Header", "comment", "parse", "replace_example", "replace_overhead", "replace_part", "titles"]
