@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * ledger.d - Where does the time of a process go: running, waiting for a CPU, or blocked in which system call?
+ * ledger.d - Where did the time of a process's threads go?
  *
  * A profiler shows what a process does while it runs; a slow one mostly does not run. This books the time of its
  * threads, from the first switch of each: on a CPU, ready but without one, or blocked, by system call.

@@ -2,14 +2,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * nfsfsync.d - How long do flushes to an NFS server take, and is it for WRITE or for COMMIT?
+ * nfsfsync.d - How long do flushes of files on NFS take, and the calls to the server that they wait for?
  *
- * Who flushes a file on NFS waits until the server has it on stable storage: by WRITE requests that ask for that, or by
- * a COMMIT after them. Slow COMMITs are the server's disk; WRITEs as slow as these are its disk or the network.
+ * fsync(2) of a file on NFS sends what is not written yet (WRITE), then asks the server to make it safe (COMMIT). Slow
+ * COMMITs, or WRITEs that are to be stable at once, are the server's disk; many WRITEs for each flush are much data.
  *
  * USAGE
  *   nfsfsync.d [PID [SECONDS]]
- *   PID      the process whose flushes are traced; without it, or 0: all. WRITE and COMMIT are those of all processes
+ *   PID      the process whose flushes are traced; without it, or 0: all. Calls are those of all processes
  *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
  *
  * OS
@@ -23,10 +23,10 @@
  *   nfs_writeback_done, nfs_initiate_commit and nfs_commit_done.
  *
  * FIELDS
- *   flushes  flushes by MOUNT: how many, mean and sum of their lengths in nanoseconds.
- *            MOUNT is the device as in /proc/self/mountinfo
- *   writes   WRITE requests by MOUNT: how many, mean and sum of their lengths in nanoseconds
- *   commits  COMMIT requests by MOUNT: how many, mean and sum of their lengths in nanoseconds
+ *   flushes    flushes by MOUNT: how many, mean and sum of their lengths in nanoseconds.
+ *              MOUNT is MAJOR:MINOR, the third field of /proc/PID/mountinfo
+ *   write_ns   WRITE calls by MOUNT: how many, mean and sum of the nanoseconds until their answers
+ *   commit_ns  COMMIT calls by MOUNT, likewise in nanoseconds
  *
  * EXAMPLE
  *   # nfsfsync.d
@@ -118,8 +118,8 @@ dtrace:::END
 {
 	printf("\nflushes:\n");
 	printa("  %d:%-6d count %@d, average %@d, total %@d\n", @flushes, @average_flush_ns, @total_flush_ns);
-	printf("writes:\n");
+	printf("write_ns:\n");
 	printa("  %d:%-6d count %@d, average %@d, total %@d\n", @writes, @average_write_ns, @total_write_ns);
-	printf("commits:\n");
+	printf("commit_ns:\n");
 	printa("  %d:%-6d count %@d, average %@d, total %@d\n", @commits, @average_commit_ns, @total_commit_ns);
 }

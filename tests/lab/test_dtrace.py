@@ -62,6 +62,11 @@ def test_it_compiles(name: str, guest: Guest) -> None:
         assert (status, said) == (0, "")
 
 
+def test_definitions_for_another_system_are_left_out(guest: Guest) -> None:
+    """SRUN of FreeBSD would be defined twice."""
+    assert guest.run("dtrace -L /lab/dtrace/lib -e -s /lab/dtrace/runqlat.d 1") == ""
+
+
 @pytest.mark.parametrize(
     ("words", "told"), [("abc", "failed to resolve abc"), ("1 2 3", "extraneous argument '3'"), ("1.5", "incompatible")]
 )

@@ -54,6 +54,13 @@ def test_header(path: Path) -> None:
 
 
 @every_script
+def test_it_asks_what_the_script_of_its_name_in_tools_asks(path: Path) -> None:
+    other = SCRIPTS.parent / "tools" / f"{path.stem}.bt"
+    if other.exists():
+        assert header.parse(path).question == header.parse(other).question
+
+
+@every_script
 def test_what_it_prints_is_described(path: Path) -> None:
     fields = header.parse(path).fields
     assert {name for name, _ in fields} == set(re.findall(r'printf?a?\("(?:\\n)?(\w+):', body(path)))
