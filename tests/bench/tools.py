@@ -57,6 +57,11 @@ LOADS = {
         200_000,
     ),
     "runqlat": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
+    "tcpwindow": Load(
+        "round trip over TCP between two processes on a CPU",
+        ("pingpong", "--mode", "tcp", "--cpu", "0", "--count"),
+        20_000,
+    ),
     "wakerchain": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
 }
 

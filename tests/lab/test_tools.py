@@ -14,6 +14,7 @@ from live.tools.test_fdlimit import test_opens_beyond_the_limit  # noqa: F401
 from live.tools.test_flushlat import test_flushes_of_a_slow_disk  # noqa: F401
 from live.tools.test_pgcache import test_a_file_that_is_read_three_times  # noqa: F401
 from live.tools.test_runqlat import test_two_threads_share_a_cpu  # noqa: F401
+from live.tools.test_tcpwindow import test_a_receiver_that_reads_slowly  # noqa: F401
 from live.tools.test_wakerchain import test_a_chain_of_processes  # noqa: F401
 
 NAMES = sorted(path.stem for path in TOOLS.glob("*.bt"))

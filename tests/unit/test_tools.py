@@ -29,6 +29,7 @@ read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than th
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {
+    "tcpwindow.bt": "five calls that send, two families of addresses, five answers",
     "pgcache.bt": "what tells a hit from a miss comes between the beginning and the end of six calls",
     "nfsfsync.bt": "three kinds of calls, each with its beginning and its end",
 }
