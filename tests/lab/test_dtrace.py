@@ -11,6 +11,7 @@ from perfdiag.scripts import header
 from lab.support import host
 from lab.support.dtrace import DATA, SCRIPTS, listed
 from lab.support.guest import CPUS, Guest
+from lab.support.nfs import nfs
 from lab.support.processes import Process
 from live.support.fixtures import Cleanup, Start
 
@@ -142,6 +143,24 @@ def test_exits_of_a_virtual_machine(guest: Guest, start: Start, dtrace: Any, upd
     inside_ns = sum(row.total for row in exits.values()) + seen.stats("stays")[""].total
     assert 0.9 * whole_ns <= inside_ns <= 1.2 * whole_ns
     seen.check_golden(update, "user")
+
+
+def test_flushes_of_an_nfs_server(guest: Guest, cleanup: Cleanup, start: Start, dtrace: Any, update: bool) -> None:
+    """2 MiB are written by WRITEs that the server may keep in memory; what its disk takes is in the COMMIT."""
+    mount = cleanup.enter_context(nfs(guest, flush_ms=50))
+    options = ("--mode", "fsync", "--count", 7, "--bytes", 2 << 20, "--append", 0)
+    flush = start("flush", *options, "--file", mount.mountpoint / "data")
+    script = dtrace("nfsfsync", flush)
+    before, truth, after = mount.calls(), flush.run(), mount.calls()
+    seen = script.stop(example=True)
+    key = mount.object.removeprefix("mount:")
+    flushes = seen.stats("flushes")[key]
+    assert flushes.count == 7
+    assert flushes.total == pytest.approx(truth["flush_ns"], rel=0.1)
+    for procedure, name in {"WRITE": "write_ns", "COMMIT": "commit_ns"}.items():
+        assert seen.stats(name)[key].count == after[procedure][0] - before.get(procedure, (0,))[0], procedure
+    assert 7 * 50_000_000 <= seen.stats("commit_ns")[key].total <= truth["flush_ns"]
+    seen.check_golden(update, key)
 
 
 def test_collections_of_a_java_program(guest: Guest, cleanup: Cleanup, dtrace: Any, update: bool) -> None:
