@@ -28,14 +28,14 @@
  *                 lengths in nanoseconds. ausyscall NUMBER names the call
  *
  * EXAMPLE
- *   # ledger.d 215
- *   Tracing the threads of process 215. Ctrl-C ends.
- *   on_cpu_ns: 60277535
- *   run_queue_ns: 12792395
+ *   # ledger.d 204
+ *   Tracing the threads of process 204. Ctrl-C ends.
+ *   on_cpu_ns: 45845211
+ *   run_queue_ns: 10440196
  *   blocked_ns:
- *     74     count 46, average 2154637, total 99113314
+ *     74     count 46, average 1776060, total 81698788
  *
- *   The process was blocked for 99 ms in system call 74, fsync(2), and ran for 60 ms. A faster disk would help more
+ *   The process was blocked for 82 ms in system call 74, fsync(2), and ran for 46 ms. A faster disk would help more
  *   than a faster processor; for a CPU it hardly waited.
  *
  * OVERHEAD
@@ -85,9 +85,9 @@ sched:::off-cpu
 	self->ran = 0;
 }
 
-/* begin what comes next: a block, or a wait for a CPU */
+/* begin what comes next: a block, or a wait for a CPU; a thread that has ended leaves its address to another */
 sched:::off-cpu
-/pid == target/
+/pid == target && curlwpsinfo->pr_state != SZOMB/
 {
 	left[(uint64_t)curthread] = timestamp;
 	ready[(uint64_t)curthread] = curlwpsinfo->pr_state == SRUN ? timestamp : 0;
