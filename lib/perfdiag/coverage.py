@@ -138,6 +138,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     if recording.header.options.no_request_names:
         found.append(_UNNAMED)
     found += lacking.privileges(recording.header)
+    found += lacking.script(recording.header, ((key, what) for key, (what, _) in FEATURES.items() if key != "ledger"))
     found += _loaded_late(recording, facts)
     found += _unanswered(recording.facts)
     found += _cut_off(recording.facts)

@@ -39,7 +39,7 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     """Yield what is contradictory; `exceeds` says whether a part is surely longer than its whole."""
     yield from _twice(recording)
     for line in recording.exchanges:
-        yield from _of_parts(line, recording.header.host.cpus_online, exceeds)
+        yield from _of_parts(line, recording.header.host.cpus_online or 1, exceeds)
         yield from _of_window(line, recording, exceeds)
     yield from _of_latencies(recording, exceeds)
     yield from _of_parked(recording, exceeds)
@@ -115,7 +115,7 @@ def _of_latencies(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
         if len(lines) != len(timed) or measure not in MEASURED_NS:  # names can be lost, and lines are alike then
             continue
         counts = sum(line.count for line in lines), sum(each.count for each in timed)
-        if max(counts) > min(counts) * 1.02 + recording.header.host.cpus_online:
+        if max(counts) > min(counts) * 1.02 + (recording.header.host.cpus_online or 1):
             yield f"{counts[0]:,} requests or calls have {counts[1]:,} in their distribution ({measure})"
         field = MEASURED_NS[measure]
         sums_ns = sum(getattr(line, field) for line in lines), sum(each.sum_ns for each in timed)

@@ -1,8 +1,11 @@
-"""What a recording lacks because its recorder lacked capabilities."""
+"""What a recording lacks because of who made it: a recorder without all capabilities, or a script."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from perfdiag import schema
+from perfdiag.accounts import ACCOUNTS
 from perfdiag.model import NotMeasured
 
 # What is lost when any one of these capabilities is missing; perfdiag(8) says which process needs it and why.
@@ -33,4 +36,25 @@ def privileges(header: schema.Header) -> list[NotMeasured]:
     return found
 
 
-__all__ = ["COSTS", "privileges"]
+def unseen_accounts(header: schema.Header) -> frozenset[str]:
+    """Return the accounts that whoever recorded cannot tell: their time stands in others, nothing in them is no 0."""
+    if not header.accounts:
+        return frozenset()
+    return frozenset(each.name for each in ACCOUNTS if each.recorded and each.measured) - set(header.accounts)
+
+
+def script(header: schema.Header, features: Iterable[tuple[str, str]]) -> list[NotMeasured]:
+    """Return what a script leaves out: accounts, and of `features` (key, what it tells) those without a probe."""
+    unseen = unseen_accounts(header)
+    if not unseen:
+        return []
+    reason, fix = f"the script for {header.engine} cannot tell it", "where perfdiag is installed: perfdiag record"
+    told = ", ".join(each.name for each in ACCOUNTS if each.name in unseen)
+    found = [NotMeasured(f"time by these accounts, it stands in others: {told}", reason, fix, "accounts")]
+    probed = {probe.feature for probe in header.probes}
+    asleep = "threads that slept through the whole window, and what each did before its first switch"
+    found.append(NotMeasured(asleep, "a script sees only who runs", fix, "threads"))
+    return found + [NotMeasured(what, reason, fix, key) for key, what in features if key not in probed]
+
+
+__all__ = ["COSTS", "privileges", "script", "unseen_accounts"]

@@ -24,6 +24,10 @@ SMALLEST_BUCKET_NS = 256
 SURE_FACTOR = 1.1  # between the bounds of a mean that is said to be known
 
 
+class NotRecorded(LookupError):
+    """A rule asked for what the recording does not say, as those of scripts do not: its answer is silence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Distribution:
     """A log2 histogram of durations (buckets as in `schema.Detail`): bounded relative error, at most a factor 2."""
@@ -240,8 +244,19 @@ class Model:
     request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
     host: Host | None = None  # None: of chosen processes
     host_side: HostSide | None = None  # None: the report of one recording
+    unseen: frozenset[str] = frozenset()  # accounts that who recorded cannot tell: their time stands in others
     # What was computed of it `once`; not what it says, so that a changed copy begins without.
     derived: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def cpus_online(self) -> int:
+        """How many CPUs the host had.  Raises NotRecorded."""
+        return _recorded(self.header.host.cpus_online, "the number of CPUs")
+
+    @property
+    def page_bytes(self) -> int:
+        """The size of a page.  Raises NotRecorded."""
+        return _recorded(self.header.host.page_size_bytes, "the size of a page")
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
@@ -273,6 +288,12 @@ class Model:
     def measured(self, feature: str) -> bool:
         """Return False when the recording says that `feature` was not measured."""
         return all(item.feature != feature for item in self.not_measured)
+
+
+def _recorded(number: int | None, what: str) -> int:
+    if number is None:
+        raise NotRecorded(f"{what} was not recorded")
+    return number
 
 
 Answer = TypeVar("Answer")
@@ -322,6 +343,7 @@ __all__ = [
     "HostSide",
     "Model",
     "NotMeasured",
+    "NotRecorded",
     "Row",
     "ThreadLedger",
     "edges_ns",

@@ -66,7 +66,8 @@ class Names:
             case "limit":
                 return f"memory.{rest}"
             case "order":
-                return f"{size(self._page_bytes << int(rest))} in one piece" if len(rest) < 3 else None
+                known = self._page_bytes is not None and len(rest) < 3
+                return f"{size((self._page_bytes or 0) << int(rest))} in one piece" if known else None
             case "task" | "unix" | "own":
                 pid, kept, comm = rest.partition(":")
                 name = comm or (NO_NAME if kept else NAME_NOT_KEPT)

@@ -15,12 +15,13 @@ from perfdiag.keptfacts import KeptFacts
 from perfdiag.keptlines import Packer
 from perfdiag.lines import unpacker
 from perfdiag.schema.limits import LINE_BYTES, LINES, MOST_KEPT_BYTES, MOST_NAMES_BYTES
+from perfdiag.scriptlines import GREETING, ScriptLines
 from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=schema.Line)
-Named = TypeVar("Named", schema.Target, schema.Thread, schema.Exited, schema.Process)
+Named = TypeVar("Named", schema.Thread, schema.Exited, schema.Process)
 
 MOST_PROBLEMS_TOLD = 20
 
@@ -102,13 +103,18 @@ def read(stream: IO[bytes]) -> Recording:
     Raises RecordingError for input that is empty, foreign, of a newer schema, or has more of anything than a recorder
     writes (schema/limits.py).
     """
-    recording = Recording(_read_header(_readline(stream, 1)))
+    number, first = 1, _readline(stream, 1)
+    if GREETING.fullmatch(first):
+        number, first = 2, _readline(stream, 2)
+    recording = Recording(_read_header(first))
+    script = ScriptLines(recording.header.accounts) if recording.header.accounts else None
     keeper = _Keeper(recording)
-    number = 1
     while line := _readline(stream, number + 1):
         number += 1
         if line.isspace():
             continue
+        if script:
+            line = script.proper(line)
         try:
             parsed, replaced = _decode(_line, line)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -127,6 +133,7 @@ def read(stream: IO[bytes]) -> Recording:
             recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
         keeper.keep(parsed, number, len(line))
     recording.facts = keeper.facts.all()
+    recording.header = _with_names(recording)
     if recording.footer is None:
         recording.problems.append("the recording has no end: it was cut off, or its recorder was killed")
     return recording
@@ -182,7 +189,18 @@ def _read_header(line: bytes) -> schema.Header:
         header = _decode(_header, line)[0]
     except msgspec.DecodeError as error:
         raise RecordingError(f"the header of the recording is not valid: {error}", _RECORD_AGAIN) from None
-    return msgspec.structs.replace(header, targets=list(map(_named, header.targets)))
+    return header
+
+
+def _with_names(recording: Recording) -> schema.Header:
+    """Return the header; a target that a script could not name goes by its first thread, or any other."""
+    names = {line.pid: line.comm for line in recording.threads.values()}
+    names |= {line.pid: line.comm for line in recording.threads.values() if line.tid == line.pid}
+    targets = [
+        target if target.comm else msgspec.structs.replace(target, comm=names.get(target.pid, NO_NAME))
+        for target in recording.header.targets
+    ]
+    return msgspec.structs.replace(recording.header, targets=targets)
 
 
 def _named(line: Named) -> Named:

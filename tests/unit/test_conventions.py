@@ -58,7 +58,7 @@ LAYER_OF = {
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
     **dict.fromkeys(["lines", "packed", "privileges"], "base"),
-    **dict.fromkeys(["keptfacts", "keptlines"], "reader"),
+    **dict.fromkeys(["keptfacts", "keptlines", "scriptlines"], "reader"),
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(
         [

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pkgutil import iter_modules
 
 # The module, not its names: claims imports this package too, and may be only half loaded when it is asked for first.
 from perfdiag import claims
-from perfdiag.findings.base import RULES, Check, Confidence, Finding, Rule, Silence
+from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, Rule, Silence
 from perfdiag.findings.behind import with_paths
 from perfdiag.findings.slow_requests import with_remedies
 from perfdiag.findings.weigh import CLOSED
-from perfdiag.model import Model
+from perfdiag.model import Model, NotRecorded
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -50,11 +50,14 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
             continue
         try:
             outcomes = list(rule.function(model))
+        except NotRecorded as error:
+            silences.append(Silence(id, str(error), "perfdiag record -o FILE --pid PID"))
+            continue
         except Exception as error:  # any bug in one rule, or a fact no rule thought of: the others must still speak
             reason = f"the rule itself failed ({type(error).__name__}: {error})".replace("\n", " ")
             silences.append(Silence(id, reason, "please report this with the recording (perfdiag record)"))
             continue
-        for outcome in outcomes:
+        for outcome in _without_blind_checks(rule, outcomes, model.unseen):
             if isinstance(outcome, Finding):
                 findings.append(outcome)
             elif isinstance(outcome, Check):
@@ -66,6 +69,16 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
     settled = claims.settle(model, with_paths(model, findings), rules)
     return Diagnosis(with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded)
+
+
+def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Collection[str]) -> Iterator[Outcome]:
+    """Yield what a rule says; that all is well with an account nobody could see becomes silence."""
+    hidden = [account for account in rule.accounts if account in unseen]
+    for outcome in outcomes:
+        if hidden and isinstance(outcome, Check):
+            yield Silence(outcome.id, f"{', '.join(hidden)}: not told apart by who recorded", "perfdiag record")
+        else:
+            yield outcome
 
 
 __all__ = ["OF_ONE_PROCESS", "RULES", "Diagnosis", "diagnose"]

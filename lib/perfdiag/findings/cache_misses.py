@@ -72,7 +72,7 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
             "as root, on the host itself: grep workingset_refault /proc/vmstat; cat /proc/PID/io",
         )
         return
-    counted = again.pages * model.header.host.page_size_bytes / read
+    counted = again.pages * model.page_bytes / read
     most, alone = min(1.0, counted), again.group is not None and counted <= OTHERS_IN_GROUP
     part = most if alone else min(most, _surely_own_bytes(model, again, read) / read)
     if not worth(model, round(part * waited_ns)):
@@ -130,7 +130,7 @@ def _surely_own_bytes(model: Model, again: Refaults, read: int) -> int:
     A refault is a read: others have at most as many as they read. And what was read more than once was evicted, if
     anything was.
     """
-    counted = again.pages * model.header.host.page_size_bytes
+    counted = again.pages * model.page_bytes
     kibibytes = model.facts.vmstat_delta("pgpgin")
     others = counted if kibibytes is None else max(0, 1024 * kibibytes - read)
     return max(0, counted - others, min(counted, _twice_bytes(model)))

@@ -151,7 +151,7 @@ def _reread_part(model: Model, own: int | None) -> float:
     """Return which part of the bytes the target read came back after eviction; 0 where that is not known."""
     refaults = model.facts.vmstat_delta("workingset_refault_file") if own is None else own
     read = sum(process.read_bytes or 0 for process in model.facts.processes.values())
-    return min(1.0, refaults * model.header.host.page_size_bytes / read) if refaults and read else 0.0
+    return min(1.0, refaults * model.page_bytes / read) if refaults and read else 0.0
 
 
 def _probe(group: MemoryGroup) -> str:

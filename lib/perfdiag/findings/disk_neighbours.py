@@ -66,7 +66,7 @@ def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours 
     waits = together(rows).count
     whole = sum(each.read_bytes + each.written_bytes for each in counters)
     requests = sum(each.reads + each.writes + (each.flushes or 0) for each in counters)
-    own_bytes += dirty_bytes + waits * COMMIT_BYTES + pages * model.header.host.page_size_bytes
+    own_bytes += dirty_bytes + waits * COMMIT_BYTES + pages * model.page_bytes
     part = 1 - own_bytes / whole if whole else 0.0
     return Neighbours(part, whole) if part >= MOSTLY and waits + pages < (1 - MOSTLY) * requests else None
 

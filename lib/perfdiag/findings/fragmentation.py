@@ -86,13 +86,13 @@ def order_of(rows: list[Row]) -> int | None:
 
 def huge_order(model: Model) -> int:
     """Return the order of a huge page: one page table full of pages, of eight bytes each."""
-    return (model.header.host.page_size_bytes // 8).bit_length() - 1
+    return (model.page_bytes // 8).bit_length() - 1
 
 
 def _for_what(model: Model, order: int | None, *, huge: bool) -> str:
     if order is None:
         return "to make large pieces of free memory"
-    piece = size(model.header.host.page_size_bytes << order)
+    piece = size(model.page_bytes << order)
     return f"for huge pages of {piece}" if huge else f"for pieces of {piece}: buffers of drivers or of the kernel"
 
 
@@ -101,7 +101,7 @@ def _free_evidence(model: Model, order: int) -> list[Evidence]:
     pieces = model.facts.free_pieces
     if not pieces:
         return []
-    page = model.header.host.page_size_bytes
+    page = model.page_bytes
     free = sum(count * page << each for each, count in enumerate(pieces))
     enough = sum(count * page << each for each, count in enumerate(pieces) if each >= order)
     text = f"{size(free)} free at the end, {size(enough)} of it in pieces of {size(page << order)} or more"

@@ -215,7 +215,7 @@ def _crowd(model: Model) -> _Crowd:
     else:
         allowed = Cpus.together(known)
         threads = [thread for thread in model.threads if (cpus_of(model, thread) or allowed) <= allowed]
-        cpus = min(len(allowed), model.header.host.cpus_online)
+        cpus = min(len(allowed), model.cpus_online)
     could_run_ns = sum(queued_ns(thread) + on_cpu_ns(thread) for thread in threads)
     return _Crowd(
         threads, cpus, could_run_ns / model.window_ns if model.window_ns else 0.0, bool(known), model.window_ns

@@ -121,10 +121,11 @@ def _is_accident(waits: Distribution) -> bool:
 def host(model: Model) -> list[Evidence]:
     """Return which CPUs the target may use, and whether the host had any left."""
     idle = idle_share(model)
-    cpus, online = usable_cpus(model), model.header.host.cpus_online
+    online = model.header.host.cpus_online
+    cpus = online if online is None else usable_cpus(model)
     found = (
         []
-        if cpus == online
+        if cpus is None or cpus == online
         else [Evidence(f"{subject(model)} may use {cpus} of {online} CPUs", float(cpus), "count", "/proc/PID/status")]
     )
     if idle is not None:

@@ -54,7 +54,7 @@ def allowed_cpus(model: Model) -> Cpus | None:
 
 def usable_cpus(model: Model) -> int:
     """Return how many CPUs the target can run on."""
-    online = model.header.host.cpus_online
+    online = model.cpus_online
     allowed = allowed_cpus(model)
     return min(online, len(allowed)) if allowed else online
 
@@ -120,6 +120,8 @@ def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy
     """Return the trial that lets the target use all CPUs, if it may use fewer now; of one thread, if that has CPUs
     of its own."""
     online = model.header.host.cpus_online
+    if online is None:
+        return None
     process = model.facts.processes.get(thread.pid) if thread else None
     bound = (process.thread_cpus or {}).get(thread.tid) if thread and process else None
     own = cpu_list(bound)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from perfdiag import coverage, objects, schema
+from perfdiag import coverage, lacking, objects, schema
 from perfdiag.accounts import Kind
 from perfdiag.chains import Chain, chains_of
 from perfdiag.cpusplit import CpuSplit
@@ -43,8 +43,10 @@ def build(recording: Recording) -> Model:
 
     split = CpuSplit(recording)
     for book in books:
+        if "cpu.kernel" in book.accounts:  # who recorded has split it
+            continue
         share, book.cpu_error = split.of(book.line)
-        if "cpu.user" in book.accounts and "cpu.kernel" not in book.accounts:
+        if "cpu.user" in book.accounts:
             on_cpu_ns = book.accounts["cpu.user"].ns
             book.move("cpu.user", "cpu.kernel", on_cpu_ns - round(on_cpu_ns * share))
             book.pack()
@@ -118,6 +120,7 @@ def build(recording: Recording) -> Model:
             window_ns,
         ),
         host=_host(recording),
+        unseen=lacking.unseen_accounts(recording.header),
     )
 
 

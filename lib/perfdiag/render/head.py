@@ -8,7 +8,7 @@ from math import ceil
 from rich.text import Text
 
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line
-from perfdiag.report.shape import Operation, Report
+from perfdiag.report.shape import Host, Operation, Report
 from perfdiag.report.words import is_doubt, sentences
 from perfdiag.units import about, count, duration, plural, share, size
 
@@ -23,14 +23,19 @@ def head(report: Report, page: Page) -> Section:
     when = window.start.replace("T", " ").replace("Z", " UTC")
     measured = f"{when}, {duration(window.duration_ns)}, {plural(target.threads, 'thread')}"
     guest = f"{host.hypervisor} guest, " if host.hypervisor not in (None, "none") else ""
-    notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{plural(host.cpus, 'CPU')}"]
+    cpus = plural(host.cpus, "CPU") if host.cpus else "number of CPUs not recorded"
+    notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{cpus}"]
     who = f"{target.comm} (pid {target.pid}{inside})" if target.pid else target.comm
     lines = [
-        *_commanded(target.command, f"host {host.name}, Linux {host.kernel}", page),
+        *_commanded(target.command, _where(host), page),
         *_titled(who, measured, page),
         *page.wrapped("; ".join(notes), first="", rest="  "),
     ]
     return Section(lines, [], gap=False)
+
+
+def _where(host: Host) -> str:
+    return f"host {host.name}, Linux {host.kernel}" if host.kernel else "host not recorded"
 
 
 def _commanded(command: str, where: str, page: Page) -> list[Text]:

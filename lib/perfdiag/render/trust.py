@@ -159,9 +159,12 @@ def _cost(report: Report) -> str:
     inside = fine_share(sum(measured) / window_ns) if measured else "not measured"
     inside += f" ({missing} of {len(cost.probes)} not measured)" if measured and missing else ""
     memory = "not measured" if cost.rss_bytes is None else size(cost.rss_bytes)
-    took = f"{fine_share(cost.cpu_ns / window_ns)} of one CPU"
-    if window_ns < _LEAST_NS:
+    if cost.cpu_ns is None:
+        took = "not measured"
+    elif window_ns < _LEAST_NS:
         took = f"{duration(cost.cpu_ns)} of CPU time, to start and end"
+    else:
+        took = f"{fine_share(cost.cpu_ns / window_ns)} of one CPU"
     return f"recorder {took}, BPF programs {inside}; memory {memory}"
 
 

@@ -87,7 +87,7 @@ def _notes(guest: Model, side: HostSide) -> list[str]:
     found = []
     if not hostside.fits(guest):
         seen = hostside.number_of_virtual_cpus(side)
-        own = plural(guest.header.host.cpus_online, "CPU")
+        own = plural(guest.cpus_online, "CPU")
         found.append(f"IS IT THIS GUEST? {own} here, {seen} there: no finding uses the host's numbers")
     if side.overlap_ns < MOSTLY * max(guest.window_ns, side.model.window_ns):
         found.append("the windows are not the same: numbers of the host are of all of its own")

@@ -8,6 +8,7 @@ import msgspec
 
 from perfdiag.schema.base import Count, Line, Nanoseconds
 from perfdiag.schema.limits import (
+    ACCOUNTS,
     CAPABILITIES,
     COUNTERS,
     PROBES,
@@ -25,12 +26,12 @@ from perfdiag.schema.limits import (
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """What uname(2) and sysconf(3) say of the recorded host."""
 
-    nodename: Word
-    release: Word
-    machine: Word
-    cpus_online: Count
-    page_size_bytes: Count
-    tick_ns: Nanoseconds
+    nodename: Word = ""  # here and below: not known to a script that recorded
+    release: Word = ""
+    machine: Word = ""
+    cpus_online: Count | None = None
+    page_size_bytes: Count | None = None
+    tick_ns: Nanoseconds | None = None
 
 
 class Objective(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +60,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: Count
     namespace_pid: Count  # the pid inside the innermost pid namespace
-    comm: TargetComm
+    comm: TargetComm = ""  # "": that of its first thread
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,19 +73,20 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     reason: Reason | None = None  # why not attached
 
 
-class Header(Line, tag="header"):
+class Header(Line, tag="header", kw_only=True):
     """First line of every recording."""
 
     schema: Count
     perfdiag: Word
-    engine: Word  # "libbpf"
+    engine: Word  # "libbpf"; "bpftrace" or "dtrace": a script, see SCRIPTS
     realtime_ns: Nanoseconds  # wall-clock time of start_ns
     start_ns: Nanoseconds
-    host: Host
+    host: Host = Host()
     options: Options
     targets: Annotated[list[Target], at_most(RECORDER["MAX_TARGETS"])]
-    probes: Annotated[list[Probe], at_most(PROBES)]
+    probes: Annotated[list[Probe], at_most(PROBES)] = []
     lacks: Annotated[list[Word], at_most(CAPABILITIES)] = []  # that would have told more: "CAP_SYSLOG"
+    accounts: Annotated[list[Word], at_most(ACCOUNTS)] = []  # that a script can tell; empty: all
 
 
 class Event(Line, tag="event"):
@@ -110,7 +112,7 @@ class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """What the recording itself took."""
 
-    cpu_ns: Nanoseconds  # of the recorder's own threads
+    cpu_ns: Nanoseconds | None = None  # of the recorder's own threads
     resident_bytes: Count | None = None
     programs: Annotated[list[ProgramCost], at_most(PROBES)]  # empty when none was measured
 

@@ -36,10 +36,10 @@ class Window(Part, frozen=True, kw_only=True):
 class Host(Part, frozen=True, kw_only=True):
     """Where was recorded."""
 
-    name: Untrusted
+    name: Untrusted  # here and in the next two: "" where a script recorded, which cannot know
     kernel: str
     machine: str
-    cpus: int
+    cpus: int | None
     hypervisor: str | None
 
 

@@ -34,7 +34,7 @@ class Program(Part, frozen=True, kw_only=True):
 class Cost(Part, frozen=True, kw_only=True):
     """What the recording took from the host."""
 
-    cpu_ns: int
+    cpu_ns: int | None
     rss_bytes: int | None
     probes: list[Program]
 

@@ -1,0 +1,102 @@
+"""Recordings that scripts print: what is read of them, what is not known, and that nothing unknown is fine."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from perfdiag import reader
+from perfdiag.accounts import ACCOUNTS
+from perfdiag.findings import RULES, diagnose
+from perfdiag.ledger import build
+from perfdiag.scriptlines import ScriptLines
+
+KNOWN = ["cpu.user", "cpu.kernel", "runq.busy", "disk.read", "kernel.other", "unexplained"]
+HEADER = {
+    "type": "header",
+    "schema": 1,
+    "perfdiag": "ledger.bt",
+    "engine": "bpftrace",
+    "realtime_ns": 1_700_000_000_000_000_000,
+    "start_ns": 1_000,
+    "options": {"duration_ns": 0, "interval_ns": 0, "descendants": False, "stacks": "none"},
+    "targets": [{"pid": 7, "namespace_pid": 7}],
+    "accounts": KNOWN,
+}
+FOOTER = {
+    "type": "footer",
+    "at_ns": 2_000_001_000,
+    "reason": "signal",
+    "threads_seen": 1,
+    "lost": {"storage_failed": 0},
+    "cost": {"programs": []},
+}
+SECOND = 1_000_000_000
+
+
+def thread(sums: str, comm: str) -> str:
+    return (
+        '{"type":"thread","at_ns":2000001000,"serial":1,"pid":7,"tid":7,"namespace_tid":7,"state":"alive",'
+        f'"start_ns":1000,"wall_ns":2000000000,"user_ns":0,"kernel_ns":0,"accounts":[{sums}],"comm":"{comm}"}}\n'
+    )
+
+
+def recorded(*lines: str, greeting: str = "") -> reader.Recording:
+    text = greeting + json.dumps(HEADER) + "\n" + "".join(lines) + json.dumps(FOOTER) + "\n"
+    return reader.read(io.BytesIO(text.encode("utf-8", "surrogateescape")))
+
+
+@pytest.mark.parametrize("greeting", ["", "Attaching 42 probes...\n", "Attached 1 probe\n"])
+def test_the_least_recording(greeting: str) -> None:
+    recording = recorded(thread("[0,1000000000,3,9],[3,1000000000,2,700000000]", "job"), greeting=greeting)
+    assert not recording.problems
+    model = build(recording)
+    assert {name: total.ns for name, total in model.accounts.items()} == {"cpu.user": SECOND, "disk.read": SECOND}
+    assert model.coverage.closed_error == 0 and recording.header.targets[0].comm == "job"
+    assert model.header.host.cpus_online is None
+
+
+@pytest.mark.parametrize("comm", ['a"b', "a\\", 'x","pid":1,"y":"', "\x1b[31m", '"}', "é", "tab\t"])
+def test_a_name_is_what_stands_there(comm: str) -> None:
+    recording = recorded(thread("[0,2000000000,1,0]", comm))
+    (row,) = recording.threads.values()
+    assert (row.comm, row.pid) == (comm, 7) and not recording.problems
+
+
+def test_a_name_that_is_no_text() -> None:
+    (row,) = recorded(thread("[0,2000000000,1,0]", "a\udcffb")).threads.values()
+    assert row.comm == "a�b"
+
+
+def test_a_name_with_the_end_of_a_line_costs_its_line() -> None:
+    recording = recorded(thread("[0,2000000000,1,0]", "a\nb"))
+    assert not recording.threads and recording.bad_lines == 2
+
+
+def test_an_account_that_is_not_listed_is_a_bad_line() -> None:
+    recording = recorded(thread("[6,2000000000,1,0]", "job"))
+    assert not recording.threads and recording.bad_lines == 1
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"[1,", b',"comm":"', b'{"type":"thread","comm":"a"'])
+def test_lines_that_are_cut_off_stay_as_they_are(line: bytes) -> None:
+    assert ScriptLines(KNOWN[:1]).proper(line) == line
+
+
+def test_recordings_of_the_recorder_are_left_alone() -> None:
+    header = HEADER | {"accounts": []}
+    text = json.dumps(header) + "\n" + thread("[0,2000000000,1,0]", "job") + json.dumps(FOOTER) + "\n"
+    assert reader.read(io.BytesIO(text.encode())).bad_lines == 1
+
+
+def test_what_it_cannot_tell_is_not_measured_and_never_fine() -> None:
+    model = build(recorded(thread("[0,1000000000,3,9],[3,1000000000,2,700000000]", "job")))
+    diagnosis = diagnose(model)
+    unseen = {account.name for account in ACCOUNTS} - set(KNOWN)
+    for check in diagnosis.checks:
+        assert not unseen & {name for name in RULES[check.id].accounts}, check
+    silent = {silence.id for silence in diagnosis.silences}
+    assert {"NET-PEER-SLOW", "LOCK-CONTENTION", "CPU-QUOTA-THROTTLED"} <= silent
+    assert any("nfs.commit" in item.what and "runq.busy" not in item.what for item in model.not_measured)
+    assert not any("the rule itself failed" in silence.reason for silence in diagnosis.silences)
