@@ -56,6 +56,7 @@ LOADS = {
         ("read", "--mode", "buffered", "--file", "/proc/self/exe", "--count"),
         200_000,
     ),
+    "ledger": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "runqlat": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "tcpwindow": Load(
         "round trip over TCP between two processes on a CPU",

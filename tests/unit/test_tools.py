@@ -25,14 +25,17 @@ INTRODUCTION = """\
 ## By hand
 
 Scripts for bpftrace 0.17 and later and for DTrace, for hosts where perfdiag is not installed: one question, one file to
-read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than the ledger does, and close no books.
+read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does, and
+close no books; only ledger.bt does, and `perfdiag report` reads what it prints.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {
     "tcpwindow.bt": "five calls that send, two families of addresses, five answers",
     "pgcache.bt": "what tells a hit from a miss comes between the beginning and the end of six calls",
     "nfsfsync.bt": "three kinds of calls, each with its beginning and its end",
+    "ledger.bt": "it prints a recording: every account, and lines that perfdiag report reads",
 }
+RECORDS = {"ledger.bt"}  # of one process, which has to be given; its output are lines of a recording, not maps
 COLUMNS = 120
 
 SHEBANG = "#!/usr/bin/env -S bpftrace --no-warnings\n// SPDX-License-Identifier: GPL-2.0-only\n//\n"
@@ -43,6 +46,18 @@ GUARD = (
     'uprobe:/proc/$1"/../../bin/sh"$3:"no_such*" {} // NAME [PID [SECONDS]]\n'
 )
 TIMER = "interval:s:1\n{\n\t@seconds_left--;\n\tif (@seconds_left == 0) {\n\t\texit();\n\t}\n}\n"
+
+
+def usage(path: Path) -> str:
+    """Return the arguments of a script."""
+    return "PID [SECONDS]" if path.name in RECORDS else "[PID [SECONDS]]"
+
+
+def guard(path: Path) -> str:
+    """Return the line that refuses wrong arguments: below /proc there is no task, where no PID is given."""
+    line = GUARD.replace("NAME [PID [SECONDS]]", f"{path.name} {usage(path)}")
+    return line.replace('"/../../bin/sh"', '"/task/../../../bin/sh"') if path.name in RECORDS else line
+
 
 every_tool = pytest.mark.parametrize("path", TOOLS, ids=lambda path: path.name)
 
@@ -56,7 +71,7 @@ def code(path: Path) -> list[str]:
 @every_tool
 def test_header(path: Path) -> None:
     told = header.parse(path)
-    assert told.synopsis == f"{path.name} [PID [SECONDS]]"
+    assert told.synopsis == f"{path.name} {usage(path)}"
     assert [name for name, _ in told.arguments] == ["PID", "SECONDS"]
     assert told.command.split()[0] == path.name and len(told.output) > 3, "an example that was run"
     assert len(re.findall(r"[.?](?: |$)", told.reading)) >= 2, "two sentences say how to read the example"
@@ -80,6 +95,9 @@ def test_fields_are_the_maps_that_it_prints(path: Path) -> None:
     used = set(re.findall(r"@\w+", text))
     cleared = set(re.findall(r"clear\((@\w+)\)", text))
     fields = header.parse(path).fields
+    if path.name in RECORDS:
+        assert used == cleared and [name for name, _ in fields] == ["header", "thread", "footer"]
+        return
     assert {re.sub(r"\[.*", "", name) for name, _ in fields} == used - cleared
     for name, meaning in fields:
         if re.search(r"_(ns|bytes|pages)\b", name):
@@ -90,8 +108,8 @@ def test_fields_are_the_maps_that_it_prints(path: Path) -> None:
 def test_code(path: Path) -> None:
     text = path.read_text()
     assert text.startswith(SHEBANG) and path.stat().st_mode & 0o111
-    assert GUARD.replace("NAME", path.name) in text and TIMER in text, "the same lines in every script"
-    assert "@seconds_left = $2;" in text and 'printf("Tracing ' in text
+    assert guard(path) in text and TIMER in text, "the same lines in every script"
+    assert "@seconds_left = $2;" in text and ('printf("Tracing ' in text or path.name in RECORDS)
     assert len(code(path)) <= LONGEST_CODE or path.name in LONGER_CODE
     assert "kprobe:" not in text or "kprobe" in header.parse(path).requires, "tracepoints before kprobes"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 from lab.support.guest import Guest
 from lab.support.processes import Process
-from live.support.bpftrace import INTERPRETER, Seen, check
+from live.support.bpftrace import BEGUN, INTERPRETER, Seen, check
 
 # Version 0.17 does not hear a signal that comes while it prints.
 INTERRUPT = """
@@ -22,7 +24,12 @@ class GuestScript(Process):
 
     def __init__(self, guest: Guest, name: str, *arguments: object, update: bool = False) -> None:
         self.name, self.arguments, self.update = name, arguments, update
-        super().__init__(guest, [*INTERPRETER, f"/lab/tools/{name}.bt", *arguments], "", "grep -qs '^Tracing ' out")
+        super().__init__(
+            guest,
+            [*INTERPRETER, f"/lab/tools/{name}.bt", *arguments],
+            "",
+            f"grep -qsE {shlex.quote(BEGUN.pattern)} out",
+        )
 
     def stop(self, *, example: bool = False) -> Seen:
         """Press Ctrl-C, and return what it printed."""

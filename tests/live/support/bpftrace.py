@@ -32,6 +32,8 @@ TRACING = Path("/sys/kernel/tracing")
 HARMLESS = re.compile(r"^(.*couldn't set RLIMIT_MEMLOCK.*|Attached \d+ probes?)\n", re.MULTILINE)
 UNHEARD_SECONDS = 10
 MOST_BYTES = 1 << 24
+MOST_SHOWN = 110  # characters of a line in an example
+BEGUN = re.compile(r'^(Tracing |{"type":"header")', re.MULTILINE)  # what a script says once it has attached
 INTERPRETER = ("bpftrace", "--no-warnings")  # as in the first line of every script
 
 
@@ -91,7 +93,8 @@ class Seen:
     def make_example(self, name: str, *arguments: object) -> None:
         """Make this run the example in the header of a script."""
         words = " ".join(map(str, [f"{name}.bt", *arguments]))
-        header.replace_example(TOOLS / f"{name}.bt", words, self.text.splitlines())
+        lines = [line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..." for line in self.text.splitlines()]
+        header.replace_example(TOOLS / f"{name}.bt", words, lines)
 
     @property
     def unseen(self) -> int:
@@ -160,8 +163,8 @@ def lacking(version: str) -> str | None:
 def foreign(name: str) -> list[str]:
     """Return the tracepoints of a script that the kernel of this host does not have: it is for a guest then."""
     _mount_for_packaged()
-    wanted = re.findall(r"^tracepoint:(\w+):(\w+)", (TOOLS / f"{name}.bt").read_text(), re.MULTILINE)
-    return [f"{group}:{event}" for group, event in wanted if not (TRACING / "events" / group / event).exists()]
+    wanted = re.findall(r"^tracepoint:(\w+):([\w*]+)", (TOOLS / f"{name}.bt").read_text(), re.MULTILINE)
+    return [f"{group}:{event}" for group, event in wanted if not any((TRACING / "events" / group).glob(event))]
 
 
 def command(version: str, name: str, *arguments: object) -> list[str]:
@@ -205,7 +208,7 @@ class Script:
             raise
 
     def _traces(self) -> bool:
-        return "\nTracing " in f"\n{self.output()}"
+        return BEGUN.search(self.output()) is not None
 
     def output(self) -> str:
         """Return what it has said so far on standard output."""
@@ -251,6 +254,7 @@ class Script:
 
 
 __all__ = [
+    "BEGUN",
     "HARMLESS",
     "INTERPRETER",
     "SID",

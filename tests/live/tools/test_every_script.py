@@ -56,7 +56,7 @@ def check_refusal(done: subprocess.CompletedProcess[str], told: str) -> None:
     assert (done.returncode, done.stdout) == (1, ""), done
     first, *rest = done.stderr.splitlines()
     assert told in first and done.stderr.count("ERROR") == 1, done.stderr
-    assert not rest or (len(rest) == 2 and "[PID [SECONDS]]" in rest[0]), done.stderr
+    assert not rest or (len(rest) == 2 and "PID [SECONDS]" in rest[0]), done.stderr
 
 
 def test_it_ends_after_so_many_seconds(start: Start, trace: Trace) -> None:
