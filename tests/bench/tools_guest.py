@@ -31,6 +31,13 @@ def vmexit(guest: Guest) -> Iterator[Load]:
 
 
 @contextlib.contextmanager
+def cpufreqlow(guest: Guest) -> Iterator[Load]:
+    guest.run(f"modprobe acpi_cpufreq; modprobe cpufreq_userspace; echo userspace >{CLOCK}/scaling_governor")
+    change = " ".join(f"echo {khz} >{CLOCK}/scaling_setspeed;" for khz in (1_200_000, 2_400_000))
+    yield Load("change of a clock to half and back", ("sh", "-c", REPEAT.format(change)), 200, 1_200)
+
+
+@contextlib.contextmanager
 def cstate(guest: Guest) -> Iterator[Load]:
     yield Load("wake-up of an idle CPU", ("wake", "--every-us", 500, "--count"), 300, 1_800, clocked=True)
 
@@ -47,6 +54,7 @@ def oomwhy(guest: Guest) -> Iterator[Load]:
     yield Load("kill by the OOM killer", ("sh", "-c", REPEAT.format(killed) + "true"), 5, 55)
 
 
+CLOCK = f"/sys/devices/system/cpu/cpufreq/policy{CPU}"
 GROUP = "/sys/fs/cgroup/small"
 REPEAT = "i=0; while [ $((i += 1)) -le $0 ]; do {} done; "
 
@@ -61,6 +69,7 @@ def nfsfsync(guest: Guest) -> Iterator[Load]:
 # For each script what prepares a guest, and yields the load that the script slows down most.
 GUEST_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {
     "nfsfsync": nfsfsync,
+    "cpufreqlow": cpufreqlow,
     "cstate": cstate,
     "oomwhy": oomwhy,
     "throttled": throttled,
