@@ -18,6 +18,10 @@ from perfdiag.units import duration, plural
 TOLERATED_SHARE = 0.02
 TOLERATED_NS = 5_000_000
 MOST = 200  # that are told; forged tables can have tens of thousands
+STALLED_NS = 5_000_000_000  # of a host in trouble, between the last rows and the end of the window
+# With these a thread's time was kept and its rows were not: by the kernel side, by the recorder, by a damaged file.
+ROWS_LOST = frozenset({"detail_full", "details", "output_lines", "ring_buffer", "snapshots_torn", "storage_failed"})
+WITH_ROWS = "libbpf"  # the engine that books each nanosecond of an account to one of its rows, too
 
 
 def find(recording: Recording) -> list[str]:
@@ -31,8 +35,23 @@ def _of_order(recording: Recording) -> Iterator[str]:
     footer = recording.footer
     if footer and footer.at_ns < recording.header.start_ns:
         yield f"its end is {duration(recording.header.start_ns - footer.at_ns)} before its begin"
+    if footer:
+        yield from _of_end(recording, footer)
     if recording.after_footer:
         yield f"it is not in order: line {recording.after_footer} stands behind its end"
+
+
+def _of_end(recording: Recording, footer: schema.Footer) -> Iterator[str]:
+    """The window ends after its last rows and before the facts that are read at its end."""
+    read_ns = max((fact.at_ns for fact in recording.facts if fact.phase == "end"), default=footer.at_ns)
+    rows_ns = max((line.at_ns for line in (*recording.books(), *recording.intervals)), default=footer.at_ns)
+    lasting = footer.reason == "targets gone" or any(line.state == "alive" for line in recording.threads.values())
+    if footer.at_ns > read_ns + TOLERATED_NS:
+        yield f"its end is {duration(footer.at_ns - read_ns)} later than what was read after it"
+    elif lasting and footer.at_ns > rows_ns + STALLED_NS:
+        yield f"its end is {duration(footer.at_ns - rows_ns)} later than its last rows"
+    if rows_ns > footer.at_ns + TOLERATED_NS:
+        yield f"its last rows are {duration(rows_ns - footer.at_ns)} later than its end"
 
 
 def _of_time(recording: Recording) -> Iterator[str]:
@@ -43,7 +62,7 @@ def _of_time(recording: Recording) -> Iterator[str]:
 
 
 def _of_rows(recording: Recording) -> Iterator[str]:
-    """Rows are parts of accounts: together they are no longer."""
+    """Rows are parts of accounts: together they are no longer, and no shorter where none was lost."""
     accounts: Counter[str] = Counter()
     for line in recording.books():
         for each in line.accounts:
@@ -54,6 +73,10 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     too_long = {name: ns - accounts[name] for name, ns in rows.items() if _exceeds(ns, accounts[name])}
     for name in sorted(too_long, key=lambda name: (-too_long[name], name)):
         yield f"rows of {name} are {duration(rows[name])}, the account {duration(accounts[name])}"
+    if _has_all_rows(recording):
+        too_short = {name: ns - rows[name] for name, ns in accounts.items() if _exceeds(ns, rows[name])}
+        for name in sorted(too_short, key=lambda name: (-too_short[name], name)):
+            yield f"{name} is {duration(accounts[name])}, its rows {duration(rows[name])}"
     awake_ns = sum(ns for name, ns in accounts.items() if kind_of(name) is not Kind.IDLE)
     for what, ns, whole_ns in (
         ("flushes of NFS", sum(line.sum_ns for line in recording.nfs_flushes), awake_ns),
@@ -64,6 +87,13 @@ def _of_rows(recording: Recording) -> Iterator[str]:
             yield f"{what} took {duration(ns)}, of {duration(whole_ns)} that were there"
 
 
+def _has_all_rows(recording: Recording) -> bool:
+    """Whether each nanosecond must stand in a row: a host's recording has the largest rows alone."""
+    header, lost = recording.header, recording.footer.lost if recording.footer else {}
+    whole = header.engine == WITH_ROWS and not header.options.host and not recording.bad_lines
+    return whole and not any(lost.get(counter) for counter in ROWS_LOST)
+
+
 def _booked_ns(accounts: Iterable[schema.AccountSum]) -> int:
     return sum(each.sum_ns for each in accounts)
 
@@ -72,4 +102,4 @@ def _exceeds(part_ns: int, whole_ns: int) -> bool:
     return part_ns > whole_ns * (1 + TOLERATED_SHARE) + TOLERATED_NS
 
 
-__all__ = ["find"]
+__all__ = ["ROWS_LOST", "find"]

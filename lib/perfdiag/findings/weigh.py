@@ -96,9 +96,8 @@ def fine(model: Model, id: str, what: str, *accounts: str) -> Check | Silence:
 def without_rows(model: Model, id: str, *accounts: str) -> Silence | None:
     """Return the silence where the time of accounts is known, but not the objects that were waited for: those are
     written at the end of a recording."""
-    ns = model.ns(*accounts)
-    missing_ns = ns - total_ns(model.rows_of(*accounts))
-    if not worth(model, missing_ns) or 2 * missing_ns < ns:
+    missing_ns = rowless_ns(model, *accounts)
+    if not missing_ns:
         return None
     return Silence(
         id,
@@ -106,6 +105,13 @@ def without_rows(model: Model, id: str, *accounts: str) -> Silence | None:
         " at what: the recording ends before it says so",
         "record again and let it end: a recorder that is told to stop (Ctrl-C) writes the rest",
     )
+
+
+def rowless_ns(model: Model, *accounts: str) -> int:
+    """Return how much of the time of accounts no row has, 0 where that is hardly felt or the smaller part."""
+    ns = model.ns(*accounts)
+    missing_ns = ns - total_ns(model.rows_of(*accounts))
+    return missing_ns if worth(model, missing_ns) and 2 * missing_ns >= ns else 0
 
 
 def midpoint_ns(bucket: int) -> float:
@@ -248,6 +254,7 @@ __all__ = [
     "midpoint_ns",
     "percent",
     "plain",
+    "rowless_ns",
     "share_above",
     "size",
     "still_waiting",

@@ -8,8 +8,9 @@ from math import ceil
 from rich.text import Text
 
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line
+from perfdiag.report.doubt import is_doubt
 from perfdiag.report.shape import Host, Operation, Report
-from perfdiag.report.words import is_doubt, sentences
+from perfdiag.report.words import sentences
 from perfdiag.units import about, count, duration, plural, share, size
 
 VERDICT_LINES = 3
@@ -55,15 +56,15 @@ def _titled(left: str, right: str, page: Page, style: str = "") -> list[Text]:
 def verdict(report: Report, page: Page) -> Section:
     """One of five kinds, at most three lines of 80 columns: whole sentences, the most important first.
 
-    What makes it unsure is left out by none of them.
+    Behind what makes a cause unsure that cause stands, however long it is.
     """
     limit = ceil(VERDICT_LINES * COLUMNS / page.width)
     shown = sentences(report.verdict.text)
-    kept = 1 + any(map(is_doubt, shown[-1:]))
+    kept = 1 + any(map(is_doubt, shown[:1]))
     while (
         len(shown) > kept and len(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ")) > limit and not page.full
     ):
-        del shown[-kept]
+        shown.pop()
     return Section(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ", limit=limit, style=HEADING), [])
 
 

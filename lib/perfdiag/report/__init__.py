@@ -5,20 +5,19 @@ Here names become printable and numbers are joined; nothing is left out: what do
 
 from __future__ import annotations
 
-import msgspec
-
 from perfdiag import __version__, schema
 from perfdiag.config import Config
 from perfdiag.findings import Diagnosis
 from perfdiag.findings import base as found
-from perfdiag.findings.weigh import CLOSED, FAULT_SHARE
+from perfdiag.findings.weigh import FAULT_SHARE
 from perfdiag.model import Model
 from perfdiag.report import books, databases, header, hostverdict, requests, requestverdict, shape, stacks
+from perfdiag.report.doubt import with_doubt
 from perfdiag.report.everyone import everyone
 from perfdiag.report.hostside import host_side
 from perfdiag.report.shape import Report
 from perfdiag.report.verdict import SLO_BREACH, decide
-from perfdiag.report.words import LONGEST_TEXT, doubted, uncertain_ns
+from perfdiag.report.words import LONGEST_TEXT, uncertain_ns
 from perfdiag.text import printable
 from perfdiag.units import first_of
 from perfdiag.whole import whole_accounts, whole_ns
@@ -77,13 +76,7 @@ def _verdict(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
         made = requestverdict.decide(model, model.request_time, diagnosis)
     else:
         made = decide(model, diagnosis)
-    if model.coverage.contradictions:
-        doubt = "the recording contradicts itself"
-    elif model.coverage.closed_error > CLOSED:
-        doubt = "the books of the recording do not close"
-    else:
-        return made
-    return msgspec.structs.replace(made, text=doubted(made.text, doubt))
+    return with_doubt(made, model)
 
 
 def _text(text: str) -> str:

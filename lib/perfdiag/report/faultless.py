@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from perfdiag.accounts import ACCOUNTS
 from perfdiag.facts import Listener
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Finding
 from perfdiag.findings.calls import not_followed
 from perfdiag.findings.samples import FUNCTIONS
+from perfdiag.findings.weigh import rowless_ns
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.report import databases, leftover, rest, shape
@@ -33,6 +35,8 @@ NO_FAULT = "No fault found: nothing is outside its norm."
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 SHOWN = 3
+# Whose norm is that of what they wait for; those of CPU time are its own.
+_NORMS = frozenset(each.name for each in ACCOUNTS if each.object and not each.name.startswith("cpu."))
 
 
 def without_time(
@@ -53,6 +57,9 @@ def without_time(
     if cannot := requests_not_followed(model, 0) or unanswered(model):
         tells = rest.untold_tasks(model) or next_step(model)
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, *slept, _busy(model)], first)
+    rowless_ns, rowless = _without_rows(model)
+    if rowless_ns > MOST * model.busy_ns:
+        return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {rowless}", *slept, _busy(model)], first)
     if unknown_ns > max(model.busy_ns, IDLE * model.window_ns) or model.coverage.unexplained_share > 0.5:
         if full := full_thread(model, first):
             cannot = f"Cannot tell whether the others wait for it: {reasons(model, unknown_ns)}."
@@ -71,13 +78,22 @@ def without_time(
     otherwise = f"Otherwise it waited {waits}." if waits and model.idle_ns > model.busy_ns and not sleep else ""
     unseen = [hidden.sentence, hidden.tells] if hidden else []
     unseen = rest.untold_tasks(model) or unseen
+    nothing = rowless[:1].upper() + rowless[1:] or NO_FAULT
     if waits and not sleep and model.busy_ns < rest.FELT * model.window_ns:
         hardly = f"Hardly busy, {duration(model.busy_ns)} in {duration(model.window_ns)}: it waited {waits}."
-        return verdict(Kind.PROFILE, [hardly, *(unseen or [_senders(model)]), *busiest, NO_FAULT], first)
+        return verdict(Kind.PROFILE, [hardly, *(unseen or [_senders(model)]), *busiest, nothing], first)
     untold = any("cannot tell" in finding.claim for finding in first)
     most_time = leftover.most_time(model, diagnosis, first) if first else ""
     kind = Kind.CANNOT_TELL if untold and first[0].share >= MOST else Kind.PROFILE
-    return verdict(kind, [most_time, *busiest, "" if untold else NO_FAULT, *unseen, *slept, otherwise], first)
+    return verdict(kind, [most_time, *busiest, "" if untold else nothing, *unseen, *slept, otherwise], first)
+
+
+def _without_rows(model: Model) -> tuple[int, str]:
+    """Return how long was waited for what the recording does not name, which has the norm in it, and that in words."""
+    left = {name: rowless_ns(model, name) for name in model.accounts if counted(name) and name in _NORMS}
+    left = {name: ns for name, ns in left.items() if ns}
+    ns, names = sum(left.values()), first_of(sorted(left, key=lambda name: -left[name]), SHOWN)
+    return ns, f"the recording does not say for what it waited {duration(ns)} ({names})." if left else ""
 
 
 def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | None, acquit: bool) -> shape.Verdict:

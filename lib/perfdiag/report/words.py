@@ -24,7 +24,6 @@ LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
 SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
 # A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
-_DOUBT = "But "
 _SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
 
 
@@ -53,16 +52,6 @@ def lost_share(model: Model) -> float:
 def sentences(text: str) -> list[str]:
     """Return the sentences of a verdict or a claim."""
     return [part for part in _SENTENCE_END.split(text.strip()) if part]
-
-
-def doubted(text: str, doubt: str) -> str:
-    """Return a verdict with the sentence that makes it unsure, whatever it says."""
-    return f"{text} {_DOUBT}{doubt}: see COVERAGE."
-
-
-def is_doubt(sentence: str) -> bool:
-    """Whether a sentence of a verdict is the one that `doubted` adds."""
-    return sentence.startswith(_DOUBT)
 
 
 def next_step(model: Model) -> list[str]:
@@ -159,10 +148,8 @@ def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) 
 __all__ = [
     "LONGEST_TEXT",
     "Kind",
-    "doubted",
     "first_sentence",
     "full_thread",
-    "is_doubt",
     "largest_found",
     "lost_share",
     "next_step",

@@ -1,0 +1,53 @@
+"""What makes a whole recording unsure: said before causes, and nobody is acquitted by it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from perfdiag.findings.weigh import CLOSED
+from perfdiag.model import Model
+from perfdiag.report import shape
+from perfdiag.report.words import Kind, verdict
+from perfdiag.units import plural, share
+
+_SEE = ": see COVERAGE."
+_ACQUITTALS = (Kind.ELSEWHERE.value, Kind.PROFILE.value)  # what they say, time that is not told would make untrue
+_CAUSES = (Kind.CAUSE.value, Kind.CAUSES.value)
+
+
+def with_doubt(made: shape.Verdict, model: Model) -> shape.Verdict:
+    """Return causes behind what makes them unsure; in place of any other verdict that nothing can be told."""
+    what, how_much = _doubt(model)
+    if not what and made.kind in _ACQUITTALS:
+        what, how_much = _lost(model)
+    if not what:
+        return made
+    if made.kind in _CAUSES:
+        return msgspec.structs.replace(made, text=f"{what[0].upper()}{what[1:]}{_SEE} {made.text}")
+    return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", "Record again."])
+
+
+def is_doubt(sentence: str) -> bool:
+    """Whether a sentence of a verdict is the one that `with_doubt` puts before it."""
+    return sentence.endswith(_SEE)
+
+
+def _doubt(model: Model) -> tuple[str, str]:
+    """Return what is wrong with a recording, and how much; twice "" where nothing is."""
+    coverage = model.coverage
+    if coverage.contradictions:
+        return "the recording contradicts itself", coverage.contradictions[0]
+    if coverage.closed_error > CLOSED:
+        return "the books of the recording do not close", f"{share(coverage.closed_error)} too much or too little"
+    return "", ""
+
+
+def _lost(model: Model) -> tuple[str, str]:
+    """Return that as much is lost as is there: where a cause is named, it has been weighed against that already."""
+    kept, lost = sum(total.count for total in model.accounts.values()), model.coverage.lost_total
+    if not lost or lost < kept:
+        return "", ""
+    return "no less was lost than recorded", f"{plural(lost, 'record')} lost, {kept:,} there"
+
+
+__all__ = ["is_doubt", "with_doubt"]
