@@ -14,7 +14,7 @@ from perfdiag.errors import RecordingError
 from perfdiag.keptfacts import KeptFacts
 from perfdiag.keptlines import Packer
 from perfdiag.lines import unpacker
-from perfdiag.schema.limits import LINE_BYTES, LINES, MOST_KEPT_BYTES, MOST_NAMES_BYTES
+from perfdiag.schema.limits import LINE_BYTES, LINES, MOST_KEPT_BYTES, MOST_NAMES_BYTES, UNREAD_LINES
 from perfdiag.scriptlines import GREETING, ScriptLines
 from perfdiag.text import NO_NAME
 
@@ -109,9 +109,16 @@ def read(stream: IO[bytes]) -> Recording:
     recording = Recording(_read_header(first))
     script = ScriptLines(recording.header.accounts) if recording.header.accounts else None
     keeper = _Keeper(recording)
+    blank = 0
     while line := _readline(stream, number + 1):
         number += 1
+        if blank + recording.bad_lines > UNREAD_LINES:
+            raise RecordingError(
+                f"more than {UNREAD_LINES:,} of the first {number - 1:,} lines cannot be read: no recorder writes that",
+                _RECORD_AGAIN,
+            )
         if line.isspace():
+            blank += 1
             continue
         if script:
             line = script.proper(line)

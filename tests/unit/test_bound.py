@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from perfdiag.schema.limits import UNREAD_LINES
 
 from unit.support import Builder
 from unit.support.bound import report
@@ -240,3 +241,21 @@ def test_no_shape_takes_more_than_its_size_allows(shape: str, tmp_path: Path) ->
     reported = report(path, "--full")
     reported.assert_clean()
     reported.assert_within_bound()
+
+
+@pytest.mark.parametrize("line", [b"1\n", b"{}\n", b"\xff\n", b"\n", b" \n", b'{"type":"newer"}\n'], ids=repr)
+@pytest.mark.parametrize("bytes_of_them", [1_000_000, 10_000_000])
+def test_lines_that_cannot_be_read_take_no_more_than_their_size_allows(
+    line: bytes, bytes_of_them: int, tmp_path: Path
+) -> None:
+    head, *rest = Builder().thread("app", cpu_user="5 s").bytes().splitlines(keepends=True)
+    path = tmp_path / "unread.rec"
+    count = bytes_of_them // len(line)
+    path.write_bytes(b"".join([head, line * count, *rest]))
+    reported = report(path, "--full")
+    reported.assert_clean()
+    reported.assert_within_bound()
+    if count > UNREAD_LINES:
+        assert "more than 100,000 of the first 100,002 lines cannot be read" in reported.errors
+    else:
+        assert reported.status == 0

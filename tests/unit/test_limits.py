@@ -87,6 +87,7 @@ def test_the_page_tells_the_limits() -> None:
         kind: int(number.replace(",", "")) for kind, number in re.findall(r"\.It Va (\w+)\n([0-9,]+)$", first, re.M)
     }
     assert told == dict(limits.LINES)
+    assert f"at most {limits.UNREAD_LINES:,} of them" in text
     numbers = {int(number.replace(",", "")) for number in re.findall(r"[0-9][0-9,]*", second.replace(" ,", ""))}
     bounds = {
         part.max_length

@@ -103,6 +103,9 @@ LINES: Mapping[str, int] = {
 }
 FACT_CHARACTERS = 2 * RECORDER["FACTS_TEXTS_MAX"]  # of the texts at the begin and at the end together
 
+# Of lines that say nothing: blank, damaged, or of a kind that is not known; a newer recorder may fill a table of those.
+UNREAD_LINES = 100_000
+
 # What keeps a report within 300 MB, whatever is in the recording: one with all tables full has 200, and 15 of names.
 MOST_KEPT_BYTES = 208 << 20  # of lines that count: but facts, of each thing the first
 MOST_NAMES_BYTES = 24 << 20  # of different names in them
@@ -138,6 +141,7 @@ __all__ = [
     "PATH_CHARACTERS",
     "PROBES",
     "RECORDER",
+    "UNREAD_LINES",
     "Asked",
     "Comm",
     "Object",
