@@ -23,6 +23,7 @@ OWN_VARIABLES = (
     "PERFDIAG_OOM_SCORE",
     "PERFDIAG_ENDED_FD",
 )
+KEPT = "PERFDIAG_KEPT_"  # before the names of variables that Python obeys, which the launcher keeps from our own
 
 
 class HeldBack:
@@ -87,7 +88,7 @@ def _become(program: str, arguments: Sequence[str], stdout_fd: int, gate: int, f
             os.setpriority(os.PRIO_PROCESS, 0, int(niceness))
         if score := os.environ.get("PERFDIAG_OOM_SCORE"):  # and offered all of perfdiag to the OOM killer
             Path("/proc/self/oom_score_adj").write_text(score)
-        environment = {key: value for key, value in os.environ.items() if key not in OWN_VARIABLES}
+        environment = {key.removeprefix(KEPT): os.environ[key] for key in os.environ if key not in OWN_VARIABLES}
         os.execve(program, list(arguments), environment)
     except OSError as error:
         os.write(failure, (error.errno or 1).to_bytes(4, "little"))

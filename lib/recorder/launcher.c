@@ -9,8 +9,8 @@
  *	Python		PERFDIAG_CONTROL_FD, _RECORDING_FD and _MESSAGES_FD (read only), _RECORDER_PID; _NICENESS and
  *			_OOM_SCORE as they were; _ENDED_FD, into which it writes when it ends by itself
  *
- * When Python ends, however it ends, the socket closes and the recorder stops.  Python runs isolated (-I): no variable
- * of the environment and no working directory can make root run other code.
+ * When Python ends, however it ends, the socket closes and the recorder stops.  Python runs isolated (-I), and gets none of
+ * its own variables: no environment and no working directory can make root run other code.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "out_of_memory.h"
+#include "python_variables.h"
 #include "resource_limits.h"
 #include "set_user_id.h"
 #include "standard.h"
@@ -240,6 +241,9 @@ int main(int argc, char **argv)
 		return fail(-err, "cannot start");
 	if (check_resource_limits(needs_recorder(argc, argv)))
 		return 1;
+	err = keep_from_python();
+	if (err)
+		return fail(-err, "cannot start");
 	err = find_paths(&paths);
 	if (err)
 		return fail(-err, "cannot find where perfdiag is installed");

@@ -94,7 +94,7 @@ static unsigned long oom_kills(void)
 /* Waits until Python has ended, and says why if the OOM killer must have done it. */
 static void watch(int python, int ended, unsigned long kills_before)
 {
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTOU };
 	struct pollfd fds = { .fd = python, .events = POLLIN };
 	char byte;
 
@@ -130,6 +130,8 @@ int start_watcher(void)
 	if (!pid) {
 		close(pipe_ends[1]);
 		capabilities_keep(0, 0); /* what it does, anybody may */
+		/* Stopped, it would stay behind; a change of capabilities resets this. */
+		prctl(PR_SET_PDEATHSIG, SIGCONT);
 		prctl(PR_SET_NAME, "perfdiag-watch");
 		watch(python, pipe_ends[0], kills_before);
 		_exit(0);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,19 @@ def test_nothing_can_be_slipped_in_by_the_environment(
     run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", cwd=evil)
     assert run.returncode == 0 and "evil" not in run.stderr
     assert house.run("--version", cwd=evil).stdout.startswith("perfdiag ")
+
+
+@pytest.mark.parametrize("name", ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"])
+def test_python_takes_no_other_place_for_its_own(house: House, name: str, tmp_path: Path) -> None:
+    """Also isolated it believes these two, and runs what stands in the packages of the place that they name."""
+    packages = tmp_path / f"evil/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "evil.pth").write_text("import sys; sys.stderr.write('evil')\n")
+    (tmp_path / "evil/pyvenv.cfg").write_text("home = /usr/bin\n")
+    house.environment = {name: str(tmp_path / "evil/bin/python")}
+    isolated = subprocess.run(
+        [sys.executable, "-I", "-c", ""], env=house.environment, capture_output=True, text=True, check=False
+    )
+    assert "evil" in isolated.stderr, "the trap is none"
+    run = house.run("--version")
+    assert run.stdout.startswith("perfdiag ") and not run.stderr

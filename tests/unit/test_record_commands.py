@@ -49,10 +49,14 @@ def test_a_file_can_be_called_like_an_option(house: House, sleeper: subprocess.P
 
 
 def test_a_command_keeps_its_input_and_its_environment(house: House) -> None:
-    house.environment = {"MARK": "23"}
-    process = house.start("record", "-o", str(house.root / "c.rec"), "--", "sh", "-c", "read line; echo $line; env")
-    out, err = process.communicate("hello\n", timeout=30)
-    assert out.startswith("hello\n") and "MARK=23" in out and "PERFDIAG_" not in out, err
+    house.environment = {"MARK": "23", "PYTHONPATH": "/a=b", "PYTHONEXECUTABLE": "", "__PYVENV_LAUNCHER__": "c"}
+    forged = {"PERFDIAG_KEPT_FORGED": "1"}
+    words = ("record", "-o", str(house.root / "c.rec"), "--", "sh", "-c", "read line; echo $line; env")
+    given, house.environment = house.environment, house.environment | forged
+    out, err = house.start(*words).communicate("hello\n", timeout=30)
+    assert "FORGED" not in out
+    assert out.startswith("hello\n") and "PERFDIAG_" not in out, err
+    assert {f"{name}={value}" for name, value in given.items()} <= set(out.splitlines())
 
 
 def test_perfdiag_goes_before_its_target_when_memory_is_short(house: House) -> None:
@@ -63,6 +67,28 @@ def test_perfdiag_goes_before_its_target_when_memory_is_short(house: House) -> N
     )
     assert run.returncode == 0 and "\n7\n1000\n" in run.stderr, run.stderr
     assert house.log()["oom_score"] == 999
+
+
+@pytest.mark.parametrize("stop", [signal.SIGSTOP, signal.SIGTSTP])
+def test_a_watcher_that_was_stopped_does_not_stay_behind(house: House, stop: signal.Signals) -> None:
+    with house.start("latency", "--", "sh", "-c", "read line") as process:
+        watcher = until(lambda: _watcher_of(process.pid), "it is there")
+        os.kill(watcher, stop)
+        process.kill()
+        until(lambda: _has_ended(watcher), "it has ended")
+
+
+def _watcher_of(pid: int) -> int:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    names = {int(child): Path(f"/proc/{child}/comm").read_text() for child in children}
+    return next((child for child, name in names.items() if name == "perfdiag-watch\n"), 0)
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return True
 
 
 def test_a_command_that_is_ended_by_a_signal(house: House) -> None:
