@@ -69,6 +69,8 @@ def _run() -> int:
     """Run the command line, print what goes wrong, return the exit status."""
     stdout, status = sys.stdout, 0
     try:
+        if "_PERFDIAG_COMPLETE" in os.environ:
+            import_module("perfdiag.commands.completion").refuse_others()
         status = int(cli.main(prog_name="perfdiag", standalone_mode=False) or 0)
         sys.stdout.flush()
         return status

@@ -38,7 +38,9 @@ def become_caller() -> None:
     """
     if user := invoking_user():
         uid, gid = user
-        _become(uid, gid, os.getgrouplist(os.environ.get("SUDO_USER", ""), gid))
+        name = os.environ.get("SUDO_USER", "")
+        known = not any(0xDC80 <= ord(character) <= 0xDCFF for character in name)  # else of no user: nothing finds it
+        _become(uid, gid, os.getgrouplist(name, gid) if known else [gid])
 
 
 def drop() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Hashable, Sized
 from dataclasses import dataclass, field
 from typing import IO, TypeVar
@@ -103,7 +104,7 @@ def read(stream: IO[bytes]) -> Recording:
     Raises RecordingError for input that is empty, foreign, of a newer schema, or has more of anything than a recorder
     writes (schema/limits.py).
     """
-    number, first = 1, _readline(stream, 1)
+    number, first = 1, _readline(stream, 1).removeprefix(BOM_UTF8)  # of an editor, or of a copy
     if GREETING.fullmatch(first):
         number, first = 2, _readline(stream, 2)
     recording = Recording(_read_header(first))

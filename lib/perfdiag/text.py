@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import shlex
 from collections.abc import Sequence
 
 codecs.lookup("unicode_escape")  # Python imports codecs when they are first used: root may be given up by then
 
 
+# What Python takes for printable, and a terminal shows as nothing or as a blank: joiners and selectors, fillers of
+# Hangul and Khmer, and Braille without a dot.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 LONGEST_TYPED = 500  # characters: of four bytes each they fit into ASKED_BYTES of the recorder
 NO_NAME = "(no name)"  # of a process or thread that gave itself an empty one
 NAME_NOT_KEPT = "(name not kept)"  # it has one, which found no room in the recording
 
 
 def printable(name: str | bytes, limit: int = 200) -> str:
-    """Return `name` without anything a terminal would obey: control, format and undecodable characters escaped.
+    """Return `name` without anything a terminal would obey, or not show: control, format, invisible and undecodable
+    characters escaped.
 
     Longer names are cut to `limit` characters and end in "...".  Rich markup is not escaped here: whoever prints
     with rich passes `Text`, never markup.
@@ -28,12 +35,15 @@ def printable(name: str | bytes, limit: int = 200) -> str:
 
 def whole(text: str) -> str:
     """Return a text as `printable` does, however long it is; what was made printable once stays as it is."""
-    if text.isprintable():
+    if text.isprintable() and not _INVISIBLE.search(text):
         return text
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for character in text
-    )
+    return "".join(map(_shown, text))
+
+
+def _shown(character: str) -> str:
+    if character.isprintable() and not _INVISIBLE.match(character):
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def typed_path(path: str) -> str:

@@ -163,11 +163,40 @@ def test_completion_completes() -> None:
     assert "DISK-FLUSH-SLOW" in complete("perfdiag", "explain", "disk-f")
 
 
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"_PERFDIAG_COMPLETE": "bash_complete"},
+        {"_PERFDIAG_COMPLETE": "bash_complete", "COMP_WORDS": "perfdiag", "COMP_CWORD": "x"},
+        {"_PERFDIAG_COMPLETE": "x"},
+        {"_PERFDIAG_COMPLETE": "bash_other"},
+        {"_PERFDIAG_COMPLETE": "sh_source"},
+    ],
+)
+def test_the_variable_of_completion_without_its_script(variables: dict[str, str]) -> None:
+    told = run("report", "X", **variables)
+    assert told.returncode == 2 and not told.stdout
+    assert told.stderr.splitlines() == [
+        "error: _PERFDIAG_COMPLETE is set, but not by a completion script",
+        "HINT: unset _PERFDIAG_COMPLETE",
+    ]
+
+
+INVISIBLE = set("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180e\u200b\u2800\u3164\ufe0f\ufeff\uffa0\U000e0100")
+
+
+@pytest.mark.parametrize("character", sorted(INVISIBLE))
+def test_what_cannot_be_seen_is_escaped(character: str) -> None:
+    assert printable(f"a{character}b") == f"a{character.encode('unicode_escape').decode()}b"
+    assert printable("ሴ日本 é한") == "ሴ日本 é한"
+
+
 @given(st.text() | st.binary())
 def test_whatever_is_printed_is_printable(name: str | bytes) -> None:
     shown = printable(name, 40)
     assert shown.isprintable() and len(shown) <= 40
-    if isinstance(name, str) and name.isprintable() and len(name) <= 40:
+    assert not INVISIBLE & set(shown)
+    if isinstance(name, str) and name.isprintable() and len(name) <= 40 and not INVISIBLE & set(name):
         assert shown == name
 
 

@@ -7,6 +7,7 @@ import math
 import msgspec
 import pytest
 from perfdiag.facts import Facts
+from perfdiag.facts.process import parse_limits
 from perfdiag.facts.texts import Texts
 
 from unit.support.facts import LIMITS, error, facts, lines
@@ -141,6 +142,7 @@ def test_processes() -> None:
     assert found.written_bytes is None and found.oom_score_adjustment == -998 and found.cpus_allowed == "0-1"
     assert found.limits["Max open files"] == (1024, 524288) and found.limits["Max cpu time"] == (math.inf, math.inf)
     assert found.limits["Max nice priority"] == (0, 0)
+    assert not parse_limits("Max open files            -20000               -1                   files\n")
     empty = facts({"/proc/77/status": "Name:\t\nThreads:\t7\n"}).processes[77]
     assert empty.comm == "(no name)"
     assert found.session_nice == -3 and empty.session_nice is None

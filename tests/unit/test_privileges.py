@@ -47,6 +47,16 @@ def test_who_is_behind_sudo(monkeypatch: pytest.MonkeyPatch, uid: str, gid: str,
     assert privileges.invoking_user() == user
 
 
+def test_a_user_behind_sudo_whose_name_no_user_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[tuple[int, int, list[int]]] = []
+    monkeypatch.setattr(privileges, "invoking_user", lambda: (1234, 4321))
+    monkeypatch.setattr(privileges, "_become", lambda *ids: became.append(ids))
+    for name in ("\udcff", "nobody-has-that-name"):
+        monkeypatch.setenv("SUDO_USER", name)
+        privileges.become_caller()
+    assert became == [(1234, 4321, [4321])] * 2
+
+
 @pytest.mark.parametrize("user", [{}, {"SUDO_UID": "1234", "SUDO_GID": "4321"}])
 @pytest.mark.skipif(not ROOT_OWNS, reason="only root can give up root")
 def test_root_is_given_up_before_the_first_byte_is_read(

@@ -65,6 +65,11 @@ def test_a_bad_last_row_of_a_thread_leaves_the_one_before() -> None:
     assert "pid" in recording.problems[0]
 
 
+def test_a_byte_order_mark_of_an_editor_is_read_over() -> None:
+    lines = Builder().thread("app", cpu_user="1 s").bytes()
+    assert reader.read(io.BytesIO(b"\xef\xbb\xbf" + lines)).header == reader.read(io.BytesIO(lines)).header
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

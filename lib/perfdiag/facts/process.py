@@ -146,7 +146,7 @@ def parse_limits(text: str | None) -> dict[str, tuple[float, float]]:
         match = re.match(r"(Max [a-z ]+?) {2,}(\S+) +(\S+)(?: |$)", line)
         values = [math.inf if word == "unlimited" else number(word) for word in (match[2], match[3])] if match else []
         soft, hard = values if match else (None, None)
-        if match and soft is not None and hard is not None:
+        if match and soft is not None and hard is not None and min(soft, hard) >= 0:
             limits[match[1]] = (soft, hard)
     return limits
 
@@ -163,6 +163,7 @@ def read_system_descriptors(texts: Texts) -> Descriptors | None:
     used = _first_words(texts, "/proc/sys/fs/file-nr")
     words = words_of(texts.text("/proc/sys/fs/file-nr"))
     limit = number(words[2]) if len(words) == 3 else None
+    limit = None if limit is None or limit < 0 else limit
     return Descriptors(0, used, limit, limit) if used else None
 
 
@@ -170,7 +171,7 @@ def _first_words(texts: Texts, path: str) -> list[tuple[int, int]]:
     if path not in texts:
         texts.text(path)  # for the reason
     values = ((at_ns, number((words_of(text) or [""])[0])) for at_ns, text in texts.series(path))
-    return [(at_ns, value) for at_ns, value in values if value is not None]
+    return [(at_ns, value) for at_ns, value in values if value is not None and value >= 0]
 
 
 __all__ = [

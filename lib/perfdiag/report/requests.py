@@ -99,8 +99,10 @@ def _call(model: Model, exchange: Exchange) -> shape.Call:
 
 
 def _sums(parts: Sequence[schema.PartSum]) -> Mapping[str, int]:
-    if isinstance(parts, Sums) and all(map(str.isprintable, parts.names)) and len(set(parts.names)) == len(parts):
-        return numbers_by_name(parts)
+    if isinstance(parts, Sums):
+        shown = set(map(printable, parts.names))
+        if shown == set(parts.names) and len(shown) == len(parts):
+            return numbers_by_name(parts)
     return {printable(part.account): part.sum_ns for part in parts}
 
 
