@@ -24,8 +24,11 @@ def test_requests_and_calls_or_the_reason_why_not(guest: Guest, start: Start, re
         return
     assert not reasons
     assert set(found) == {"accepted", "connected"}, found
-    assert found["accepted"].count == found["connected"].count == 23, found
+    # Linux 7.0 can preempt a program: until that goes on, the kernel leaves the next run of it on that CPU out.
+    skipped = recording.footer.lost["programs_skipped"]
+    counts = [line.count for line in found.values()]
+    assert max(counts) == 23 and sum(counts) >= 2 * 23 - skipped, (found, recording.footer.lost)
     assert found["accepted"].object == f"port:{truth['port']}"
     assert found["connected"].object == f"peer:127.0.0.1:{truth['port']}"
     for line in found.values():
-        assert 23 * 50_000_000 <= line.sum_ns <= truth["elapsed_ns"], (line, truth)
+        assert line.count * 50_000_000 <= line.sum_ns <= truth["elapsed_ns"], (line, truth)
