@@ -99,7 +99,7 @@ test-unit: build workloads man ## tests that need no privilege
 
 SECONDS_OF_FUZZING ?= 3600
 fuzz: build ## look for recordings that break a report, for an hour (SECONDS_OF_FUZZING=60); what fails is left in build/fuzz
-	$(Q)env $(CACHES) PERFDIAG_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(PYTHON) -m pytest tests/unit/test_fuzz.py -s $(ARGS)
+	$(Q)env $(CACHES) PERFDIAG_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(PYTHON) -m pytest tests/unit/test_fuzz.py -s -o faulthandler_timeout=0 $(ARGS)
 
 test-live: build workloads ## tests on this kernel (root)
 	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/live $(ARGS)
