@@ -8,7 +8,7 @@ import pytest
 
 from lab.support import host
 from lab.support.guest import Guest
-from live.support.bpftrace import TOOLS
+from live.support.bpftrace import TOOLS, only_of
 from live.support.fixtures import Start, Trace
 from live.tools.test_fdlimit import test_opens_beyond_the_limit  # noqa: F401
 from live.tools.test_flushlat import test_flushes_of_a_slow_disk  # noqa: F401
@@ -17,7 +17,7 @@ from live.tools.test_runqlat import test_two_threads_share_a_cpu  # noqa: F401
 from live.tools.test_tcpwindow import test_a_receiver_that_reads_slowly  # noqa: F401
 from live.tools.test_wakerchain import test_a_chain_of_processes  # noqa: F401
 
-NAMES = sorted(path.stem for path in TOOLS.glob("*.bt"))
+NAMES = sorted(path.stem for path in TOOLS.glob("*.bt") if not only_of(path.stem))
 MODULES = "kvm_amd nfs nfsv4 acpi_cpufreq"  # scripts may trace these
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -35,29 +36,32 @@ LONGER_CODE: dict[str, str] = {
     "nfsfsync.bt": "three kinds of calls, each with its beginning and its end",
     "ledger.bt": "it prints a recording: every account, and lines that perfdiag report reads",
 }
-RECORDS = {"ledger.bt"}  # of one process, which has to be given; its output are lines of a recording, not maps
+RECORDS = {"ledger.bt"}  # its output are lines of a recording, not maps
 COLUMNS = 120
 
 SHEBANG = "#!/usr/bin/env -S bpftrace --no-warnings\n// SPDX-License-Identifier: GPL-2.0-only\n//\n"
-# Refuses: an argument that is no number; a process that is not there; a third argument.
 GUARD = (
-    '\n// Refuses wrong arguments before anything is traced; "Add a tool" in CONTRIBUTING.md says how.\n'
-    "interval:s:9,interval:s:9$1,interval:s:9$2,"
-    'uprobe:/proc/$1"/../../bin/sh"$3:"no_such*" {} // NAME [PID [SECONDS]]\n'
+    '\n// Refuses wrong arguments before anything is traced; "Add a tool" in CONTRIBUTING.md says how.\n%s {} // %s\n'
 )
+# Refuses: an argument that is no number; a process that is not there; a third argument.
+NUMBERS = 'interval:s:9,interval:s:9$1,interval:s:9$2,uprobe:/proc/$1"/../../bin/sh"$3:"no_such*"'
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a script can be given, what refuses the rest, and which argument SECONDS is."""
+
+    synopsis: str = "[PID [SECONDS]]"
+    guard: str = NUMBERS
+    seconds: str = "$2"
+
+
+# Scripts of one process, which has to be given: where none is, there is no such file below /proc.  Those with probes
+# inside a program need no attach point of their own for that.
+OTHER_USAGE = {
+    "ledger.bt": Usage("PID [SECONDS]", NUMBERS.replace("/../../bin", "/task/../../../bin")),
+}
 TIMER = "interval:s:1\n{\n\t@seconds_left--;\n\tif (@seconds_left == 0) {\n\t\texit();\n\t}\n}\n"
-
-
-def usage(path: Path) -> str:
-    """Return the arguments of a script."""
-    return "PID [SECONDS]" if path.name in RECORDS else "[PID [SECONDS]]"
-
-
-def guard(path: Path) -> str:
-    """Return the line that refuses wrong arguments: below /proc there is no task, where no PID is given."""
-    line = GUARD.replace("NAME [PID [SECONDS]]", f"{path.name} {usage(path)}")
-    return line.replace('"/../../bin/sh"', '"/task/../../../bin/sh"') if path.name in RECORDS else line
-
 
 every_tool = pytest.mark.parametrize("path", TOOLS, ids=lambda path: path.name)
 
@@ -68,11 +72,16 @@ def code(path: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith(("//", "#!"))]
 
 
+def usage(path: Path) -> Usage:
+    """Return how a script is called."""
+    return OTHER_USAGE.get(path.name, Usage())
+
+
 @every_tool
 def test_header(path: Path) -> None:
     told = header.parse(path)
-    assert told.synopsis == f"{path.name} {usage(path)}"
-    assert [name for name, _ in told.arguments] == ["PID", "SECONDS"]
+    assert told.synopsis == f"{path.name} {usage(path).synopsis}"
+    assert [name.removeprefix("-p ") for name, _ in told.arguments] == ["PID", "SECONDS"]
     assert told.command.split()[0] == path.name and len(told.output) > 3, "an example that was run"
     assert len(re.findall(r"[.?](?: |$)", told.reading)) >= 2, "two sentences say how to read the example"
     assert told.findings and set(told.findings) <= set(RULES)
@@ -108,8 +117,10 @@ def test_fields_are_the_maps_that_it_prints(path: Path) -> None:
 def test_code(path: Path) -> None:
     text = path.read_text()
     assert text.startswith(SHEBANG) and path.stat().st_mode & 0o111
-    assert guard(path) in text and TIMER in text, "the same lines in every script"
-    assert "@seconds_left = $2;" in text and ('printf("Tracing ' in text or path.name in RECORDS)
+    own = usage(path)
+    guard = GUARD % (own.guard, f"{path.name} {own.synopsis}")
+    assert guard in text and TIMER in text, "the same lines in every script"
+    assert f"@seconds_left = {own.seconds};" in text and ('printf("Tracing ' in text or path.name in RECORDS)
     assert len(code(path)) <= LONGEST_CODE or path.name in LONGER_CODE
     assert "kprobe:" not in text or "kprobe" in header.parse(path).requires, "tracepoints before kprobes"
 

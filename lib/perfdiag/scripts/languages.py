@@ -39,7 +39,11 @@ BPFTRACE = Language(
             "It was refused, by one message and before anything was traced: a process that does not exist, a wrong or"
             " superfluous argument, a missing privilege, or a kernel without what it requires",
         ),
-        ("255", "Likewise, of bpftrace 0.17, where the kernel lacks one of several tracepoints that share a body"),
+        (
+            "254, 255",
+            "Likewise, of bpftrace 0.17, where the process lacks a probe of its program, or the kernel one of several"
+            " tracepoints that share a body",
+        ),
     ),
 )
 DTRACE = Language(

@@ -6,13 +6,13 @@ The pages are called perfdiag-NAME(8): the bpftrace package installs scripts and
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from perfdiag.errors import PerfdiagError, UsageError
 from perfdiag.manual import DATE, prose
 from perfdiag.scripts import languages
-from perfdiag.scripts.header import COMMENT, Header, Pairs, parse
+from perfdiag.scripts.header import COMMENT, Header, parse
 
 
 def of(header: Header) -> str:
@@ -37,7 +37,7 @@ def of(header: Header) -> str:
         *prose(header.requires),
         *([".Pp", "Where it was run:", *_list(header.systems, "")] if header.systems else []),
         ".Sh OPTIONS",
-        *_list(header.arguments, "Ar"),
+        *_list([(_argument(name), meaning) for name, meaning in header.arguments], ""),
         ".Sh FIELDS",
         *_list(header.fields, "Li"),
         ".Sh EXIT STATUS",
@@ -60,10 +60,15 @@ def page_name(name: str) -> str:
     return f"perfdiag-{name}"
 
 
+def _argument(words: str) -> str:
+    """Return an argument as macros, or an option and its argument."""
+    return " ".join(f"Fl {word[1:]}" if word.startswith("-") else f"Ar {word}" for word in words.split())
+
+
 def _synopsis(words: Sequence[str]) -> list[str]:
-    """Return arguments as macros: each one may be left out, together with those behind it."""
-    names = [word.strip("[]") for word in words]
-    return [f".Op Ar {names[0]} Op Ar {' '.join(names[1:])}".removesuffix(" Op Ar ")] if names else []
+    """Return arguments as macros; what stands in brackets may be left out, together with what is behind it."""
+    macros = [("Op " if word.startswith("[") else "") + _argument(word.strip("[]")) for word in words]
+    return [f".{' '.join(macros)}"] if macros else []
 
 
 def _paragraphs(texts: Sequence[str]) -> list[str]:
@@ -73,7 +78,7 @@ def _paragraphs(texts: Sequence[str]) -> list[str]:
     return lines
 
 
-def _list(pairs: Pairs, macro: str) -> list[str]:
+def _list(pairs: Iterable[tuple[str, str]], macro: str) -> list[str]:
     lines = [".Bl -tag -width Ds"]
     for name, meaning in pairs:
         lines += [

@@ -92,7 +92,7 @@ class Seen:
 
     def make_example(self, name: str, *arguments: object) -> None:
         """Make this run the example in the header of a script."""
-        words = " ".join(map(str, [f"{name}.bt", *arguments]))
+        words = " ".join([f"{name}.bt", *spelled(name, *arguments)])
         lines = [line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..." for line in self.text.splitlines()]
         header.replace_example(TOOLS / f"{name}.bt", words, lines)
 
@@ -167,9 +167,21 @@ def foreign(name: str) -> list[str]:
     return [f"{group}:{event}" for group, event in wanted if not any((TRACING / "events" / group).glob(event))]
 
 
+def only_of(name: str) -> str | None:
+    """Return whose probes a script needs inside of the process, where not every process will do."""
+    probes = re.search(r"^(?:usdt|uprobe):[^:]*:(\w+)", (TOOLS / f"{name}.bt").read_text(), re.MULTILINE)
+    return probes[1] if probes else None
+
+
+def spelled(name: str, *arguments: object) -> list[str]:
+    """Return arguments, of which the first is a process, as the script wants them."""
+    option = ["-p"] if arguments and header.parse(TOOLS / f"{name}.bt").synopsis.startswith(f"{name}.bt -p") else []
+    return [*option, *map(str, arguments)]
+
+
 def command(version: str, name: str, *arguments: object) -> list[str]:
     """Return the command that runs a script with a version of bpftrace."""
-    words = [str(argument) for argument in arguments]
+    words = spelled(name, *arguments)
     if version == "packaged":
         _mount_for_packaged()
         return [*INTERPRETER, str(TOOLS / f"{name}.bt"), *words]
@@ -266,6 +278,8 @@ __all__ = [
     "command",
     "foreign",
     "lacking",
+    "only_of",
     "read",
     "refused",
+    "spelled",
 ]

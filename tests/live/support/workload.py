@@ -36,7 +36,7 @@ class Workload:
     ) -> None:
         self.name = name
         self.process = subprocess.Popen(
-            [*wrapper, WORKLOADS / name, "--wait", *map(str, arguments)],
+            [*wrapper, *self.command(name), *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -45,6 +45,10 @@ class Workload:
         )
         self.ready = self._line()
         self.pid = int(self.ready["pid"]) if not wrapper else self._descendant(self.process.pid)
+
+    def command(self, name: str) -> list[str]:
+        """Return what runs it, ahead of its arguments."""
+        return [str(WORKLOADS / name), "--wait"]
 
     def _line(self) -> dict[str, Any]:
         assert self.process.stdout

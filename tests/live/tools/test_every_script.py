@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 
 import pytest
 
-from live.support.bpftrace import HARMLESS, INTERPRETER, TOOLS, Script, command, foreign, lacking, refused
+from live.support.bpftrace import (
+    HARMLESS,
+    INTERPRETER,
+    TOOLS,
+    Script,
+    command,
+    foreign,
+    lacking,
+    only_of,
+    refused,
+    spelled,
+)
 from live.support.fixtures import Start, Trace
 
 NAMES = sorted(path.stem for path in TOOLS.glob("*.bt"))
 NO_PROCESS = 1 << 22  # the kernel's largest number, and one
-
+GUARD = re.compile(r"^(interval:s\S+) {} // \S+ (.*)$", re.MULTILINE)
+# One for each line that refuses wrong arguments, and what it says that may be given.
+ALIKE = {match[1]: (name, match[2]) for name in NAMES for match in GUARD.finditer((TOOLS / f"{name}.bt").read_text())}
+WRONG = [("abc",), ("1.5",), ("0",), ("PID", "abc"), ("PID", "1.5"), ("PID", "1", "2"), ("PID", "1", "abc")]
 
 every_script = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.may_skip("tracepoints of a driver or module")) for name in NAMES]
@@ -23,6 +38,8 @@ every_script = pytest.mark.parametrize(
 @every_script
 def test_it_parses_and_ends_with_its_target(name: str, version: str, start: Start) -> None:
     """Its target ends while it is traced, then Ctrl-C: nothing is printed that is not described."""
+    if program := only_of(name):
+        pytest.skip(f"{name}.bt is for programs with probes of {program} alone: see test_{name}.py")
     skip_foreign(name)
     target = start("sleeper")
     begin = time.monotonic()
@@ -36,13 +53,26 @@ def test_it_parses_and_ends_with_its_target(name: str, version: str, start: Star
 @every_script
 def test_a_process_that_does_not_exist_is_refused(name: str, version: str) -> None:
     skip_foreign(name)
-    check_refusal(refused(version, name, NO_PROCESS), f"/proc/{NO_PROCESS}/")
+    told = "No such process" if spelled(name, NO_PROCESS)[0] == "-p" else f"/proc/{NO_PROCESS}/"
+    check_refusal(refused(version, name, NO_PROCESS), told)
 
 
-@pytest.mark.parametrize("words", [("abc",), ("1.5",), ("PID", "abc"), ("PID", "1", "2"), ("PID", "1", "abc")])
-def test_wrong_arguments_are_refused(words: tuple[str, ...], version: str) -> None:
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+@pytest.mark.parametrize(("name", "synopsis"), ALIKE.values())
+def test_wrong_arguments_are_refused(name: str, synopsis: str, words: tuple[str, ...], version: str) -> None:
+    if words == ("0",) and synopsis.startswith("["):
+        return  # all processes
     own = [word.replace("PID", str(os.getpid())) for word in words]
-    check_refusal(refused(version, NAMES[0], *own), "ERROR")
+    check_refusal(refused(version, name, *own), "ERROR")
+
+
+@pytest.mark.parametrize("name", [name for name, synopsis in ALIKE.values() if not synopsis.startswith("[")])
+def test_a_process_that_must_be_named_is_asked_for(name: str, version: str) -> None:
+    """Once for each probe."""
+    done = refused(version, name)
+    told = set(re.findall("ERROR: (.*)", done.stderr))
+    assert (done.returncode, done.stdout, len(told)) == (1, "", 1), done
+    assert re.search("pid|/proc//(exe|task)", told.pop()), done
 
 
 def skip_foreign(name: str) -> None:
@@ -52,11 +82,11 @@ def skip_foreign(name: str) -> None:
 
 
 def check_refusal(done: subprocess.CompletedProcess[str], told: str) -> None:
-    """One message, with the line that says what is expected; status 1; nothing else."""
+    """One message, with the line that it is about; status 1; nothing else."""
     assert (done.returncode, done.stdout) == (1, ""), done
     first, *rest = done.stderr.splitlines()
     assert told in first and done.stderr.count("ERROR") == 1, done.stderr
-    assert not rest or (len(rest) == 2 and "PID [SECONDS]" in rest[0]), done.stderr
+    assert not rest or (len(rest) == 2 and re.search(r"\[SECONDS\]|^u", rest[0])), done.stderr
 
 
 def test_it_ends_after_so_many_seconds(start: Start, trace: Trace) -> None:

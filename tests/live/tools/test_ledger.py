@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from perfdiag import reader, schema
 
-from live.support.bpftrace import Seen, refused
+from live.support.bpftrace import Seen
 from live.support.fixtures import Attach, Cleanup, Start, Trace
 from live.support.host import slow_disk
 from live.support.workload import Workload
-from live.tools.test_every_script import check_refusal
 
 APART = 0.05  # of the time of all threads
 SHARED_CPU = max(os.sched_getaffinity(0))
@@ -113,7 +112,3 @@ def test_data_of_a_connection(start: Start, attach: Attach, trace: Trace) -> Non
     """A read waits for TCP, as the data shows that came meanwhile."""
     told = compare(start("peer", "--count", 23), attach, trace)
     assert told["net.receive"] > 0.8, told
-
-
-def test_without_a_process_it_refuses(version: str) -> None:
-    check_refusal(refused(version, "ledger"), "/proc")
