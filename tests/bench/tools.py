@@ -14,7 +14,7 @@ import platform
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from bench.table import Row
 from bench.tools_cost import Cost
 from bench.tools_guest import GUEST_LOADS, measure_in_guest
 from live.support.bpftrace import TOOLS, Script
+from live.support.java import Java
 from live.support.workload import ROOT, Workload
 
 SECTION = "11. Scripts of tools/"
@@ -42,6 +43,7 @@ class Load:
     what: str
     words: tuple[str, ...]
     count: int
+    start: Callable[..., Any] = Workload
 
 
 # {} is a folder in memory.
@@ -51,6 +53,8 @@ LOADS = {
     "flushlat": Load(
         "fdatasync(2) of a file in memory", ("flush", "--file", "{}/data", "--append", "0", "--count"), 50_000
     ),
+    "jvmgc": Load("stop of all threads of a Java program", ("Stops",), 20_000, Java),
+    "metaspace": Load("class that is loaded", ("Classes",), 20_000, Java),
     "pgcache": Load(
         "pread(2) of 4 KiB that are in memory",
         ("read", "--mode", "buffered", "--file", "/proc/self/exe", "--count"),
@@ -90,7 +94,7 @@ def measure(context: Context, name: str) -> Cost:
 
     def run(memory: str, *, traced: bool) -> float:
         words = [word.format(memory) for word in load.words]
-        with Workload(*words, load.count) as workload, contextlib.ExitStack() as stack:
+        with load.start(*words, load.count) as workload, contextlib.ExitStack() as stack:
             begin = time.monotonic()
             script = stack.enter_context(Script(name, workload.pid)) if traced else None
             starts.extend([time.monotonic() - begin] if traced else [])

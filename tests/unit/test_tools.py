@@ -59,7 +59,9 @@ class Usage:
 # Scripts of one process, which has to be given: where none is, there is no such file below /proc.  Those with probes
 # inside a program need no attach point of their own for that.
 OTHER_USAGE = {
+    "jvmgc.bt": Usage("-p PID [SECONDS]", "interval:s$2:9$1", "$1"),
     "ledger.bt": Usage("PID [SECONDS]", NUMBERS.replace("/../../bin", "/task/../../../bin")),
+    "metaspace.bt": Usage("-p PID [SECONDS]", "interval:s$2:9$1", "$1"),
 }
 TIMER = "interval:s:1\n{\n\t@seconds_left--;\n\tif (@seconds_left == 0) {\n\t\texit();\n\t}\n}\n"
 
