@@ -22,8 +22,9 @@ CLIENTS = 4
 class Cluster:
     """Server in a directory of its own below `scratch`; a context manager that leaves nothing behind."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, *, scale: int = SCALE) -> None:
         self.directory = scratch / "postgres"
+        self.scale = scale
         self.user = pwd.getpwnam(USER)
         versions = sorted(Path("/usr/lib/postgresql").iterdir(), key=lambda path: float(path.name))
         self.programs = versions[-1] / "bin"
@@ -67,7 +68,8 @@ class Cluster:
         try:
             self.pid = self._server.__enter__().pid
             self._await()
-            self._run("pgbench", "--initialize", "--quiet", "--scale", SCALE)
+            if self.scale:
+                self._run("pgbench", "--initialize", "--quiet", "--scale", self.scale)
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -80,6 +82,11 @@ class Cluster:
             if time.monotonic() > end:
                 raise RuntimeError("the PostgreSQL server does not answer")
             time.sleep(0.1)
+
+    def repeat(self, script: Path, count: int, protocol: str = "simple") -> None:
+        """Let one session run the statements of a file so many times."""
+        words = ["--no-vacuum", "--protocol", protocol, "--transactions", count, "--file", script]
+        self._run("pgbench", *words, "--username", USER)
 
     def pgbench(self, log: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
         """The read-write script, endlessly: progress every second on its stderr, every transaction in log.PID."""

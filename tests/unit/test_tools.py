@@ -62,6 +62,7 @@ OTHER_USAGE = {
     "jvmgc.bt": Usage("-p PID [SECONDS]", "interval:s$2:9$1", "$1"),
     "ledger.bt": Usage("PID [SECONDS]", NUMBERS.replace("/../../bin", "/task/../../../bin")),
     "metaspace.bt": Usage("-p PID [SECONDS]", "interval:s$2:9$1", "$1"),
+    "sqlq.bt": Usage("PID [SECONDS]", "interval:s$3:9$1,interval:s:9$2"),
 }
 TIMER = "interval:s:1\n{\n\t@seconds_left--;\n\tif (@seconds_left == 0) {\n\t\texit();\n\t}\n}\n"
 
