@@ -59,10 +59,10 @@ def matching(pattern: str, names: Sequence[str]) -> frozenset[str]:
 
 def _take_little() -> None:
     """Give up what the caller does not have himself, and end by the kernel's hand after so much time on a CPU."""
+    if niceness := os.environ.get("PERFDIAG_NICENESS"):
+        os.setpriority(os.PRIO_PROCESS, 0, int(niceness))  # while root may: it can be less than what this began with
     with suppress(PerfdiagError):  # where root cannot be given up: whoever records says so
         privileges.drop()
-    if niceness := os.environ.get("PERFDIAG_NICENESS"):
-        os.setpriority(os.PRIO_PROCESS, 0, int(niceness))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S))
 
 
