@@ -31,16 +31,21 @@ class Cost:
 
     def text(self) -> str:
         """Say it as the header does."""
-        spread = f"({self.ratio_low:.2f} to {self.ratio_high:.2f})"
         number, unit = self.added
         if unit == "ns":
-            start, more = f"{self.start_s:.1f} s", f"{number / 1000:.1f} us"
-            takes, where = f"takes {self.ratio:.2f} times as long {spread}", f"on Linux {self.kernel} and"
+            start, more, takes = f"{self.start_s:.1f} s", f"{number / 1000:.1f} us", "takes {} times as long"
+            where = f"on Linux {self.kernel} and"
         else:
-            start, more = f"{self.start_s:.0f} s", f"{number:,} instructions"
-            takes = f"executes {self.ratio:.2f} times as many {spread}"
+            start, more, takes = f"{self.start_s:.0f} s", f"{number:,} instructions", "executes {} times as many"
             where = f"in an emulated Linux {self.kernel} with"
+        spread = f"{self.ratio_low:.2f} to {self.ratio_high:.2f}"
+        if self.ratio_low <= 1 <= self.ratio_high:
+            of = "" if unit == "ns" else " instructions"
+            costs = f"What it adds to each {self.what} is lost in the noise: that then {takes.format(spread)}{of}."
+        else:
+            takes = takes.format(f"{self.ratio:.2f}")
+            costs = f"Adds {more} to each {self.what}, which then {takes} ({spread})."
         return (
-            f"Attaches in {start} and takes {self.peak_mebibytes:.0f} MiB. Adds {more} to each {self.what}, which then"
-            f" {takes}. Measured with bpftrace {self.bpftrace} {where} {self.cpus} CPUs by make bench ARGS=tools."
+            f"Attaches in {start} and takes {self.peak_mebibytes:.0f} MiB. {costs} Measured with bpftrace"
+            f" {self.bpftrace} {where} {self.cpus} CPUs by make bench ARGS=tools."
         )
