@@ -16,7 +16,7 @@ from perfdiag.keptfacts import KeptFacts
 from perfdiag.keptlines import Packer
 from perfdiag.lines import unpacker
 from perfdiag.schema.limits import LINE_BYTES, LINES, MOST_KEPT_BYTES, MOST_NAMES_BYTES, UNREAD_LINES
-from perfdiag.scriptlines import GREETING, ScriptLines
+from perfdiag.scriptlines import GREETING, ScriptLines, details_of
 from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
@@ -142,6 +142,8 @@ def read(stream: IO[bytes]) -> Recording:
         keeper.keep(parsed, number, len(line))
     recording.facts = keeper.facts.all()
     recording.header = _with_names(recording)
+    if script and not recording.details:
+        recording.details = details_of(recording.threads.values())
     if recording.footer is None:
         recording.problems.append("the recording has no end: it was cut off, or its recorder was killed")
     return recording

@@ -8,9 +8,11 @@ last field of its line, with nothing in it escaped.  perfdiag-recording(5) has t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
+
+from perfdiag import schema
 
 # What bpftrace says before its script does, on the same output, unless it is told to be quiet.
 GREETING = re.compile(rb"Attach(?:ing|ed) [0-9]+ probes?(?:\.\.\.)?\n")
@@ -40,4 +42,25 @@ class ScriptLines:
         return b"[%b," % self._names[number] if number < len(self._names) else place[0]
 
 
-__all__ = ["GREETING", "ScriptLines"]
+def details_of(threads: Iterable[schema.Thread]) -> dict[tuple[int, str, str], schema.Detail]:
+    """Return the waits of each process by account, for nothing in particular: a script tells no object of them."""
+    found: dict[tuple[int, str, str], schema.Detail] = {}
+    for line in threads:
+        for each in line.accounts:
+            if not each.sum_ns or each.account.startswith("cpu."):
+                continue
+            key = line.pid, each.account, ""
+            had = found.get(key)
+            found[key] = schema.Detail(
+                pid=line.pid,
+                account=each.account,
+                object="",
+                sum_ns=each.sum_ns + (had.sum_ns if had else 0),
+                count=each.count + (had.count if had else 0),
+                max_ns=max(each.max_ns, had.max_ns if had else 0),
+                buckets=[],
+            )
+    return found
+
+
+__all__ = ["GREETING", "ScriptLines", "details_of"]

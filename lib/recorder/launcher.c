@@ -40,7 +40,7 @@
 #define ENDED "PERFDIAG_ENDED_FD"
 
 struct paths {
-	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX];
+	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX], script[PATH_MAX];
 };
 
 static int fail(int error, const char *what)
@@ -75,10 +75,12 @@ static int find_paths(struct paths *paths)
 	err = join(paths->package, directory, "../lib/perfdiag/python/perfdiag/__main__.py");
 	if (!err && !access(paths->package, R_OK)) {
 		strcpy(paths->python, "/usr/bin/python3");
-		return join(paths->recorder, directory, "../lib/perfdiag/perfdiag-recorder");
+		return join(paths->recorder, directory, "../lib/perfdiag/perfdiag-recorder")
+			       ?: join(paths->script, directory, "../share/perfdiag/tools/ledger.bt");
 	}
 	err = err ?: join(paths->package, directory, "../../lib/perfdiag/__main__.py");
 	err = err ?: join(paths->python, directory, "../venv/bin/python");
+	err = err ?: join(paths->script, directory, "../../tools/ledger.bt");
 	return err ?: join(paths->recorder, directory, "perfdiag-recorder");
 }
 
@@ -111,18 +113,27 @@ static bool takes_next(const char *word)
 	return !strcmp(word, "-o") || (!strncmp(word, "--", 2) && !strchr(word, '=') && !is_flag(word));
 }
 
-/* As the words behind a command are understood by Python; after "--" they are another command's. */
-static bool has_option(char **argv, const char *option)
+/*
+ * As the words behind a command are understood by Python; after "--" they are another command's.  Returns the value of
+ * the last option of that name, "" where it has none, NULL where it is not given.
+ */
+static const char *option_value(char **argv, const char *option)
 {
 	size_t length = strlen(option);
+	const char *value = NULL;
 
 	for (; *argv && strcmp(*argv, "--"); argv++) {
 		if (!strncmp(*argv, option, length) && (!(*argv)[length] || (*argv)[length] == '='))
-			return true;
+			value = (*argv)[length] ? *argv + length + 1 : argv[1] ?: "";
 		if (takes_next(*argv) && argv[1])
 			argv++;
 	}
-	return false;
+	return value;
+}
+
+static bool has_option(char **argv, const char *option)
+{
+	return option_value(argv, option);
 }
 
 static bool needs_recorder(int argc, char **argv)
@@ -165,13 +176,17 @@ static int open_again(int fd)
 static void become_recorder(const struct paths *paths, char **argv, int control, int recording, int messages)
 {
 	char number[16];
-	const char *arguments[4] = { "perfdiag-recorder", "--control", number };
+	const char *arguments[6] = { "perfdiag-recorder", "--control", number };
+	const char *engine = option_value(argv + 2, "--engine");
 
 	offer_to_oom_killer(RECORDER_OOM_SCORE);
 	snprintf(number, sizeof(number), "%d", control);
 	if (!strcmp(argv[1], "check")) {
 		arguments[1] = "--check";
 		arguments[2] = NULL;
+	} else if (engine && !strcmp(engine, "bpftrace")) { /* a name that is none is refused by Python */
+		arguments[3] = "--script";
+		arguments[4] = paths->script;
 	}
 	if (dup2(recording, STDOUT_FILENO) >= 0 && dup2(messages, STDERR_FILENO) >= 0 && !fcntl(control, F_SETFD, 0))
 		execv(paths->recorder, (char *const *)arguments);

@@ -95,7 +95,7 @@ static int run(struct recorder *recorder)
 	_cleanup_close_ int signals = -1;
 	const char *unlocked;
 	sigset_t set;
-	int err;
+	int err = 0;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
@@ -106,6 +106,12 @@ static int run(struct recorder *recorder)
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0)
 		return -errno;
+	if (recorder->options.script) { /* bpftrace says itself what it lacks; it needs more than the own programs do */
+		control_say(recorder->options.control_fd, "loaded\n");
+		if (recorder->options.control_fd >= 0)
+			err = control_wait_start(&recorder->options, &recorder->output, signals);
+		return err ? err : script_record(recorder, signals);
+	}
 	err = raise_descriptors() ?: privileges_begin();
 	if (err)
 		return err;

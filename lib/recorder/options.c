@@ -23,6 +23,7 @@ static const char usage[] =
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
 	"  --no-request-names keep none, tell requests by port\n"
 	"  --control FD       take orders from this socket\n"
+	"  --script FILE      let this script for bpftrace record\n"
 	"  --check            load and attach everything, write the header, exit\n"
 	"  --version\n";
 
@@ -79,6 +80,7 @@ enum {
 	OPTION_SLO,
 	OPTION_NO_REQUEST_NAMES,
 	OPTION_CONTROL,
+	OPTION_SCRIPT,
 	OPTION_CHECK,
 	OPTION_PATIENCE,
 	OPTION_VERSION,
@@ -98,6 +100,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 						      { "no-request-names", no_argument, NULL,
 							OPTION_NO_REQUEST_NAMES },
 						      { "control", required_argument, NULL, OPTION_CONTROL },
+						      { "script", required_argument, NULL, OPTION_SCRIPT },
 						      { "check", no_argument, NULL, OPTION_CHECK },
 						      { "version", no_argument, NULL, OPTION_VERSION },
 						      { "help", no_argument, NULL, OPTION_HELP },
@@ -132,6 +135,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_SLO: err = add_limit(options, optarg); break;
 		case OPTION_NO_REQUEST_NAMES: options->no_request_names = true; break;
 		case OPTION_CONTROL: options->control_fd = number; break;
+		case OPTION_SCRIPT: options->script = optarg; break;
 		case OPTION_CHECK: options->check = true; break;
 		case OPTION_VERSION: puts("perfdiag-recorder " PERFDIAG_VERSION); return 1;
 		case OPTION_HELP: fputs(usage, stdout); return 1;

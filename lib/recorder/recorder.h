@@ -93,6 +93,7 @@ struct options {
 	bool no_request_names; /* requests are told by port alone */
 	bool host;	       /* all tasks are followed */
 	int control_fd;	       /* -1: none */
+	const char *script;    /* records instead of the own programs; NULL: none */
 };
 
 struct recorder {
@@ -251,6 +252,9 @@ void tables_write_memory(struct recorder *recorder);
 
 /* window.c: 0, or what kept the recording from being made, as -errno */
 int window_record(struct recorder *recorder, int signals);
+
+/* script.c: the same by a script for bpftrace.  -EDOM: it cannot record what is asked for. */
+int script_record(struct recorder *recorder, int signals);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);

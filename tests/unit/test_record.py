@@ -56,6 +56,17 @@ def test_no_request_names(house: House, sleeper: subprocess.Popen[bytes]) -> Non
     assert "no-request-names" in house.log()["orders"]
 
 
+def test_another_engine(house: House, sleeper: subprocess.Popen[bytes]) -> None:
+    """The launcher lets the recorder run a script that lies where perfdiag is; its descendants are left out."""
+    words = ("--pid", str(sleeper.pid), "--duration", "0.1")
+    run = house.run("latency", *words, "--engine", "bpftrace")
+    assert run.returncode == 0, run.stderr
+    assert house.log()["arguments"] == ["--script", f"{house.root}/build/bin/../../tools/ledger.bt"]
+    assert "only" in house.log()["orders"]
+    house.run("latency", "--engine=libbpf", "--", "true", "--engine=bpftrace")
+    assert house.log()["arguments"] == []
+
+
 def test_only(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "0.1", "--only")
     assert f"recording sleep (pid {sleeper.pid}), for 100 ms" in run.stderr

@@ -57,6 +57,14 @@ def test_the_least_recording(greeting: str) -> None:
     assert model.header.host.cpus_online is None
 
 
+def test_waits_are_for_nothing_in_particular() -> None:
+    """A script names no object: rules see one row of each account, CPU time has none."""
+    recording = recorded(thread("[0,1000000000,3,9],[2,1000000000,4,700000000]", "job"))
+    (row,) = recording.details.values()
+    assert (row.account, row.object, row.sum_ns, row.count, row.max_ns) == ("runq.busy", "", SECOND, 4, 700_000_000)
+    assert "CPU-CONTENTION" in {finding.id for finding in diagnose(build(recording)).findings}
+
+
 @pytest.mark.parametrize("comm", ['a"b', "a\\", 'x","pid":1,"y":"', "\x1b[31m", '"}', "é", "tab\t"])
 def test_a_name_is_what_stands_there(comm: str) -> None:
     recording = recorded(thread("[0,2000000000,1,0]", comm))

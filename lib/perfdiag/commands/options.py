@@ -135,6 +135,14 @@ def target_options(function: F) -> F:
             ),
             request_names_option,
             click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
+            click.option(
+                "--engine",
+                type=click.Choice(["libbpf", "bpftrace"]),
+                metavar="libbpf|bpftrace",
+                default="libbpf",
+                help="Who records: perfdiag's own programs (libbpf), or the script ledger.bt, for kernels that cannot"
+                " take those. It records one process and sees less.",
+            ),
             click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
         )
     ):
@@ -161,6 +169,7 @@ def report_options(function: F) -> F:
 
 def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
     """Return what the options of `target_options` mean.  Raises UsageError for what cannot be meant."""
+    script = options["engine"] == "bpftrace"
     wanted = Wanted(
         options["pid"],
         options["name"],
@@ -169,7 +178,7 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
         options["container"],
         options["cgroup"],
         options["arguments"],
-        options["only"],
+        options["only"] or script,
     )
     wanted.check()
     slo_ns, slo_names = _objectives(options["slo"])
@@ -180,8 +189,19 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
     if not request_names and any(not name.startswith(CALL) for name in slo_names):
         hint = "a limit without a name is for all requests"
         raise UsageError("--slo names requests, and --no-request-names keeps none of their names", hint)
+    if script:
+        _check_script(wanted, options)
     window = Window(duration_ns, wanted.only, options["stacks"], slo_ns, slo_names, request_names, asked=wanted.words)
     return wanted, window
+
+
+def _check_script(wanted: Wanted, options: dict[str, Any]) -> None:
+    """Raise UsageError for what the script cannot record."""
+    if wanted.command:
+        raise UsageError("--engine bpftrace records a process that runs, not a COMMAND", "start it, and give its --pid")
+    for option in ("slo", "stacks", "no_request_names"):
+        if options[option]:
+            raise UsageError(f"--engine bpftrace knows no --{option.replace('_', '-')}", "leave it out")
 
 
 def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, dict[str, int]]:

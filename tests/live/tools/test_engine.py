@@ -1,0 +1,144 @@
+"""--engine bpftrace: perfdiag runs ledger.bt, passes on what that prints, and reports it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from live.support.bpftrace import TOOLS, foreign, lacking
+from live.support.fixtures import Start
+from live.support.recorder import RECORDER
+from live.support.workload import Workload
+from unit.support.waiting import until
+
+PROGRAM = ROOT / "build/bin/perfdiag"
+SHARED_CPU = max(os.sched_getaffinity(0))
+ENGINE = ("--engine", "bpftrace")
+
+
+@pytest.fixture(autouse=True)
+def _bpftrace() -> None:
+    assert lacking("packaged") is None and not foreign("ledger"), "this also shows tracepoints to bpftrace"
+
+
+@pytest.fixture
+def spinning(start: Start) -> Iterator[Workload]:
+    workload = start("spin", "--threads", 4, "--cpu", SHARED_CPU, "--duration-ms", 60_000)
+    workload.start()
+    yield workload
+    workload.process.kill()
+
+
+def perfdiag(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    words = [str(word) for word in (PROGRAM, *arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+def test_a_report(spinning: Workload) -> None:
+    run = perfdiag("latency", *ENGINE, "--pid", spinning.pid, "--duration", "1500ms", "--json")
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert report["versions"]["engine"] == "bpftrace" and report["target"]["threads"] == 4
+    assert 1.2e9 < report["window"]["duration_ns"] < 2.5e9
+    waited_ns = sum(row["ns"] for row in report["accounts"] if row["account"] == "runq.busy")
+    assert waited_ns > 0.5 * report["busy_ns"] and report["coverage"]["closed_error"] < 0.01
+    assert any("nfs.commit" in item["what"] for item in report["not_measured"])
+
+
+def test_a_recording_ended_by_ctrl_c(spinning: Workload, tmp_path: Path) -> None:
+    path = tmp_path / "kept.rec"
+    words = [PROGRAM, "record", *ENGINE, "--pid", spinning.pid, "--duration", 0, "-o", path]
+    with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: begun(path) or process.poll() is not None, "the window has begun")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert path.stat().st_mode & 0o777 == 0o600 and f"perfdiag report {path}" in said
+    assert perfdiag("report", path).returncode == 0
+
+
+def test_its_target_ends(start: Start) -> None:
+    workload = start("lock", "--duration-ms", 1200)
+    words = [PROGRAM, "latency", *ENGINE, "--pid", workload.pid, "--duration", 30, "--json"]
+    with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as process:
+        time.sleep(3)  # nothing tells from outside that the window has begun
+        workload.start()
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert json.loads(out)["window"]["duration_ns"] < 20e9
+
+
+def test_bpftrace_is_killed_in_the_window(spinning: Workload, tmp_path: Path) -> None:
+    """What was written is readable, and says that its end is missing; the status is not 0."""
+    path = tmp_path / "cut.rec"
+    words = [PROGRAM, "record", *ENGINE, "--pid", spinning.pid, "--duration", 30, "-o", path]
+    with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: begun(path) or process.poll() is not None, "the window has begun")
+        time.sleep(0.5)
+        for pid in children("bpftrace", process.pid):
+            os.kill(pid, signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    read = perfdiag("report", path)
+    assert "Traceback" not in read.stderr + said and ("no end" in read.stdout or "cut" in said), (read, said)
+
+
+def begun(path: Path) -> bool:
+    """Return whether the header is in the file."""
+    return path.exists() and path.stat().st_size > 0
+
+
+def children(name: str, ancestor: int) -> list[int]:
+    """Return the processes of a name that descend from another one."""
+    found = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in found.splitlines()]
+    parents = {int(pid): int(parent) for pid, parent, _ in rows}
+
+    def descends(pid: int) -> bool:
+        while pid:
+            pid = parents.get(pid, 0)
+            if pid == ancestor:
+                return True
+        return False
+
+    return [int(pid) for pid, _, comm in rows if comm == name and descends(int(pid))]
+
+
+def recorder(script: Path | str, pid: int) -> subprocess.CompletedProcess[str]:
+    words = [RECORDER, "--script", script, "--pid", pid, "--duration", 1]
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_script_that_others_can_change_is_not_run(tmp_path: Path, spinning: Workload) -> None:
+    script = tmp_path / "ledger.bt"
+    script.write_text((TOOLS / "ledger.bt").read_text())
+    script.chmod(0o666)
+    run = recorder(script, spinning.pid)
+    assert run.returncode == 3 and "is not root's alone" in run.stderr and run.stdout == ""
+    script.chmod(0o644)
+    os.chown(script, 65534, 0)
+    assert recorder(script, spinning.pid).returncode == 3
+    assert "No such file" in recorder(tmp_path / "none.bt", spinning.pid).stderr
+
+
+def test_what_bpftrace_says_is_told(tmp_path: Path, spinning: Workload) -> None:
+    script = tmp_path / "wrong.bt"
+    script.write_text("tracepoint:sched:never_there { }\n")
+    run = recorder(script, spinning.pid)
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr.startswith("error: bpftrace does not trace: ") and "never_there" in run.stderr, run.stderr
+
+
+def test_several_processes_are_too_many(spinning: Workload) -> None:
+    run = perfdiag("latency", *ENGINE, "--pid", spinning.pid, "--pid", os.getpid(), "--duration", 1)
+    assert run.returncode == 2 and "records one process" in run.stderr, run
