@@ -31,7 +31,7 @@ close no books; only ledger.bt does, and `perfdiag report` reads what it prints.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {
-    "tcpwindow.bt": "five calls that send, two families of addresses, five answers",
+    "tcpwindow.bt": "five calls that send, a look when a thread falls asleep in one, two families of addresses",
     "pgcache.bt": "what tells a hit from a miss comes between the beginning and the end of six calls",
     "nfsfsync.bt": "three kinds of calls, each with its beginning and its end",
     "ledger.bt": "it prints a recording: every account, and lines that perfdiag report reads",
