@@ -65,6 +65,8 @@ def load(paths: list[Path] | None = None) -> Config:
             raise ConfigError(f"{shown}: not UTF-8 text", "correct the file or move it away") from error
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{shown}: not valid TOML: {error}", "correct the file or move it away") from error
+        except ValueError as error:  # of a number with thousands of digits
+            raise ConfigError(f"{shown}: a number is too long", "correct the file or move it away") from error
         except RecursionError as error:
             raise ConfigError(f"{shown}: nested too deeply", "correct the file or move it away") from error
         except TimeoutError as error:  # a host too slow to answer is the one that wants a report

@@ -37,6 +37,8 @@ def _of_order(recording: Recording) -> Iterator[str]:
         yield f"its end is {duration(recording.header.start_ns - footer.at_ns)} before its begin"
     if footer:
         yield from _of_end(recording, footer)
+    if footer and footer.lines not in (None, recording.lines_before_end):
+        yield f"{plural(footer.lines or 0, 'line')} came before its end, {recording.lines_before_end:,} are there"
     if recording.after_footer:
         yield f"it is not in order: line {recording.after_footer} stands behind its end"
 

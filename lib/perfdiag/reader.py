@@ -65,6 +65,7 @@ class Recording:
     bad_lines: int = 0  # may be more than `problems` tells
     after_footer: int = 0  # the first line behind the end; 0: there is none
     last_at_ns: int = 0  # the latest time any row carries
+    lines_before_end: int = 0  # blank ones apart
 
     def books(self) -> list[schema.Thread | schema.Exited | schema.Process]:
         """Return every line that carries books of its own: no nanosecond stands in two of them."""
@@ -139,6 +140,8 @@ def read(stream: IO[bytes]) -> Recording:
             recording.after_footer = recording.after_footer or number
         if replaced:
             recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
+        if isinstance(parsed, schema.Footer):
+            recording.lines_before_end = number - 1 - blank
         keeper.keep(parsed, number, len(line))
     recording.facts = keeper.facts.all()
     recording.header = _with_names(recording)

@@ -122,6 +122,7 @@ void footer_write(struct recorder *recorder)
 	json_open(json, "footer");
 	json_u64(json, "at_ns", recorder->end_ns);
 	json_text(json, "reason", recorder->reason);
+	json_u64(json, "lines", recorder->output.lines);
 	json_u64(json, "threads_seen", recorder->threads_seen);
 	if (recorder->options.host)
 		json_u64(json, "threads_left_out", recorder->left_out);

@@ -150,6 +150,7 @@ int output_line(struct output *output, const char *data, size_t length)
 	memcpy(output->buffer + output->length, data, length);
 	output->length += length;
 	output->buffer[output->length++] = '\n';
+	output->lines++;
 	return any_open(output) ? 0 : -EPIPE;
 }
 

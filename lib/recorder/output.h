@@ -16,7 +16,7 @@ struct output {
 		int error; /* -errno of the write that ended it */
 		const char *name;
 	} sinks[OUTPUT_SINKS];
-	uint64_t lines_lost;
+	uint64_t lines, lines_lost;
 	char *buffer;
 	size_t length, capacity;
 };

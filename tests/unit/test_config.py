@@ -70,6 +70,7 @@ def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         ('runbook_url = "https://wi ki/{id}"', "without blanks"),
         ('runbook_url = "https://wiki/\\u001b{id}"', "without blanks"),
         ("x = " + "[" * 100_000, "nested too deeply"),
+        ("x = " + "9" * 5_000, "a number is too long"),
         ("x" * (config.LIMIT_BYTES + 1), "cannot be read: File too large"),
     ],
 )

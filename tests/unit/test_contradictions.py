@@ -273,3 +273,30 @@ def test_every_rule_answers_where_the_window_has_no_length(name: str) -> None:
     diagnosis = findings.diagnose(model)
     assert not [silence for silence in diagnosis.silences if "the rule itself failed" in silence.reason]
     report.make(model, diagnosis, Config())
+
+
+def test_a_line_that_is_missing_is_noticed() -> None:
+    """Since its end says how many there were; which one is gone nobody knows."""
+    lines = changed("footer", lines=len(recorded(FLUSH)) - 1)(recorded(FLUSH))
+    assert not read(lines).coverage.contradictions
+    without = [line for line in lines if line["type"] != "device"]
+    (said,) = read(without).coverage.contradictions
+    assert f"{len(lines) - 1:,} lines came before its end, {len(without) - 1:,} are there" == said
+    assert not read(changed("footer", lines=None)(without)).coverage.contradictions
+
+
+def test_nobody_is_acquitted_by_what_a_damaged_line_may_have_said() -> None:
+    lines = [json.dumps(line) for line in recorded("network-loss.loss-10-percent")]
+    damaged = [line.replace('"object": "peer', '"object":peer') if '"socket"' in line else line for line in lines]
+    model = ledger.build(reader.read(io.BytesIO("".join(f"{line}\n" for line in damaged).encode())))
+    made = report.make(model, findings.diagnose(model), Config())
+    assert made.verdict.text.startswith("Cannot tell: the recording is damaged: 1 line cannot be read."), made.verdict
+
+
+def test_nobody_is_acquitted_for_want_of_a_number() -> None:
+    """Eight threads on two CPUs: of whoever does not say how many there were, nothing is known."""
+    header, *rest = recorded("own-threads.eight")
+    del header["host"]["cpus_online"]
+    model = read([header, *rest])
+    made = report.make(model, findings.diagnose(model), Config())
+    assert made.verdict.text.startswith("Cannot tell: the number of CPUs was not recorded:"), made.verdict

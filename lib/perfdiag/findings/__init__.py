@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -34,6 +34,7 @@ class Diagnosis:
     silences: Sequence[Silence]  # could not decide
     unclaimed_ns: int  # busy time that no finding claims
     superseded: Sequence[Finding] = ()  # true, but (nearly) all of their time has a more specific name above
+    unasked: Mapping[str, str] = field(default_factory=dict)  # account: what was not recorded, and a rule on it needs
 
 
 def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
@@ -44,6 +45,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     findings: list[Finding] = []
     checks: list[Check] = []
     silences: list[Silence] = []
+    unasked: dict[str, str] = {}
     for id, rule in sorted(rules.items()):
         if model.host and id in OF_ONE_PROCESS:
             silences.append(Silence(id, "it asks about one process, not about a host", "perfdiag latency --pid PID"))
@@ -51,6 +53,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
         try:
             outcomes = list(rule.function(model))
         except NotRecorded as error:
+            unasked |= dict.fromkeys(rule.accounts, str(error))
             silences.append(Silence(id, str(error), "perfdiag record -o FILE --pid PID"))
             continue
         except Exception as error:  # any bug in one rule, or a fact no rule thought of: the others must still speak
@@ -68,7 +71,9 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     if coverage.contradictions or coverage.closed_error > CLOSED:  # nothing is sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
     settled = claims.settle(model, with_paths(model, findings), rules)
-    return Diagnosis(with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded)
+    return Diagnosis(
+        with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
+    )
 
 
 def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Collection[str]) -> Iterator[Outcome]:

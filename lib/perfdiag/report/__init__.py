@@ -76,7 +76,7 @@ def _verdict(model: Model, diagnosis: Diagnosis) -> shape.Verdict:
         made = requestverdict.decide(model, model.request_time, diagnosis)
     else:
         made = decide(model, diagnosis)
-    return with_doubt(made, model)
+    return with_doubt(made, model, diagnosis.unasked)
 
 
 def _text(text: str) -> str:

@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from perfdiag.findings.weigh import CLOSED
-from perfdiag.model import Model
+from perfdiag.model import Model, ns_of
 from perfdiag.report import shape
 from perfdiag.report.words import Kind, verdict
-from perfdiag.units import plural, share
+from perfdiag.units import duration, plural, share
 
 _SEE = ": see COVERAGE."
 _ACQUITTALS = (Kind.ELSEWHERE.value, Kind.PROFILE.value)  # what they say, time that is not told would make untrue
+_NONE = "", ""
 _CAUSES = (Kind.CAUSE.value, Kind.CAUSES.value)
 
 
-def with_doubt(made: shape.Verdict, model: Model) -> shape.Verdict:
-    """Return causes behind what makes them unsure; in place of any other verdict that nothing can be told."""
+def with_doubt(made: shape.Verdict, model: Model, unasked: Mapping[str, str]) -> shape.Verdict:
+    """Return causes behind what makes them unsure; in place of any other verdict that nothing can be told.
+
+    `unasked` says by account what was not recorded, though a rule on that account needs it.
+    """
     what, how_much = _doubt(model)
     if not what and made.kind in _ACQUITTALS:
-        what, how_much = _lost(model)
+        what, how_much = next(
+            (each for each in (_lost(model), _unread(model), _unknown(model, unasked)) if each[0]), _NONE
+        )
     if not what:
         return made
     if made.kind in _CAUSES:
         return msgspec.structs.replace(made, text=f"{what[0].upper()}{what[1:]}{_SEE} {made.text}")
     return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", "Record again."])
+
+
+def _unread(model: Model) -> tuple[str, str]:
+    """Return that lines of the recording cannot be read: what made the cause may stand in them."""
+    bad = model.coverage.lost.get("bad_lines", 0)
+    return ("the recording is damaged", f"{plural(bad, 'line')} cannot be read") if bad else _NONE
+
+
+def _unknown(model: Model, unasked: Mapping[str, str]) -> tuple[str, str]:
+    """Return what was not recorded, and would tell of most of the busy time whether it departs from a norm."""
+    for reason in unasked.values():
+        accounts = [account for account, why in unasked.items() if why == reason]
+        ns = ns_of(model.accounts, *accounts)
+        if 2 * ns > model.busy_ns:
+            return reason, f"{duration(ns)} cannot be judged without it"
+    return _NONE
 
 
 def is_doubt(sentence: str) -> bool:
@@ -39,14 +63,14 @@ def _doubt(model: Model) -> tuple[str, str]:
         return "the recording contradicts itself", coverage.contradictions[0]
     if coverage.closed_error > CLOSED:
         return "the books of the recording do not close", f"{share(coverage.closed_error)} too much or too little"
-    return "", ""
+    return _NONE
 
 
 def _lost(model: Model) -> tuple[str, str]:
     """Return that as much is lost as is there: where a cause is named, it has been weighed against that already."""
     kept, lost = sum(total.count for total in model.accounts.values()), model.coverage.lost_total
     if not lost or lost < kept:
-        return "", ""
+        return _NONE
     return "no less was lost than recorded", f"{plural(lost, 'record')} lost, {kept:,} there"
 
 

@@ -127,6 +127,7 @@ class Footer(Line, tag="footer"):
     lost: Annotated[dict[Word, Count], at_most(COUNTERS)]
     cost: Cost
     threads_left_out: Count | None = None  # of a host: they never ran, so they have no books
+    lines: Count | None = None  # before this one; None: an older recorder, or a script
 
 
 # Counters of the footer that cost names or samples, or time that another clock then told; all others may have taken
