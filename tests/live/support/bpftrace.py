@@ -161,10 +161,17 @@ def lacking(version: str) -> str | None:
 
 
 def foreign(name: str) -> list[str]:
-    """Return the tracepoints of a script that the kernel of this host does not have: it is for a guest then."""
+    """Return what a script needs and the kernel of this host does not have: it is for a guest then.
+
+    That are tracepoints, kprobes, and files below /sys.
+    """
     _mount_for_packaged()
-    wanted = re.findall(r"^tracepoint:(\w+):([\w*]+)", (TOOLS / f"{name}.bt").read_text(), re.MULTILINE)
-    return [f"{group}:{event}" for group, event in wanted if not any((TRACING / "events" / group).glob(event))]
+    text = (TOOLS / f"{name}.bt").read_text()
+    wanted = re.findall(r"^tracepoint:(\w+):([\w*]+)", text, re.MULTILINE)
+    lacks = [f"{group}:{event}" for group, event in wanted if not any((TRACING / "events" / group).glob(event))]
+    if not (TRACING / "kprobe_events").exists():
+        lacks += re.findall(r"^kprobe:\w+", text, re.MULTILINE)
+    return lacks + [path for path in re.findall(r'\bcat\("(/sys/[^"%]+)"\)', text) if not Path(path).exists()]
 
 
 def only_of(name: str) -> str | None:

@@ -30,7 +30,7 @@ def test_a_writer_is_paused(tmp_path: Path, cleanup: Cleanup, start: Start, trac
     assert sum(seen.histogram("@pause_ns", device).values()) == pauses.count <= truth["blocks"]
     assert pauses.total / pauses.count <= seen.number("@longest_ns", device) < 300_000_000
     assert 0 < seen.number("@dirty_pages", device) <= 2 * MEBIBYTE // mmap.PAGESIZE
-    assert seen.unseen == 0
+    assert seen.unseen <= 1, "a timer that comes while a program runs on that CPU is left out by the kernel"
 
 
 def test_others_are_not_traced(tmp_path: Path, cleanup: Cleanup, start: Start, trace: Trace) -> None:

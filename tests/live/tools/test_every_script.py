@@ -91,14 +91,14 @@ def check_refusal(done: subprocess.CompletedProcess[str], told: str) -> None:
 
 def test_it_ends_after_so_many_seconds(start: Start, trace: Trace) -> None:
     """The same lines stand in every script."""
-    script = trace(NAMES[0], start("sleeper"), 1)
+    script = trace("runqlat", start("sleeper"), 1)
     begin = time.monotonic()
     script.wait()
     assert 0.5 < time.monotonic() - begin < 5
 
 
 def test_who_is_not_root_is_told(version: str) -> None:
-    words = command(version, NAMES[0], os.getpid())
+    words = command(version, "runqlat", os.getpid())
     nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
     at = words.index(INTERPRETER[0])  # only root may enter a root directory
     done = subprocess.run([*words[:at], *nobody, *words[at:]], capture_output=True, text=True, timeout=60)
