@@ -19,6 +19,7 @@ TOLERATED_SHARE = 0.02
 TOLERATED_NS = 5_000_000
 MOST = 200  # that are told; forged tables can have tens of thousands
 STALLED_NS = 5_000_000_000  # of a host in trouble, between the last rows and the end of the window
+BEGIN_NS = 60_000_000_000  # facts are read in two seconds; a host in trouble may stall before or between them
 # With these a thread's time was kept and its rows were not: by the kernel side, by the recorder, by a damaged file.
 ROWS_LOST = frozenset({"detail_full", "details", "output_lines", "ring_buffer", "snapshots_torn", "storage_failed"})
 WITH_ROWS = "libbpf"  # the engine that books each nanosecond of an account to one of its rows, too
@@ -35,12 +36,24 @@ def _of_order(recording: Recording) -> Iterator[str]:
     footer = recording.footer
     if footer and footer.at_ns < recording.header.start_ns:
         yield f"its end is {duration(recording.header.start_ns - footer.at_ns)} before its begin"
+    yield from _of_begin(recording)
     if footer:
         yield from _of_end(recording, footer)
     if footer and footer.lines not in (None, recording.lines_before_end):
         yield f"{plural(footer.lines or 0, 'line')} came before its end, {recording.lines_before_end:,} are there"
     if recording.after_footer:
         yield f"it is not in order: line {recording.after_footer} stands behind its end"
+
+
+def _of_begin(recording: Recording) -> Iterator[str]:
+    """Threads are seen from the window's begin on, and facts of the begin are read then."""
+    start_ns = recording.header.start_ns
+    seen_ns = min((line.start_ns for line in recording.threads.values()), default=start_ns)
+    read_ns = min((fact.at_ns for fact in recording.facts if fact.phase == "begin"), default=start_ns)
+    if seen_ns < start_ns - STALLED_NS:
+        yield f"a thread is seen {duration(start_ns - seen_ns)} before its begin"
+    if abs(read_ns - start_ns) > BEGIN_NS:
+        yield f"what was read at its begin is {duration(abs(read_ns - start_ns))} away from that"
 
 
 def _of_end(recording: Recording, footer: schema.Footer) -> Iterator[str]:

@@ -300,3 +300,13 @@ def test_nobody_is_acquitted_for_want_of_a_number() -> None:
     model = read([header, *rest])
     made = report.make(model, findings.diagnose(model), Config())
     assert made.verdict.text.startswith("Cannot tell: the number of CPUs was not recorded:"), made.verdict
+
+
+@pytest.mark.parametrize(("name", "shift_s"), [("slow-child.child-400ms", -100), ("slow-disk.flush-500ms", 10)])
+def test_a_begin_that_is_another_is_noticed(name: str, shift_s: int) -> None:
+    header, *rest = recorded(name)
+    header["start_ns"] += shift_s * 10**9
+    model = read([header, *rest])
+    assert any("begin" in said for said in model.coverage.contradictions), model.coverage.contradictions
+    made = report.make(model, findings.diagnose(model), Config())
+    assert "contradicts itself" in made.verdict.text, made.verdict
