@@ -144,8 +144,15 @@ class Recorder:
 
     def cut_off(self) -> str | None:
         """Return why the recorder gave up writing the recording somewhere, None where it did not."""
-        said = [line.partition(" is cut off: ")[2] for line in self.messages() if line.startswith("error: ")]
+        said = [line.partition(" is cut off: ")[2] for line in self._errors()]
         return next((why for why in reversed(said) if why), None)
+
+    def last_error(self) -> str | None:
+        """Return the last error that the recorder told people, None where it told none."""
+        return next(reversed(self._errors()), None)
+
+    def _errors(self) -> list[str]:
+        return [line.removeprefix("error: ") for line in self.messages() if line.startswith("error: ")]
 
     def wait_exit(self, timeout_s: float) -> int | None:
         """Return the recorder's exit status (negative: the signal that ended it), None if it still runs."""

@@ -200,7 +200,7 @@ static int start_recorder(const struct paths *paths, char **argv)
 	int sockets[2], recording, messages, recording_reader, messages_reader;
 	pid_t pid;
 
-	/* A recording for a file alone is not kept in memory too: the first write here fails, and the file is the last. */
+	/* A recording for a file alone is not kept in memory, too: what cannot be written to is no place for it. */
 	recording = strcmp(argv[1], "record") ? memfd_create("perfdiag recording", MFD_CLOEXEC)
 					      : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	messages = memfd_create("perfdiag messages", MFD_CLOEXEC);

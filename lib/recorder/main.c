@@ -90,6 +90,15 @@ static const char *lock_memory(void)
 	return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) ? strerror(errno) : NULL;
 }
 
+/* Where there is a caller, what to follow comes from it. */
+static int wait_start(struct recorder *recorder, int signals)
+{
+	if (recorder->options.control_fd < 0)
+		return 0;
+	control_say(recorder->options.control_fd, "loaded\n");
+	return control_wait_start(&recorder->options, &recorder->output, signals);
+}
+
 static int run(struct recorder *recorder)
 {
 	_cleanup_close_ int signals = -1;
@@ -106,12 +115,8 @@ static int run(struct recorder *recorder)
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0)
 		return -errno;
-	if (recorder->options.script) { /* bpftrace says itself what it lacks; it needs more than the own programs do */
-		control_say(recorder->options.control_fd, "loaded\n");
-		if (recorder->options.control_fd >= 0)
-			err = control_wait_start(&recorder->options, &recorder->output, signals);
-		return err ? err : script_record(recorder, signals);
-	}
+	if (recorder->options.script) /* an engine says itself what it lacks; it needs more than the own programs do */
+		return wait_start(recorder, signals) ?: script_record(recorder, signals);
 	err = raise_descriptors() ?: privileges_begin();
 	if (err)
 		return err;
@@ -128,10 +133,7 @@ static int run(struct recorder *recorder)
 			err = probes_sweep(recorder);
 		return err ? err : header_write(recorder);
 	}
-	control_say(recorder->options.control_fd, "loaded\n");
-	if (recorder->options.control_fd >= 0)
-		err = control_wait_start(&recorder->options, &recorder->output, signals);
-	return err ? err : window_record(recorder, signals);
+	return wait_start(recorder, signals) ?: window_record(recorder, signals);
 }
 
 /* --help and --version */
@@ -164,7 +166,9 @@ int main(int argc, char **argv)
 		return explain_printed();
 	if (err)
 		return 2;
-	err = output_add(&recorder.output, dup(STDOUT_FILENO), "standard output");
+	if (recorder.options.control_fd < 0 ||
+	    is_writable(STDOUT_FILENO)) /* not where the recording is for a file alone */
+		err = output_add(&recorder.output, dup(STDOUT_FILENO), "standard output");
 	if (!err)
 		err = run(&recorder);
 	sink_err = output_close(&recorder.output);

@@ -12,6 +12,13 @@ static inline bool is_closed(int fd)
 	return fcntl(fd, F_GETFD) < 0;
 }
 
+static inline bool is_writable(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 static inline void explain_closed_output(void)
 {
 	fprintf(stderr, "error: standard output is closed\nHINT: if nobody is to read it: >/dev/null\n");

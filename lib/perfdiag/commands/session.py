@@ -145,7 +145,7 @@ def _why_cut_short(recorder: Recorder, reason: str) -> str | None:
     status = recorder.wait_exit(0.5)
     if status is not None and status < 0:
         return f"the recorder was ended by {signal.Signals(-status).name}"
-    return "the recorder did not end well"
+    return recorder.last_error() or "the recorder did not end well"
 
 
 __all__ = ["run"]
