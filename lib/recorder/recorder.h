@@ -253,7 +253,7 @@ void tables_write_memory(struct recorder *recorder);
 /* window.c: 0, or what kept the recording from being made, as -errno */
 int window_record(struct recorder *recorder, int signals);
 
-/* script.c: the same by a script for bpftrace.  -EDOM: it cannot record what is asked for. */
+/* script.c: the same by a script.  -EDOM: it cannot record what is asked for. */
 int script_record(struct recorder *recorder, int signals);
 
 /* control.c */

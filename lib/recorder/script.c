@@ -1,72 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Another engine: a script for bpftrace records, and what it prints is passed on as the recording.
- *
- * For kernels that cannot take the own programs.  Interpreter and script are run as root, so both must be root's alone,
- * by an absolute path, with none of the caller's environment.
+ * A script records, and what it prints is passed on as the recording: for kernels that cannot take the own programs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cleanup.h"
+#include "engine.h"
 #include "monotonic.h"
 #include "recorder.h"
 
-#define BPFTRACE "/usr/bin/bpftrace"
 #define LINE_BYTES (1 << 20) /* of one thread it is hardly more than 1,000 */
 #define LAST_MS 20000	     /* to detach and to print takes seconds on a host in trouble; then it is killed */
 #define AGAIN_MS 10000	     /* bpftrace 0.17 does not hear what comes while it prints */
+#define LOOK_MS 1000	     /* once told, it is looked at so often */
 
 struct script {
+	const struct engine *engine;
 	pid_t pid;
-	int output;	/* what it prints */
-	FILE *messages; /* what it says to people */
-	bool begun;	/* its header has come */
-	bool over;	/* it was told to end */
-	uint64_t told_ns;
+	int output;	  /* what it prints */
+	FILE *messages;	  /* what it says to people */
+	int target;	  /* the pidfd of what it traces */
+	int timer;	  /* of the duration */
+	bool begun;	  /* its header has come */
+	bool again;	  /* it was told to end twice */
+	uint64_t told_ns; /* when it was told to end; 0: not yet */
 	char line[LINE_BYTES];
 	size_t length;
 };
 
-/* Who can change what root runs is root: the file, and each directory on its path. */
-static int check_owner(const char *path)
-{
-	_cleanup_free_ char *real = realpath(path, NULL);
-	struct stat status;
+enum { OUTPUT, SIGNAL, CONTROL, TARGET, TIMER, EVENTS };
 
-	if (!real)
-		return fprintf(stderr, "error: %s: %s\nHINT: install it, or record with --engine libbpf\n", path,
-			       strerror(errno)),
-		       -ENOENT;
-	for (;;) {
-		char *slash = strrchr(real, '/');
-
-		if (stat(*real ? real : "/", &status))
-			return -errno;
-		if (status.st_uid || (status.st_mode & 022 && !(status.st_mode & S_ISVTX)))
-			return fprintf(stderr, "error: %s is not root's alone, and would be run by root\nHINT: %s\n",
-				       *real ? real : "/", "install perfdiag and bpftrace as root: make install"),
-			       -EACCES;
-		if (!*real)
-			return 0;
-		*slash = 0;
-	}
-}
-
-static int check_orders(const struct options *options)
+static int check_orders(const struct options *options, const struct engine *engine)
 {
 	const char *what = options->host || options->group.id	     ? "all processes of a group or host"
 			   : options->pid_count != 1		     ? "more than one process"
@@ -77,54 +51,48 @@ static int check_orders(const struct options *options)
 
 	if (!what)
 		return 0;
-	fprintf(stderr, "error: --engine bpftrace records one process, not %s\nHINT: give --pid of one process\n",
-		what);
+	fprintf(stderr, "error: --engine %s records one process, not %s\nHINT: give --pid of one process\n",
+		engine->name, what);
 	return -EDOM;
 }
 
-/* In the child: never returns. */
-static void become_bpftrace(const char *path, pid_t target, pid_t parent, int output, int messages)
+static int start(struct script *script, const struct options *options)
 {
-	static char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LC_ALL=C", NULL };
-	char number[16];
-	char *const arguments[] = { BPFTRACE, "-q", "--no-warnings", (char *)path, number, NULL };
-	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	sigset_t none;
+	_cleanup_close_ int messages = memfd_create("messages", MFD_CLOEXEC);
+	_cleanup_free_ char *path = NULL;
+	int err;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	snprintf(number, sizeof(number), "%d", target);
-	setsid(); /* Ctrl-C is for the recorder, which tells it */
-	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && nothing >= 0 &&
-	    dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 && dup2(messages, STDERR_FILENO) >= 0)
-		execve(BPFTRACE, arguments, environment);
-	_exit(127);
+	script->engine = engine_of(options->script);
+	if (!script->engine) {
+		fprintf(stderr, "error: %s: no engine runs such a script\n", options->script);
+		return -EDOM;
+	}
+	err = check_orders(options, script->engine) ?: engine_check(script->engine, options->script, &path);
+	if (err)
+		return err;
+	script->target = syscall(SYS_pidfd_open, options->pids[0], 0);
+	script->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (messages < 0 || script->target < 0 || script->timer < 0)
+		return -errno;
+	err = engine_start(script->engine, path, options->pids[0], messages, &script->pid, &script->output);
+	if (err)
+		return err;
+	script->messages = fdopen(messages, "r");
+	if (!script->messages)
+		return -errno;
+	take_fd(messages);
+	return 0;
 }
 
-static int start(struct script *script, const char *path, pid_t target)
+/* With the first line the window has begun. */
+static int begin(struct script *script, const struct options *options)
 {
-	_cleanup_close_ int messages = memfd_create("messages of bpftrace", MFD_CLOEXEC), writer = -1;
-	int pipe_fds[2];
-	pid_t parent = getpid();
+	struct itimerspec length = { .it_value = { .tv_sec = options->duration_ns / NS_PER_SECOND,
+						   .tv_nsec = options->duration_ns % NS_PER_SECOND } };
 
-	if (messages < 0 || pipe2(pipe_fds, O_CLOEXEC))
-		return -errno;
-	script->output = pipe_fds[0];
-	writer = pipe_fds[1];
-	script->pid = fork();
-	if (script->pid < 0)
-		return -errno;
-	if (!script->pid)
-		become_bpftrace(path, target, parent, writer, messages);
-	script->messages = fdopen(take_fd(messages), "r");
-	return script->messages && !fcntl(script->output, F_SETFL, O_NONBLOCK) ? 0 : -errno;
-}
-
-static void end(struct script *script, int signal_number)
-{
-	script->over = true;
-	script->told_ns = now_ns();
-	kill(script->pid, signal_number);
+	script->begun = true;
+	control_say(options->control_fd, "attached\n");
+	return timerfd_settime(script->timer, 0, &length, NULL) ? -errno : 0; /* 0 ns: never */
 }
 
 /* Passes on what came, by whole lines; 1: there is more to come. */
@@ -134,28 +102,87 @@ static int pass_on(struct script *script, struct recorder *recorder)
 	char *from = script->line, *newline;
 	int err = 0;
 
-	if (got <= 0)
-		return !got ? 0 : errno == EAGAIN || errno == EINTR ? 1 : -errno;
+	if (!got)
+		return 0;
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 1 : -errno;
 	script->length += got;
 	while (!err && (newline = memchr(from, '\n', script->length))) {
 		size_t length = newline - from;
 
-		if (length && !script->begun) {
-			script->begun = true;
-			control_say(recorder->options.control_fd, "attached\n");
-		}
-		if (length)
+		if (length && !script->begun)
+			err = begin(script, &recorder->options);
+		if (length && !err)
 			err = output_line(&recorder->output, from, length);
 		script->length -= length + 1;
 		from = newline + 1;
 	}
 	memmove(script->line, from, script->length);
 	err = err ?: output_flush(&recorder->output);
-	return err ?: script->length == LINE_BYTES ? -EMSGSIZE : 1;
+	if (!err && script->length == LINE_BYTES)
+		err = -EMSGSIZE;
+	return err ?: 1;
 }
 
-/* The last of what bpftrace said that is not about locked memory, which it does not need. */
-static void explain(struct script *script)
+/* Why the window ends; NULL: it goes on. */
+static const char *ended_by(const struct pollfd *events, const struct options *options)
+{
+	if (events[SIGNAL].revents || (events[CONTROL].revents && control_read(options->control_fd)))
+		return "signal";
+	if (events[TIMER].revents)
+		return "duration";
+	return events[TARGET].revents ? "targets gone" : NULL;
+}
+
+static void tell(struct script *script)
+{
+	script->told_ns = now_ns();
+	kill(script->pid, SIGINT);
+}
+
+/* It was told to end; -ETIMEDOUT: it does not. */
+static int wait_for(struct script *script)
+{
+	uint64_t waited_ms = (now_ns() - script->told_ns) / 1000000;
+
+	if (waited_ms > LAST_MS)
+		return -ETIMEDOUT;
+	if (waited_ms > AGAIN_MS && !script->again)
+		script->again = !kill(script->pid, SIGINT);
+	return 0;
+}
+
+/* Until it has printed all. */
+static int follow(struct script *script, struct recorder *recorder, int signals)
+{
+	struct pollfd events[EVENTS] = { [OUTPUT] = { .fd = script->output, .events = POLLIN },
+					 [SIGNAL] = { .fd = signals, .events = POLLIN },
+					 [CONTROL] = { .fd = recorder->options.control_fd, .events = POLLIN },
+					 [TARGET] = { .fd = script->target, .events = POLLIN },
+					 [TIMER] = { .fd = script->timer, .events = POLLIN } };
+	int err;
+
+	for (;;) {
+		if (poll(events, script->told_ns ? 1 : EVENTS, script->told_ns ? LOOK_MS : -1) < 0) {
+			if (errno != EINTR)
+				return -errno;
+			continue;
+		}
+		if (!script->told_ns) {
+			recorder->reason = ended_by(events, &recorder->options);
+			if (recorder->reason)
+				tell(script);
+		}
+		if (events[OUTPUT].revents && (err = pass_on(script, recorder)) <= 0)
+			return err;
+		err = script->told_ns ? wait_for(script) : 0;
+		if (err)
+			return err;
+	}
+}
+
+/* The last of what it said that is not about locked memory, which it does not need. */
+static void explain(const struct script *script)
 {
 	char line[512], last[512] = "";
 
@@ -164,75 +191,50 @@ static void explain(struct script *script)
 		if (strstr(line, "ERROR") && !strstr(line, "RLIMIT_MEMLOCK"))
 			memcpy(last, line, sizeof(last));
 	last[strcspn(last, "\n")] = 0;
-	fprintf(stderr, "error: bpftrace does not trace: %s\n", *last ? last : "it did not say why");
+	fprintf(stderr, "error: %s does not trace: %s\n", script->engine->name, *last ? last : "it did not say why");
 }
 
-static int wait_end(struct script *script, struct recorder *recorder, int signals)
+/* Whether it ended as it should: when it was told, or by itself because its target had gone. */
+static int check_end(const struct script *script, struct recorder *recorder, int status)
 {
-	_cleanup_close_ int target = syscall(SYS_pidfd_open, recorder->options.pids[0], 0);
-	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	uint64_t duration_ns = recorder->options.duration_ns;
-	struct itimerspec length = { .it_value = { .tv_sec = duration_ns / NS_PER_SECOND,
-						   .tv_nsec = duration_ns % NS_PER_SECOND } };
-	bool armed = false, again = false;
+	struct pollfd target = { .fd = script->target, .events = POLLIN };
 
-	if (target < 0 || timer < 0)
-		return -errno;
-	for (;;) {
-		struct pollfd fds[] = { { .fd = script->output, .events = POLLIN },
-					{ .fd = script->over ? -1 : signals, .events = POLLIN },
-					{ .fd = script->over ? -1 : recorder->options.control_fd, .events = POLLIN },
-					{ .fd = script->over ? -1 : target, .events = POLLIN },
-					{ .fd = script->over ? -1 : timer, .events = POLLIN } };
-		int err;
-
-		if (script->begun && !armed && duration_ns && timerfd_settime(timer, 0, &length, NULL))
-			return -errno;
-		armed |= script->begun;
-		if (poll(fds, sizeof(fds) / sizeof(*fds), script->over ? 1000 : -1) < 0 && errno != EINTR)
-			return -errno;
-		if (fds[0].revents && (err = pass_on(script, recorder)) <= 0)
-			return err;
-		if (script->over && !again && now_ns() - script->told_ns > AGAIN_MS * 1000000ULL)
-			again = !kill(script->pid, SIGINT);
-		if (script->over && now_ns() - script->told_ns > LAST_MS * 1000000ULL)
-			return kill(script->pid, SIGKILL), -ETIMEDOUT;
-		if (script->over)
-			continue;
-		recorder->reason = fds[1].revents ? "signal" : fds[4].revents ? "duration" : "targets gone";
-		if (fds[1].revents || fds[3].revents || fds[4].revents)
-			end(script, SIGINT);
-		else if (fds[2].revents && control_read(recorder->options.control_fd)) {
-			recorder->reason = "signal";
-			end(script, SIGINT);
-		}
+	if (WIFSIGNALED(status)) {
+		fprintf(stderr, "error: %s was killed by signal %d\n", script->engine->name, WTERMSIG(status));
+		return -EIO;
 	}
+	if (script->told_ns)
+		return 0;
+	if (!script->begun) {
+		explain(script);
+		return -EIO;
+	}
+	if (!status && poll(&target, 1, 0) > 0) {
+		recorder->reason = "targets gone";
+		return 0;
+	}
+	fprintf(stderr, "error: %s ended in the middle of the window, with status %d\n", script->engine->name,
+		WEXITSTATUS(status));
+	return -EIO;
 }
 
 int script_record(struct recorder *recorder, int signals)
 {
-	static struct script script = { .output = -1 };
-	_cleanup_free_ char *real = realpath(recorder->options.script, NULL);
+	static struct script script = { .output = -1, .target = -1, .timer = -1 };
 	int status = 0, err;
 
-	err = check_orders(&recorder->options) ?: check_owner(BPFTRACE) ?: check_owner(recorder->options.script);
-	if (!err && !real) /* by the path that was checked, not by links that lead to it */
-		err = -errno;
+	err = start(&script, &recorder->options);
 	if (!err)
-		err = start(&script, real, recorder->options.pids[0]);
-	if (!err)
-		err = wait_end(&script, recorder, signals);
+		err = follow(&script, recorder, signals);
 	if (err && script.pid > 0)
 		kill(script.pid, SIGKILL);
 	if (script.pid > 0)
 		waitpid(script.pid, &status, 0);
-	if (!err && !script.begun && !script.over) {
-		explain(&script);
-		err = -EIO;
-	}
-	if (script.messages)
-		fclose(script.messages);
-	if (script.output >= 0)
-		close(script.output);
+	if (!err)
+		err = check_end(&script, recorder, status);
+	cleanup_fclose(&script.messages);
+	cleanup_close(&script.output);
+	cleanup_close(&script.target);
+	cleanup_close(&script.timer);
 	return err;
 }

@@ -88,9 +88,10 @@ def test_bpftrace_is_killed_in_the_window(spinning: Workload, tmp_path: Path) ->
         for pid in children("bpftrace", process.pid):
             os.kill(pid, signal.SIGKILL)
         _, said = process.communicate(timeout=60)
-    assert process.returncode == 1, said
+    assert process.returncode == 1 and "bpftrace was killed by signal 9" in said, said
+    assert "cut short after" in said and "Bad file descriptor" not in said
     read = perfdiag("report", path)
-    assert "Traceback" not in read.stderr + said and ("no end" in read.stdout or "cut" in said), (read, said)
+    assert "Traceback" not in read.stderr + said and ("no end" in read.stdout or "CUT SHORT" in read.stdout), (read, said)
 
 
 def begun(path: Path) -> bool:
@@ -137,6 +138,13 @@ def test_what_bpftrace_says_is_told(tmp_path: Path, spinning: Workload) -> None:
     run = recorder(script, spinning.pid)
     assert run.returncode == 1 and run.stdout == ""
     assert run.stderr.startswith("error: bpftrace does not trace: ") and "never_there" in run.stderr, run.stderr
+
+
+def test_a_script_that_ends_by_itself_has_failed(tmp_path: Path, spinning: Workload) -> None:
+    script = tmp_path / "short.bt"
+    script.write_text('interval:ms:100 { printf("{}\\n"); exit(); }\n')
+    run = recorder(script, spinning.pid)
+    assert run.returncode == 1 and "ended in the middle of the window, with status 0" in run.stderr, run
 
 
 def test_several_processes_are_too_many(spinning: Workload) -> None:

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What runs a script that records.  Interpreter and script are run as root, so both must be root's alone, by an absolute
+ * path, with none of the caller's environment.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cleanup.h"
+#include "engine.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const struct engine engines[] = {
+	{ "bpftrace", ".bt", "/usr/bin/bpftrace", { "-q", "--no-warnings" }, "apt install bpftrace" },
+};
+
+const struct engine *engine_of(const char *script)
+{
+	const char *suffix = strrchr(script, '.');
+
+	for (size_t i = 0; suffix && i < COUNT(engines); i++)
+		if (!strcmp(suffix, engines[i].suffix))
+			return &engines[i];
+	return NULL;
+}
+
+/* Who can change what root runs is root: the file, and each directory on its path. */
+static int check_owner(const char *real)
+{
+	_cleanup_free_ char *path = strdup(real);
+	struct stat status;
+
+	if (!path)
+		return -ENOMEM;
+	for (;;) {
+		char *slash = strrchr(path, '/');
+
+		if (stat(*path ? path : "/", &status))
+			return -errno;
+		if (status.st_uid || (status.st_mode & 022 && !(status.st_mode & S_ISVTX))) {
+			fprintf(stderr,
+				"error: %s is not root's alone, and would be run by root\n"
+				"HINT: install perfdiag and the engine as root: make install\n",
+				*path ? path : "/");
+			return -EACCES;
+		}
+		if (!*path)
+			return 0;
+		*slash = 0;
+	}
+}
+
+static char *find(const char *path, const char *hint)
+{
+	char *real = realpath(path, NULL);
+
+	if (!real)
+		fprintf(stderr, "error: %s: %s\nHINT: %s, or record with --engine libbpf\n", path, strerror(errno),
+			hint);
+	return real;
+}
+
+int engine_check(const struct engine *engine, const char *script, char **ret)
+{
+	_cleanup_free_ char *program = find(engine->program, engine->installed_by), *real = NULL;
+	int err;
+
+	if (!program)
+		return -ENOENT;
+	real = find(script, "make install");
+	if (!real)
+		return -ENOENT;
+	err = check_owner(program) ?: check_owner(real);
+	if (!err)
+		*ret = take_pointer(real); /* not by links that lead to what was checked */
+	return err;
+}
+
+/* In the child: never returns. */
+static void become(const struct engine *engine, const char *script, pid_t target, pid_t parent, int output,
+		   int messages)
+{
+	static char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LC_ALL=C", NULL };
+	const char *arguments[ENGINE_OPTIONS + 4] = { engine->program };
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC), count = 1;
+	char number[16];
+	sigset_t none;
+
+	for (int i = 0; i < ENGINE_OPTIONS && engine->options[i]; i++)
+		arguments[count++] = engine->options[i];
+	arguments[count++] = script;
+	arguments[count++] = number;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	snprintf(number, sizeof(number), "%d", target);
+	setsid(); /* Ctrl-C is for the recorder, which tells it */
+	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && nothing >= 0 &&
+	    dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 && dup2(messages, STDERR_FILENO) >= 0)
+		execve(engine->program, (char *const *)arguments, environment);
+	_exit(127);
+}
+
+int engine_start(const struct engine *engine, const char *script, pid_t target, int messages, pid_t *pid, int *output)
+{
+	_cleanup_close_ int reader = -1, writer = -1;
+	pid_t parent = getpid();
+	int pipe_fds[2];
+
+	if (pipe2(pipe_fds, O_CLOEXEC))
+		return -errno;
+	reader = pipe_fds[0];
+	writer = pipe_fds[1];
+	if (fcntl(reader, F_SETFL, O_NONBLOCK))
+		return -errno;
+	*pid = fork();
+	if (*pid < 0)
+		return -errno;
+	if (!*pid)
+		become(engine, script, target, parent, writer, messages);
+	*output = take_fd(reader);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Engines: programs that run a script that records.  A script belongs to one by how its name ends. */
+#pragma once
+#include <sys/types.h>
+
+#define ENGINE_OPTIONS 3
+
+struct engine {
+	const char *name;
+	const char *suffix;  /* of its scripts */
+	const char *program; /* an absolute path */
+	const char *options[ENGINE_OPTIONS];
+	const char *installed_by; /* what a hint tells people to do */
+};
+
+/* NULL: no engine has such scripts. */
+const struct engine *engine_of(const char *script);
+
+/*
+ * Refuses, with a message, what somebody else than root could change.  *ret is the path of the script without links,
+ * to be freed.  -ENOENT, -EACCES.
+ */
+int engine_check(const struct engine *engine, const char *script, char **ret);
+
+/* Starts it on one process.  *output and *messages are read by the caller, who ends *pid as well. */
+int engine_start(const struct engine *engine, const char *script, pid_t target, int messages, pid_t *pid, int *output);
