@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 from perfdiag import schema
+from perfdiag.distribution import edges_ns
 from perfdiag.exchanges import fine_edges_ns
-from perfdiag.model import edges_ns
 
 from unit.support.c_programs import FLAVOURS, build, environment
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfdiag.claims import MULTIPLIERS, Settlement, settle
+from perfdiag.distribution import Distribution
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, Rule, Severity, Silence
-from perfdiag.model import AccountTotal, Distribution, Model, Row
+from perfdiag.model import AccountTotal, Model, Row
 from perfdiag.whole import counted, whole_ns
 
 from unit.support import Builder

@@ -57,7 +57,7 @@ LAYER_OF = {
     **dict.fromkeys(
         ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
     ),
-    **dict.fromkeys(["lines", "packed", "privileges"], "base"),
+    **dict.fromkeys(["distribution", "lines", "packed", "privileges"], "base"),
     **dict.fromkeys(["keptfacts", "keptlines", "scriptlines"], "reader"),
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag import schema
+from perfdiag.distribution import Distribution
 from perfdiag.facts import Disk
 from perfdiag.findings.weigh import plain, typical_ns
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import Model, Row
 
 DISK = ("disk.read", "disk.write", "disk.flush")
 # Members of members (LVM on crypt on RAID on partitions): deeper stacks do not exist, circles in damaged facts do.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from perfdiag import schema
+from perfdiag.distribution import Distribution
 from perfdiag.findings.base import Check, Finding, Outcome, Silence
 from perfdiag.findings.peers import connections_of, name_of
 from perfdiag.findings.weigh import by_key, midpoint_ns, percent, total_ns, worth
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import Model, Row
 
 # One or two segments sent again in a window happen on any network.
 ENOUGH_RETRANSMITS = 3

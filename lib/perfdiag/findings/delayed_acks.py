@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag import schema
+from perfdiag.distribution import SMALLEST_BUCKET_NS, Distribution
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
 from perfdiag.findings.calls import by_peer
@@ -14,7 +15,7 @@ from perfdiag.findings.peers import Connections, connections_of, round_trip_ns
 from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
 from perfdiag.findings.weigh import waits as waits_evidence
-from perfdiag.model import SMALLEST_BUCKET_NS, Distribution, Model, Row, once
+from perfdiag.model import Model, Row, once
 from perfdiag.requests import HELD
 
 ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.distribution import Distribution
 from perfdiag.findings.backing import Backing, Requests, backing, device_of
 from perfdiag.findings.base import Severity
 from perfdiag.findings.target import idle_share, subject
 from perfdiag.findings.weigh import duration, fault, percent, together, typical_ns
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import Model, Row
 
 # Under a millisecond the path through file system and scheduler is part of any wait.
 ABOVE_DEVICE_NS = 1_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.distribution import Distribution
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.target import subject
 from perfdiag.findings.wakers import ended_by
@@ -26,7 +27,7 @@ from perfdiag.findings.weigh import (
     waits,
     worth,
 )
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import Model, Row
 
 # Waits for NFS have accounts and rules of their own; they are here only where a recording could not tell them apart.
 REMOTE = ("remote.fs",)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perfdiag.distribution import Distribution
 from perfdiag.facts import IdleState
 from perfdiag.findings.base import Evidence, Remedy
 from perfdiag.findings.weigh import about, attempt, duration, fix, percent, plain, together, waits
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import Model, Row
 
 # A wake-up costs 1 to 10 us from shallow states and is nobody's fault; states that declare 50 us or more are deep
 # (Intel C6: 85 to 190 us).

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag import schema
+from perfdiag.distribution import Distribution, merged
 from perfdiag.facts import NfsMount
 from perfdiag.facts.mountstats import Calls
 from perfdiag.findings.weigh import typical_ns
-from perfdiag.model import Distribution, Model, merged, once
+from perfdiag.model import Model, once
 from perfdiag.packed import Counts
 
 # Calls that a server answers from memory: a round trip, and next to nothing else.

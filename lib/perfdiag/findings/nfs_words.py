@@ -6,11 +6,12 @@ import shlex
 from collections.abc import Iterable
 
 from perfdiag import schema
+from perfdiag.distribution import Distribution
 from perfdiag.findings.base import Evidence
 from perfdiag.findings.nfs_calls import Procedure
 from perfdiag.findings.nfs_use import COMMIT, Use
 from perfdiag.findings.weigh import about, duration, plain, size, typical_ns
-from perfdiag.model import Distribution, Model
+from perfdiag.model import Model
 
 # Options that decide how a mount behaves, as far as they are set.
 TOLD = ("vers", "sync", "noac", "hard", "soft", "softerr", "nolock", "lookupcache", "rsize", "wsize", "nconnect")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from perfdiag.distribution import Distribution
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.competition import (
     KERNEL_THREADS,
@@ -44,7 +45,7 @@ from perfdiag.findings.weigh import (
     typical_ns,
     worth,
 )
-from perfdiag.model import Distribution, Model, Row
+from perfdiag.model import Model, Row
 from perfdiag.units import first_of
 
 # Behind somebody who computes one waits a slice of the scheduler, 0.75 to 3 ms: from 524 us on (a bucket's edge).

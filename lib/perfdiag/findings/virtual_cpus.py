@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag import kvm, schema
+from perfdiag.distribution import Distribution
 from perfdiag.findings.base import Check, Silence
-from perfdiag.model import Distribution, Model
+from perfdiag.model import Model
 
 BUSY = ("vm.guest", "vm.exit")
 

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from perfdiag import schema
+from perfdiag.distribution import Distribution, edges_ns, merged
 from perfdiag.findings.base import Check, Confidence, Evidence, Remedy, RemedyKind, Severity, Silence
-from perfdiag.model import Distribution, Model, Row, ThreadLedger, edges_ns, merged, once
+from perfdiag.model import Model, Row, ThreadLedger, once
 from perfdiag.text import printable as plain
 from perfdiag.units import about, duration, size
 from perfdiag.units import share as percent

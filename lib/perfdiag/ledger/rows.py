@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from perfdiag import objects, schema
+from perfdiag.distribution import Distribution
 from perfdiag.futexes import Futexes
 from perfdiag.ledger.books import Books
-from perfdiag.model import Distribution, Row, ns_of
+from perfdiag.model import Row, ns_of
 from perfdiag.packed import Counts
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving

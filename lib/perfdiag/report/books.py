@@ -9,11 +9,12 @@ from math import sqrt
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
+from perfdiag.distribution import Distribution
 from perfdiag.findings.holders import is_outside
 from perfdiag.findings.target import CPU
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, together
 from perfdiag.ledger import UNLISTED
-from perfdiag.model import AccountTotal, Distribution, Model, Row
+from perfdiag.model import AccountTotal, Model, Row
 from perfdiag.packed import ByName, Counts, Sums
 from perfdiag.report import shape
 from perfdiag.report.stacks import natural_waits, waiting_code

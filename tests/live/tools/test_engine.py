@@ -91,7 +91,10 @@ def test_bpftrace_is_killed_in_the_window(spinning: Workload, tmp_path: Path) ->
     assert process.returncode == 1 and "bpftrace was killed by signal 9" in said, said
     assert "cut short after" in said and "Bad file descriptor" not in said
     read = perfdiag("report", path)
-    assert "Traceback" not in read.stderr + said and ("no end" in read.stdout or "CUT SHORT" in read.stdout), (read, said)
+    assert "Traceback" not in read.stderr + said and ("no end" in read.stdout or "CUT SHORT" in read.stdout), (
+        read,
+        said,
+    )
 
 
 def begun(path: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfdiag.accounts import ACCOUNTS
-from perfdiag.model import SMALLEST_BUCKET_NS
+from perfdiag.distribution import SMALLEST_BUCKET_NS
 
 Time = int | str
 Sum = Time | tuple[Time, int] | tuple[Time, int, Time]
