@@ -78,6 +78,11 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def known(number: int | None, noun: str) -> str:
+    """Return the same, or that the number is not known."""
+    return plural(number, noun) if number is not None else f"unknown number of {noun}s"
+
+
 def first_of(names: Sequence[str], most: int) -> str:
     """Return so many names at the most, and how many there are besides: "a, b and 3 more"."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -90,4 +95,16 @@ def _three_digits(value: float) -> str:
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
-__all__ = ["SECOND_NS", "about", "count", "duration", "fine_share", "first_of", "plural", "share", "short", "size"]
+__all__ = [
+    "SECOND_NS",
+    "about",
+    "count",
+    "duration",
+    "fine_share",
+    "first_of",
+    "known",
+    "plural",
+    "share",
+    "short",
+    "size",
+]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from perfdiag import ledger, reader
 from perfdiag.errors import RecordingError
@@ -122,6 +124,14 @@ def test_what_makes_it_doubtful_is_said_first() -> None:
     side = made(model).host_side
     assert side and side.virtual_cpus == 3
     assert "IS IT THIS GUEST? 2 CPUs here, 3 there" in side.notes[0] and "windows are not the same" in side.notes[1]
+
+
+def test_a_guest_whose_number_of_cpus_is_unknown() -> None:
+    inside = guest()
+    nobody_knows = msgspec.structs.replace(inside.header.host, cpus_online=None)
+    inside = replace(inside, header=msgspec.structs.replace(inside.header, host=nobody_knows))
+    side = made(joined(inside, host().model())).host_side
+    assert side and "IS IT THIS GUEST? unknown number of CPUs here, 2 there" in side.notes[0]
 
 
 def recorded(name: str) -> Model:

@@ -11,7 +11,7 @@ from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section
 from perfdiag.report.doubt import is_doubt
 from perfdiag.report.shape import Host, Operation, Report
 from perfdiag.report.words import sentences
-from perfdiag.units import about, count, duration, plural, share, size
+from perfdiag.units import about, count, duration, known, plural, share, size
 
 VERDICT_LINES = 3
 LEAST_WORK_BYTES = 1024  # a second; of less nobody would say that it is what the target does
@@ -24,8 +24,7 @@ def head(report: Report, page: Page) -> Section:
     when = window.start.replace("T", " ").replace("Z", " UTC")
     measured = f"{when}, {duration(window.duration_ns)}, {plural(target.threads, 'thread')}"
     guest = f"{host.hypervisor} guest, " if host.hypervisor not in (None, "none") else ""
-    cpus = plural(host.cpus, "CPU") if host.cpus else "number of CPUs not recorded"
-    notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{cpus}"]
+    notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{known(host.cpus, 'CPU')}"]
     who = f"{target.comm} (pid {target.pid}{inside})" if target.pid else target.comm
     lines = [
         *_commanded(target.command, _where(host), page),

@@ -10,7 +10,7 @@ from perfdiag.model import HostSide, Model
 from perfdiag.report import header, shape
 from perfdiag.report.words import LONGEST_TEXT
 from perfdiag.text import printable
-from perfdiag.units import plural
+from perfdiag.units import known
 from perfdiag.whole import counted
 
 MOST_EXITS = 20
@@ -87,7 +87,7 @@ def _notes(guest: Model, side: HostSide) -> list[str]:
     found = []
     if not hostside.fits(guest):
         seen = hostside.number_of_virtual_cpus(side)
-        own = plural(guest.cpus_online, "CPU")
+        own = known(guest.header.host.cpus_online, "CPU")
         found.append(f"IS IT THIS GUEST? {own} here, {seen} there: no finding uses the host's numbers")
     if side.overlap_ns < MOSTLY * max(guest.window_ns, side.model.window_ns):
         found.append("the windows are not the same: numbers of the host are of all of its own")
