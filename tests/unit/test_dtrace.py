@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from perfdiag import cli
 from perfdiag.findings import RULES
-from perfdiag.scripts import header, page
+from perfdiag.scripts import header
 
 from lab.support.dtrace import DATA, SCRIPTS, listed
+from unit.support.pages import check_pages
 
 FILES = sorted(SCRIPTS.glob("*.d"))
 SYSTEMS = ("Linux", "illumos", "FreeBSD", "macOS")
@@ -117,17 +117,12 @@ def test_code(path: Path) -> None:
     assert "system(" not in text and "destructive" not in text
 
 
+def told(found: header.Header) -> list[str]:
+    return [*found.description, found.requires, *(state for _, state in found.systems), *found.caveats]
+
+
 def test_pages(tmp_path: Path) -> None:
-    pages = page.write(SCRIPTS, tmp_path)
-    assert [made.name for made in pages] == [f"perfdiag-{path.name}.8" for path in FILES]
-    told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True).stdout
-    assert told == ""
-    for made, path in zip(pages, FILES, strict=True):
-        shown = subprocess.run(["mandoc", "-T", "ascii", made], capture_output=True, text=True, check=True).stdout
-        letters = "".join(re.sub(".\b", "", shown).split()).lower()
-        found = header.parse(path)
-        for text in (*found.description, found.requires, *(state for _, state in found.systems), *found.caveats):
-            assert "".join(text.split()).lower() in letters, text
+    check_pages(FILES, told, tmp_path)
 
 
 def test_libraries_belong_to_one_system() -> None:

@@ -17,6 +17,7 @@ from perfdiag.scripts import header, page
 from bench import tools as bench
 from bench.tools_guest import GUEST_LOADS
 from conftest import ROOT
+from unit.support.pages import check_pages
 
 TOOLS = sorted((ROOT / "tools").glob("*.bt"))
 D_SCRIPTS = sorted((ROOT / "dtrace").glob("*.d"))
@@ -26,8 +27,8 @@ INTRODUCTION = """\
 ## By hand
 
 Scripts for bpftrace 0.17 and later and for DTrace, for hosts where perfdiag is not installed: one question, one file to
-read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does, and
-close no books; only ledger.bt does, and `perfdiag report` reads what it prints.
+read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does, and close no books; only
+ledger.bt does, and `perfdiag report` reads what it prints.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {
@@ -155,17 +156,12 @@ def test_readme_lists_them(update: bool) -> None:
     assert block and block[2] == table(), "pytest tests/unit/test_tools.py --update"
 
 
+def told(found: header.Header) -> list[str]:
+    return [*found.description, found.requires, *found.output, found.reading, *found.caveats, found.overhead]
+
+
 def test_pages(tmp_path: Path) -> None:
-    pages = page.write(ROOT / "tools", tmp_path)
-    assert [made.name for made in pages] == [f"perfdiag-{path.name}.8" for path in TOOLS]
-    told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True).stdout
-    assert told == ""
-    for made, path in zip(pages, TOOLS, strict=True):
-        shown = subprocess.run(["mandoc", "-T", "ascii", made], capture_output=True, text=True, check=True).stdout
-        letters = "".join(re.sub(".\b", "", shown).split()).lower()
-        found = header.parse(path)
-        for text in (*found.description, found.requires, *found.output, found.reading, *found.caveats, found.overhead):
-            assert "".join(text.split()).lower() in letters, text
+    check_pages(TOOLS, told, tmp_path)
 
 
 def test_a_part_that_is_missing_is_named(tmp_path: Path) -> None:

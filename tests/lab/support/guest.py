@@ -13,10 +13,10 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from live.support.recorder import RECORDER
 from live.support.workload import ROOT, WORKLOADS
+from unit.support.closing import Closing
 
 LAB = ROOT / "build" / "lab"
 HERE = Path(__file__).resolve().parents[1]
@@ -112,7 +112,7 @@ def prepare_folder(name: str) -> Path:
     return folder
 
 
-class Guest:
+class Guest(Closing):
     """A guest that has booted by the time it is constructed; a context manager that leaves no machine behind."""
 
     def __init__(self, kernel: str, *options: str, machine: Sequence[str] = (), disk: str = ROOT_DISK) -> None:
@@ -211,14 +211,6 @@ class Guest:
             if stream:
                 with contextlib.suppress(BrokenPipeError):  # the name of a job that it did not read any more
                     stream.close()
-
-    def __enter__(self) -> Guest:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 __all__ = [

@@ -14,13 +14,13 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 from perfdiag.scripts import header
 
 from bench.processes import die_with_parent
 from live.support.host import run
 from live.support.workload import PATIENCE_SECONDS, ROOT
+from unit.support.closing import Closing
 from unit.support.waiting import until
 
 TOOLS = ROOT / "tools"
@@ -204,7 +204,7 @@ def refused(version: str, name: str, *arguments: object) -> subprocess.Completed
     return done
 
 
-class Script:
+class Script(Closing):
     """A script that has attached by the time it is constructed; a context manager that leaves nothing behind."""
 
     def __init__(self, name: str, *arguments: object, version: str = "packaged", update: bool = False) -> None:
@@ -262,14 +262,6 @@ class Script:
         self.process.wait(PATIENCE_SECONDS)
         self._output.close()
         self._errors.close()
-
-    def __enter__(self) -> Script:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 __all__ = [

@@ -9,16 +9,16 @@ import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from live.support.recording import Recording
 from live.support.workload import PATIENCE_SECONDS, ROOT
+from unit.support.closing import Closing
 
 # Another build than the one of this tree can be tested: an installed one, an older one.
 RECORDER = Path(os.environ.get("PERFDIAG_RECORDER", ROOT / "build" / "bin" / "perfdiag-recorder"))
 
 
-class Recorder:
+class Recorder(Closing):
     """A recorder that has attached by the time it is constructed; a context manager that kills what is left."""
 
     def __init__(
@@ -112,14 +112,6 @@ class Recorder:
         self.process.wait(PATIENCE_SECONDS)
         self._answers.close()
         self.control.close()
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def run_recorder(
