@@ -19,7 +19,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct engine engines[] = {
-	{ "bpftrace", ".bt", "/usr/bin/bpftrace", { "-q", "--no-warnings" }, "apt install bpftrace" },
+	{ "bpftrace", "tools/ledger.bt", "/usr/bin/bpftrace", { "-q", "--no-warnings" }, "apt install bpftrace" },
 };
 
 const struct engine *engine_of(const char *script)
@@ -27,7 +27,15 @@ const struct engine *engine_of(const char *script)
 	const char *suffix = strrchr(script, '.');
 
 	for (size_t i = 0; suffix && i < COUNT(engines); i++)
-		if (!strcmp(suffix, engines[i].suffix))
+		if (!strcmp(suffix, strrchr(engines[i].script, '.')))
+			return &engines[i];
+	return NULL;
+}
+
+const struct engine *engine_named(const char *name)
+{
+	for (size_t i = 0; i < COUNT(engines); i++)
+		if (!strcmp(name, engines[i].name))
 			return &engines[i];
 	return NULL;
 }

@@ -7,14 +7,15 @@
 
 struct engine {
 	const char *name;
-	const char *suffix;  /* of its scripts */
+	const char *script;  /* of perfdiag's, below the directory of all scripts; others end as it does */
 	const char *program; /* an absolute path */
 	const char *options[ENGINE_OPTIONS];
 	const char *installed_by; /* what a hint tells people to do */
 };
 
-/* NULL: no engine has such scripts. */
+/* NULL: no engine has such scripts, or such a name. */
 const struct engine *engine_of(const char *script);
+const struct engine *engine_named(const char *name);
 
 /*
  * Refuses, with a message, what somebody else than root could change.  *ret is the path of the script without links,

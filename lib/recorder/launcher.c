@@ -40,7 +40,7 @@
 #define ENDED "PERFDIAG_ENDED_FD"
 
 struct paths {
-	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX], script[PATH_MAX];
+	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX], scripts[PATH_MAX];
 };
 
 static int fail(int error, const char *what)
@@ -76,11 +76,11 @@ static int find_paths(struct paths *paths)
 	if (!err && !access(paths->package, R_OK)) {
 		strcpy(paths->python, "/usr/bin/python3");
 		return join(paths->recorder, directory, "../lib/perfdiag/perfdiag-recorder")
-			       ?: join(paths->script, directory, "../share/perfdiag/tools/ledger.bt");
+			       ?: join(paths->scripts, directory, "../share/perfdiag");
 	}
 	err = err ?: join(paths->package, directory, "../../lib/perfdiag/__main__.py");
 	err = err ?: join(paths->python, directory, "../venv/bin/python");
-	err = err ?: join(paths->script, directory, "../../tools/ledger.bt");
+	err = err ?: join(paths->scripts, directory, "../..");
 	return err ?: join(paths->recorder, directory, "perfdiag-recorder");
 }
 
@@ -176,7 +176,7 @@ static int open_again(int fd)
 static void become_recorder(const struct paths *paths, char **argv, int control, int recording, int messages)
 {
 	char number[16];
-	const char *arguments[6] = { "perfdiag-recorder", "--control", number };
+	const char *arguments[8] = { "perfdiag-recorder", "--control", number };
 	const char *engine = option_value(argv + 2, "--engine");
 
 	offer_to_oom_killer(RECORDER_OOM_SCORE);
@@ -184,9 +184,11 @@ static void become_recorder(const struct paths *paths, char **argv, int control,
 	if (!strcmp(argv[1], "check")) {
 		arguments[1] = "--check";
 		arguments[2] = NULL;
-	} else if (engine && !strcmp(engine, "bpftrace")) { /* a name that is none is refused by Python */
-		arguments[3] = "--script";
-		arguments[4] = paths->script;
+	} else if (engine && strcmp(engine, "libbpf")) { /* a name that is none is refused by Python */
+		arguments[3] = "--engine";
+		arguments[4] = engine;
+		arguments[5] = "--scripts";
+		arguments[6] = paths->scripts;
 	}
 	if (dup2(recording, STDOUT_FILENO) >= 0 && dup2(messages, STDERR_FILENO) >= 0 && !fcntl(control, F_SETFD, 0))
 		execv(paths->recorder, (char *const *)arguments);

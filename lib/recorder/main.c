@@ -115,7 +115,8 @@ static int run(struct recorder *recorder)
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0)
 		return -errno;
-	if (recorder->options.script) /* an engine says itself what it lacks; it needs more than the own programs do */
+	/* An engine says itself what it lacks; it needs more than the own programs do. */
+	if (recorder->options.script || recorder->options.engine)
 		return wait_start(recorder, signals) ?: script_record(recorder, signals);
 	err = raise_descriptors() ?: privileges_begin();
 	if (err)

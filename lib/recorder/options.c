@@ -23,7 +23,9 @@ static const char usage[] =
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
 	"  --no-request-names keep none, tell requests by port\n"
 	"  --control FD       take orders from this socket\n"
-	"  --script FILE      let this script for bpftrace record\n"
+	"  --script FILE      let this script record\n"
+	"  --engine NAME      let the script record that is for bpftrace\n"
+	"  --scripts DIR      where it lies below\n"
 	"  --check            load and attach everything, write the header, exit\n"
 	"  --version\n";
 
@@ -81,6 +83,8 @@ enum {
 	OPTION_NO_REQUEST_NAMES,
 	OPTION_CONTROL,
 	OPTION_SCRIPT,
+	OPTION_SCRIPTS,
+	OPTION_ENGINE,
 	OPTION_CHECK,
 	OPTION_PATIENCE,
 	OPTION_VERSION,
@@ -101,6 +105,8 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 							OPTION_NO_REQUEST_NAMES },
 						      { "control", required_argument, NULL, OPTION_CONTROL },
 						      { "script", required_argument, NULL, OPTION_SCRIPT },
+						      { "scripts", required_argument, NULL, OPTION_SCRIPTS },
+						      { "engine", required_argument, NULL, OPTION_ENGINE },
 						      { "check", no_argument, NULL, OPTION_CHECK },
 						      { "version", no_argument, NULL, OPTION_VERSION },
 						      { "help", no_argument, NULL, OPTION_HELP },
@@ -136,6 +142,8 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_NO_REQUEST_NAMES: options->no_request_names = true; break;
 		case OPTION_CONTROL: options->control_fd = number; break;
 		case OPTION_SCRIPT: options->script = optarg; break;
+		case OPTION_SCRIPTS: options->scripts = optarg; break;
+		case OPTION_ENGINE: options->engine = optarg; break;
 		case OPTION_CHECK: options->check = true; break;
 		case OPTION_VERSION: puts("perfdiag-recorder " PERFDIAG_VERSION); return 1;
 		case OPTION_HELP: fputs(usage, stdout); return 1;

@@ -94,6 +94,8 @@ struct options {
 	bool host;	       /* all tasks are followed */
 	int control_fd;	       /* -1: none */
 	const char *script;    /* records instead of the own programs; NULL: none */
+	const char *engine;    /* or the script that is for this one; NULL: none */
+	const char *scripts;   /* below which that lies */
 };
 
 struct recorder {

@@ -56,25 +56,40 @@ static int check_orders(const struct options *options, const struct engine *engi
 	return -EDOM;
 }
 
+/* Which engine is to run which script; *ret is to be freed. */
+static int choose(struct script *script, const struct options *options, char **ret)
+{
+	script->engine = options->script ? engine_of(options->script) : engine_named(options->engine);
+	if (!script->engine) {
+		fprintf(stderr, "error: %s: no such engine, or none that runs such a script\n",
+			options->script ?: options->engine);
+		return -EDOM;
+	}
+	if (options->script)
+		*ret = strdup(options->script);
+	else if (asprintf(ret, "%s/%s", options->scripts ?: ".", script->engine->script) < 0)
+		*ret = NULL;
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int start(struct script *script, const struct options *options)
 {
 	_cleanup_close_ int messages = memfd_create("messages", MFD_CLOEXEC);
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = NULL, *real = NULL;
 	int err;
 
-	script->engine = engine_of(options->script);
-	if (!script->engine) {
-		fprintf(stderr, "error: %s: no engine runs such a script\n", options->script);
-		return -EDOM;
-	}
-	err = check_orders(options, script->engine) ?: engine_check(script->engine, options->script, &path);
+	err = choose(script, options, &path);
+	if (!err)
+		err = check_orders(options, script->engine);
+	if (!err)
+		err = engine_check(script->engine, path, &real);
 	if (err)
 		return err;
 	script->target = syscall(SYS_pidfd_open, options->pids[0], 0);
 	script->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (messages < 0 || script->target < 0 || script->timer < 0)
 		return -errno;
-	err = engine_start(script->engine, path, options->pids[0], messages, &script->pid, &script->output);
+	err = engine_start(script->engine, real, options->pids[0], messages, &script->pid, &script->output);
 	if (err)
 		return err;
 	script->messages = fdopen(messages, "r");

@@ -61,7 +61,7 @@ def test_another_engine(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     words = ("--pid", str(sleeper.pid), "--duration", "0.1")
     run = house.run("latency", *words, "--engine", "bpftrace")
     assert run.returncode == 0, run.stderr
-    assert house.log()["arguments"] == ["--script", f"{house.root}/build/bin/../../tools/ledger.bt"]
+    assert house.log()["arguments"] == ["--engine", "bpftrace", "--scripts", f"{house.root}/build/bin/../.."]
     assert "only" in house.log()["orders"]
     house.run("latency", "--engine=libbpf", "--", "true", "--engine=bpftrace")
     assert house.log()["arguments"] == []
