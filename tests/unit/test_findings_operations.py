@@ -46,7 +46,7 @@ def test_a_share_of_few_operations_is_not_given() -> None:
 
 def test_operations_within_the_limit_say_what_could_not_be_seen() -> None:
     model = flushing(durations={"3 ms": 3000}, over_slo=0, over_slo_accounts={}).model()
-    assert "rarer than 1 in 1,000 could not be seen" in check(model, ID).text
+    assert "too few to see what is rarer than 1 in 1,000" in check(model, ID).text
 
 
 def test_operations_that_were_not_counted_may_have_broken_it() -> None:

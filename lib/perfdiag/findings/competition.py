@@ -152,7 +152,7 @@ def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> C
         return Silence(id, reason, "perf sched record -p PID, then perf sched timehist: wait and sch delay of each")
     share = ns / model.busy_ns if model.busy_ns else 0.0
     return Check(
-        id, f"behind {who} {duration(ns)} in waits over 131 us, {percent(share)} of busy time{why}", share, "share"
+        id, f"waits over 131 us behind {who}: {duration(ns)}, {percent(share)} of busy time{why}", share, "share"
     )
 
 

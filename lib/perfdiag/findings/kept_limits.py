@@ -63,7 +63,7 @@ def kept_operations(model: Model, operations: list[schema.Operation]) -> Check:
 
 def _rarest(counted: int) -> str:
     """Return what so many cannot have shown."""
-    return f"; what is rarer than 1 in {counted // 3:,} could not be seen" if counted >= 3 else ""
+    return f"; too few to see what is rarer than 1 in {counted // 3:,}" if counted >= 3 else ""
 
 
 def _unseen(model: Model) -> str:

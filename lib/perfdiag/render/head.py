@@ -110,7 +110,7 @@ def _operation(operation: Operation) -> str:
     if operation.over_slo is not None and operation.limit_ns is not None:
         parts.append(f"{count(operation.over_slo)} over {duration(operation.limit_ns)}")
     if operation.p99_ns is None and operation.rarity_unseen is not None:
-        parts.append(f"rarer than {share(operation.rarity_unseen)} could not be seen")
+        parts.append(f"too few to see what is rarer than {share(operation.rarity_unseen)}")
     return ", ".join(parts)
 
 

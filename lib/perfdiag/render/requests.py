@@ -42,10 +42,11 @@ def _consists(report: Report) -> str:
     assert time is not None
     largest = sorted(time.accounts.items(), key=lambda item: -item[1])
     told = [f"{name} {share(ns / time.ns)}" for name, ns in largest[:_SHOWN_ACCOUNTS] if ns >= _LEAST * time.ns]
-    of = f"in {count(time.count)} requests"
     if time.excess:
-        of = f"that {count(time.count)} over the limit took {beyond(time.median_over)}"
-    return f"{duration(time.ns)} {of}: {', '.join(told)}"
+        took = f"{count(time.count)} over the limit took {duration(time.ns)} {beyond(time.median_over)}"
+    else:
+        took = f"{duration(time.ns)} in {count(time.count)} requests"
+    return f"{took}: {', '.join(told)}"
 
 
 def _served(request: Request) -> str:
@@ -65,7 +66,7 @@ def _served(request: Request) -> str:
     elif request.early:
         parts.append(f"{count(request.early)} came before the answer to the one before")
     if request.whole.p99_ns is None and request.rarity_unseen is not None:
-        parts.append(f"rarer than {share(request.rarity_unseen)} could not be seen")
+        parts.append(f"too few to see what is rarer than {share(request.rarity_unseen)}")
     return ", ".join(parts)
 
 
