@@ -123,7 +123,8 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     others = comms and not any(comm.startswith(EMULATORS) for comm in comms)
     if others or (recording.header.options.host and _without_kvm(recording)):
         missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
-    found = list(missing.values())
+    found = lacking.script(recording.header, ((key, what) for key, (what, _) in FEATURES.items() if key != "ledger"))
+    found += missing.values()
     if facts.hypervisor and facts.hypervisor.name in _ASK_HOST:
         what, fix = _ASK_HOST[facts.hypervisor.name]
         found.append(
@@ -138,7 +139,6 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     if recording.header.options.no_request_names:
         found.append(_UNNAMED)
     found += lacking.privileges(recording.header)
-    found += lacking.script(recording.header, ((key, what) for key, (what, _) in FEATURES.items() if key != "ledger"))
     found += _loaded_late(recording, facts)
     found += _unanswered(recording.facts)
     found += _cut_off(recording.facts)

@@ -49,11 +49,17 @@ def script(header: schema.Header, features: Iterable[tuple[str, str]]) -> list[N
     if not unseen:
         return []
     reason, fix = f"the script for {header.engine} cannot tell it", "where perfdiag is installed: perfdiag record"
+    found = []
+    if header.because:
+        fix = "where the kernel takes perfdiag's own programs: perfdiag record --engine libbpf"
+        why = f"{header.engine} recorded, because {header.because}"
+        found.append(NotMeasured("what only perfdiag's own programs see", why, fix, "engine"))
     told = ", ".join(each.name for each in ACCOUNTS if each.name in unseen)
-    found = [NotMeasured(f"time by these accounts, it stands in others: {told}", reason, fix, "accounts")]
+    found.append(NotMeasured(f"time by these accounts, it stands in others: {told}", reason, fix, "accounts"))
     probed = {probe.feature for probe in header.probes}
     asleep = "threads that slept through the whole window, and what each did before its first switch"
     found.append(NotMeasured(asleep, "a script sees only who runs", fix, "threads"))
+    found.append(NotMeasured("processes that the target started", "a script follows one process", fix, "descendants"))
     return found + [NotMeasured(what, reason, fix, key) for key, what in features if key not in probed]
 
 

@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
@@ -27,12 +27,14 @@ from perfdiag.target import Target
 from perfdiag.text import printable
 
 LOAD_TIMEOUT_S = 30.0
+SCRIPT_TIMEOUT_S = 150.0  # compilers are started for it, one engine after the other where one cannot
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give it 80 MiB of room, in its control group too"
 NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less
 DIED = "recorder died"
+SCRIPT = "loaded script"  # its word for: a script is going to record
 OUTPUT_CLOSED = "output closed"  # the recorder's word for: nothing takes the recording any more
 
 
@@ -58,6 +60,7 @@ class Recorder:
         self._recording_fd, self._messages_fd = recording_fd, messages_fd
         self._received = b""
         self._status: int | None = None  # with which it ended
+        self._script = False
 
     @classmethod
     def inherited(cls) -> Recorder:
@@ -83,7 +86,7 @@ class Recorder:
 
     def wait_loaded(self) -> None:
         """Wait until the recorder is ready for orders.  Raises what keeps it from that."""
-        self._expect("loaded", LOAD_TIMEOUT_S)
+        self._script = self._expect(("loaded", SCRIPT), LOAD_TIMEOUT_S) == SCRIPT
 
     def start(self, target: Target, held_back_pid: int | None, window: Window, output_fd: int | None) -> None:
         """Give the orders and return when the window has begun.  Raises TargetGone, PermissionDenied, PerfdiagError."""
@@ -100,7 +103,7 @@ class Recorder:
             if output_fd is not None:
                 socket.send_fds(self._control, [b"output\n"], [output_fd])
             self._control.sendall(os.fsencode("".join(f"{order}\n" for order in [*orders, "start"])))
-        self._expect("attached", LOAD_TIMEOUT_S)
+        self._expect(("attached",), SCRIPT_TIMEOUT_S if self._script else LOAD_TIMEOUT_S)
 
     def stop(self) -> None:
         """End the window early; safe in a signal handler."""
@@ -189,16 +192,16 @@ class Recorder:
             message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows everything the recorder said"
         )
 
-    def _expect(self, word: str, timeout_s: float) -> None:
-        """Wait for one answer; raise for another one."""
+    def _expect(self, words: Sequence[str], timeout_s: float) -> str:
+        """Wait for one of these answers and return it; raise for another one."""
         line = self._line(time.monotonic() + timeout_s)
         if line is None:
             raise PerfdiagError(
-                f"the recorder has not said {word!r} for {timeout_s:.0f} s",
+                f"the recorder has not said {words[0]!r} for {timeout_s:.0f} s",
                 "the host may be too busy; PERFDIAG_DEBUG=1 shows what it said",
             )
-        if line == word:
-            return
+        if line in words:
+            return line
         kind, _, rest = line.partition(" ")
         number, _, text = rest.partition(" ")
         if kind == "error" and number.isdecimal():

@@ -19,7 +19,12 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct engine engines[] = {
-	{ "bpftrace", "tools/ledger.bt", "/usr/bin/bpftrace", { "-q", "--no-warnings" }, "apt install bpftrace" },
+	{ "bpftrace",
+	  "tools/ledger.bt",
+	  "/usr/bin/bpftrace",
+	  { "-q", "--no-warnings" },
+	  "apt install bpftrace, or record with --engine libbpf",
+	  "it needs bpftrace 0.17 or later, and tracepoints" },
 };
 
 const struct engine *engine_of(const char *script)
@@ -40,8 +45,15 @@ const struct engine *engine_named(const char *name)
 	return NULL;
 }
 
+const struct engine *engine_after(const struct engine *engine)
+{
+	if (!engine)
+		return engines;
+	return engine + 1 < engines + COUNT(engines) ? engine + 1 : NULL;
+}
+
 /* Who can change what root runs is root: the file, and each directory on its path. */
-static int check_owner(const char *real)
+static int check_owner(const char *real, struct lack *lack)
 {
 	_cleanup_free_ char *path = strdup(real);
 	struct stat status;
@@ -53,40 +65,35 @@ static int check_owner(const char *real)
 
 		if (stat(*path ? path : "/", &status))
 			return -errno;
-		if (status.st_uid || (status.st_mode & 022 && !(status.st_mode & S_ISVTX))) {
-			fprintf(stderr,
-				"error: %s is not root's alone, and would be run by root\n"
-				"HINT: install perfdiag and the engine as root: make install\n",
-				*path ? path : "/");
-			return -EACCES;
-		}
+		if (status.st_uid || (status.st_mode & 022 && !(status.st_mode & S_ISVTX)))
+			return lack_of(lack, -EACCES, "install perfdiag and the engine as root: make install",
+				       "%s is not root's alone, and would be run by root", *path ? path : "/");
 		if (!*path)
 			return 0;
 		*slash = 0;
 	}
 }
 
-static char *find(const char *path, const char *hint)
+static char *find(const char *path, const char *remedy, struct lack *lack)
 {
 	char *real = realpath(path, NULL);
 
 	if (!real)
-		fprintf(stderr, "error: %s: %s\nHINT: %s, or record with --engine libbpf\n", path, strerror(errno),
-			hint);
+		lack_of(lack, 0, remedy, "%s: %s", path, strerror(errno));
 	return real;
 }
 
-int engine_check(const struct engine *engine, const char *script, char **ret)
+int engine_check(const struct engine *engine, const char *script, char **ret, struct lack *lack)
 {
-	_cleanup_free_ char *program = find(engine->program, engine->installed_by), *real = NULL;
+	_cleanup_free_ char *program = find(engine->program, engine->installed_by, lack), *real = NULL;
 	int err;
 
 	if (!program)
 		return -ENOENT;
-	real = find(script, "make install");
+	real = find(script, "make install", lack);
 	if (!real)
 		return -ENOENT;
-	err = check_owner(program) ?: check_owner(real);
+	err = check_owner(program, lack) ?: check_owner(real, lack);
 	if (!err)
 		*ret = take_pointer(real); /* not by links that lead to what was checked */
 	return err;

@@ -2,6 +2,7 @@
 /* Engines: programs that run a script that records.  A script belongs to one by how its name ends. */
 #pragma once
 #include <sys/types.h>
+#include "lack.h"
 
 #define ENGINE_OPTIONS 3
 
@@ -11,17 +12,20 @@ struct engine {
 	const char *program; /* an absolute path */
 	const char *options[ENGINE_OPTIONS];
 	const char *installed_by; /* what a hint tells people to do */
+	const char *needs;	  /* where it is, but does not trace */
 };
 
 /* NULL: no engine has such scripts, or such a name. */
 const struct engine *engine_of(const char *script);
 const struct engine *engine_named(const char *name);
+/* All of them, those that tell most first; NULL: the first one, and after the last one. */
+const struct engine *engine_after(const struct engine *engine);
 
 /*
- * Refuses, with a message, what somebody else than root could change.  *ret is the path of the script without links,
+ * Refuses what somebody else than root could change, or what is not there.  *ret is the path of the script without links,
  * to be freed.  -ENOENT, -EACCES.
  */
-int engine_check(const struct engine *engine, const char *script, char **ret);
+int engine_check(const struct engine *engine, const char *script, char **ret, struct lack *lack);
 
 /* Starts it on one process.  *output and *messages are read by the caller, who ends *pid as well. */
 int engine_start(const struct engine *engine, const char *script, pid_t target, int messages, pid_t *pid, int *output);

@@ -49,19 +49,11 @@ static void write_targets(struct recorder *recorder)
 	json_end(json);
 }
 
-int header_write(struct recorder *recorder)
+void header_add_host(struct json *json)
 {
-	const struct options *options = &recorder->options;
-	struct json *json = &recorder->json;
 	struct utsname host;
 
 	uname(&host);
-	json_open(json, "header");
-	json_u64(json, "schema", 1);
-	json_text(json, "perfdiag", PERFDIAG_VERSION);
-	json_text(json, "engine", "libbpf");
-	json_u64(json, "realtime_ns", realtime_ns() - (now_ns() - recorder->start_ns));
-	json_u64(json, "start_ns", recorder->start_ns);
 	json_object(json, "host");
 	json_text(json, "nodename", host.nodename);
 	json_text(json, "release", host.release);
@@ -70,6 +62,20 @@ int header_write(struct recorder *recorder)
 	json_u64(json, "page_size_bytes", sysconf(_SC_PAGESIZE));
 	json_u64(json, "tick_ns", probes_tick_ns());
 	json_end(json);
+}
+
+int header_write(struct recorder *recorder)
+{
+	const struct options *options = &recorder->options;
+	struct json *json = &recorder->json;
+
+	json_open(json, "header");
+	json_u64(json, "schema", 1);
+	json_text(json, "perfdiag", PERFDIAG_VERSION);
+	json_text(json, "engine", "libbpf");
+	json_u64(json, "realtime_ns", realtime_ns() - (now_ns() - recorder->start_ns));
+	json_u64(json, "start_ns", recorder->start_ns);
+	header_add_host(json);
 	json_object(json, "options");
 	json_u64(json, "duration_ns", options->duration_ns);
 	json_u64(json, "interval_ns", options->interval_ns);

@@ -177,14 +177,14 @@ static void become_recorder(const struct paths *paths, char **argv, int control,
 {
 	char number[16];
 	const char *arguments[8] = { "perfdiag-recorder", "--control", number };
-	const char *engine = option_value(argv + 2, "--engine");
+	const char *engine = option_value(argv + 2, "--engine") ?: "auto";
 
 	offer_to_oom_killer(RECORDER_OOM_SCORE);
 	snprintf(number, sizeof(number), "%d", control);
 	if (!strcmp(argv[1], "check")) {
 		arguments[1] = "--check";
 		arguments[2] = NULL;
-	} else if (engine && strcmp(engine, "libbpf")) { /* a name that is none is refused by Python */
+	} else if (strcmp(argv[1], "host") && strcmp(engine, "libbpf")) { /* what is no name is refused by Python */
 		arguments[3] = "--engine";
 		arguments[4] = engine;
 		arguments[5] = "--scripts";

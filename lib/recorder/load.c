@@ -178,26 +178,25 @@ static int load_programs(struct recorder *recorder)
 	return err == -EACCES && !is_not_permitted(err) ? -ENOTSUP : err;
 }
 
-static void explain_failure(int err)
+static int explain_failure(struct recorder *recorder, int err)
 {
+	struct lack *lack = &recorder->lack;
+
 	if (is_not_permitted(err))
-		fprintf(stderr,
-			"error: the kernel refuses BPF programs: %s\n"
-			"HINT: run it as root, or with CAP_BPF and CAP_PERFMON\n",
-			strerror(-err));
-	else if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
-		fprintf(stderr,
-			"error: the ledger cannot be loaded: %s\n"
-			"HINT: raise the limits of memory and open files: ulimit -a\n",
-			strerror(-err));
-	else if (access(KERNEL_TYPES, R_OK))
-		fprintf(stderr, "error: this kernel does not describe its types (no /sys/kernel/btf/vmlinux)\n"
-				"HINT: perfdiag needs a kernel built with CONFIG_DEBUG_INFO_BTF\n");
-	else
-		fprintf(stderr,
-			"error: the ledger cannot be loaded (%s): %s\n"
-			"HINT: perfdiag needs Linux 6.1 or later; `perfdiag check` tells more\n",
-			failed_program[0] ? failed_program : "BPF object", strerror(-err));
+		return lack_of(lack, err, "run it as root, or with CAP_BPF and CAP_PERFMON",
+			       "the kernel refuses BPF programs: %s", strerror(-err));
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		return lack_of(lack, err, "raise the limits of memory and open files: ulimit -a",
+			       "the ledger cannot be loaded: %s", strerror(-err));
+	recorder->declined = true;
+	if (access(KERNEL_TYPES, R_OK))
+		return lack_of(
+			lack, err,
+			"perfdiag needs a kernel built with CONFIG_DEBUG_INFO_BTF; a script sees less: --engine auto",
+			"this kernel does not describe its types (no " KERNEL_TYPES ")");
+	return lack_of(lack, err, "perfdiag needs Linux 6.1 or later; a script sees less: --engine auto",
+		       "the ledger cannot be loaded (%s): %s", failed_program[0] ? failed_program : "BPF object",
+		       strerror(-err));
 }
 
 int probes_load(struct recorder *recorder)
@@ -219,10 +218,8 @@ int probes_load(struct recorder *recorder)
 		symbols_err = load_symbols(recorder);
 	else
 		pthread_join(thread, &symbols_err);
-	if (err) {
-		explain_failure(err);
-		return err;
-	}
+	if (err)
+		return explain_failure(recorder, err);
 	if (symbols_err)
 		fprintf(stderr, "warning: no kernel symbols (%s): waits are told apart by system call alone\n",
 			strerror(-(long)symbols_err));

@@ -91,11 +91,11 @@ static const char *lock_memory(void)
 }
 
 /* Where there is a caller, what to follow comes from it. */
-static int wait_start(struct recorder *recorder, int signals)
+static int wait_start(struct recorder *recorder, int signals, bool script)
 {
 	if (recorder->options.control_fd < 0)
 		return 0;
-	control_say(recorder->options.control_fd, "loaded\n");
+	control_say(recorder->options.control_fd, script ? "loaded script\n" : "loaded\n");
 	return control_wait_start(&recorder->options, &recorder->output, signals);
 }
 
@@ -115,14 +115,17 @@ static int run(struct recorder *recorder)
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0)
 		return -errno;
-	/* An engine says itself what it lacks; it needs more than the own programs do. */
-	if (recorder->options.script || recorder->options.engine)
-		return wait_start(recorder, signals) ?: script_record(recorder, signals);
-	err = raise_descriptors() ?: privileges_begin();
+	err = script_is_asked(&recorder->options) ? 0 : raise_descriptors();
 	if (err)
 		return err;
+	privileges_begin();
+	if (script_is_asked(&recorder->options))
+		return wait_start(recorder, signals, true) ?: script_record(recorder, signals);
 	unlocked = lock_memory();
 	err = probes_load(recorder);
+	if (recorder->declined && script_may_replace(&recorder->options))
+		return wait_start(recorder, signals, true) ?: script_record(recorder, signals);
+	err = err ?: privileges_loaded();
 	if (err)
 		return err;
 	if (unlocked)
@@ -134,7 +137,7 @@ static int run(struct recorder *recorder)
 			err = probes_sweep(recorder);
 		return err ? err : header_write(recorder);
 	}
-	return wait_start(recorder, signals) ?: window_record(recorder, signals);
+	return wait_start(recorder, signals, false) ?: window_record(recorder, signals);
 }
 
 /* --help and --version */
@@ -172,6 +175,8 @@ int main(int argc, char **argv)
 		err = output_add(&recorder.output, dup(STDOUT_FILENO), "standard output");
 	if (!err)
 		err = run(&recorder);
+	if (err)
+		lack_say(&recorder.lack);
 	sink_err = output_close(&recorder.output);
 	sink_err = explain_sinks(&recorder.output) ?: sink_err;
 	if (err)

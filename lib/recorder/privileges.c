@@ -31,13 +31,17 @@ static int keep(uint64_t permitted, uint64_t effective)
 	return err;
 }
 
-int privileges_begin(void)
+void privileges_begin(void)
 {
 	held = capabilities_permitted();
 	if (access("/dev/cpu/0/msr", F_OK))
 		unused = CAPABILITY(SYS_RAWIO);
 	if (held & OF_NAMESPACES)
 		namespaces_start();
+}
+
+int privileges_loaded(void)
+{
 	return keep(OF_LOADING & ~unused, OF_LOADING & ~unused);
 }
 

@@ -20,7 +20,8 @@
 #define OF_LOADING (OF_WINDOW | CAPABILITY(BPF) | CAPABILITY(PERFMON) | CAPABILITY(SYS_ADMIN))
 
 /* 0, or -errno and has said why. */
-int privileges_begin(void); /* before anything is loaded */
+void privileges_begin(void); /* before anything is loaded: keeps all, as a script may have to be started */
+int privileges_loaded(void); /* no script is started any more */
 int privileges_attached(void);
 bool privileges_has(uint64_t capability); /* it was there at the beginning */
 void privileges_write(struct json *json); /* the header's "lacks" */

@@ -7,6 +7,7 @@
  * main.c                  signals, memory, where the recording goes, exit status
  * window.c                the window: begin, loop, end
  * header.c                the first and the last line
+ * script*.c, engine.c     scripts that record, where these programs cannot
  * load.c                  loading, each program on its own terms
  * probes.c                the table of programs; attaching
  * iterators.c             programs that go over the tasks
@@ -51,6 +52,7 @@
 #include <linux/types.h>
 #include <sys/types.h>
 #include "json.h"
+#include "lack.h"
 #include "monotonic.h"
 #include "output.h"
 #include "records.h"
@@ -94,7 +96,7 @@ struct options {
 	bool host;	       /* all tasks are followed */
 	int control_fd;	       /* -1: none */
 	const char *script;    /* records instead of the own programs; NULL: none */
-	const char *engine;    /* or the script that is for this one; NULL: none */
+	const char *engine;    /* or the script that is for this one, or for any where they cannot; NULL: none */
 	const char *scripts;   /* below which that lies */
 };
 
@@ -130,12 +132,14 @@ struct recorder {
 	bool awake;	   /* EVENT_AWAKE came */
 	int ring_fd;
 	const char *reason;
+	struct lack lack; /* what keeps it from recording; not told yet */
+	bool declined;	  /* by a kernel that cannot take the own programs, whoever loads them */
 };
 
 extern const char *const account_names[ACCOUNT_COUNT];
 
 /* load.c, probes.c, iterators.c: functions return 0 or -errno and have said on stderr what went wrong */
-int probes_load(struct recorder *recorder);
+int probes_load(struct recorder *recorder);  /* has it in `lack` */
 void probes_seed(struct recorder *recorder); /* before limits_fill() */
 int probes_attach(struct recorder *recorder);
 uint64_t probes_tick_ns(void);
@@ -207,6 +211,7 @@ void folded_write(struct recorder *recorder);
 
 /* header.c */
 int header_write(struct recorder *recorder);
+void header_add_host(struct json *json);
 void footer_write(struct recorder *recorder);
 
 /* options.c: 0, -errno, or 1 when everything asked for is said already */
@@ -255,7 +260,9 @@ void tables_write_memory(struct recorder *recorder);
 /* window.c: 0, or what kept the recording from being made, as -errno */
 int window_record(struct recorder *recorder, int signals);
 
-/* script.c: the same by a script.  -EDOM: it cannot record what is asked for. */
+/* script.c: the same by a script, which is begun after this; what went wrong is in `lack`. */
+bool script_is_asked(const struct options *options);
+bool script_may_replace(const struct options *options); /* the own programs, where the kernel declines them */
 int script_record(struct recorder *recorder, int signals);
 
 /* control.c */

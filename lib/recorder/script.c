@@ -17,79 +17,64 @@
 #include "cleanup.h"
 #include "engine.h"
 #include "monotonic.h"
-#include "recorder.h"
+#include "privileges.h"
+#include "script.h"
 
-#define LINE_BYTES (1 << 20) /* of one thread it is hardly more than 1,000 */
-#define LAST_MS 20000	     /* to detach and to print takes seconds on a host in trouble; then it is killed */
-#define AGAIN_MS 10000	     /* bpftrace 0.17 does not hear what comes while it prints */
-#define LOOK_MS 1000	     /* once told, it is looked at so often */
-
-struct script {
-	const struct engine *engine;
-	pid_t pid;
-	int output;	  /* what it prints */
-	FILE *messages;	  /* what it says to people */
-	int target;	  /* the pidfd of what it traces */
-	int timer;	  /* of the duration */
-	bool begun;	  /* its header has come */
-	bool again;	  /* it was told to end twice */
-	uint64_t told_ns; /* when it was told to end; 0: not yet */
-	char line[LINE_BYTES];
-	size_t length;
-};
+#define LAST_MS 20000  /* to detach and to print takes seconds on a host in trouble; then it is killed */
+#define AGAIN_MS 10000 /* bpftrace 0.17 does not hear what comes while it prints */
+#define LOOK_MS 1000   /* once told, it is looked at so often */
+#define ANY "auto"     /* the own programs, or the first of the engines that can */
 
 enum { OUTPUT, SIGNAL, CONTROL, TARGET, TIMER, EVENTS };
 
-static int check_orders(const struct options *options, const struct engine *engine)
+bool script_is_asked(const struct options *options)
 {
+	return options->script || (options->engine && strcmp(options->engine, ANY));
+}
+
+bool script_may_replace(const struct options *options)
+{
+	return options->engine && !strcmp(options->engine, ANY) && !options->check;
+}
+
+/* recorder->lack: of the own programs. */
+static int check_orders(struct recorder *recorder)
+{
+	const struct options *options = &recorder->options;
 	const char *what = options->host || options->group.id	     ? "all processes of a group or host"
 			   : options->pid_count != 1		     ? "more than one process"
 			   : options->on_exec[0]		     ? "a COMMAND"
 			   : options->slo_ns || options->limit_count ? "--slo"
 			   : options->stacks			     ? "--stacks"
 								     : NULL;
+	char why[sizeof(recorder->lack.why)];
 
 	if (!what)
 		return 0;
-	fprintf(stderr, "error: --engine %s records one process, not %s\nHINT: give --pid of one process\n",
-		engine->name, what);
-	return -EDOM;
+	if (script_is_asked(options))
+		return lack_of(&recorder->lack, -EDOM, "give --pid of one process, and none of --slo and --stacks",
+			       "--engine %s records one process, not %s", options->engine ?: "of a script", what);
+	memcpy(why, recorder->lack.why, sizeof(why));
+	return lack_of(&recorder->lack, -EDOM,
+		       "--pid of one process without --slo and --stacks lets a script record, which sees less",
+		       "%s needs perfdiag's own programs: %.300s", what, why);
 }
 
-/* Which engine is to run which script; *ret is to be freed. */
-static int choose(struct script *script, const struct options *options, char **ret)
-{
-	script->engine = options->script ? engine_of(options->script) : engine_named(options->engine);
-	if (!script->engine) {
-		fprintf(stderr, "error: %s: no such engine, or none that runs such a script\n",
-			options->script ?: options->engine);
-		return -EDOM;
-	}
-	if (options->script)
-		*ret = strdup(options->script);
-	else if (asprintf(ret, "%s/%s", options->scripts ?: ".", script->engine->script) < 0)
-		*ret = NULL;
-	return *ret ? 0 : -ENOMEM;
-}
-
-static int start(struct script *script, const struct options *options)
+/* 0, or what keeps the script from being started, as -errno and in `lack`. */
+static int start(struct script *script, struct recorder *recorder, const char *path)
 {
 	_cleanup_close_ int messages = memfd_create("messages", MFD_CLOEXEC);
-	_cleanup_free_ char *path = NULL, *real = NULL;
-	int err;
+	_cleanup_free_ char *real = NULL;
+	pid_t target = recorder->options.pids[0];
+	int err = engine_check(script->engine, path, &real, &recorder->lack);
 
-	err = choose(script, options, &path);
-	if (!err)
-		err = check_orders(options, script->engine);
-	if (!err)
-		err = engine_check(script->engine, path, &real);
 	if (err)
 		return err;
-	script->target = syscall(SYS_pidfd_open, options->pids[0], 0);
+	script->target = syscall(SYS_pidfd_open, target, 0);
 	script->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (messages < 0 || script->target < 0 || script->timer < 0)
 		return -errno;
-	err = engine_start(script->engine, real, options->pids[0], messages, &script->pid, &script->output);
+	err = engine_start(script->engine, real, target, messages, &script->pid, &script->output);
 	if (err)
 		return err;
 	script->messages = fdopen(messages, "r");
@@ -97,46 +82,6 @@ static int start(struct script *script, const struct options *options)
 		return -errno;
 	take_fd(messages);
 	return 0;
-}
-
-/* With the first line the window has begun. */
-static int begin(struct script *script, const struct options *options)
-{
-	struct itimerspec length = { .it_value = { .tv_sec = options->duration_ns / NS_PER_SECOND,
-						   .tv_nsec = options->duration_ns % NS_PER_SECOND } };
-
-	script->begun = true;
-	control_say(options->control_fd, "attached\n");
-	return timerfd_settime(script->timer, 0, &length, NULL) ? -errno : 0; /* 0 ns: never */
-}
-
-/* Passes on what came, by whole lines; 1: there is more to come. */
-static int pass_on(struct script *script, struct recorder *recorder)
-{
-	ssize_t got = read(script->output, script->line + script->length, LINE_BYTES - script->length);
-	char *from = script->line, *newline;
-	int err = 0;
-
-	if (!got)
-		return 0;
-	if (got < 0)
-		return errno == EAGAIN || errno == EINTR ? 1 : -errno;
-	script->length += got;
-	while (!err && (newline = memchr(from, '\n', script->length))) {
-		size_t length = newline - from;
-
-		if (length && !script->begun)
-			err = begin(script, &recorder->options);
-		if (length && !err)
-			err = output_line(&recorder->output, from, length);
-		script->length -= length + 1;
-		from = newline + 1;
-	}
-	memmove(script->line, from, script->length);
-	err = err ?: output_flush(&recorder->output);
-	if (!err && script->length == LINE_BYTES)
-		err = -EMSGSIZE;
-	return err ?: 1;
 }
 
 /* Why the window ends; NULL: it goes on. */
@@ -149,10 +94,11 @@ static const char *ended_by(const struct pollfd *events, const struct options *o
 	return events[TARGET].revents ? "targets gone" : NULL;
 }
 
-static void tell(struct script *script)
+static void tell(struct script *script, struct recorder *recorder)
 {
 	script->told_ns = now_ns();
 	kill(script->pid, SIGINT);
+	script_end_facts(script, recorder); /* while it detaches and prints */
 }
 
 /* It was told to end; -ETIMEDOUT: it does not. */
@@ -186,9 +132,9 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 		if (!script->told_ns) {
 			recorder->reason = ended_by(events, &recorder->options);
 			if (recorder->reason)
-				tell(script);
+				tell(script, recorder);
 		}
-		if (events[OUTPUT].revents && (err = pass_on(script, recorder)) <= 0)
+		if (events[OUTPUT].revents && (err = script_pass_on(script, recorder)) <= 0)
 			return err;
 		err = script->told_ns ? wait_for(script) : 0;
 		if (err)
@@ -197,59 +143,108 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 }
 
 /* The last of what it said that is not about locked memory, which it does not need. */
-static void explain(const struct script *script)
+static void explain(const struct script *script, struct lack *lack)
 {
-	char line[512], last[512] = "";
+	char line[300], last[300] = "";
 
 	rewind(script->messages);
 	while (fgets(line, sizeof(line), script->messages))
-		if (strstr(line, "ERROR") && !strstr(line, "RLIMIT_MEMLOCK"))
+		if (strcasestr(line, "error") && !strstr(line, "RLIMIT_MEMLOCK"))
 			memcpy(last, line, sizeof(last));
 	last[strcspn(last, "\n")] = 0;
-	fprintf(stderr, "error: %s does not trace: %s\n", script->engine->name, *last ? last : "it did not say why");
+	lack_of(lack, 0, script->engine->needs, "%s does not trace: %s", script->engine->name,
+		*last ? last : "it did not say why");
 }
 
 /* Whether it ended as it should: when it was told, or by itself because its target had gone. */
 static int check_end(const struct script *script, struct recorder *recorder, int status)
 {
 	struct pollfd target = { .fd = script->target, .events = POLLIN };
+	struct lack *lack = &recorder->lack;
 
-	if (WIFSIGNALED(status)) {
-		fprintf(stderr, "error: %s was killed by signal %d\n", script->engine->name, WTERMSIG(status));
-		return -EIO;
-	}
+	if (WIFSIGNALED(status))
+		return lack_of(lack, -EIO, "", "%s was killed by signal %d", script->engine->name, WTERMSIG(status));
 	if (script->told_ns)
 		return 0;
 	if (!script->begun) {
-		explain(script);
+		explain(script, lack);
 		return -EIO;
 	}
 	if (!status && poll(&target, 1, 0) > 0) {
 		recorder->reason = "targets gone";
 		return 0;
 	}
-	fprintf(stderr, "error: %s ended in the middle of the window, with status %d\n", script->engine->name,
-		WEXITSTATUS(status));
-	return -EIO;
+	return lack_of(lack, -EIO, "", "%s ended in the middle of the window, with status %d", script->engine->name,
+		       WEXITSTATUS(status));
+}
+
+static int record_by(struct script *script, struct recorder *recorder, const char *path, int signals)
+{
+	int status = 0, err;
+
+	script->output = script->target = script->timer = -1;
+	script->pid = 0;
+	script->length = 0;
+	recorder->lack.why[0] = 0;
+	err = start(script, recorder, path);
+	if (!err)
+		err = follow(script, recorder, signals);
+	if (err && script->pid > 0)
+		kill(script->pid, SIGKILL);
+	if (script->pid > 0)
+		waitpid(script->pid, &status, 0);
+	if (!err)
+		err = check_end(script, recorder, status);
+	cleanup_fclose(&script->messages);
+	cleanup_close(&script->output);
+	cleanup_close(&script->target);
+	cleanup_close(&script->timer);
+	return err;
+}
+
+/* By the script of perfdiag's that is for its engine. */
+static int record_by_engine(struct script *script, struct recorder *recorder, int signals)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", recorder->options.scripts ?: ".", script->engine->script) < 0)
+		return -ENOMEM;
+	return record_by(script, recorder, path, signals);
+}
+
+/* The first one that can.  Which can is seen by trying: no version tells it. */
+static int record_by_any(struct script *script, struct recorder *recorder, int signals)
+{
+	char because[sizeof(recorder->lack.why)];
+	int err = -ENOENT, length;
+
+	length = snprintf(because, sizeof(because), "perfdiag's own programs cannot run here, %s", recorder->lack.why);
+	script->because = because;
+	while (err && !script->begun && !script->told_ns && (script->engine = engine_after(script->engine))) {
+		err = record_by_engine(script, recorder, signals);
+		if (err && !script->begun && length < (int)sizeof(because))
+			length += snprintf(because + length, sizeof(because) - length, "; %s", recorder->lack.why);
+	}
+	if (err && !script->begun)
+		return lack_of(&recorder->lack, err, "apt install bpftrace, or a kernel with BTF, Linux 6.1 or later",
+			       "nothing can record here: %s", because);
+	return err;
 }
 
 int script_record(struct recorder *recorder, int signals)
 {
-	static struct script script = { .output = -1, .target = -1, .timer = -1 };
-	int status = 0, err;
+	static struct script script;
+	const struct options *options = &recorder->options;
+	int err = check_orders(recorder);
 
-	err = start(&script, &recorder->options);
-	if (!err)
-		err = follow(&script, recorder, signals);
-	if (err && script.pid > 0)
-		kill(script.pid, SIGKILL);
-	if (script.pid > 0)
-		waitpid(script.pid, &status, 0);
-	if (!err)
-		err = check_end(&script, recorder, status);
-	cleanup_fclose(&script.messages);
-	cleanup_close(&script.output);
-	cleanup_close(&script.target);
-	cleanup_close(&script.timer);
-	return err;
+	if (err)
+		return err;
+	if (!script_is_asked(options))
+		return record_by_any(&script, recorder, signals);
+	script.engine = options->script ? engine_of(options->script) : engine_named(options->engine);
+	if (!script.engine)
+		return lack_of(&recorder->lack, -EDOM, "", "%s: no such engine, or none that runs such a script",
+			       options->script ?: options->engine);
+	return options->script ? record_by(&script, recorder, options->script, signals)
+			       : record_by_engine(&script, recorder, signals);
 }

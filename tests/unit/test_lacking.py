@@ -43,3 +43,12 @@ def test_the_recorder_tells_of_these_and_of_the_lock_on_memory() -> None:
     """Its memory, when not locked, costs no measurement; the recorder itself warns."""
     told = set(re.findall(r'"(CAP_\w+)"', C_SOURCE))
     assert told == {*KNOWN, "CAP_IPC_LOCK"}
+
+
+def test_why_a_script_recorded_that_nobody_asked_for_comes_first() -> None:
+    """Unasked, a report must not be poorer in silence."""
+    asked = msgspec.structs.replace(header(), engine="bpftrace", accounts=["cpu.user"])
+    unasked = msgspec.structs.replace(asked, because="the kernel is too old")
+    first = coverage.not_measured(Recording(unasked), Facts.parse([]))[0]
+    assert first.reason == "bpftrace recorded, because the kernel is too old" and "--engine libbpf" in first.fix
+    assert not any("because" in item.reason for item in coverage.not_measured(Recording(asked), Facts.parse([])))

@@ -27,7 +27,7 @@ def test_a_report_of_a_pid(house: House, sleeper: subprocess.Popen[bytes]) -> No
     assert "\\x1b[31mno" in run.stderr, "the recorder's warnings are passed on, harmless"
     assert "\x1b" not in run.stdout + run.stderr
     assert house.log() == {
-        "arguments": [],
+        "arguments": ["--engine", "auto", "--scripts", f"{house.root}/build/bin/../.."],
         "orders": [
             f"pid {sleeper.pid}",
             "stacks",
@@ -61,7 +61,8 @@ def test_another_engine(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     words = ("--pid", str(sleeper.pid), "--duration", "0.1")
     run = house.run("latency", *words, "--engine", "bpftrace")
     assert run.returncode == 0, run.stderr
-    assert house.log()["arguments"] == ["--engine", "bpftrace", "--scripts", f"{house.root}/build/bin/../.."]
+    scripts = ["--scripts", f"{house.root}/build/bin/../.."]
+    assert house.log()["arguments"] == ["--engine", "bpftrace", *scripts]
     assert "only" in house.log()["orders"]
     house.run("latency", "--engine=libbpf", "--", "true", "--engine=bpftrace")
     assert house.log()["arguments"] == []

@@ -19,6 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 LONGEST_NS = 366 * 86400 * 10**9
 LONGEST_NAME = 255  # more than the 64 bytes of a request that are looked at
+SCRIPTS = ("bpftrace",)  # engines that run one, as in lib/recorder/engine.c
 MOST_OBJECTIVES = 32  # as the recorder has room for
 DEFAULT_DURATION_NS = 10 * 10**9
 
@@ -137,11 +138,12 @@ def target_options(function: F) -> F:
             click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
             click.option(
                 "--engine",
-                type=click.Choice(["libbpf", "bpftrace"]),
-                metavar="libbpf|bpftrace",
-                default="libbpf",
-                help="Who records: perfdiag's own programs (libbpf), or the script ledger.bt, for kernels that cannot"
-                " take those. It records one process and sees less.",
+                type=click.Choice(["auto", "libbpf", *SCRIPTS]),
+                metavar=f"auto|libbpf|{'|'.join(SCRIPTS)}",
+                default="auto",
+                help="Who records: perfdiag's own programs (libbpf), or a script for another engine, which records one"
+                " process and sees less. auto is libbpf, and where the kernel cannot take that the first engine that"
+                " can: it says which and why.  [default: auto]",
             ),
             click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
         )
@@ -169,7 +171,7 @@ def report_options(function: F) -> F:
 
 def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
     """Return what the options of `target_options` mean.  Raises UsageError for what cannot be meant."""
-    script = options["engine"] == "bpftrace"
+    script = options["engine"] in SCRIPTS
     wanted = Wanted(
         options["pid"],
         options["name"],
@@ -197,11 +199,12 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
 
 def _check_script(wanted: Wanted, options: dict[str, Any]) -> None:
     """Raise UsageError for what the script cannot record."""
+    engine = f"--engine {options['engine']}"
     if wanted.command:
-        raise UsageError("--engine bpftrace records a process that runs, not a COMMAND", "start it, and give its --pid")
+        raise UsageError(f"{engine} records a process that runs, not a COMMAND", "start it, and give its --pid")
     for option in ("slo", "stacks", "no_request_names"):
         if options[option]:
-            raise UsageError(f"--engine bpftrace knows no --{option.replace('_', '-')}", "leave it out")
+            raise UsageError(f"{engine} knows no --{option.replace('_', '-')}", "leave it out")
 
 
 def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, dict[str, int]]:

@@ -105,6 +105,7 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
             with record.ended_by_signals(recorder.stop) as signals:
                 try:
                     recorder.start(what, held_back.pid if held_back else None, window, file.fd if file else None)
+                    _tell(recorder, "note: ")
                     if held_back:
                         held_back.release()
                     if file:
@@ -123,17 +124,17 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
         if file:
             file.discard()
         raise
-    _tell(recorder)
+    _tell(recorder, "warning: ")
     cut_short = _why_cut_short(recorder, reason)
     if file and cut_short and reason == record.DIED:
         progress.say(f"warning: {cut_short}")  # the check of the file says what is there
     return Session(recorder, file, held_back, signals, reason, None if file else cut_short)
 
 
-def _tell(recorder: Recorder) -> None:
-    """Print the recorder's warnings, and everything it said when that was asked for."""
+def _tell(recorder: Recorder, kind: str) -> None:
+    """Print what the recorder said of a kind, and everything when that was asked for."""
     everything, said = bool(os.environ.get("PERFDIAG_DEBUG")), recorder.messages()
-    progress.say(*(line for line in said if everything or line.startswith("warning: ")))
+    progress.say(*(line for line in said if everything or line.startswith(kind)))
 
 
 def _why_cut_short(recorder: Recorder, reason: str) -> str | None:

@@ -124,6 +124,7 @@ RequestName = Annotated[str, at_most(RECORDER["REQUEST_NAME_BYTES"])]
 ProcedureName = Annotated[str, at_most(RECORDER["RPC_NAME_BYTES"])]
 Symbol = Annotated[str, at_most(RECORDER["LONGEST_SYMBOL_NAME"])]
 Reason = Annotated[str, at_most(160)]  # struct probe_state
+Because = Annotated[str, at_most(512)]  # struct lack
 Asked = Annotated[str, at_most(RECORDER["ASKED_BYTES"])]
 Path = Annotated[str, at_most(PATH_CHARACTERS)]
 Text = Annotated[str, at_most(RECORDER["FACTS_TEXT_MAX"])]
@@ -143,6 +144,7 @@ __all__ = [
     "RECORDER",
     "UNREAD_LINES",
     "Asked",
+    "Because",
     "Comm",
     "Object",
     "Path",

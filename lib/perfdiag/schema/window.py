@@ -14,6 +14,7 @@ from perfdiag.schema.limits import (
     PROBES,
     RECORDER,
     Asked,
+    Because,
     Comm,
     Object,
     Reason,
@@ -87,6 +88,7 @@ class Header(Line, tag="header", kw_only=True):
     probes: Annotated[list[Probe], at_most(PROBES)] = []
     lacks: Annotated[list[Word], at_most(CAPABILITIES)] = []  # that would have told more: "CAP_SYSLOG"
     accounts: Annotated[list[Word], at_most(ACCOUNTS)] = []  # that a script can tell; empty: all
+    because: Because = ""  # why a script records that nobody asked for
 
 
 class Event(Line, tag="event"):
