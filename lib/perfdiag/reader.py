@@ -16,7 +16,7 @@ from perfdiag.keptfacts import KeptFacts
 from perfdiag.keptlines import Packer
 from perfdiag.lines import unpacker
 from perfdiag.schema.limits import LINE_BYTES, LINES, MOST_KEPT_BYTES, MOST_NAMES_BYTES, UNREAD_LINES
-from perfdiag.scriptlines import GREETING, ScriptLines, details_of
+from perfdiag.scriptlines import GREETING, ScriptLines, details_of, until
 from perfdiag.text import NO_NAME
 
 T = TypeVar("T")
@@ -145,6 +145,9 @@ def read(stream: IO[bytes]) -> Recording:
         keeper.keep(parsed, number, len(line))
     recording.facts = keeper.facts.all()
     recording.header = _with_names(recording)
+    if script and recording.footer:
+        rows = recording.threads.items()
+        recording.threads = {serial: until(recording.footer.at_ns, line) for serial, line in rows}
     if script and not recording.details:
         recording.details = details_of(recording.threads.values())
     if recording.footer is None:

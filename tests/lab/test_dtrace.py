@@ -21,7 +21,6 @@ NAMES = sorted(path.stem for path in SCRIPTS.glob("*.d"))
 MODULES = "kvm_amd nfs nfsv4"  # scripts may trace these
 # Waits for a CPU, of those that the workload counts: threads wait before they begin to count, too.
 AT_LEAST, AT_MOST = 0.95, 1.15
-FSYNC = 74  # the system call, on x86_64
 COLLECTIONS = """
 public class Collections {
     static byte[][] live = new byte[100_000][];
@@ -48,7 +47,7 @@ su postgres -c "cd /run/pg; /usr/lib/postgresql/18/bin/initdb -D data -U postgre
 /usr/lib/postgresql/18/bin/pg_ctl -D data -o '$options' -l log -w start >>log 2>&1"
 """
 SMALL = ("dtrace:::", "io:::", "proc:::", "sched:::", "profile:::tick-1s")
-LARGE = r"^((?:syscall|sdt|rawtp):[\w:-]+)"
+LARGE = r"^((?:syscall|sdt|rawtp):[\w:*-]+)"
 ROW = re.compile(r" *\d+ ( *\S+) (.{17}) (.{33}) (\S+)")
 
 
@@ -103,29 +102,6 @@ def test_flushes_by_file(tmp_path: host.GuestPath, start: Start, dtrace: Any, up
     assert flushes["journal.db"].total == pytest.approx(truth["flush_ns"], rel=0.2)
     assert seen.sums("longest_ns")["journal.db"] <= truth["worst_ns"]
     seen.check_golden(update, "journal.db")
-
-
-def test_where_the_time_of_a_process_goes(tmp_path: host.GuestPath, start: Start, dtrace: Any, update: bool) -> None:
-    """It flushes, and little else: on the CPU, for one, or blocked in fsync(2)."""
-    flush = start("flush", "--mode", "fsync", "--count", 23, "--file", tmp_path / "data")
-    script = dtrace("ledger", flush)
-    truth = flush.run()
-    seen = script.stop(example=True)
-    blocked = seen.stats("blocked_ns")
-    account_ns = seen.number("on_cpu_ns") + seen.number("run_queue_ns") + sum(row.total for row in blocked.values())
-    assert account_ns >= 0.9 * truth["flush_ns"]
-    assert max(blocked, key=lambda call: blocked[call].total) == str(FSYNC) and blocked[str(FSYNC)].count >= 23
-    assert blocked[str(FSYNC)].total <= truth["flush_ns"]
-    seen.check_golden(update, str(FSYNC))
-
-
-def test_time_on_a_cpu_and_without_one(start: Start, dtrace: Any) -> None:
-    spin = start("spin", "--threads", 2, "--cpu", CPUS - 1, "--duration-ms", 2000)
-    script = dtrace("ledger", spin, 6)
-    truth = spin.run()
-    seen = script.wait()  # SECONDS are over
-    assert seen.number("on_cpu_ns") == pytest.approx(truth["cpu_ns"], rel=0.05)
-    assert AT_LEAST <= seen.number("run_queue_ns") / (truth["wall_ns"] - truth["cpu_ns"]) <= AT_MOST
 
 
 def test_a_chain_of_processes(start: Start, dtrace: Any, update: bool) -> None:

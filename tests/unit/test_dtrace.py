@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,11 @@ ARGUMENTS = "\ninline int target = $1; /* PID: a number */\ninline int seconds =
 SECONDS = "/seconds > 0 && ++seconds_passed >= seconds/"
 TIMER = f"/* end after so many seconds */\nprofile:::tick-1s\n{SECONDS}\n{{\n\texit(0);\n}}\n"
 PROBE = re.compile(r"^([a-z]\w*(?:\$\w+)?):([^:\s]*):([^:\s]*):([\w-]+),?$")
+RECORDS = {"ledger.d"}  # its output are lines of a recording, not tables
 LONGEST_CODE = 100  # lines: a clause for each probe
-LONGER_CODE: dict[str, str] = {}
+LONGER_CODE = {
+    "ledger.d": "it prints a recording: every account, of which each is an aggregation, as END cannot loop",
+}
 
 every_script = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
@@ -50,7 +54,8 @@ def test_header(path: Path) -> None:
         assert len(told.output) >= 3 and len(re.findall(r"[.?](?: |$)", told.reading)) >= 2
     assert told.findings and set(told.findings) <= set(RULES)
     assert told.see in {f"perfdiag-{name}(8)" for name in cli.COMMANDS}
-    assert max(map(len, path.read_text().expandtabs(8).splitlines())) <= COLUMNS
+    lines = path.read_text().expandtabs(8).splitlines()
+    assert [line for line in lines if len(line) > COLUMNS and 'printa("{' not in line] == []  # D has no longer texts
 
 
 @every_script
@@ -63,7 +68,8 @@ def test_it_asks_what_the_script_of_its_name_in_tools_asks(path: Path) -> None:
 @every_script
 def test_what_it_prints_is_described(path: Path) -> None:
     fields = header.parse(path).fields
-    assert {name for name, _ in fields} == set(re.findall(r'printf?a?\("(?:\\n)?(\w+):', body(path)))
+    printed = r'printf?a?\("(?:\\n)?(\w+):' if path.name not in RECORDS else r'\{\\"type\\":\\"(\w+)'
+    assert {name for name, _ in fields} == set(re.findall(printed, body(path)))
     for name, meaning in fields:
         if re.search(r"_(ns|bytes|pages)\b", name):
             assert re.search("nanoseconds|bytes|pages", meaning), f"{name}: {meaning}"
@@ -92,7 +98,7 @@ def test_systems(path: Path) -> None:
 
 
 def matches(probe: tuple[str, ...], one: tuple[str, ...]) -> bool:
-    return all(part in ("", other) for part, other in zip(probe, one, strict=True))
+    return all(part == "" or fnmatchcase(other, part) for part, other in zip(probe, one, strict=True))
 
 
 def test_listings_name_their_source() -> None:
@@ -106,7 +112,7 @@ def test_code(path: Path) -> None:
     text = path.read_text()
     assert text.startswith(BEGIN) and path.stat().st_mode & 0o111
     assert OPTIONS in text and ARGUMENTS in text and TIMER in text, "the same lines in every script"
-    assert '\tprintf("Tracing ' in text
+    assert path.name in RECORDS or '\tprintf("Tracing ' in text
     lines = [line for line in body(path).splitlines() if line.strip() and not line.startswith("/*")]
     assert len(lines) <= LONGEST_CODE or path.name in LONGER_CODE
     clauses = re.findall(r"(.*)\n(?:[a-z][\w$]*:[^\n]*:[^\n]*:[^\n]*\n)+(?:/[^\n]*/\n)?\{", body(path))

@@ -108,3 +108,45 @@ def test_what_it_cannot_tell_is_not_measured_and_never_fine() -> None:
     assert {"NET-PEER-SLOW", "LOCK-CONTENTION", "CPU-QUOTA-THROTTLED"} <= silent
     assert any("nfs.commit" in item.what and "runq.busy" not in item.what for item in model.not_measured)
     assert not any("the rule itself failed" in silence.reason for silence in diagnosis.silences)
+
+
+def stated(number: int, at_ns: int = 1_500_001_000) -> str:
+    """Return the line of a thread that reads for a second, and runs in the kernel until `at_ns`."""
+    line = thread("[1,500000000,3,0],[3,1000000000,2,700000000]", "job").replace('"wall_ns":2000', '"wall_ns":1500')
+    return line.replace('"state":"alive"', f'"state":{number}').replace("2000001000", str(at_ns))
+
+
+def test_a_thread_is_in_its_account_until_the_end() -> None:
+    """D has no loops: what a script for DTrace prints of a thread is as old as what the thread did last."""
+    recording = recorded(stated(3))
+    (row,) = recording.threads.values()
+    assert (row.state, row.at_ns, row.wall_ns) == ("alive", 2_000_001_000, 2 * SECOND) and not recording.problems
+    assert {each.account: (each.sum_ns, each.count, each.max_ns) for each in row.accounts} == {
+        "cpu.kernel": (SECOND // 2, 3, 0),
+        "disk.read": (3 * SECOND // 2, 3, 700_000_000),
+    }
+    assert row.open and (row.open.account, row.open.since_ns) == ("disk.read", 1_500_001_000)
+    assert build(recording).coverage.closed_error == 0
+    (detail,) = (row for row in recording.details.values() if row.account == "disk.read")
+    assert detail.sum_ns == 3 * SECOND // 2
+
+
+@pytest.mark.parametrize(("place", "name"), [(0, "cpu.user"), (1, "cpu.kernel")])
+def test_a_thread_runs_until_the_end(place: int, name: str) -> None:
+    (row,) = recorded(stated(place)).threads.values()
+    assert sum(each.sum_ns for each in row.accounts) == row.wall_ns == 2 * SECOND
+    assert row.open is None and row.state == "alive"
+    assert (row.user_ns, row.kernel_ns) == ((SECOND // 2, 0) if name == "cpu.user" else (0, SECOND // 2))
+
+
+def test_a_thread_has_ended_or_did_something_after_the_end() -> None:
+    """Its line is not made longer then."""
+    (row,) = recorded(stated(-1)).threads.values()
+    assert (row.state, row.open, row.wall_ns) == ("exited", None, 3 * SECOND // 2)
+    (row,) = recorded(stated(3, 2_000_003_000)).threads.values()
+    assert (row.state, row.at_ns, row.wall_ns) == ("alive", 2_000_003_000, 3 * SECOND // 2)
+
+
+@pytest.mark.parametrize("number", [6, 99, -2])
+def test_a_state_that_is_none(number: int) -> None:
+    assert recorded(stated(number)).bad_lines == 1

@@ -9,7 +9,7 @@ from perfdiag.scripts import header
 
 from lab.support.guest import Guest
 from lab.support.processes import Process
-from live.support.bpftrace import Stats
+from live.support.bpftrace import Stats, shown
 from live.support.workload import ROOT
 
 SCRIPTS = ROOT / "dtrace"
@@ -23,7 +23,8 @@ class DTraceScript(Process):
 
     def __init__(self, guest: Guest, name: str, *arguments: object, update: bool = False) -> None:
         self.name, self.arguments, self.update = name, arguments, update
-        super().__init__(guest, ["dtrace", "-s", f"/lab/dtrace/{name}.d", *arguments], "", "grep -qs '^Tracing ' out")
+        command = ["dtrace", "-s", f"/lab/dtrace/{name}.d", *arguments]
+        super().__init__(guest, command, "", 'grep -qs \'^Tracing \\|^{"type":"header"\' out')
 
     def stop(self, *, example: bool = False) -> Printed:
         """End it as Ctrl-C would, which a program in the background ignores, and return what it printed."""
@@ -38,7 +39,7 @@ class DTraceScript(Process):
         assert set(printed.tables()) <= {name for name, _ in header.parse(SCRIPTS / f"{self.name}.d").fields}
         if example and self.update:
             words = " ".join(map(str, [f"{self.name}.d", *self.arguments]))
-            header.replace_example(SCRIPTS / f"{self.name}.d", words, printed.text.splitlines())
+            header.replace_example(SCRIPTS / f"{self.name}.d", words, shown(printed.text))
         return printed
 
 

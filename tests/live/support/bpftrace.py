@@ -54,6 +54,11 @@ _MAP = re.compile(r"^@(\w*)(?:\[([^@]*?)\])?: ?(.*?) *$", re.MULTILINE)
 _BUCKET = re.compile(r"^(\[.+?[)\]]|\(\.\.\..*?\)) +(\d+) \|", re.MULTILINE)
 
 
+def shown(text: str) -> list[str]:
+    """Return what an example in a header shows of what was printed: no line is longer than a header's."""
+    return [line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..." for line in text.splitlines()]
+
+
 @dataclass
 class Seen:
     """What a script has printed: its maps by name and key."""
@@ -93,8 +98,7 @@ class Seen:
     def make_example(self, name: str, *arguments: object) -> None:
         """Make this run the example in the header of a script."""
         words = " ".join([f"{name}.bt", *spelled(name, *arguments)])
-        lines = [line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..." for line in self.text.splitlines()]
-        header.replace_example(TOOLS / f"{name}.bt", words, lines)
+        header.replace_example(TOOLS / f"{name}.bt", words, shown(self.text))
 
     @property
     def unseen(self) -> int:

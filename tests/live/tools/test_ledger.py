@@ -34,10 +34,11 @@ def recorded(seen: Seen) -> reader.Recording:
     return recording
 
 
-def parts(rows: Iterable[schema.Thread], known: Iterable[str]) -> Counter[str]:
+def parts(rows: Iterable[schema.Thread], known: Iterable[str], unseen_ns: int = 0) -> Counter[str]:
     """Return which part of the threads' time each account has; what the script cannot tell apart is one of them.
 
-    A write with O_SYNC is disk.write to it, so the two are held against the recorder's together.
+    A write with O_SYNC is disk.write to it, so the two are held against the recorder's together.  It does not see a
+    thread that waits at its start, for somebody to say go; the recorder does, for `unseen_ns`.
     """
     found: Counter[str] = Counter()
     wall_ns = 0
@@ -46,6 +47,9 @@ def parts(rows: Iterable[schema.Thread], known: Iterable[str]) -> Counter[str]:
         for each in row.accounts:
             name = ALIKE.get(each.account, each.account)
             found[name if name in {*known, *ALIKE.values()} - {*NOT_TOLD} else "not told"] += each.sum_ns
+    unseen_ns = min(unseen_ns, found["wait.events"])
+    found["wait.events"] -= unseen_ns
+    wall_ns -= unseen_ns
     return Counter({name: ns / wall_ns for name, ns in found.items()})
 
 
@@ -61,7 +65,8 @@ def compare(workload: Workload, attach: Attach, trace: Trace, *, example: bool =
     both = [row for row in theirs.threads if row.tid in by_tid]
     assert both, "no thread was seen by both"
     known = ours.header.accounts
-    told, right = parts([by_tid[row.tid] for row in both], known), parts(both, known)
+    unseen_ns = sum(max(0, by_tid[row.tid].start_ns - row.start_ns) for row in both)
+    told, right = parts([by_tid[row.tid] for row in both], known), parts(both, known, unseen_ns)
     for name in told | right:
         assert told[name] == pytest.approx(right[name], abs=APART), f"{name}: {told} where there are {right}"
     return told
