@@ -28,6 +28,7 @@ from bench.tools_cost import Cost
 from bench.tools_guest import GUEST_LOADS, measure_in_guest
 from live.support.bpftrace import TOOLS, Script
 from live.support.java import Java
+from live.support.mariadb import MariaStatements
 from live.support.postgres import Statements
 from live.support.workload import ROOT, Workload
 
@@ -64,6 +65,7 @@ LOADS = {
     "ledger": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "runqlat": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "sqlq": Load("statement that does nothing", ("SELECT 1",), 20_000, Statements),
+    "sqlqmaria": Load("statement that does nothing", ("DO NULL",), 20_000, MariaStatements),
     "tcpwindow": Load(
         "round trip over TCP between two processes on a CPU",
         ("pingpong", "--mode", "tcp", "--cpu", "0", "--count"),

@@ -35,6 +35,7 @@ LONGER_CODE: dict[str, str] = {
     "tcpwindow.bt": "five calls that send, a look when a thread falls asleep in one, two families of addresses",
     "pgcache.bt": "what tells a hit from a miss comes between the beginning and the end of six calls",
     "nfsfsync.bt": "three kinds of calls, each with its beginning and its end",
+    "sqlqmaria.bt": "two servers, whose functions have their arguments at other places",
     "ledger.bt": "it prints a recording: every account, and lines that perfdiag report reads",
 }
 RECORDS = {"ledger.bt"}  # its output are lines of a recording, not maps
@@ -64,6 +65,7 @@ OTHER_USAGE = {
     "ledger.bt": Usage("PID [SECONDS]", NUMBERS.replace("/../../bin", "/task/../../../bin")),
     "metaspace.bt": Usage("-p PID [SECONDS]", "interval:s$2:9$1", "$1"),
     "sqlq.bt": Usage("PID [SECONDS]", "interval:s$3:9$1,interval:s:9$2"),
+    "sqlqmaria.bt": Usage("PID [SECONDS]", "interval:s$3:9$1,interval:s:9$2"),
 }
 TIMER = "interval:s:1\n{\n\t@seconds_left--;\n\tif (@seconds_left == 0) {\n\t\texit();\n\t}\n}\n"
 
