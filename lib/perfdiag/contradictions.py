@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
-from perfdiag import exchangelaws, schema
+from perfdiag import exchangelaws, rowlaws, schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.reader import Recording
+from perfdiag.rowlaws import WITH_ROWS
 from perfdiag.units import duration, plural
 
 # Requests that are under way are counted while they are read; older recorders read rows a moment after their accounts.
@@ -22,14 +24,15 @@ STALLED_NS = 5_000_000_000  # of a host in trouble, between the last rows and th
 BEGIN_NS = 60_000_000_000  # facts are read in two seconds; a host in trouble may stall before or between them
 # With these a thread's time was kept and its rows were not: by the kernel side, by the recorder, by a damaged file.
 ROWS_LOST = frozenset({"detail_full", "details", "output_lines", "ring_buffer", "snapshots_torn", "storage_failed"})
-WITH_ROWS = "libbpf"  # the engine that books each nanosecond of an account to one of its rows, too
 
 
 def find(recording: Recording) -> list[str]:
     """Return each contradiction in a few words, the worst of a kind first; names of accounts in them are untrusted."""
-    found = [*_of_order(recording), *_of_time(recording), *exchangelaws.find(recording, _exceeds)]
-    found += _of_rows(recording) if recording.footer else []
-    return found if len(found) <= MOST else [*found[:MOST], f"{plural(len(found) - MOST, 'contradiction')} more"]
+    rows = _of_rows(recording) if recording.footer else ()
+    own = rowlaws.find(recording, _exceeds)
+    found = chain(_of_order(recording), _of_time(recording), exchangelaws.find(recording, _exceeds), rows, own)
+    told, more = list(islice(found, MOST)), sum(1 for _ in found)
+    return [*told, f"{plural(more, 'contradiction')} more"] if more else told
 
 
 def _of_order(recording: Recording) -> Iterator[str]:
@@ -92,9 +95,16 @@ def _of_rows(recording: Recording) -> Iterator[str]:
         too_short = {name: ns - rows[name] for name, ns in accounts.items() if _exceeds(ns, rows[name])}
         for name in sorted(too_short, key=lambda name: (-too_short[name], name)):
             yield f"{name} is {duration(accounts[name])}, its rows {duration(rows[name])}"
+    because: Counter[str] = Counter()
+    for reason in recording.because:
+        because[reason.account] += reason.sum_ns
+    for name, ns in sorted(because.items()):
+        if _exceeds(ns, accounts[name]):
+            yield f"waits for others in {name} are {duration(ns)}, the account {duration(accounts[name])}"
     awake_ns = sum(ns for name, ns in accounts.items() if kind_of(name) is not Kind.IDLE)
     for what, ns, whole_ns in (
         ("flushes of NFS", sum(line.sum_ns for line in recording.nfs_flushes), awake_ns),
+        ("reads of files", sum(line.sum_ns for line in recording.files_read), awake_ns),
         ("exits of virtual CPUs", sum(line.running_ns for line in recording.vm_exits), accounts["vm.exit"]),
         ("halts of virtual CPUs", sum(line.halted_ns for line in recording.vm_exits), accounts["vm.halt"]),
     ):

@@ -98,16 +98,13 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
 
 
 def _of_latencies(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
-    """A distribution counts what its exchange counts, and its buckets add up."""
+    """A distribution counts what its exchange counts."""
     exchanges: dict[Key, list[schema.Exchange]] = {}
     for line in recording.exchanges:
         exchanges.setdefault(_key(line), []).append(line)
     latencies: dict[tuple[Key, str], list[schema.Latency]] = {}
     for each in recording.latencies:
         latencies.setdefault((_key(each), each.measure), []).append(each)
-        counted = sum(count for _, count in each.buckets)
-        if counted != each.count:
-            yield f"the buckets of {each.measure} hold {counted:,} requests or calls, its count is {each.count:,}"
     for (key, measure), timed in latencies.items():
         lines = exchanges.get(key, [])
         if not lines:

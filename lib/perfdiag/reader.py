@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Hashable, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 
@@ -71,6 +71,11 @@ class Recording:
         """Return every line that carries books of its own: no nanosecond stands in two of them."""
         processes = (line for line in self.processes.values() if line.threads)
         return [*self.threads.values(), *self.exited.values(), *processes]
+
+    def lines_of(self, kind: type[schema.Line]) -> Iterable[Any]:
+        """Return the lines of one kind that count, in no order."""
+        lines = getattr(self, PLACES[kind])
+        return lines.values() if isinstance(lines, dict) else lines
 
     def problem(self, text: str) -> None:
         """Count a bad line and keep its description, unless too many are known already."""
@@ -253,6 +258,13 @@ _LISTS: dict[type[schema.Line], str] = {
     schema.Calibration: "calibrations",
     schema.Operation: "operations",
     schema.Event: "events",
+}
+PLACES: Mapping[type[schema.Line], str] = _LISTS | {
+    schema.Detail: "details",
+    schema.Thread: "threads",
+    schema.Exited: "exited",
+    schema.Process: "processes",
+    schema.Interval: "intervals",
 }
 
 

@@ -91,7 +91,7 @@ LATE = "rows-read-late"
         (
             PROXY,
             changed("latency", count=10**6),
-            "the buckets of [a-z_]+ hold 300 requests or calls, its count is 1,000,000",
+            "buckets of a line 'latency' hold 300, its count is 1,000,000",
         ),
         (
             PROXY,
@@ -222,7 +222,11 @@ def test_a_sound_recording_has_none(change: Callable[[Lines], Lines]) -> None:
 
 
 def test_rows_of_a_recording_without_an_end_are_newer_than_its_accounts() -> None:
-    assert not read(scaled("detail", 10, "sum_ns")(recorded(FLUSH)[:-1])).coverage.contradictions
+    lines = recorded(FLUSH)[:-1]
+    for line in lines:
+        if line["type"] == "thread":
+            line["accounts"] = [[name, ns // 10, count, longest // 10] for name, ns, count, longest in line["accounts"]]
+    assert not read(lines).coverage.contradictions
 
 
 def test_books_without_any_time_do_not_close() -> None:
@@ -231,13 +235,22 @@ def test_books_without_any_time_do_not_close() -> None:
 
 def test_books_that_do_not_close_make_nothing_sure() -> None:
     """They were said to close, to 100 %, and causes stayed nearly as sure as they were."""
-    model = read(scaled("thread", 0.5, "wall_ns")(recorded(FLUSH)))
+
+    def shorter(lines: Lines, part: float) -> Lines:
+        """Return threads that began later."""
+        for line in lines:
+            if line["type"] == "thread":
+                line["wall_ns"] = int(part * line["wall_ns"])
+                line["start_ns"] = line["at_ns"] - line["wall_ns"]
+        return lines
+
+    model = read(shorter(recorded(FLUSH), 0.5))
     diagnosis = findings.diagnose(model)
     assert diagnosis.findings and all(finding.confidence.value == "low" for finding in diagnosis.findings)
     made = report.make(model, diagnosis, Config())
     assert made.verdict.text.startswith("The books of the recording do not close: see COVERAGE. Probably: ")
     assert "books do not close" in str([finding.limits for finding in diagnosis.findings])
-    closes = read(scaled("thread", 1.005, "wall_ns")(recorded(FLUSH)))
+    closes = read(shorter(recorded(FLUSH), 0.995))
     assert any(finding.confidence.value == "high" for finding in findings.diagnose(closes).findings)
 
 

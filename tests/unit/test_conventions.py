@@ -62,6 +62,7 @@ LAYER_OF = {
     **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
     **dict.fromkeys(
         [
+            "bucketlaws",
             "contradictions",
             "coverage",
             "cpusplit",
@@ -71,6 +72,7 @@ LAYER_OF = {
             "join",
             "lacking",
             "objects",
+            "rowlaws",
             "stacks",
             "unnamed",
         ],

@@ -40,7 +40,7 @@ def test_slow_operations_are_named_with_their_own_accounts() -> None:
 
 
 def test_a_share_of_few_operations_is_not_given() -> None:
-    found = finding(flushing(durations={"400 ms": 4}, over_slo=2).model(), ID)
+    found = finding(flushing(durations={"1.75 s": 4}, over_slo=2).model(), ID)
     assert "%" not in found.evidence[0].text
 
 

@@ -23,7 +23,8 @@ COPYING = {"kernel": ["_copy_to_iter", "tcp_recvmsg", "sock_recvmsg"], "user": [
 
 
 def running(asking: dict[str, Any], *, asks: int = 300, works: int = 100, sleeps: int = 0) -> Builder:
-    builder = Builder().thread("poller", cpu_user="3 s", cpu_kernel="6 s", wait_events=("500 ms", sleeps))
+    waits: Any = {"wait_events": ("500 ms", sleeps)} if sleeps else {}
+    builder = Builder().thread("poller", cpu_user="3 s", cpu_kernel="6 s", **waits)
     return builder.stack("cpu", count=asks, **asking).stack("cpu", count=works, **WORKING)
 
 

@@ -22,6 +22,7 @@ def check_model(recording: Recording) -> None:
     """What a report would rest on: closed books, little unexplained, accounts that agree with sampled stacks."""
     coverage = model_of(recording).coverage
     assert coverage.complete
+    assert not coverage.contradictions, coverage.contradictions
     assert coverage.closed_error <= 0.01 and coverage.worst_thread_error <= 0.01, coverage
     assert coverage.unexplained_share < 0.01, coverage
     assert coverage.stack_agreement is None or coverage.stack_agreement >= AGREEMENT, coverage

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 from perfdiag import schema
+from perfdiag.bucketlaws import RUNNING
 
 from unit.support.amounts import spread
 
@@ -71,7 +72,7 @@ def details(
                     sum_ns=sum_ns,
                     count=max(count, 1),
                     max_ns=max_ns,
-                    buckets=spread(sum_ns, max(count, 1), max_ns),
+                    buckets=[] if account in RUNNING else spread(sum_ns, max(count, 1), max_ns),
                 ),
             )
     return list(rows.values())

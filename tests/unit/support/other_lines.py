@@ -8,7 +8,7 @@ from typing import Any, Self
 from perfdiag import schema
 
 from unit.support.amounts import Sum, Time, account_name, bucket_of, nanoseconds, sum_of
-from unit.support.books import account_sums
+from unit.support.books import account_sums, close
 from unit.support.exchanging import Exchanging
 from unit.support.threads import START_NS, Threads
 
@@ -296,6 +296,9 @@ class OtherLines(Exchanging, Threads):
         buckets: dict[int, int] = {}
         for ns, number in each:
             buckets[bucket_of(ns)] = buckets.get(bucket_of(ns), 0) + number
+        sums = {account_name(key): sum_of(value) for key, value in accounts.items()}
+        whole_ns = sum(n * c for n, c in each)
+        close(sums, max(whole_ns, sum(ns for ns, _, _ in sums.values())), "cpu.user", open_books=False)
         slow = {account_name(key): sum_of(value) for key, value in (over_slo_accounts or {}).items()}
         self._lines.append(
             schema.Operation(
@@ -306,7 +309,7 @@ class OtherLines(Exchanging, Threads):
                 max_ns=max(ns for ns, _ in each),
                 buckets=sorted(buckets.items()),
                 over_slo=over_slo,
-                accounts=account_sums({account_name(key): sum_of(value) for key, value in accounts.items()}),
+                accounts=account_sums(sums),
                 over_slo_accounts=account_sums(slow),
             )
         )

@@ -276,9 +276,8 @@ def crowded() -> Report:
     builder = Builder(comm="everything")
     for index in range(40):
         builder.target(200 + index, f"worker-{index}")
-        builder.thread(
-            f"worker-{index}", open=("disk.read", "device:254:0", "10 s"), **{name: ("200 ms", 20) for name in keywords}
-        )
+        builder.thread(f"waiter-{index}", rest="wait.parked", open=("wait.parked", "futex:0x10", "10 s"))
+        builder.thread(f"worker-{index}", **{name: ("200 ms", 20) for name in keywords})
         builder.row("disk.read", f"device:254:{index}", "100 ms", count=index + 1)
     model = builder.without("block").without("irq").without("tcp").without("steal").lost(ring_buffer=1).model()
     names = [name for name in model.accounts if name not in ("wait.events", "unexplained")]

@@ -54,7 +54,8 @@ class Threads:
         user_ns, kernel_ns = (sums.get(name, (0, 0, 0))[0] for name in ("cpu.user", "cpu.kernel"))
         on_cpu = [sums.pop(name) for name in ("cpu.user", "cpu.kernel") if name in sums]
         if on_cpu:
-            sums["cpu.user"] = (sum(s[0] for s in on_cpu), max(s[1] for s in on_cpu), max(s[2] for s in on_cpu))
+            ns, count = sum(s[0] for s in on_cpu), max(s[1] for s in on_cpu)
+            sums["cpu.user"] = (ns, count, max(*(s[2] for s in on_cpu), -(-ns // max(1, count))))
         self._threads.append(
             {
                 "pid": pid,
