@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from perfdiag import kvm, schema
 from perfdiag.distribution import Distribution
 from perfdiag.findings.base import Check, Silence
+from perfdiag.findings.weigh import duration, worth
 from perfdiag.model import Model
 
 BUSY = ("vm.guest", "vm.exit")
@@ -78,16 +79,30 @@ def none_ran(model: Model, id: str, what: str) -> Iterable[Check]:
         yield Check(id, f"{what}: no virtual CPU was seen", 0.0, "share")
 
 
-def unknown(model: Model, id: str, what: str, *features: str) -> Silence | None:
+def unknown(model: Model, id: str, what: str, *features: str, reasons: bool = True) -> Silence | None:
     """Return the silence of a rule whose exits were not recorded."""
     for item in model.not_measured:
         if item.feature in ("vm", *features):
             return Silence(id, f"{what} not known: {item.reason}", item.fix)
+    if reasons and (missing_ns := reasonless_ns(model)):
+        told = f"{what} not known: of {duration(missing_ns)} in vm.exit no reason was recorded"
+        return Silence(id, told, "record again and let it end (Ctrl-C)")
     if model.ns("vm.exit") and not model.vm_exits:
         return Silence(
             id, f"{what} not known: the recording ends before it says so", "record again and let it end (Ctrl-C)"
         )
     return None
+
+
+def reasonless_ns(model: Model) -> int:
+    """Return how much of vm.exit no line tells a reason of, 0 where that is hardly felt or the smaller part.
+
+    An exit is counted when its guest goes on: one that lasts beyond the window's end is in no line.
+    """
+    ns = model.ns("vm.exit")
+    missing_ns = ns - sum(line.running_ns for line in model.vm_exits)
+    felt = model.measured("vm") and bool(model.vm_exits) and worth(model, missing_ns)
+    return missing_ns if felt and 2 * missing_ns >= ns else 0
 
 
 def per_second(model: Model, count: int) -> float:
@@ -104,4 +119,15 @@ def grouped(lines: Iterable[tuple[str, schema.VmExit]]) -> dict[str, Exits]:
     return dict(sorted(found.items(), key=lambda item: (-item[1].running_ns, item[0])))
 
 
-__all__ = ["BUSY", "Exits", "grouped", "limited", "none_ran", "per_second", "reason", "runs_guests", "unknown"]
+__all__ = [
+    "BUSY",
+    "Exits",
+    "grouped",
+    "limited",
+    "none_ran",
+    "per_second",
+    "reason",
+    "reasonless_ns",
+    "runs_guests",
+    "unknown",
+]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from perfdiag.findings.weigh import CLOSED
-from perfdiag.model import Model, ns_of
+from perfdiag.findings.base import Severity
+from perfdiag.findings.weigh import CLOSED, fault
+from perfdiag.model import Model, NotMeasured, ns_of
 from perfdiag.report import shape
 from perfdiag.report.words import Kind, verdict
 from perfdiag.units import duration, plural, share
@@ -15,6 +16,17 @@ from perfdiag.units import duration, plural, share
 _SEE = ": see COVERAGE."
 _ACQUITTALS = (Kind.ELSEWHERE.value, Kind.PROFILE.value)  # what they say, time that is not told would make untrue
 _NONE = "", ""
+# What tells a cause from a norm, by feature: without it nobody knows of time in these accounts.  All attach on every
+# kernel that perfdiag runs on; of what many hosts cannot tell, as the clock of a guest, NOT MEASURED speaks alone.
+JUDGED_BY: Mapping[str, tuple[str, ...]] = {
+    "block": ("disk.read", "disk.write", "disk.flush"),
+    "dirty_throttle": ("memory.dirty_throttle",),
+    "nfs": ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock"),
+    "stacks": ("cpu.kernel",),
+    "tcp": ("net.receive", "net.send"),
+    "vm": ("vm.exit",),
+    "vm_device": ("vm.exit",),
+}
 _CAUSES = (Kind.CAUSE.value, Kind.CAUSES.value)
 
 
@@ -24,15 +36,20 @@ def with_doubt(made: shape.Verdict, model: Model, unasked: Mapping[str, str]) ->
     `unasked` says by account what was not recorded, though a rule on that account needs it.
     """
     what, how_much = _doubt(model)
+    remedy = "Record again."
     if not what and made.kind in _ACQUITTALS:
         what, how_much = next(
             (each for each in (_lost(model), _unread(model), _unknown(model, unasked)) if each[0]), _NONE
         )
+        if not what and (item := _blind(model)):
+            ns = ns_of(model.accounts, *JUDGED_BY[item.feature])
+            what, how_much = f"not measured: {item.what}", f"{duration(ns)} cannot be judged without it"
+            remedy = f"To tell: {item.fix}."
     if not what:
         return made
     if made.kind in _CAUSES:
         return msgspec.structs.replace(made, text=f"{what[0].upper()}{what[1:]}{_SEE} {made.text}")
-    return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", "Record again."])
+    return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", remedy])
 
 
 def _unread(model: Model) -> tuple[str, str]:
@@ -49,6 +66,15 @@ def _unknown(model: Model, unasked: Mapping[str, str]) -> tuple[str, str]:
         if 2 * ns > model.busy_ns:
             return reason, f"{duration(ns)} cannot be judged without it"
     return _NONE
+
+
+def _blind(model: Model) -> NotMeasured | None:
+    """Return what was not measured and would tell of most of the busy time whether it departs from a norm."""
+    for item in model.not_measured:
+        ns = ns_of(model.accounts, *JUDGED_BY.get(item.feature, ()))
+        if 2 * ns > model.busy_ns and fault(model, ns) is not Severity.INFO:
+            return item
+    return None
 
 
 def is_doubt(sentence: str) -> bool:

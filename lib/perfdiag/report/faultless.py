@@ -11,6 +11,7 @@ from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Finding
 from perfdiag.findings.calls import not_followed
 from perfdiag.findings.samples import FUNCTIONS
+from perfdiag.findings.virtual_cpus import reasonless_ns
 from perfdiag.findings.weigh import rowless_ns
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
@@ -91,6 +92,7 @@ def without_time(
 def _without_rows(model: Model) -> tuple[int, str]:
     """Return how long was waited for what the recording does not name, which has the norm in it, and that in words."""
     left = {name: rowless_ns(model, name) for name in model.accounts if counted(name) and name in _NORMS}
+    left["vm.exit"] = max(left.get("vm.exit", 0), reasonless_ns(model))
     left = {name: ns for name, ns in left.items() if ns}
     ns, names = sum(left.values()), first_of(sorted(left, key=lambda name: -left[name]), SHOWN)
     return ns, f"the recording does not say for what it waited {duration(ns)} ({names})." if left else ""
