@@ -7,6 +7,7 @@ They are read with the rights of the caller: what is wrong with a file is told w
 
 from __future__ import annotations
 
+import errno
 import os
 import tomllib
 from dataclasses import dataclass
@@ -72,6 +73,8 @@ def load(paths: list[Path] | None = None) -> Config:
         except TimeoutError as error:  # a host too slow to answer is the one that wants a report
             left_out.append(f"{shown} is left out: {error.strerror}")
         except OSError as error:
+            if error.errno == errno.EFBIG:  # a device, or some other file: no limit of the shell's is in its way
+                raise ConfigError(f"{shown}: longer than 1 MiB", "correct the file or move it away") from error
             hint = "correct its permissions, or set XDG_CONFIG_HOME to an empty directory"
             raise ConfigError(
                 f"{shown}: cannot be read: {error.strerror}", HINTS.get(error.errno or 0, hint)

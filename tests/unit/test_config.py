@@ -71,7 +71,7 @@ def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         ('runbook_url = "https://wiki/\\u001b{id}"', "without blanks"),
         ("x = " + "[" * 100_000, "nested too deeply"),
         ("x = " + "9" * 5_000, "a number is too long"),
-        ("x" * (config.LIMIT_BYTES + 1), "cannot be read: File too large"),
+        ("x" * (config.LIMIT_BYTES + 1), "longer than 1 MiB"),
     ],
 )
 def test_a_bad_file_is_told(tmp_path: Path, content: str | bytes, said: str) -> None:
@@ -80,6 +80,14 @@ def test_a_bad_file_is_told(tmp_path: Path, content: str | bytes, said: str) -> 
         config.load([path])
     assert str(caught.value).startswith(f"{path}: ") and said in str(caught.value)
     assert caught.value.hint and "\x1b" not in str(caught.value)
+
+
+def test_a_device_has_no_limit_that_could_be_raised(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ConfigError, match="longer than 1 MiB") as caught:
+        config.load([path])
+    assert caught.value.hint == "correct the file or move it away"
 
 
 def test_a_path_is_shown_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
