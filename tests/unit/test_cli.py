@@ -14,6 +14,7 @@ from perfdiag.text import printable
 
 from unit.support import terminal
 from unit.support.command_line import recording, run
+from unit.support.house import House
 
 
 def test_version_and_help() -> None:
@@ -216,3 +217,21 @@ def test_the_bar_is_drawn_whatever_the_environment_says_of_the_terminal(
             assert tick
             tick()
     assert b"recording" in terminal.shown(master)
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({}, False),
+        ({"TTY_COMPATIBLE": "1"}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": ""}, False),
+        ({"FORCE_COLOR": "1", "TTY_COMPATIBLE": "0"}, False),
+    ],
+)
+def test_a_pipe_is_coloured_only_where_that_was_asked_for(
+    house: House, environment: dict[str, str], coloured: bool
+) -> None:
+    house.environment |= {"TERM": "xterm-256color", **environment}
+    run = house.run("report", str(house.root / "recording"))
+    assert run.returncode == 0 and ("\x1b[" in run.stdout) is coloured

@@ -65,8 +65,10 @@ def put(content: bytes | Iterable[bytes] | Callable[[Console], None]) -> None:
         elif isinstance(content, Iterable):
             sys.stdout.buffer.writelines(content)
         else:
+            # A pipe is coloured for FORCE_COLOR alone; rich does it for TTY_COMPATIBLE=1, too, which build servers set.
             # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
-            content(Output(width=_width(), height=HEIGHT, highlight=False, emoji=False))
+            terminal_only = None if sys.stdout.isatty() or os.environ.get("FORCE_COLOR") else False
+            content(Output(width=_width(), height=HEIGHT, highlight=False, emoji=False, force_terminal=terminal_only))
         sys.stdout.flush()
     except BrokenPipeError:
         pass  # whoever read it has seen enough
