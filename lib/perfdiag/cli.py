@@ -14,7 +14,7 @@ from importlib import import_module
 
 import click
 
-from perfdiag import __version__
+from perfdiag import __version__, privileges
 from perfdiag.errors import HINTS, MEMORY_HINT, PerfdiagError
 from perfdiag.progress import say
 from perfdiag.text import printable
@@ -44,6 +44,7 @@ def cli() -> None:
     Exit status: 0 done; 2 wrong usage; 3 not permitted; 4 the target is not there (any more); 1 any other failure;
     10 findings, with --exit-code.
     """
+    privileges.invoking_user()  # refused before anything is done for him, where nobody can tell who he is
 
 
 def main() -> int:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 
 from perfdiag.errors import PerfdiagError
 
 NOBODY = 65534
 UNCHANGED = 2**32 - 1  # as (uid_t)-1, it would leave root as it is
+ID = re.compile("[0-9]{1,10}")
 PR_SET_NO_NEW_PRIVS = 38
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -20,15 +22,18 @@ def invoking_user() -> tuple[int, int] | None:
     """Return uid and gid of the user behind sudo, None when nobody is behind (or root itself).
 
     Only the environment of a process that is root through and through is root's own.  Others, also those that became
-    root by a set-user-id file, may have any name in it.
+    root by a set-user-id file, may have any name in it.  Raises PerfdiagError where it names somebody who cannot be:
+    that he is nobody would leave root to him.
     """
-    if os.getresuid() != (0, 0, 0):
+    texts = [os.environ.get(name) for name in ("SUDO_UID", "SUDO_GID")]
+    if os.getresuid() != (0, 0, 0) or texts == [None, None]:
         return None
-    try:
-        uid, gid = int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"])
-    except (KeyError, ValueError):
-        return None
-    return (uid, gid) if 0 < uid < UNCHANGED and 0 <= gid < UNCHANGED else None
+    uid, gid = (int(text) if text and ID.fullmatch(text) else UNCHANGED for text in texts)
+    if uid >= UNCHANGED or gid >= UNCHANGED:
+        raise PerfdiagError(
+            "SUDO_UID and SUDO_GID name no user and group", "sudo sets both: unset them, or set them to numbers"
+        )
+    return (uid, gid) if uid else None
 
 
 def become_caller() -> None:

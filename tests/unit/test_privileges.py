@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from perfdiag import privileges, record
+from perfdiag.errors import PerfdiagError
 
 from unit.support.house import House
 
@@ -33,18 +34,51 @@ def test_no_privilege_names_the_command_that_works(house: House, sleeper: subpro
     [
         ("1234", "4321", (1234, 4321)),
         ("0", "0", None),
-        ("-1", "1", None),
-        ("1", "-1", None),
-        ("4294967295", "1", None),  # setresuid(-1) would leave root as it is
-        ("1", "4294967295", None),
-        ("99999999999", "1", None),
-        ("x", "1", None),
+        ("4294967294", "0", (4294967294, 0)),
     ],
 )
 def test_who_is_behind_sudo(monkeypatch: pytest.MonkeyPatch, uid: str, gid: str, user: tuple[int, int] | None) -> None:
     monkeypatch.setenv("SUDO_UID", uid)
     monkeypatch.setenv("SUDO_GID", gid)
     assert privileges.invoking_user() == user
+
+
+@pytest.mark.parametrize(
+    ("uid", "gid"),
+    [
+        ("-1", "1"),
+        ("1", "-1"),
+        ("4294967295", "1"),  # setresuid(-1) would leave root as it is
+        ("1", "4294967295"),
+        ("99999999999", "1"),
+        ("9" * 5000, "1"),
+        ("x", "1"),
+        ("", "1"),
+        ("1", ""),
+        (" 1", "1"),
+        ("1_0", "1"),
+        ("\uff11\uff12\uff13\uff14", "1"),  # digits, but no C program takes them for some
+        ("1234", None),
+        (None, "1234"),
+    ],
+)
+def test_who_behind_sudo_cannot_be_is_refused(
+    monkeypatch: pytest.MonkeyPatch, house: House, uid: str | None, gid: str | None
+) -> None:
+    """He counted as nobody: then root is not given up for him."""
+    monkeypatch.setattr(os, "getresuid", lambda: (0, 0, 0))
+    for name, value in (("SUDO_UID", uid), ("SUDO_GID", gid)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    with pytest.raises(PerfdiagError, match="SUDO_UID and SUDO_GID name no user and group"):
+        privileges.invoking_user()
+    if ROOT_OWNS:
+        house.environment |= {name: os.environ[name] for name in ("SUDO_UID", "SUDO_GID") if name in os.environ}
+        run = house.run("report", "/dev/null")
+        assert run.returncode == 1 and len(run.stderr.splitlines()) == 2
+        assert run.stderr.startswith("error: SUDO_UID and SUDO_GID name no user and group\nHINT: ")
 
 
 def test_a_user_behind_sudo_whose_name_no_user_has(monkeypatch: pytest.MonkeyPatch) -> None:
