@@ -44,6 +44,8 @@ def _of_order(recording: Recording) -> Iterator[str]:
         yield from _of_end(recording, footer)
     if footer and footer.lines not in (None, recording.lines_before_end):
         yield f"{plural(footer.lines or 0, 'line')} came before its end, {recording.lines_before_end:,} are there"
+    if recording.goes_back:
+        yield f"it is not in order: line {recording.goes_back} is older than the one it replaces"
     if recording.after_footer:
         yield f"it is not in order: line {recording.after_footer} stands behind its end"
 

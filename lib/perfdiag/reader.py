@@ -22,6 +22,7 @@ from perfdiag.text import NO_NAME
 T = TypeVar("T")
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=schema.Line)
+Timed = TypeVar("Timed", schema.Thread, schema.Interval)
 Named = TypeVar("Named", schema.Thread, schema.Exited, schema.Process)
 
 MOST_PROBLEMS_TOLD = 20
@@ -64,6 +65,7 @@ class Recording:
     problems: list[str] = field(default_factory=list)  # one a bad line, for people
     bad_lines: int = 0  # may be more than `problems` tells
     after_footer: int = 0  # the first line behind the end; 0: there is none
+    goes_back: int = 0  # the first line that is older than the one it replaces; 0: there is none
     last_at_ns: int = 0  # the latest time any row carries
     lines_before_end: int = 0  # blank ones apart
 
@@ -294,7 +296,7 @@ class _Keeper:
             kept.append(line)
             more = True
         else:
-            more, kept = self._replace(line)
+            more, kept = self._replace(line, number)
         if not more:
             return
         self._kept_bytes += length
@@ -316,11 +318,12 @@ class _Keeper:
                 "record a shorter window",
             )
 
-    def _replace(self, line: schema.AnyLine) -> tuple[bool, Sized]:
+    def _replace(self, line: schema.AnyLine, number: int) -> tuple[bool, Sized]:
         """Keep the newest line about a thing; return whether it is the first one, and where such lines are kept."""
         recording = self._recording
         match line:
             case schema.Thread():
+                self._is_newer(recording.threads.get(line.serial), line, number)
                 return _put(recording.threads, line.serial, _named(line))
             case schema.Detail():
                 return _put(recording.details, (line.pid, line.account, line.object), line)
@@ -329,10 +332,16 @@ class _Keeper:
             case schema.Process():
                 return _put(recording.processes, (line.pid, line.comm), _named(line))
             case schema.Interval():
+                self._is_newer(recording.intervals[0] if recording.intervals else None, line, number)
                 recording.intervals[:] = [line]
             case schema.Footer():
                 recording.footer = line
         return False, ()
+
+    def _is_newer(self, old: Timed | None, line: Timed, number: int) -> None:
+        """Note where time goes back: sums only grow, and the last ones count."""
+        if old is not None and old.at_ns > line.at_ns:
+            self._recording.goes_back = self._recording.goes_back or number
 
 
 def _put(lines: dict[Key, Kept], key: Key, line: Kept) -> tuple[bool, Sized]:

@@ -19,6 +19,7 @@ from perfdiag.exchangelaws import EVENTS
 from perfdiag.model import Model
 
 from conftest import ROOT
+from unit.support import Builder
 from unit.support.shown import plain
 
 Lines = list[dict[str, Any]]
@@ -323,3 +324,17 @@ def test_a_begin_that_is_another_is_noticed(name: str, shift_s: int) -> None:
     assert any("begin" in said for said in model.coverage.contradictions), model.coverage.contradictions
     made = report.make(model, findings.diagnose(model), Config())
     assert "contradicts itself" in made.verdict.text, made.verdict
+
+
+@pytest.mark.parametrize("type", ["thread", "interval"])
+def test_time_that_goes_back_is_noticed(type: str) -> None:
+    """The last line of a thread, and the last interval, count: an older one there would hide what came after it."""
+    lines = Builder().thread("app", disk_read="4 s").bytes().splitlines()
+    made = [json.loads(line) for line in lines]
+    place = next(number for number, line in enumerate(made) if line["type"] == type)
+    older = made[place] | {"at_ns": made[place]["at_ns"] - 10**9}
+    assert not read([*made[:place], older, *made[place:]]).coverage.contradictions
+    back = read([*made[: place + 1], older, *made[place + 1 :]]).coverage.contradictions
+    assert f"it is not in order: line {place + 2} is older than the one it replaces" in back
+    cut = read([*made[: place + 1], older]).coverage.contradictions
+    assert f"it is not in order: line {place + 2} is older than the one it replaces" in cut
