@@ -145,15 +145,16 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 /* The last of what it said that is not about locked memory, which it does not need. */
 static void explain(const struct script *script, struct lack *lack)
 {
-	char line[300], last[300] = "";
+	char line[300], last[300] = "", *text;
 
 	rewind(script->messages);
 	while (fgets(line, sizeof(line), script->messages))
 		if (strcasestr(line, "error") && !strstr(line, "RLIMIT_MEMLOCK"))
 			memcpy(last, line, sizeof(last));
 	last[strcspn(last, "\n")] = 0;
+	text = strncasecmp(last, "error: ", 7) ? last : last + 7;
 	lack_of(lack, 0, script->engine->needs, "%s does not trace: %s", script->engine->name,
-		*last ? last : "it did not say why");
+		*text ? text : "it did not say why");
 }
 
 /* Whether it ended as it should: when it was told, or by itself because its target had gone. */
@@ -184,6 +185,7 @@ static int record_by(struct script *script, struct recorder *recorder, const cha
 
 	script->output = script->target = script->timer = -1;
 	script->pid = 0;
+	script->messages = NULL;
 	script->length = 0;
 	recorder->lack.why[0] = 0;
 	err = start(script, recorder, path);
@@ -226,7 +228,8 @@ static int record_by_any(struct script *script, struct recorder *recorder, int s
 			length += snprintf(because + length, sizeof(because) - length, "; %s", recorder->lack.why);
 	}
 	if (err && !script->begun)
-		return lack_of(&recorder->lack, err, "apt install bpftrace, or a kernel with BTF, Linux 6.1 or later",
+		return lack_of(&recorder->lack, -ENOTSUP,
+			       "apt install python3-bpfcc or bpftrace, or boot a kernel with BTF, Linux 6.1 or later",
 			       "nothing can record here: %s", because);
 	return err;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a script prints, passed on; and what it cannot know of its host added: to its header, and as lines of facts. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "script.h"
 
 #define FOOTER "{\"type\":\"footer\""
+#define TOLD "\"reason\":\"signal\""
 #define WITHOUT "{\"type\":\"header\"" /* of a line that has only what is added */
 
 /* Its header stays its own: behind its last field others follow. */
@@ -56,6 +58,7 @@ static int begin(struct script *script, struct recorder *recorder, const char *l
 			"note: it sees less: one process without those that it starts, fewer accounts, no requests and"
 			" no stacks\n",
 			script->engine->name, script->because);
+	fprintf(stderr, "perfdiag-recorder: attached, by %s\n", script->engine->name);
 	control_say(options->control_fd, "attached\n");
 	facts_write(&recorder->output, "begin", options->pids, options->pid_count, options->patience_ms, NULL);
 	return 0;
@@ -71,6 +74,21 @@ void script_end_facts(struct script *script, struct recorder *recorder)
 	facts_write(&recorder->output, "end", options->pids, options->pid_count, options->patience_ms, NULL);
 }
 
+/* A script only sees that it was told to end; why, it cannot know. */
+static int write_footer(struct script *script, struct recorder *recorder, const char *line, size_t length)
+{
+	const char *told = memmem(line, length, TOLD, strlen(TOLD));
+	_cleanup_free_ char *whole = NULL;
+	int written;
+
+	script_end_facts(script, recorder);
+	if (!told || !recorder->reason)
+		return output_line(&recorder->output, line, length);
+	written = asprintf(&whole, "%.*s\"reason\":\"%s\"%.*s", (int)(told - line), line, recorder->reason,
+			   (int)(line + length - told - strlen(TOLD)), told + strlen(TOLD));
+	return written < 0 ? -ENOMEM : output_line(&recorder->output, whole, written);
+}
+
 static int pass_on_line(struct script *script, struct recorder *recorder, const char *line, size_t length)
 {
 	if (!length)
@@ -78,7 +96,7 @@ static int pass_on_line(struct script *script, struct recorder *recorder, const 
 	if (!script->begun)
 		return begin(script, recorder, line, length);
 	if (length >= strlen(FOOTER) && !memcmp(line, FOOTER, strlen(FOOTER)))
-		script_end_facts(script, recorder);
+		return write_footer(script, recorder, line, length);
 	return output_line(&recorder->output, line, length);
 }
 
