@@ -207,7 +207,7 @@ install: build man ## install below PREFIX (/usr/local); honours DESTDIR
 	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
 		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
 	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
-	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/tools tools/*.bt
+	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/tools tools/*.bt tools/*.py
 	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/dtrace dtrace/*.d
 	$(Q)install -D -m 644 -t $(INSTALLED)/share/perfdiag/dtrace/lib dtrace/lib/*.d
 	$(Q)install -d $(addprefix $(INSTALLED)/share/,$(dir $(COMPLETIONS)))

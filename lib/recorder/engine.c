@@ -18,7 +18,14 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/* Those that tell most come first. */
 static const struct engine engines[] = {
+	{ "bcc",
+	  "tools/ledger.py",
+	  "/usr/bin/python3",
+	  { "-I", "-B" },
+	  "apt install python3-bpfcc, or record with --engine libbpf",
+	  "apt install python3-bpfcc; it needs tracepoints" },
 	{ "bpftrace",
 	  "tools/ledger.bt",
 	  "/usr/bin/bpftrace",

@@ -74,7 +74,7 @@ TOO_MANY = [f"--slo=GET /{'a' * (1 + number)}=5ms" for number in range(33)]
         (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--slo", "GET /a =6ms"], "--slo is given twice for 'GET /a'"),
         (["latency", "--pid", "1", *TOO_MANY], "--slo is given for 33 names"),
         (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--no-request-names"], "--no-request-names keeps none of"),
-        (["latency", "--pid", "1", "--engine", "perf"], "'perf' is not one of 'auto', 'libbpf', 'bpftrace'"),
+        (["latency", "--pid", "1", "--engine", "perf"], "'perf' is not one of 'auto', 'libbpf', 'bcc', 'bpftrace'"),
         (["latency", "--pid", "1", "--engine", "bpftrace", "--slo", "5ms"], "--engine bpftrace knows no --slo"),
         (["record", "-o", "x", "--engine=bpftrace", "--", "true"], "a process that runs, not a COMMAND"),
         (["latency", "1234"], "'1234' is not an option"),

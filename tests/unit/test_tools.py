@@ -20,15 +20,16 @@ from conftest import ROOT
 from unit.support.pages import check_pages
 
 TOOLS = sorted((ROOT / "tools").glob("*.bt"))
+PROGRAMS = sorted((ROOT / "tools").glob("*.py"))  # for bcc
 D_SCRIPTS = sorted((ROOT / "dtrace").glob("*.d"))
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- tools: [^>]*-->\n)(.*?)(<!-- end of tools -->)", re.DOTALL)
 INTRODUCTION = """\
 ## By hand
 
-Scripts for bpftrace 0.17 and later and for DTrace, for hosts where perfdiag is not installed: one question, one file to
-read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does, and close no books; only
-ledger.bt does, and `perfdiag report` reads what it prints.
+Scripts for bpftrace 0.17 and later, bcc and DTrace, for hosts where perfdiag is not installed: one question, one file
+to read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does, and close no books; only
+ledger.bt and ledger.py do, and `perfdiag report` reads what they print.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {
@@ -139,15 +140,17 @@ def test_it_has_its_test(path: Path) -> None:
 
 def table() -> str:
     rows = []
-    for name in sorted({path.stem for path in (*TOOLS, *D_SCRIPTS)}):
-        made = [path for path in (ROOT / f"tools/{name}.bt", ROOT / f"dtrace/{name}.d") if path.exists()]
+    for name in sorted({path.stem for path in (*TOOLS, *PROGRAMS, *D_SCRIPTS)}):
+        places = ("tools", ".bt"), ("tools", ".py"), ("dtrace", ".d")
+        made = [path for place, end in places if (path := ROOT / place / f"{name}{end}").exists()]
         asks = header.parse(made[0]).question
         links = {path.suffix: f"[`{path.name}`]({path.parent.name}/{path.name})" for path in made}
         where = [system for path in made for system, state in header.parse(path).systems if state.startswith("run: ")]
         ran = f"{links['.d']}: {', '.join(where) or 'untested'}" if ".d" in links else ""
-        rows.append(f"| {asks} | {links.get('.bt', '')} | {ran} |")
+        by_hand = ", ".join(links[suffix] for suffix in (".bt", ".py") if suffix in links)
+        rows.append(f"| {asks} | {by_hand} | {ran} |")
     return "\n".join(
-        [INTRODUCTION, "| question | bpftrace | DTrace: where it was run |", "|---|---|---|", *rows, "", ""]
+        [INTRODUCTION, "| question | bpftrace, bcc | DTrace: where it was run |", "|---|---|---|", *rows, "", ""]
     )
 
 
@@ -163,7 +166,7 @@ def told(found: header.Header) -> list[str]:
 
 
 def test_pages(tmp_path: Path) -> None:
-    check_pages(TOOLS, told, tmp_path)
+    check_pages(sorted([*TOOLS, *PROGRAMS]), told, tmp_path)
 
 
 def test_a_part_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from perfdiag.errors import PerfdiagError
 
 TITLES = ("USAGE", "REQUIRES", "FIELDS", "EXAMPLE", "OVERHEAD", "CAVEATS", "SEE ALSO")
-COMMENT = {".bt": "//", ".d": " *"}
+COMMENT = {".bt": "//", ".d": " *", ".py": "#"}
 D_BEGIN = "#!/usr/sbin/dtrace -s\n/*\n"
 COLUMNS = 120
 
@@ -55,7 +55,7 @@ def comment(path: Path) -> list[str]:
 
 def titles(path: Path) -> tuple[str, ...]:
     """Return the parts of a header, in order."""
-    return TITLES if path.suffix == ".bt" else (TITLES[0], "OS", *TITLES[1:])
+    return (TITLES[0], "OS", *TITLES[1:]) if path.suffix == ".d" else TITLES
 
 
 def parse(path: Path) -> Header:

@@ -1,4 +1,4 @@
-"""What is true of every script of bpftrace, and of every script of DTrace: it stands here once, and on each page."""
+"""What is true of every script of bpftrace, DTrace or bcc: it stands here once, and on each page."""
 
 from __future__ import annotations
 
@@ -69,11 +69,26 @@ DTRACE = Language(
         ("2", "An argument begins with a minus sign"),
     ),
 )
+BCC = Language(
+    "tools",
+    run=("Run it as root. PID is the number that the host gives a process, inside a container too.",),
+    caveats=(
+        "The kernel skips a probe on a CPU that is just inside another BPF program or map, of another tracer perhaps.",
+    ),
+    statuses=(
+        ("0", "SECONDS are over, Ctrl-C or SIGTERM ended it, or its process has ended"),
+        ("1", "bcc is not there, or the kernel lacks what it requires"),
+        ("2", "A wrong or superfluous argument"),
+        ("3", "A missing privilege"),
+        ("4", "A process that does not exist"),
+    ),
+)
+BY_SUFFIX = {"bt": BPFTRACE, "d": DTRACE, "py": BCC}
 
 
 def of(name: str) -> Language:
     """Return the language of a script by the end of its name."""
-    return BPFTRACE if name.endswith(".bt") else DTRACE
+    return BY_SUFFIX[name.rpartition(".")[2]]
 
 
-__all__ = ["BPFTRACE", "DTRACE", "Language", "of"]
+__all__ = ["BCC", "BPFTRACE", "DTRACE", "Language", "of"]

@@ -1,4 +1,4 @@
-"""--engine bpftrace: perfdiag runs ledger.bt, passes on what that prints, and reports it."""
+"""--engine: perfdiag runs a script, passes on what that prints, and reports it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from unit.support.waiting import until
 PROGRAM = ROOT / "build/bin/perfdiag"
 SHARED_CPU = max(os.sched_getaffinity(0))
 ENGINE = ("--engine", "bpftrace")
+PROGRAMS = {"bpftrace": "bpftrace", "bcc": "python3"}  # by engine: the name of its process
+every_engine = pytest.mark.parametrize("engine", PROGRAMS)
 
 
 @pytest.fixture(autouse=True)
@@ -43,20 +45,23 @@ def perfdiag(*arguments: object, **options: Any) -> subprocess.CompletedProcess[
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, **options)
 
 
-def test_a_report(spinning: Workload) -> None:
-    run = perfdiag("latency", *ENGINE, "--pid", spinning.pid, "--duration", "1500ms", "--json")
+@every_engine
+def test_a_report(engine: str, spinning: Workload) -> None:
+    run = perfdiag("latency", "--engine", engine, "--pid", spinning.pid, "--duration", "1500ms", "--json")
     assert run.returncode == 0, run.stderr
     report = json.loads(run.stdout)
-    assert report["versions"]["engine"] == "bpftrace" and report["target"]["threads"] == 4
+    assert report["versions"]["engine"] == engine
+    assert report["target"]["threads"] == 4 + (engine == "bcc"), "bcc also sees the one that only waits for these"
     assert 1.2e9 < report["window"]["duration_ns"] < 13e9, "bpftrace 0.17 may have to be told twice, after 10 s"
     waited_ns = sum(row["ns"] for row in report["accounts"] if row["account"] == "runq.busy")
     assert waited_ns > 0.5 * report["busy_ns"] and report["coverage"]["closed_error"] < 0.01
     assert any("nfs.commit" in item["what"] for item in report["not_measured"])
 
 
-def test_a_recording_ended_by_ctrl_c(spinning: Workload, tmp_path: Path) -> None:
+@every_engine
+def test_a_recording_ended_by_ctrl_c(engine: str, spinning: Workload, tmp_path: Path) -> None:
     path = tmp_path / "kept.rec"
-    words = [PROGRAM, "record", *ENGINE, "--pid", spinning.pid, "--duration", 0, "-o", path]
+    words = [PROGRAM, "record", "--engine", engine, "--pid", spinning.pid, "--duration", 0, "-o", path]
     with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
         until(lambda: begun(path) or process.poll() is not None, "the window has begun")
         time.sleep(1)
@@ -67,9 +72,10 @@ def test_a_recording_ended_by_ctrl_c(spinning: Workload, tmp_path: Path) -> None
     assert perfdiag("report", path).returncode == 0
 
 
-def test_its_target_ends(start: Start) -> None:
+@every_engine
+def test_its_target_ends(engine: str, start: Start) -> None:
     workload = start("lock", "--duration-ms", 1200)
-    words = [PROGRAM, "latency", *ENGINE, "--pid", workload.pid, "--duration", 30, "--json"]
+    words = [PROGRAM, "latency", "--engine", engine, "--pid", workload.pid, "--duration", 30, "--json"]
     with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as process:
         time.sleep(3)  # nothing tells from outside that the window has begun
         workload.start()
@@ -78,17 +84,18 @@ def test_its_target_ends(start: Start) -> None:
     assert json.loads(out)["window"]["duration_ns"] < 20e9
 
 
-def test_bpftrace_is_killed_in_the_window(spinning: Workload, tmp_path: Path) -> None:
+@every_engine
+def test_it_is_killed_in_the_window(engine: str, spinning: Workload, tmp_path: Path) -> None:
     """What was written is readable, and says that its end is missing; the status is not 0."""
     path = tmp_path / "cut.rec"
-    words = [PROGRAM, "record", *ENGINE, "--pid", spinning.pid, "--duration", 30, "-o", path]
+    words = [PROGRAM, "record", "--engine", engine, "--pid", spinning.pid, "--duration", 30, "-o", path]
     with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
         until(lambda: begun(path) or process.poll() is not None, "the window has begun")
         time.sleep(0.5)
-        for pid in children("bpftrace", process.pid):
+        for pid in children(PROGRAMS[engine], process.pid):
             os.kill(pid, signal.SIGKILL)
         _, said = process.communicate(timeout=60)
-    assert process.returncode == 1 and "bpftrace was killed by signal 9" in said, said
+    assert process.returncode == 1 and f"{engine} was killed by signal 9" in said, said
     assert "cut short after" in said and "Bad file descriptor" not in said
     read = perfdiag("report", path)
     assert "Traceback" not in read.stderr + said and ("no end" in read.stdout or "CUT SHORT" in read.stdout), (
@@ -100,6 +107,15 @@ def test_bpftrace_is_killed_in_the_window(spinning: Workload, tmp_path: Path) ->
 def begun(path: Path) -> bool:
     """Return whether the header is in the file."""
     return path.exists() and path.stat().st_size > 0
+
+
+def without(*hidden: str) -> list[str]:
+    """Return the words that hide from a command what is in folders, or programs."""
+    mounts = "".join(
+        f"mount -t tmpfs none {path} && " if path.endswith("/") else f"mount --bind /dev/null {path} && "
+        for path in hidden
+    )
+    return ["unshare", "-m", "sh", "-c", f'{mounts}exec "$@"', "sh"]
 
 
 def children(name: str, ancestor: int) -> list[int]:
@@ -150,11 +166,28 @@ def test_a_script_that_ends_by_itself_has_failed(tmp_path: Path, spinning: Workl
     assert run.returncode == 1 and "ended in the middle of the window, with status 0" in run.stderr, run
 
 
-def without_types(*arguments: object) -> subprocess.CompletedProcess[str]:
+def without_types(*arguments: object, more: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Run perfdiag where the kernel does not describe its types, as far as can be seen."""
-    hidden = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"]
-    words = [str(word) for word in (*hidden, PROGRAM, *arguments)]
+    words = [str(word) for word in (*without("/sys/kernel/btf/", *more), PROGRAM, *arguments)]
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+
+
+BCC = "/usr/lib/python3/dist-packages/bcc/"
+
+
+@pytest.mark.parametrize(("more", "engine"), [((), "bcc"), ((BCC,), "bpftrace")])
+def test_auto_takes_the_best_there_is(more: tuple[str, ...], engine: str, spinning: Workload) -> None:
+    run = without_types("latency", "--pid", spinning.pid, "--duration", "500ms", "--json", more=more)
+    assert run.returncode == 0 and json.loads(run.stdout)["versions"]["engine"] == engine, run.stderr
+    assert f"note: {engine} records: " in run.stderr
+    assert ("bcc does not trace: bcc for Python 3 is not installed" in run.stderr) == bool(more), run.stderr
+
+
+def test_a_host_with_nothing_is_told_all_reasons(spinning: Workload) -> None:
+    run = without_types("latency", "--pid", spinning.pid, more=(BCC, "/usr/bin/bpftrace"))
+    errors = [line for line in run.stderr.splitlines() if line.startswith(("error: ", "HINT: "))]
+    assert run.returncode == 1 and len(errors) == 2 and run.stdout == "", run
+    assert "no /sys/kernel/btf/vmlinux" in errors[0] and "bcc for Python 3" in errors[0] and "bpftrace" in errors[0]
 
 
 def test_auto_takes_what_the_host_has_and_says_so(spinning: Workload) -> None:
@@ -164,7 +197,7 @@ def test_auto_takes_what_the_host_has_and_says_so(spinning: Workload) -> None:
     assert len(notes) == 2 and "records: perfdiag's own programs cannot run here" in notes[0], run.stderr
     assert "no /sys/kernel/btf/vmlinux" in notes[0] and "error: " not in run.stderr
     report = json.loads(run.stdout)
-    assert report["versions"]["engine"] != "libbpf" and report["target"]["threads"] == 4
+    assert report["versions"]["engine"] == "bcc" and report["target"]["threads"] == 5
     first = report["not_measured"][0]
     assert "recorded, because perfdiag's own programs cannot run here" in first["reason"], first
 

@@ -1,0 +1,81 @@
+"""tools/ledger.py: what it shares with the recorder is the same there; its header is like the others'."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+from perfdiag.accounts import ACCOUNTS
+from perfdiag.scripts import header
+
+from conftest import ROOT
+
+PATH = ROOT / "tools/ledger.py"
+TABLE = (ROOT / "lib/recorder/syscall_table.c").read_text()
+CLASSES = {
+    match[1]: set(" ".join(re.findall(r'"([^"]*)"', match[2])).split())
+    for match in re.finditer(r"\[SYSCALL_(\w+)\] =((?:\s*\"[^\"]*\")+)", TABLE)
+}
+OF_ACCOUNT = {
+    "disk.flush": ("FSYNC", "SYNC", "MSYNC"),
+    "wait.events": ("POLL", "SELECT", "EVENTS"),
+    "wait.parked": ("FUTEX",),
+    "wait.timer": ("SLEEP",),
+    "wait.child": ("CHILD",),
+    "wait.signal": ("SIGNAL",),
+    "wait.io_uring": ("URING", "AIO"),
+    "net.connect": ("CONNECT",),
+    "net.accept": ("ACCEPT",),
+    "lock.file": ("LOCK",),
+}
+
+
+@pytest.fixture(scope="module")
+def ledger() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ledger_py", PATH)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def words(*classes: str) -> set[str]:
+    return set().union(*(CLASSES[name] for name in classes))
+
+
+def test_accounts_are_those_of_the_ledger(ledger: ModuleType) -> None:
+    known = [each.name for each in ACCOUNTS]
+    assert set(ledger.ACCOUNTS) <= set(known) and len(set(ledger.ACCOUNTS)) == len(ledger.ACCOUNTS) < 32
+    assert ledger.READ > len(ledger.ACCOUNTS) < ledger.WRITE, "no account has these numbers"
+
+
+def test_calls_are_those_of_the_recorder(ledger: ModuleType) -> None:
+    assert {name: set(calls.split()) for name, calls in ledger.CALLS.items()} == {
+        name: words(*classes) for name, classes in OF_ACCOUNT.items()
+    }
+    assert set(ledger.READS.split()) == words("FD_READ", "RECEIVE")
+    assert set(ledger.WRITES.split()) == words("FD_WRITE", "SEND")
+
+
+def test_it_runs_on_the_python_of_old_hosts() -> None:
+    """Debian 11, whose kernel the recorder declines, has 3.9."""
+    ast.parse(PATH.read_text(), feature_version=(3, 9))
+
+
+def test_header() -> None:
+    told = header.parse(PATH)
+    assert told.synopsis == "ledger.py PID [SECONDS]" and len(told.output) > 3, "an example that was run"
+    assert [name for name, _ in told.fields] == ["header", "thread", "footer"]
+    assert PATH.read_text().startswith("#!/usr/bin/python3 -I\n# SPDX") and PATH.stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize("arguments", [[], ["x"], ["-1"], ["1", "2", "3"], ["1", "2s"]])
+def test_wrong_arguments_are_refused(arguments: list[str]) -> None:
+    run = subprocess.run([sys.executable, "-I", PATH, *arguments], capture_output=True, text=True, check=False)
+    assert run.returncode == 2 and run.stdout == ""
+    assert run.stderr == "error: the arguments are PID [SECONDS], both numbers\n"
