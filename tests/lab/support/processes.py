@@ -145,6 +145,7 @@ class GuestRecorder(Process):
         slo_ns: int = 0,
         interval_ms: int = 0,
         patience_ms: int = 0,
+        engine: str = "",
     ) -> None:
         self.name = name
         command: list[Any] = ["/run/bin/perfdiag-recorder", "--duration", duration_ns / 1e9]
@@ -153,6 +154,7 @@ class GuestRecorder(Process):
         command += ["--slo", slo_ns] if slo_ns else []
         command += ["--interval", interval_ms] if interval_ms else []
         command += ["--patience", patience_ms] if patience_ms else []
+        command += ["--engine", engine, "--scripts", "/lab"] if engine else []
         super().__init__(guest, command, "", "grep -qs attached, err")
 
     def resident_bytes(self) -> int:

@@ -34,12 +34,14 @@ class Recorder(Closing):
         interval_ms: int = 0,
         first: Sequence[str] = (),
         file: int | None = None,
+        engine: str = "",
     ) -> None:
         self.output = output
         self.messages = output.with_suffix(".stderr")
         mine, theirs = socket.socketpair()
         mine.settimeout(PATIENCE_SECONDS)
         options = ["--interval", str(interval_ms)] if interval_ms else []
+        options += ["--engine", engine, "--scripts", str(ROOT)] if engine else []
         with output.open("wb") as stdout, self.messages.open("wb") as stderr, theirs:
             self.process = subprocess.Popen(
                 [RECORDER, "--control", str(theirs.fileno()), *options],

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 from perfdiag import schema
+from perfdiag.scriptlines import ScriptLines
 
 L = TypeVar("L", bound=schema.Line)
 Books: TypeAlias = schema.Thread | schema.Exited
@@ -21,12 +22,15 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: list[schema.AnyLine] = []
+        script = ScriptLines([])
         with path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 try:
-                    self.lines.append(_decoder.decode(line))
+                    self.lines.append(_decoder.decode(script.proper(line)))
                 except msgspec.DecodeError as error:
                     raise AssertionError(f"{path}:{number}: {error}: {line[:200]!r}") from error
+                if isinstance(self.lines[-1], schema.Header):
+                    script = ScriptLines(self.lines[-1].accounts)
 
     def of(self, kind: type[L]) -> list[L]:
         """Return the lines of one type, in their order."""

@@ -1,0 +1,156 @@
+"""Every engine records the same work at the same time, and books what perfdiag's own programs book."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from perfdiag import schema
+
+from conftest import ROOT
+from live.support.fixtures import Attach, Cleanup, Start
+from live.support.host import slow_disk
+from live.support.workload import Workload
+
+APART = 0.05  # of the time of all threads
+SHARED_CPU = max(os.sched_getaffinity(0))
+STORED = ROOT / "tests/data/engines.json"  # what README.md shows
+
+# The accounts that each can tell.
+COMMON = (
+    "cpu.user cpu.kernel runq.busy runq.waking disk.read disk.write disk.flush memory.major_fault wait.parked"
+    " net.connect net.receive net.accept wait.events wait.timer wait.child wait.signal wait.stopped"
+)
+SEES = {"bpftrace": COMMON, "bcc": f"{COMMON} net.send ipc.pipe ipc.unix lock.file wait.io_uring"}
+NOT_TOLD = ("kernel.other", "unexplained")  # where a script puts what it cannot tell
+# A script knows no interrupts; a write with O_SYNC is disk.write to it.
+ALIKE = {"cpu.user": "cpu", "cpu.kernel": "cpu", "cpu.irq": "cpu"} | dict.fromkeys(["disk.write", "disk.flush"], "disk")
+
+ENGINES = tuple(SEES)
+
+
+WAITS_TO_START = "wait.events"  # what a workload does until the last recorder has begun
+
+
+def parts(rows: Sequence[schema.Thread], known: Iterable[str], early_ns: int = 0) -> Counter[str]:
+    """Return which part of the threads' time each account has; what a script cannot tell apart is one of them.
+
+    `early_ns` of it, in which the workload waited for its start, another recorder has not seen.
+    """
+    names = {*known, *ALIKE.values()} - {*NOT_TOLD}
+    found: Counter[str] = Counter({WAITS_TO_START: -early_ns})
+    for row in rows:
+        for each in row.accounts:
+            name = ALIKE.get(each.account, each.account)
+            found[name if name in names else "not told"] += each.sum_ns
+    wall_ns = sum(row.wall_ns for row in rows) - early_ns
+    return Counter({name: ns / wall_ns for name, ns in found.items()})
+
+
+def compare(
+    what: str, workload: Workload, attach: Attach, host: str, *, update: bool
+) -> Mapping[str, Mapping[str, float]]:
+    """Let all engines record a workload; return by engine, libbpf's first, what part of the time each account has."""
+    recorders = {engine: attach(workload, engine=engine, only=True) for engine in ENGINES}
+    right = attach(workload, only=True)  # the last to begin: its window is hardly longer than the work
+    workload.run()
+    ours = right.wait("targets gone")
+    told: dict[str, Counter[str]] = {"libbpf": parts(ours.threads, [name for row in ours.threads for name in of(row)])}
+    wrong = []
+    for engine, recorder in recorders.items():
+        theirs = recorder.wait("targets gone")
+        assert set(theirs.header.accounts) == {*SEES[engine].split(), *NOT_TOLD}
+        assert theirs.footer.lost == {"storage_failed": 0} and theirs.header.host.nodename
+        for row in theirs.threads:
+            booked_ns = sum(each.sum_ns for each in row.accounts)
+            assert booked_ns == pytest.approx(row.wall_ns, rel=0.01, abs=1_000_000), f"{engine}: {row}"
+        begins = {row.tid: row.start_ns for row in ours.threads}
+        both = [row for row in theirs.threads if row.tid in begins]
+        assert both, f"no thread was seen by both libbpf and {engine}"
+        tids, known = {row.tid for row in both}, SEES[engine].split()
+        wanted = parts([row for row in ours.threads if row.tid in tids], known)
+        seen = parts(both, known, sum(max(0, begins[row.tid] - row.start_ns) for row in both))
+        wrong += [
+            f"{engine}: {name} {seen[name]:.1%}, libbpf {wanted[name]:.1%}"
+            for name in seen | wanted
+            if abs(seen[name] - wanted[name]) > APART
+        ]
+        told[engine] = seen
+    assert not wrong, f"{what}: {'; '.join(wrong)}"
+    if update:
+        keep(host, what, told)
+    return told
+
+
+def of(row: schema.Thread) -> list[str]:
+    """Return the accounts that a thread has time in."""
+    return [each.account for each in row.accounts]
+
+
+def keep(host: str, what: str, told: Mapping[str, Mapping[str, float]]) -> None:
+    """Store what README.md is to show: percentages of what takes a percent at least."""
+    stored: dict[str, Any] = json.loads(STORED.read_text()) if STORED.exists() else {}
+    stored.setdefault(host, {})[what] = {
+        engine: {name: round(100 * part) for name, part in sorted(found.items()) if part >= 0.01}
+        for engine, found in told.items()
+    }
+    STORED.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
+
+
+@pytest.fixture
+def host() -> str:
+    """Under which name results are stored."""
+    return "this kernel"
+
+
+@pytest.fixture
+def against(attach: Attach, host: str, update: bool, request: pytest.FixtureRequest) -> Any:
+    """Compare the engines by a workload."""
+
+    def against(workload: Workload) -> Mapping[str, Mapping[str, float]]:
+        what = request.node.originalname.removeprefix("test_").replace("_", " ")
+        return compare(what, workload, attach, host, update=update)
+
+    return against
+
+
+def test_threads_share_a_CPU(start: Start, against: Any) -> None:
+    told = against(start("spin", "--threads", 4, "--cpu", SHARED_CPU, "--duration-ms", 2000))
+    assert told["libbpf"]["runq.busy"] > 0.4, told
+
+
+def test_threads_share_a_lock(start: Start, against: Any) -> None:
+    told = against(start("lock", "--duration-ms", 2000))
+    assert told["libbpf"]["wait.parked"] > 0.3 and told["libbpf"]["wait.timer"] > 0.1, told
+
+
+def test_flushes_of_a_slow_disk(tmp_path: Path, cleanup: Cleanup, start: Start, against: Any) -> None:
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", flush_us=20_000))
+    told = against(start("flush", "--mode", "fsync", "--count", 43, "--file", disk.mountpoint / "data"))
+    assert told["libbpf"]["disk"] > 0.8, told
+
+
+def test_writes_that_are_synchronous(tmp_path: Path, cleanup: Cleanup, start: Start, against: Any) -> None:
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", flush_us=20_000))
+    told = against(start("flush", "--mode", "O_SYNC", "--count", 43, "--file", disk.mountpoint / "data"))
+    assert told["libbpf"]["disk"] > 0.8, told
+
+
+def test_a_process_at_a_pipe(start: Start, against: Any) -> None:
+    told = against(start("pingpong", "--think-us", 5000, "--count", 201))
+    assert told["libbpf"]["ipc.pipe"] > 0.8, told
+
+
+def test_a_peer_over_TCP(start: Start, against: Any) -> None:
+    told = against(start("peer", "--count", 43))
+    assert told["libbpf"]["net.receive"] > 0.8, told
+
+
+def test_a_child_that_is_waited_for(start: Start, against: Any) -> None:
+    told = against(start("slow_child", "--count", 23, "--child-ms", 50))
+    assert told["libbpf"]["wait.child"] > 0.5, told
