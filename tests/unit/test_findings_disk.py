@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from perfdiag import schema
 from perfdiag.facts import Disk, Mount
 from perfdiag.findings import diagnose
-from perfdiag.findings.backing import backing
+from perfdiag.findings.backing import backing, requests_of
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.model import Model
 
@@ -231,3 +232,8 @@ def test_the_whole_diagnosis_of_a_slow_flush_counts_it_once() -> None:
     diagnosis = diagnose(on(SSD, waiting(service="18 ms")))
     assert diagnosis.findings[0].id == "DISK-FLUSH-SLOW"
     assert sum(found.claimed_ns for found in diagnosis.findings) + diagnosis.unclaimed_ns == 7_000_000_000
+
+
+def test_the_mean_is_that_of_the_requests_that_were_timed() -> None:
+    line = schema.Device("254:0", "flush", 94, 0, 0, 51_000, 51 * 50_000_000, 50_001_000, [(2, 51)], [(18, 51)])
+    assert requests_of([line]).mean_ns == 50_001_000

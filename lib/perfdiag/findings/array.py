@@ -101,9 +101,9 @@ def _comparisons(model: Model, where: Backing) -> Iterable[_Comparison]:
         kinds = {known.rotational for disk in members if (known := model.facts.disks.get(disk))}
         if len(members) < 2 or len(kinds) > 1:
             continue
-        slowest = max(members, key=lambda disk: _mean_ns(members[disk]))
-        peer_ns = median(_mean_ns(requests) for disk, requests in members.items() if disk != slowest)
-        yield _Comparison(operation, members, slowest, _mean_ns(members[slowest]), peer_ns)
+        slowest = max(members, key=lambda disk: members[disk].mean_ns)
+        peer_ns = median(requests.mean_ns for disk, requests in members.items() if disk != slowest)
+        yield _Comparison(operation, members, slowest, members[slowest].mean_ns, peer_ns)
 
 
 def _compare(model: Model, item: Waited) -> Outcome:
@@ -137,12 +137,12 @@ def _finding(model: Model, item: Waited, found: _Comparison, claims: dict[str | 
         [
             Evidence(
                 f"{plain(model.facts.disk_name(disk))}: {requests.count:,} {found.operation} requests,"
-                f" {duration(_mean_ns(requests))} each",
-                _mean_ns(requests),
+                f" {duration(requests.mean_ns)} each",
+                requests.mean_ns,
                 "ns",
                 "block_rq_complete",
             )
-            for disk, requests in sorted(found.members.items(), key=lambda pair: -_mean_ns(pair[1]))[:4]
+            for disk, requests in sorted(found.members.items(), key=lambda pair: -pair[1].mean_ns)[:4]
         ],
         [
             fix(
@@ -156,15 +156,11 @@ def _finding(model: Model, item: Waited, found: _Comparison, claims: dict[str | 
     )
 
 
-def _mean_ns(requests: Requests) -> float:
-    return (requests.queue.sum_ns + requests.service.sum_ns) / requests.count
-
-
 def _claims(model: Model, item: Waited, found: _Comparison) -> dict[str | tuple[str, str], int]:
     part = 1 - found.peer_ns / found.slow_ns
     if found.operation == "read" or _striped(model, item.where):  # only requests that fell on the slow disk were slow
         slow_ns = found.members[found.slowest].count * found.slow_ns
-        part *= slow_ns / sum(each.count * _mean_ns(each) for each in found.members.values())
+        part *= slow_ns / sum(each.count * each.mean_ns for each in found.members.values())
     return {pair: ns for pair, ns in item.claims(max(0.0, part)).items() if pair[0] in CLAIMED[found.operation]}
 
 

@@ -42,6 +42,11 @@ class Requests:
         return typical_ns(self.queue) + typical_ns(self.service) if self.count else 0
 
     @property
+    def mean_ns(self) -> float:
+        """Queue and service time of a request in the mean, of those that the kernel timed: not of each one it does."""
+        return _mean_ns(self.queue) + _mean_ns(self.service)
+
+    @property
     def queued_part(self) -> float:
         """Share of queueing in the time of all requests."""
         whole = self.queue.sum_ns + self.service.sum_ns
@@ -86,9 +91,18 @@ def requests_of(lines: Iterable[schema.Device]) -> Requests:
     queue = service = Distribution(0, 0, 0)
     for line in lines:
         count, total_bytes = count + line.count, total_bytes + line.bytes
-        queue = queue.merged(Distribution(line.count, line.queue_ns, line.max_ns, dict(line.queue_buckets)))
-        service = service.merged(Distribution(line.count, line.service_ns, line.max_ns, dict(line.service_buckets)))
+        queue = queue.merged(_timed(line.queue_ns, line.max_ns, line.queue_buckets))
+        service = service.merged(_timed(line.service_ns, line.max_ns, line.service_buckets))
     return Requests(count, total_bytes, queue, service)
+
+
+def _timed(sum_ns: int, max_ns: int, buckets: Iterable[tuple[int, int]]) -> Distribution:
+    numbers = dict(buckets)
+    return Distribution(sum(numbers.values()), sum_ns, max_ns, numbers)
+
+
+def _mean_ns(timed: Distribution) -> float:
+    return timed.sum_ns / timed.count if timed.count else 0.0
 
 
 def device_of(row: Row) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from perfdiag import schema
 from perfdiag.distribution import Distribution
+from perfdiag.findings.backing import requests_of
 from perfdiag.findings.base import Evidence
 from perfdiag.findings.nfs_calls import Procedure
 from perfdiag.findings.nfs_use import COMMIT, Use
@@ -135,7 +136,7 @@ def disk_evidence(model: Model) -> list[Evidence]:
     line = _flushed(model)
     if line is None:
         return []
-    each_ns = (line.queue_ns + line.service_ns) / line.count
+    each_ns = requests_of([line]).mean_ns
     text = f"{line.count:,} flushes of {plain(model.facts.disk_name(line.device))} took {duration(each_ns)} each"
     return [Evidence(text, each_ns, "ns", "block_rq_complete")]
 

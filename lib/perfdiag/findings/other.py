@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.debuggers import with_stacks
+from perfdiag.findings.backing import requests_of
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
@@ -121,7 +122,7 @@ def io_uring(model: Model) -> Iterable[Outcome]:
     evidence = [waits(whole, "waits for completions")]
     busiest = max(model.devices, key=lambda device: device.queue_ns + device.service_ns, default=None)
     if busiest and busiest.count:
-        each = (busiest.queue_ns + busiest.service_ns) / busiest.count
+        each = requests_of([busiest]).mean_ns
         evidence.append(
             Evidence(
                 f"{model.facts.disk_name(busiest.device)} took {duration(each)} for each of {busiest.count:,}"

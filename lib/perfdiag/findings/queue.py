@@ -124,7 +124,7 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
 def _explained(case: Case) -> float:
     """Return which part of a wait its requests can stand for; the rest passes above the device."""
     mean_wait = case.wait.sum_ns / case.wait.count if case.wait.count else 0.0
-    mean_request = (case.chain.queue.sum_ns + case.chain.service.sum_ns) / case.chain.count
+    mean_request = case.chain.mean_ns
     return min(1.0, CHAIN * mean_request / mean_wait) if mean_wait else 0.0
 
 
