@@ -24,6 +24,8 @@ COSTS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("CAP_SYS_RAWIO",), "the clock that CPUs were really given, from /dev/cpu/*/msr"),
 )
 
+MEET_SLEEPERS = ("bcc",)  # engines whose script looks at all threads when it begins
+
 
 def privileges(header: schema.Header) -> list[NotMeasured]:
     """Return what could not be measured for want of capabilities, with the remedy."""
@@ -57,8 +59,9 @@ def script(header: schema.Header, features: Iterable[tuple[str, str]]) -> list[N
     told = ", ".join(each.name for each in ACCOUNTS if each.name in unseen)
     found.append(NotMeasured(f"time by these accounts, it stands in others: {told}", reason, fix, "accounts"))
     probed = {probe.feature for probe in header.probes}
-    asleep = "threads that slept through the whole window, and what each did before its first switch"
-    found.append(NotMeasured(asleep, "a script sees only who runs", fix, "threads"))
+    if header.engine not in MEET_SLEEPERS:
+        asleep = "threads that slept through the whole window, and what each did before its first switch"
+        found.append(NotMeasured(asleep, "a script sees only who runs", fix, "threads"))
     found.append(NotMeasured("processes that the target started", "a script follows one process", fix, "descendants"))
     return found + [NotMeasured(what, reason, fix, key) for key, what in features if key not in probed]
 

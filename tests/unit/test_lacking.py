@@ -52,3 +52,10 @@ def test_why_a_script_recorded_that_nobody_asked_for_comes_first() -> None:
     first = coverage.not_measured(Recording(unasked), Facts.parse([]))[0]
     assert first.reason == "bpftrace recorded, because the kernel is too old" and "--engine libbpf" in first.fix
     assert not any("because" in item.reason for item in coverage.not_measured(Recording(asked), Facts.parse([])))
+
+
+@pytest.mark.parametrize(("engine", "meets"), [("bpftrace", False), ("bcc", True)])
+def test_threads_that_sleep_all_along(engine: str, *, meets: bool) -> None:
+    by = msgspec.structs.replace(header(), engine=engine, accounts=["cpu.user"])
+    features = [item.feature for item in coverage.not_measured(Recording(by), Facts.parse([]))]
+    assert ("threads" not in features) == meets and "descendants" in features

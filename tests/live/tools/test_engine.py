@@ -183,6 +183,21 @@ def test_auto_takes_the_best_there_is(more: tuple[str, ...], engine: str, spinni
     assert ("bcc does not trace: bcc for Python 3 is not installed" in run.stderr) == bool(more), run.stderr
 
 
+def test_too_old_a_bpftrace(tmp_path: Path, spinning: Workload) -> None:
+    """One line, with what it said itself and what is needed; no version is asked."""
+    old = tmp_path / "bpftrace"
+    old.write_text("#!/bin/sh\necho 'stdin:41:1-9: ERROR: Undefined variable' >&2\nexit 1\n")
+    old.chmod(0o755)
+    mount = f'mount --bind {old} /usr/bin/bpftrace && exec "$@"'
+    words = ["unshare", "-m", "sh", "-c", mount, "sh", PROGRAM, "record", "-o", tmp_path / "none.rec", *ENGINE]
+    words += ["--pid", spinning.pid]
+    run = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False)
+    said = [line for line in run.stderr.splitlines() if not line.startswith("perfdiag: recording")]
+    assert run.returncode == 1 and len(said) == 2 and not (tmp_path / "none.rec").exists(), run
+    assert said[0] == "error: bpftrace does not trace: stdin:41:1-9: ERROR: Undefined variable"
+    assert said[1] == "HINT: it needs bpftrace 0.17 or later, and tracepoints"
+
+
 def test_a_host_with_nothing_is_told_all_reasons(spinning: Workload) -> None:
     run = without_types("latency", "--pid", spinning.pid, more=(BCC, "/usr/bin/bpftrace"))
     errors = [line for line in run.stderr.splitlines() if line.startswith(("error: ", "HINT: "))]
