@@ -173,9 +173,9 @@ def attach(guest: Guest, cleanup: Cleanup, request: pytest.FixtureRequest) -> An
 def trace(guest: Guest, cleanup: Cleanup, update: bool) -> Any:  # noqa: F811
     """Attach a script of tools/ in the guest: to a workload, a pid, or without either to all of it."""
 
-    def trace(name: str, *targets: GuestWorkload | int) -> GuestScript:
+    def trace(name: str, *targets: GuestWorkload | int, version: str = "packaged") -> GuestScript:
         pids = [target if isinstance(target, int) else target.pid for target in targets]
-        return cleanup.enter_context(GuestScript(guest, name, *pids, update=update))
+        return cleanup.enter_context(GuestScript(guest, name, *pids, version=version, update=update))
 
     return trace
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from bench.tools_guest import GUEST_LOADS
 from lab.support import host
 from lab.support.guest import Guest
-from live.support.bpftrace import TOOLS, only_of
+from live.support.bpftrace import TOOLS, lacking, only_of
 from live.support.fixtures import Start, Trace
 from live.tools.test_fdlimit import test_opens_beyond_the_limit  # noqa: F401
 from live.tools.test_flushlat import test_flushes_of_a_slow_disk  # noqa: F401
@@ -19,6 +20,21 @@ from live.tools.test_wakerchain import test_a_chain_of_processes  # noqa: F401
 
 NAMES = sorted(path.stem for path in TOOLS.glob("*.bt") if not only_of(path.stem))
 MODULES = "kvm_amd nfs nfsv4 acpi_cpufreq"  # scripts may trace these
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(GUEST_LOADS))
+def test_the_newest_version_parses_what_only_guests_can_run(
+    name: str, guest: Guest, start: Start, trace: Trace
+) -> None:
+    """The others run with it on the host: see tests/live/tools/test_every_script.py."""
+    if reason := lacking("newest"):
+        pytest.skip(reason)
+    guest.run(f"for module in {MODULES}; do modprobe $module; done")
+    target = start("sleeper")
+    script = trace(name, target, version="newest")
+    guest.run(f"kill -s KILL {target.pid}")
+    script.stop()
 
 
 @pytest.mark.long

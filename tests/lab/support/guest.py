@@ -19,6 +19,7 @@ from live.support.workload import ROOT, WORKLOADS
 from unit.support.closing import Closing
 
 LAB = ROOT / "build" / "lab"
+SID = LAB / "sid"
 HERE = Path(__file__).resolve().parents[1]
 
 ROOT_DISK = "root.ext4"
@@ -89,7 +90,9 @@ def command_line(kernel: str, folder: Path, *options: str, disk: str = ROOT_DISK
     # /dev/vdb takes 4 MB a second, no more.
     words += ["-drive", f"if=none,id=slow,file={folder / 'slow.img'},format=raw,throttling.bps-write=4000000"]
     words += ["-device", "virtio-blk-pci,drive=slow"]
-    for tag, path, extra in (("lab", folder, ""), ("modules", files / "lib/modules", ",readonly=on")):
+    shares = [("lab", folder, ""), ("modules", files / "lib/modules", ",readonly=on")]
+    shares += [("sid", SID, ",readonly=on")] if SID.exists() else []  # mounted by who needs newer versions of tools
+    for tag, path, extra in shares:
         words += ["-fsdev", f"local,id={tag},path={path},security_model=none{extra}"]
         words += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
     return words

@@ -1,4 +1,4 @@
-"""Script of the live tests once more, for a script of tools/ that runs in a guest, with the bpftrace of Debian 12."""
+"""Script of the live tests once more, for a script of tools/ that runs in a guest: with either version of bpftrace."""
 
 from __future__ import annotations
 
@@ -19,14 +19,34 @@ kill -s INT $(cat pid)
 """
 
 
+# The tree of the newest Debian, as the host shares it, and what a tracer needs there.
+ENTER_SID = """
+mkdir -p /run/sid
+mountpoint -q /run/sid || {
+    mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro sid /run/sid
+    for part in proc sys dev; do mount --rbind /$part /run/sid/$part; done
+    mount --bind /lab/tools /run/sid/mnt
+    mount -t tmpfs tmpfs /run/sid/tmp
+}
+"""
+COMMANDS = {
+    "packaged": [*INTERPRETER, "/lab/tools/{}.bt"],
+    "newest": ["chroot", "/run/sid", *INTERPRETER, "/mnt/{}.bt"],
+}
+
+
 class GuestScript(Process):
     """A script that has attached by the time it is constructed; without a PID it traces the whole guest."""
 
-    def __init__(self, guest: Guest, name: str, *arguments: object, update: bool = False) -> None:
+    def __init__(
+        self, guest: Guest, name: str, *arguments: object, version: str = "packaged", update: bool = False
+    ) -> None:
         self.name, self.arguments, self.update = name, arguments, update
+        if version == "newest":
+            guest.run(ENTER_SID)
         super().__init__(
             guest,
-            [*INTERPRETER, f"/lab/tools/{name}.bt", *arguments],
+            [*(word.format(name) for word in COMMANDS[version]), *arguments],
             "",
             f"grep -qsE {shlex.quote(BEGUN.pattern)} out",
         )

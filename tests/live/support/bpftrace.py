@@ -29,7 +29,7 @@ VERSIONS = ("packaged", "newest")  # that of this Debian, that of sid
 TRACING = Path("/sys/kernel/tracing")
 
 # bpftrace 0.17 says so where nothing may lock more memory; newer ones tell here what it tells on standard output.
-HARMLESS = re.compile(r"^(.*couldn't set RLIMIT_MEMLOCK.*|Attached \d+ probes?)\n", re.MULTILINE)
+HARMLESS = re.compile(r"^(.*couldn't set RLIMIT_MEMLOCK.*|Attached \d+ probes?)(\n|\Z)", re.MULTILINE)
 UNHEARD_SECONDS = 10
 MOST_BYTES = 1 << 24
 MOST_SHOWN = 110  # characters of a line in an example
