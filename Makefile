@@ -52,7 +52,7 @@ clean: ## remove build/
 
 ##@ Parts
 .PHONY: deps packages workloads man test-unit fuzz test-live lab-build lab lab-shell incidents truth bench
-.PHONY: tool-overhead readme-kernels readme
+.PHONY: tool-overhead witness-table readme-kernels readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
@@ -127,13 +127,18 @@ truth: build workloads ## make real servers ill and see whether the cause is nam
 	$(Q)$(MAKE) packages PACKAGES=packages-truth.txt
 	$(Q)$(AS_ROOT) $(PYTHON) tests/truth/run.py --output build/truth $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
-bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest; TOOLS=names with ARGS=tools)
+bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest; TOOLS=names with ARGS=tools, WITNESSES=names with ARGS=witnesses)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
-	$(Q)$(AS_ROOT) TOOLS='$(TOOLS)' $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
+	$(if $(findstring witnesses,$(ARGS)),$(Q)$(MAKE) lab-build KERNEL="6.1 witness")
+	$(Q)$(AS_ROOT) TOOLS='$(TOOLS)' WITNESSES='$(WITNESSES)' $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
 
 tool-overhead: deps ## put what make bench ARGS=tools has measured into the headers of tools/
 	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -c 'import sys; from pathlib import Path; from bench import tools; \
 		tools.keep(Path(sys.argv[1]))' $(CURDIR)/build/bench/tools
+
+witness-table: deps ## put what make bench ARGS=witnesses has measured into tests/data/witnesses and tests/bench/WITNESSES.md
+	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -c 'import sys; from pathlib import Path; from bench import witness_table, witness_verdicts; \
+		witness_table.keep(Path(sys.argv[1]), witness_verdicts.VERDICTS)' $(CURDIR)/build/bench/witnesses
 
 readme-kernels: deps ## put what attached on which kernel of the lab into README.md, as make lab has noted it
 	$(Q)$(PYTHON) tests/lab/table.py

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from bench.empty import ATTACH, compiled, hooks_of
-from lab.support.guest import Guest
+from lab.support.guest import ROOT_DISK, Guest
 from lab.support.processes import GuestRecorder, Process
 from live.support.workload import ROOT
 
@@ -106,9 +106,9 @@ TICK = Load(
 )
 
 
-def boot(kernel: str) -> Guest:
+def boot(kernel: str, disk: str = ROOT_DISK) -> Guest:
     """Boot a guest whose instructions are counted, and whose second CPU is the work's."""
-    guest = Guest(kernel, machine=["-plugin", f"{PLUGIN},count={{folder}}/{COUNT}"])
+    guest = Guest(kernel, disk=disk, machine=["-plugin", f"{PLUGIN},count={{folder}}/{COUNT}"])
     try:
         guest.run(SEPARATE)
     except BaseException:

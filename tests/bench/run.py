@@ -4,7 +4,8 @@
 
 Writes bench.txt and bench.json.  It needs root, some minutes and a quiet machine; it is no test and never fails on a
 figure.  Sections: switches, throughput, idle, start, memory, programs, scale, waking,
-requests, guest (in an emulated machine of the lab), tools (the scripts that TOOLS names, or all).
+requests, guest (in an emulated machine of the lab), tools (the scripts that TOOLS names, or all), witnesses (other
+people's tools in an emulated machine; the questions that WITNESSES names, or all).
 """
 
 from __future__ import annotations
@@ -23,7 +24,21 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
-from bench import guest, idle, memory, programs, requests, scale, start, switches, table, throughput, tools, waking  # noqa: E402
+from bench import (  # noqa: E402
+    guest,
+    idle,
+    memory,
+    programs,
+    requests,
+    scale,
+    start,
+    switches,
+    table,
+    throughput,
+    tools,
+    waking,
+    witnesses,
+)
 from bench.measure import Context  # noqa: E402
 from bench.table import Row  # noqa: E402
 from conftest import keep_mounts_to_ourselves  # noqa: E402
@@ -40,6 +55,7 @@ SECTIONS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "requests": requests.rows,
     "guest": guest.rows,
     "tools": tools.rows,
+    "witnesses": witnesses.rows,
 }
 
 

@@ -1,11 +1,13 @@
 #!/bin/bash
-# Builds what the guests are made of, once: build.sh DIRECTORY KERNEL...
+# Builds what the guests are made of, once: build.sh DIRECTORY KERNEL... [witness]
 #
 #   DIRECTORY/root.ext4          the disk of every guest: a minimal Debian 12
 #   DIRECTORY/sid/               the newest Debian, for newer versions of tools: to be entered with chroot(8), or made
 #                                the disk of a guest by make_image; or sid.missing, which says why not
 #   DIRECTORY/dtrace.ext4        the disk of the guest with DTrace: the newest Debian; or dtrace.missing, which says why
 #                                not.  Made with the kernel it is run on, so not where only another one is asked for
+#   DIRECTORY/witness.ext4       the disk of the guest with the tools that perfdiag is compared with, and what compiles them;
+#                                made where it is asked for; or witness.missing, which says why not
 #   DIRECTORY/states.aml         idle states and clocks of its processors
 #   DIRECTORY/kernels/NAME/      vmlinuz, initrd, release, modules/ of a stock kernel; or `missing`, which says why not
 #
@@ -15,6 +17,7 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 lab=$(realpath -m "$1")
 dtrace_kernel=6.12 # the newest that DTrace 2.0.7 takes as it is: with 7.2 a library of its own does not compile
+witness_kernel=6.1 # that of the Debian whose bcc it is
 shift
 say() { printf '  %-8s %s\n' "$1" "$2"; }
 
@@ -174,6 +177,37 @@ build_dtrace() {
 	rm -rf --one-file-system "$lab/dtrace.new"
 }
 
+# TREE: headers of the kernel that the lab has, and the links to them that stand beside its modules
+add_headers() {
+	local release packages
+	release=$(cat "$lab/kernels/$witness_kernel/release")
+	packages="linux-headers-$release linux-headers-${release%-*}-common linux-kbuild-${release%%.0-*}"
+	private_apt witness bookworm
+	mkdir -p "$1/headers"
+	# shellcheck disable=SC2086 # one word a package
+	(cd "$1/headers" && timeout 300 apt-get -qq update && timeout 300 apt-get -qq download $packages) || return 1
+	for package in "$1"/headers/*.deb; do dpkg-deb -x "$package" "$1/headers/unpacked"; done
+	cp -a "$1/headers/unpacked/usr/." "$1/usr/"
+	cp -a "$1/headers/unpacked/lib/modules" "$1/usr/lib/headers"
+	rm -rf "$1/headers"
+}
+
+build_witness() {
+	local packages
+	packages="$(packages_of witness.txt) $(cat "$lab/kernels/$witness_kernel/release" 2>/dev/null)"
+	[ ! -e "$lab/witness.packages" ] || [ "$packages" != "$(cat "$lab/witness.packages")" ] || return 0
+	say WITNESS "$lab/witness.ext4"
+	rm -f "$lab/witness.packages" "$lab/witness.missing"
+	if make_tree "$lab/witness.new" bookworm "${packages% *}" && add_headers "$lab/witness.new" >>"$lab/witness.new.log" 2>&1; then
+		make_image "$lab/witness.new" "$lab/witness.ext4" 1500M
+		mv "$lab/witness.new.log" "$lab/witness.log"
+		echo "$packages" >"$lab/witness.packages"
+	else
+		missing_package witness
+	fi
+	rm -rf --one-file-system "$lab/witness.new"
+}
+
 build_states() {
 	[ "$here/guest/states.asl" -nt "$lab/states.aml" ] || return 0
 	say ACPI "$lab/states.aml"
@@ -188,6 +222,7 @@ build_states
 [ -n "$(mirror Debian)" ] || { echo "apt has no package lists: run apt-get update first" >&2 && exit 1; }
 build_root
 build_sid
-for name in "$@"; do build_kernel "$name"; done
+for name in "$@"; do [ "$name" = witness ] || build_kernel "$name"; done
 case " $* " in *" $dtrace_kernel "*) build_dtrace ;; esac
+case " $* " in *" witness "*) build_witness ;; esac
 rm "$lab/missing"

@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parents[1]
 
 ROOT_DISK = "root.ext4"
 DTRACE_DISK = "dtrace.ext4"
+WITNESS_DISK = "witness.ext4"
 BOOT_SECONDS = 240  # 15 on a quiet host
 JOB_SECONDS = 150  # the guest ends a job itself after 120
 CPUS = 2
@@ -221,6 +222,7 @@ __all__ = [
     "DTRACE_DISK",
     "LAB",
     "ROOT_DISK",
+    "WITNESS_DISK",
     "Guest",
     "command_line",
     "impossible",
