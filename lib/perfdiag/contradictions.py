@@ -44,6 +44,10 @@ def _of_order(recording: Recording) -> Iterator[str]:
         yield from _of_end(recording, footer)
     if footer and footer.lines not in (None, recording.lines_before_end):
         yield f"{plural(footer.lines or 0, 'line')} came before its end, {recording.lines_before_end:,} are there"
+    if footer and recording.header.accounts and not any(footer.lost.values()):
+        there = sum(line.threads for line in recording.exited.values()) + len(recording.threads)
+        if footer.threads_seen != there:  # a script does not count lines
+            yield f"it has seen {plural(footer.threads_seen, 'thread')}, {there:,} are there"
     if recording.goes_back:
         yield f"it is not in order: line {recording.goes_back} is older than the one it replaces"
     if recording.after_footer:

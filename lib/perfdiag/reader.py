@@ -130,6 +130,8 @@ def read(stream: IO[bytes]) -> Recording:
             blank += 1
             continue
         if script:
+            while script.goes_on(line) and (more := _readline(stream, number + 1)):
+                line, number = line + more, number + 1
             line = script.proper(line)
         try:
             parsed, replaced = _decode(_line, line)

@@ -21,6 +21,7 @@ GREETING = re.compile(rb"Attach(?:ing|ed) [0-9]+ probes?(?:\.\.\.)?\n")
 _PLACE = re.compile(rb"\[([0-9]{1,2}),")
 _STATE = re.compile(rb'"at_ns":([0-9]{1,20}),(.*)"state":(-1|[0-9]{1,2}),')
 _COMM, _END = b',"comm":"', b'"}'
+COMM_BYTES = 15  # of a thread's name at the most
 
 
 class ScriptLines:
@@ -29,6 +30,11 @@ class ScriptLines:
     def __init__(self, accounts: Sequence[str]) -> None:
         """`accounts` are those of the header."""
         self._names = [msgspec.json.encode(name) for name in accounts]
+
+    def goes_on(self, line: bytes) -> bool:
+        """Return whether the name that ends a line has a line break in it: the next line is the rest of it."""
+        _, mark, comm = line.partition(_COMM)
+        return bool(mark) and len(comm) <= COMM_BYTES and not comm.endswith(_END + b"\n") and comm.endswith(b"\n")
 
     def proper(self, line: bytes) -> bytes:
         """Return a line as the recorder would have written it; one that is cut off, or foreign, as it is."""

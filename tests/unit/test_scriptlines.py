@@ -65,6 +65,21 @@ def test_waits_are_for_nothing_in_particular() -> None:
     assert "CPU-CONTENTION" in {finding.id for finding in diagnose(build(recording)).findings}
 
 
+@pytest.mark.parametrize("comm", ["fl\nush", "a\n", "\n\n", 'x"}\ny'])
+def test_a_name_may_have_line_breaks(comm: str) -> None:
+    """The thread is there, whatever it is called; what looks like the end of a line is one."""
+    recording = recorded(thread("[0,2000000000,1,0]", comm))
+    (line,) = recording.threads.values()
+    assert line.comm == comm.partition('"}\n')[0] and bool(recording.problems) == ('"}\n' in comm)
+
+
+def test_a_thread_that_is_missing_is_missed() -> None:
+    whole = recorded(thread("[0,2000000000,1,0]", "job"))
+    assert not build(whole).coverage.contradictions
+    (told,) = build(recorded()).coverage.contradictions
+    assert told == "it has seen 1 thread, 0 are there"
+
+
 @pytest.mark.parametrize("comm", ['a"b', "a\\", 'x","pid":1,"y":"', "\x1b[31m", '"}', "é", "tab\t"])
 def test_a_name_is_what_stands_there(comm: str) -> None:
     recording = recorded(thread("[0,2000000000,1,0]", comm))
@@ -75,11 +90,6 @@ def test_a_name_is_what_stands_there(comm: str) -> None:
 def test_a_name_that_is_no_text() -> None:
     (row,) = recorded(thread("[0,2000000000,1,0]", "a\udcffb")).threads.values()
     assert row.comm == "a�b"
-
-
-def test_a_name_with_the_end_of_a_line_costs_its_line() -> None:
-    recording = recorded(thread("[0,2000000000,1,0]", "a\nb"))
-    assert not recording.threads and recording.bad_lines == 2
 
 
 def test_an_account_that_is_not_listed_is_a_bad_line() -> None:
