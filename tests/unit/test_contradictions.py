@@ -338,3 +338,23 @@ def test_time_that_goes_back_is_noticed(type: str) -> None:
     assert f"it is not in order: line {place + 2} is older than the one it replaces" in back
     cut = read([*made[: place + 1], older]).coverage.contradictions
     assert f"it is not in order: line {place + 2} is older than the one it replaces" in cut
+
+
+@pytest.mark.parametrize(
+    ("name", "account"),
+    [("nfs-commit.flush-500ms", "nfs.commit"), ("cpu-quota.quota-20-percent", "runq.throttled")],
+)
+def test_accounts_that_are_not_known_here_acquit_nobody(name: str, account: str) -> None:
+    """As a newer recorder may have: no rule of this version judges their time."""
+    (path,) = (ROOT / "tests/data").glob(f"*/{name}.jsonl.gz")
+    text = gzip.decompress(path.read_bytes()).replace(f'"{account}"'.encode(), f'"{account}_v2"'.encode())
+    model = ledger.build(reader.read(io.BytesIO(text)))
+    told = report.make(model, findings.diagnose(model), Config()).verdict
+    assert told.kind == "cannot tell" and "in accounts not known here" in told.text, told
+
+
+def test_a_cause_of_a_damaged_recording_is_said_behind_that() -> None:
+    lines = gzip.decompress((ROOT / f"tests/data/incidents/{FLUSH}.jsonl.gz").read_bytes()).splitlines(keepends=True)
+    model = ledger.build(reader.read(io.BytesIO(b"".join([*lines[:9], b"{\n", *lines[9:]]))))
+    told = report.make(model, findings.diagnose(model), Config()).verdict
+    assert told.text.startswith("The recording is damaged: see COVERAGE. ") and "DISK-FLUSH-SLOW" in told.ids, told

@@ -10,7 +10,7 @@ from perfdiag.findings.base import Severity
 from perfdiag.findings.weigh import CLOSED, fault
 from perfdiag.model import Model, NotMeasured, ns_of
 from perfdiag.report import shape
-from perfdiag.report.words import Kind, verdict
+from perfdiag.report.words import Kind, nameless_ns, verdict
 from perfdiag.units import duration, plural, share
 
 _SEE = ": see COVERAGE."
@@ -36,11 +36,14 @@ def with_doubt(made: shape.Verdict, model: Model, unasked: Mapping[str, str]) ->
     `unasked` says by account what was not recorded, though a rule on that account needs it.
     """
     what, how_much = _doubt(model)
+    if not what and made.kind != Kind.CANNOT_TELL.value:
+        what, how_much = _unread(model)
     remedy = "Record again."
     if not what and made.kind in _ACQUITTALS:
-        what, how_much = next(
-            (each for each in (_lost(model), _unread(model), _unknown(model, unasked)) if each[0]), _NONE
-        )
+        what, how_much = next((each for each in (_lost(model), _unknown(model, unasked)) if each[0]), _NONE)
+        if not what and (ns := nameless_ns(model)) and fault(model, ns) is not Severity.INFO:
+            what, how_much = "it was recorded by a newer perfdiag", f"{duration(ns)} are in accounts not known here"
+            remedy = "Report it with the perfdiag that recorded it."
         if not what and (item := _blind(model)):
             ns = ns_of(model.accounts, *JUDGED_BY[item.feature])
             what, how_much = f"not measured: {item.what}", f"{duration(ns)} cannot be judged without it"
@@ -50,12 +53,6 @@ def with_doubt(made: shape.Verdict, model: Model, unasked: Mapping[str, str]) ->
     if made.kind in _CAUSES:
         return msgspec.structs.replace(made, text=f"{what[0].upper()}{what[1:]}{_SEE} {made.text}")
     return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", remedy])
-
-
-def _unread(model: Model) -> tuple[str, str]:
-    """Return that lines of the recording cannot be read: what made the cause may stand in them."""
-    bad = model.coverage.lost.get("bad_lines", 0)
-    return ("the recording is damaged", f"{plural(bad, 'line')} cannot be read") if bad else _NONE
 
 
 def _unknown(model: Model, unasked: Mapping[str, str]) -> tuple[str, str]:
@@ -90,6 +87,12 @@ def _doubt(model: Model) -> tuple[str, str]:
     if coverage.closed_error > CLOSED:
         return "the books of the recording do not close", f"{share(coverage.closed_error)} too much or too little"
     return _NONE
+
+
+def _unread(model: Model) -> tuple[str, str]:
+    """Return that lines of the recording cannot be read: what made a larger cause may stand in them."""
+    bad = model.coverage.lost.get("bad_lines", 0)
+    return ("the recording is damaged", f"{plural(bad, 'line')} cannot be read") if bad else _NONE
 
 
 def _lost(model: Model) -> tuple[str, str]:

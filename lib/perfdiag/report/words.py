@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
+from perfdiag.accounts import BY_NAME
 from perfdiag.debuggers import has_ended, shows_stacks
 from perfdiag.findings.base import Finding, Severity
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.target import CPU
-from perfdiag.model import Model
+from perfdiag.model import Model, ns_of
 from perfdiag.report import rest, shape
 from perfdiag.requests import ENOUGH_REQUESTS, SERVES
 from perfdiag.text import printable
@@ -38,8 +39,14 @@ class Kind(Enum):
 
 
 def uncertain_ns(model: Model) -> int:
-    """Return the time that could hide another cause: unexplained, lost, and parked without proof of lock or idle."""
-    return model.ns("unexplained") + rest.parked_ns(model) + round(lost_share(model) * model.busy_ns)
+    """Return the time that could hide another cause: unexplained, lost, nameless, or parked without proof of a lock."""
+    unknown_ns = model.ns("unexplained") + nameless_ns(model) + rest.parked_ns(model)
+    return unknown_ns + round(lost_share(model) * model.busy_ns)
+
+
+def nameless_ns(model: Model) -> int:
+    """Return the time in accounts that are not known here, as a newer recorder may have: no rule judges them."""
+    return ns_of(model.accounts, *(name for name in model.accounts if name not in BY_NAME))
 
 
 def lost_share(model: Model) -> float:
@@ -68,6 +75,8 @@ def reasons(model: Model, unknown_ns: int) -> str:
     parts = []
     if "unexplained" in model.accounts:
         parts.append(f"{duration(model.accounts['unexplained'].ns)} unexplained")
+    if nameless := nameless_ns(model):
+        parts.append(f"{duration(nameless)} in accounts not known here")
     parts += _parked(model)
     if lost_share(model):
         parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
@@ -152,6 +161,7 @@ __all__ = [
     "full_thread",
     "largest_found",
     "lost_share",
+    "nameless_ns",
     "next_step",
     "reasons",
     "sentences",
