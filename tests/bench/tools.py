@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import platform
@@ -48,6 +49,9 @@ class Load:
     start: Callable[..., Any] = Workload
 
 
+# On one CPU: what its threads wait for each other there differs less from run to run.
+OneCpuJava = functools.partial(Java, run_by=("taskset", "--cpu-list", "0"))
+
 # {} is a folder in memory.
 LOADS = {
     "dirtythrottle": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
@@ -55,8 +59,8 @@ LOADS = {
     "flushlat": Load(
         "fdatasync(2) of a file in memory", ("flush", "--file", "{}/data", "--append", "0", "--count"), 50_000
     ),
-    "jvmgc": Load("stop of all threads of a Java program", ("Stops",), 20_000, Java),
-    "metaspace": Load("class that is loaded", ("Classes",), 20_000, Java),
+    "jvmgc": Load("stop of all threads of a Java program", ("Stops",), 40_000, OneCpuJava),
+    "metaspace": Load("class that is loaded", ("Classes",), 20_000, OneCpuJava),
     "pgcache": Load(
         "pread(2) of 4 KiB that are in memory",
         ("read", "--mode", "buffered", "--file", "/proc/self/exe", "--count"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -15,9 +16,10 @@ class Cost:
     ratio: float
     ratio_low: float
     ratio_high: float
-    bpftrace: str
     kernel: str
     cpus: int
+    bpftrace: str = ""  # the version of what runs it
+    bcc: str = ""
     added_ns: int | None = None
     added_instructions: int | None = None
 
@@ -41,11 +43,15 @@ class Cost:
         spread = f"{self.ratio_low:.2f} to {self.ratio_high:.2f}"
         if self.ratio_low <= 1 <= self.ratio_high:
             of = "" if unit == "ns" else " instructions"
-            costs = f"What it adds to each {self.what} is lost in the noise: that then {takes.format(spread)}{of}."
+            most = f"at most {max(1, math.ceil(100 * self.ratio_high - 100))} %"
+            costs = (
+                f"Adds {most} to each {self.what}, which is lost in the noise: that then {takes.format(spread)}{of}."
+            )
         else:
             takes = takes.format(f"{self.ratio:.2f}")
             costs = f"Adds {more} to each {self.what}, which then {takes} ({spread})."
+        tracer = f"bpftrace {self.bpftrace}" if self.bpftrace else f"bcc {self.bcc}"
         return (
-            f"Attaches in {start} and takes {self.peak_mebibytes:.0f} MiB. {costs} Measured with bpftrace"
-            f" {self.bpftrace} {where} {self.cpus} CPUs by make bench ARGS=tools."
+            f"Attaches in {start} and takes {self.peak_mebibytes:.0f} MiB. {costs} Measured with {tracer}"
+            f" {where} {self.cpus} CPUs by make bench ARGS=tools."
         )

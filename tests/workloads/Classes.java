@@ -16,7 +16,7 @@ public class Classes {
 
     public static void main(String[] arguments) throws Exception {
         var bytes = Classes.class.getClassLoader().getResourceAsStream("Classes$Copied.class").readAllBytes();
-        load(bytes, 1); // the first time loads what measuring needs
+        load(bytes, Integer.parseInt(arguments[0])); // loads what measuring needs, and until it is compiled
         System.out.println("{\"pid\": " + ProcessHandle.current().pid() + "}");
         System.in.read();
         System.out.println(load(bytes, Integer.parseInt(arguments[0])));

@@ -8,7 +8,9 @@ public class Stops {
     public static void main(String[] arguments) throws Exception {
         int count = Integer.parseInt(arguments[0]);
         var threads = ManagementFactory.getThreadMXBean();
-        threads.findDeadlockedThreads();
+        for (int i = 0; i < count; i++) { // until it is compiled
+            threads.findDeadlockedThreads();
+        }
         System.out.println("{\"pid\": " + ProcessHandle.current().pid() + "}");
         System.in.read();
         long begin = System.nanoTime();

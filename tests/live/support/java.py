@@ -15,12 +15,14 @@ SERIAL = ("-XX:+UseSerialGC", "-Xmx128m")
 class Java(Workload):
     """A workload that Java runs from its source."""
 
-    def __init__(self, name: str, *arguments: object, options: Sequence[str] = SERIAL) -> None:
-        self.options = options
+    def __init__(
+        self, name: str, *arguments: object, options: Sequence[str] = SERIAL, run_by: Sequence[str] = ()
+    ) -> None:
+        self.options, self.run_by = options, run_by
         super().__init__(name, *arguments)
 
     def command(self, name: str) -> list[str]:
-        return ["java", *self.options, str(ROOT / "tests" / "workloads" / f"{name}.java")]
+        return [*self.run_by, "java", *self.options, str(ROOT / "tests" / "workloads" / f"{name}.java")]
 
 
 def need_java() -> None:
