@@ -27,6 +27,7 @@ from bench.processes import status
 from bench.table import Row
 from bench.tools_cost import Cost
 from bench.tools_guest import GUEST_LOADS, measure_in_guest
+from live.support import bcc
 from live.support.bpftrace import TOOLS, Script
 from live.support.java import Java
 from live.support.mariadb import MariaStatements
@@ -52,7 +53,7 @@ class Load:
 # On one CPU: what its threads wait for each other there differs less from run to run.
 OneCpuJava = functools.partial(Java, run_by=("taskset", "--cpu-list", "0"))
 
-# {} is a folder in memory.
+# Of scripts for bpftrace the name without its end. {} is a folder in memory.
 LOADS = {
     "dirtythrottle": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "fdlimit": Load("open(2) that is refused", ("fd_leak", "--limit", "16", "--pause-us", "0", "--attempts"), 200_000),
@@ -69,12 +70,14 @@ LOADS = {
     "ledger": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "runqlat": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "sqlq": Load("statement that does nothing", ("SELECT 1",), 20_000, Statements),
+    "sqlq.py": Load("statement that does nothing", ("SELECT 1",), 20_000, Statements),
     "sqlqmaria": Load("statement that does nothing", ("DO NULL",), 20_000, MariaStatements),
     "tcpwindow": Load(
         "round trip over TCP between two processes on a CPU",
         ("pingpong", "--mode", "tcp", "--cpu", "0", "--count"),
         20_000,
     ),
+    "wakerchain.py": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "wakerchain": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
 }
 
@@ -84,14 +87,20 @@ def rows(context: Context) -> Iterator[Row]:
     wanted = os.environ.get("TOOLS", "").split() or sorted([*LOADS, *GUEST_LOADS])
     for name in wanted:
         cost = measure_in_guest(context, name) if name in GUEST_LOADS else measure(context, name)
-        yield Row(SECTION, f"{name}.bt: started until it traces", cost.start_s, "s")
-        yield Row(SECTION, f"{name}.bt: memory, at most", cost.peak_mebibytes, "MiB")
-        yield Row(SECTION, f"{name}.bt: added to each {cost.what}", *cost.added)
+        called = file_of(name)
+        yield Row(SECTION, f"{called}: started until it traces", cost.start_s, "s")
+        yield Row(SECTION, f"{called}: memory, at most", cost.peak_mebibytes, "MiB")
+        yield Row(SECTION, f"{called}: added to each {cost.what}", *cost.added)
         spread = (cost.ratio, "x", cost.ratio_low, cost.ratio_high)
-        yield Row(SECTION, f"{name}.bt: the same, traced / untraced", *spread)
+        yield Row(SECTION, f"{called}: the same, traced / untraced", *spread)
         folder = context.output / "tools"
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.json").write_text(json.dumps(dataclasses.asdict(cost), indent=1) + "\n")
+
+
+def file_of(name: str) -> str:
+    """Return the file of a script that has a load here."""
+    return name if name.endswith(".py") else f"{name}.bt"
 
 
 def measure(context: Context, name: str) -> Cost:
@@ -99,12 +108,13 @@ def measure(context: Context, name: str) -> Cost:
     starts: list[float] = []
     peaks: list[float] = []
     load = LOADS[name]
+    kind: type[Script | bcc.Program] = bcc.Program if name.endswith(".py") else Script
 
     def run(memory: str, *, traced: bool) -> float:
         words = [word.format(memory) for word in load.words]
         with load.start(*words, load.count) as workload, contextlib.ExitStack() as stack:
             begin = time.monotonic()
-            script = stack.enter_context(Script(name, workload.pid)) if traced else None
+            script = stack.enter_context(kind(name, workload.pid)) if traced else None
             starts.extend([time.monotonic() - begin] if traced else [])
             elapsed_ns = workload.run()["elapsed_ns"]
             if script:
@@ -115,7 +125,9 @@ def measure(context: Context, name: str) -> Cost:
     with tempfile.TemporaryDirectory(prefix="perfdiag-bench-", dir="/dev/shm") as memory:
         variants = {UNTRACED: lambda: run(memory, traced=False), TRACED: lambda: run(memory, traced=True)}
         found: Rounds = alternate(variants, context.choose(5, 15), SECONDS)
-    version = subprocess.run(["bpftrace", "--version"], capture_output=True, text=True, check=True).stdout
+    asked = [bcc.PYTHON, "-c", "import bcc; print('bcc', bcc.__version__)"]
+    words = asked if kind is bcc.Program else ["bpftrace", "--version"]
+    tracer, _, version = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip().partition(" ")
     slower = ratio(found, TRACED, UNTRACED)
     return Cost(
         start_s=round(median(starts).value, 3),
@@ -125,7 +137,7 @@ def measure(context: Context, name: str) -> Cost:
         ratio=round(slower.value, 3),
         ratio_low=round(slower.low, 3),
         ratio_high=round(slower.high, 3),
-        bpftrace=version.removeprefix("bpftrace v").strip(),
+        **{tracer: version.removeprefix("v")},
         kernel=platform.release(),
         cpus=os.cpu_count() or 0,
     )
@@ -143,8 +155,8 @@ def keep(measured: Path) -> None:
     for path in sorted(measured.glob("*.json")):
         (MEASURED / path.name).write_text(path.read_text())
         text = of(path).text()
-        header.replace_overhead(TOOLS / f"{path.stem}.bt", text)
-        print(f"  {path.stem}.bt: {text}")
+        header.replace_overhead(TOOLS / file_of(path.stem), text)
+        print(f"  {file_of(path.stem)}: {text}")
 
 
 __all__ = ["LOADS", "MEASURED", "keep", "of", "rows"]

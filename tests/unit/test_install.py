@@ -33,6 +33,7 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     assert {"share/bash-completion/completions/perfdiag", "share/zsh/site-functions/_perfdiag"} <= there
     assert {"share/perfdiag/tools/runqlat.bt", "share/man/man8/perfdiag-runqlat.bt.8"} <= there
     assert {"share/perfdiag/dtrace/lib/freebsd.d", "share/man/man8/perfdiag-runqlat.d.8"} <= there
+    assert {"share/perfdiag/tools/sqlq.py", "share/man/man8/perfdiag-sqlq.py.8"} <= there
     assert os.access(moved / "share/perfdiag/tools/runqlat.bt", os.X_OK)
     assert os.access(moved / "share/perfdiag/dtrace/runqlat.d", os.X_OK)
     assert [name for name in there if "pytest" in name or "mypy" in name] == [], "only what is needed to run"

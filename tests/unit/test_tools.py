@@ -21,6 +21,7 @@ from unit.support.pages import check_pages
 
 TOOLS = sorted((ROOT / "tools").glob("*.bt"))
 PROGRAMS = sorted((ROOT / "tools").glob("*.py"))  # for bcc
+TABLES = [path for path in PROGRAMS if path.name != "ledger.py"]  # which prints a recording: see test_ledger_py.py
 D_SCRIPTS = sorted((ROOT / "dtrace").glob("*.d"))
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- tools: [^>]*-->\n)(.*?)(<!-- end of tools -->)", re.DOTALL)
@@ -41,6 +42,8 @@ LONGER_CODE: dict[str, str] = {
 }
 RECORDS = {"ledger.bt"}  # its output are lines of a recording, not maps
 COLUMNS = 120
+LONGEST_PROGRAM = 320  # lines of a program for bcc, its C and the headers for that included
+PROGRAM_BEGIN = "#!/usr/bin/python3 -I\n# SPDX-License-Identifier: GPL-2.0-only\n#\n"
 
 SHEBANG = "#!/usr/bin/env -S bpftrace --no-warnings\n// SPDX-License-Identifier: GPL-2.0-only\n//\n"
 GUARD = (
@@ -95,6 +98,31 @@ def test_header(path: Path) -> None:
     assert told.see in {f"perfdiag-{name}(8)" for name in cli.COMMANDS}
     lines = path.read_text().expandtabs(8).splitlines()
     assert max(len(line) for line in lines if not line.startswith("interval:s:9,")) <= COLUMNS
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
+def test_programs_for_bcc(path: Path) -> None:
+    told = header.parse(path)
+    assert told.synopsis.startswith(f"{path.name} ") and [name for name, _ in told.arguments] == ["PID", "SECONDS"]
+    assert told.command.split()[0] == path.name and len(told.output) > 3, "an example that was run"
+    assert len(re.findall(r"[.?](?: |$)", told.reading)) >= 2, "two sentences say how to read the example"
+    assert told.findings and set(told.findings) <= set(RULES)
+    assert "Why bcc: " in " ".join(told.description) and "bcc" in told.requires and "Linux" in told.requires
+    assert told.overhead == bench.of(bench.MEASURED / f"{path.name}.json").text(), "make tool-overhead"
+    text = path.read_text()
+    assert text.startswith(PROGRAM_BEGIN) and path.stat().st_mode & 0o111
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    assert len(lines) <= LONGEST_PROGRAM
+    assert all(re.search(rf"\b{name}\b", "\n".join(lines)) for name, _ in told.fields)
+    assert "kprobe" not in text, "tracepoints and functions of the program alone"
+    assert (ROOT / f"tests/live/tools/test_{path.stem}_py.py").exists()
+
+
+@pytest.mark.parametrize("part", [r"def refuse\(.*?\n\n\n", r"def compiled\(.*?\n\n\n", r"HEADERS = .*?\nPROGRAM = "])
+def test_programs_have_alike_what_each_needs(part: str) -> None:
+    """So that each can be copied alone."""
+    found = [re.search(rf"^{part}", path.read_text(), re.MULTILINE | re.DOTALL) for path in TABLES]
+    assert len({match and match[0] for match in found}) == 1 and None not in found
 
 
 @every_tool

@@ -71,13 +71,16 @@ DTRACE = Language(
 )
 BCC = Language(
     "tools",
-    run=("Run it as root. PID is the number that the host gives a process, inside a container too.",),
+    run=(
+        "Run it as root. PID is the number that the host gives a process, inside a container too. Tables are printed"
+        " when the program ends, not before.",
+    ),
     caveats=(
         "The kernel skips a probe on a CPU that is just inside another BPF program or map, of another tracer perhaps.",
     ),
     statuses=(
-        ("0", "SECONDS are over, Ctrl-C or SIGTERM ended it, or its process has ended"),
-        ("1", "bcc is not there, or the kernel lacks what it requires"),
+        ("0", "SECONDS are over, Ctrl-C or SIGTERM ended it, or, where a recording is printed, its process has ended"),
+        ("1", "bcc is not there, or the kernel or the process lacks what it requires"),
         ("2", "A wrong or superfluous argument"),
         ("3", "A missing privilege"),
         ("4", "A process that does not exist"),

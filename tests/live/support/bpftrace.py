@@ -140,7 +140,8 @@ def check(name: str, text: str, messages: str) -> Seen:
 
 
 @functools.cache
-def _mount_for_packaged() -> None:
+def mount_tracing() -> None:
+    """Mount what tracers need."""
     ours, parents = (os.readlink(f"/proc/{pid}/ns/mnt") for pid in ("self", os.getppid()))
     assert ours != parents, "mounts would be seen by others: this process has no mount namespace of its own"
     if not (TRACING / "events").exists():
@@ -149,7 +150,7 @@ def _mount_for_packaged() -> None:
 
 @functools.cache
 def _mount_for_newest() -> None:
-    _mount_for_packaged()
+    mount_tracing()
     for path in ("/proc", "/sys", "/dev"):
         run("mount", "--rbind", path, f"{SID}{path}")
     run("mount", "--bind", TOOLS, SID / "mnt")
@@ -169,7 +170,7 @@ def foreign(name: str) -> list[str]:
 
     That are tracepoints, kprobes, and files below /sys.
     """
-    _mount_for_packaged()
+    mount_tracing()
     text = (TOOLS / f"{name}.bt").read_text()
     wanted = re.findall(r"^tracepoint:(\w+):([\w*]+)", text, re.MULTILINE)
     lacks = [f"{group}:{event}" for group, event in wanted if not any((TRACING / "events" / group).glob(event))]
@@ -194,7 +195,7 @@ def command(version: str, name: str, *arguments: object) -> list[str]:
     """Return the command that runs a script with a version of bpftrace."""
     words = spelled(name, *arguments)
     if version == "packaged":
-        _mount_for_packaged()
+        mount_tracing()
         return [*INTERPRETER, str(TOOLS / f"{name}.bt"), *words]
     _mount_for_newest()
     return ["chroot", str(SID), *INTERPRETER, f"/mnt/{name}.bt", *words]
@@ -281,6 +282,7 @@ __all__ = [
     "command",
     "foreign",
     "lacking",
+    "mount_tracing",
     "only_of",
     "read",
     "refused",

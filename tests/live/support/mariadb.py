@@ -68,13 +68,18 @@ class MariaStatements:
         begin = time.monotonic_ns()
         try:
             for _ in range(self.count):
-                self._ask()
+                self.ask()
         finally:
             elapsed_ns = time.monotonic_ns() - begin
-            self._client.mysql_ping(self._session)  # its answer tells that the server is done with what came before
+            self.ping()
         return {"elapsed_ns": elapsed_ns}
 
-    def _ask(self) -> None:
+    def ping(self) -> None:
+        """Return when the server is done with what came before: the answer to a statement comes sooner."""
+        self._client.mysql_ping(self._session)
+
+    def ask(self) -> None:
+        """Let the session run the statement once."""
         if self._prepared:
             self._check(self._client.mysql_stmt_execute(self._prepared))
             self._check(self._client.mysql_stmt_store_result(self._prepared))
