@@ -36,12 +36,15 @@
 #   the header, counted from 0 (wait.parked), in 30 waits of which the longest took 42 ms.
 #
 # OVERHEAD
-#   Not measured. Each switch between threads and each system call of the host runs a probe, whatever PID is.
+#   Attaches in 0.6 s and takes 124 MiB, with bcc 0.26.0 on Linux 6.18. The slowdown is not measured: each switch
+#   between threads and each system call of the host runs a probe, whatever PID is.
 #
 # CAVEATS
 #   A sleep in a system call that does not say what for is kernel.other, unless the thread sent a request to a disk
 #   meanwhile, or its first argument is an open pipe or socket, which is looked at once a second. fsync of a file on NFS
 #   is disk.flush, too.
+#   A sleep that ends on a CPU where this program itself looks into a map just then is unexplained: of 1,500 threads
+#   that wake up once a second 1 to 16 lost a second to that.
 #   System calls of 32-bit programs are told apart by no name: kernel.other.
 #   Time in which a thread could run on an idle CPU, but did not for a millisecond, is unexplained: mostly a CPU quota.
 #
@@ -169,6 +172,14 @@ static inline void add(struct sum *sum, u64 ns, u64 count, u64 longest_ns)
 		sum->longest_ns = longest_ns;
 }
 
+static inline void add_all(struct sum *sum, struct sum *more)
+{
+	struct sum none = {};
+
+	add(sum, more->ns, more->count, more->longest_ns);
+	*more = none;
+}
+
 static inline void book(struct thread *thread, u32 account, u64 ns)
 {
 	add(&thread->sums[account & 31], ns, 1, ns);
@@ -198,24 +209,34 @@ static inline struct thread *meet(u32 tid, u64 now)
 	return thread;
 }
 
-static inline void stop_running(struct thread *thread, u64 now)
-{
-	/* The kernel can leave a program out: a switch to this thread that was not seen. */
-	book(thread, thread->off ? UNEXPLAINED : thread->inside ? CPU_KERNEL : CPU_USER, now - thread->since_ns);
-	thread->since_ns = now;
-}
-
 static inline void book_sleep(struct thread *thread, u64 ns)
 {
 	if (thread->off == STOPPED)
 		book(thread, WAIT_STOPPED, ns);
-	else if (thread->off == OUTSIDE) {
-		book(thread, thread->proof ? MEMORY_MAJOR_FAULT : thread->known ? KERNEL_OTHER : UNEXPLAINED, ns);
+	else if (thread->off == OUTSIDE && thread->known) {
+		book(thread, thread->proof ? MEMORY_MAJOR_FAULT : KERNEL_OTHER, ns);
 		thread->proof = 0;
 	} else if (thread->account && thread->account < READ)
 		book(thread, thread->account, ns);
 	else
 		add(&thread->untold, ns, 1, ns);
+}
+
+static inline void stop_running(struct thread *thread, u64 now)
+{
+	u32 account = thread->inside ? CPU_KERNEL : CPU_USER;
+
+	/* The kernel leaves programs out while a map is in use on their CPU: a switch to this thread was not seen. */
+	if (thread->off) {
+		account = UNEXPLAINED;
+		if (thread->off != READY && thread->woken_ns > thread->since_ns) {
+			book_sleep(thread, thread->woken_ns - thread->since_ns);
+			thread->since_ns = thread->woken_ns;
+		}
+		thread->off = RUNNING;
+	}
+	book(thread, account, now - thread->since_ns);
+	thread->since_ns = now;
 }
 
 static inline void take_cpu(struct thread *thread, u64 idle_since_ns, u64 now)
@@ -281,6 +302,8 @@ TRACEPOINT_PROBE(raw_syscalls, sys_enter)
 	if (!thread)
 		return 0;
 	stop_running(thread, now);
+	if (thread->untold.count) /* before its first call that was seen */
+		add_all(&thread->sums[UNEXPLAINED], &thread->untold);
 	account = calls.lookup(&number);
 	thread->account = account ? *account : 0;
 	thread->file = args->args[0];
@@ -294,27 +317,30 @@ static inline void tell(struct thread *thread, u32 tid)
 {
 	struct sum *untold = &thread->untold, none = {}, *sum;
 	struct file file = { tid, thread->file, thread->account == WRITE };
+	u32 account = thread->account && thread->account < READ ? thread->account : KERNEL_OTHER;
 
-	sum = &thread->sums[(thread->proof ? thread->proof : KERNEL_OTHER) & 31];
+	sum = &thread->sums[(thread->proof ? thread->proof : account) & 31];
 	if (!thread->proof && (thread->account == READ || thread->account == WRITE)) {
 		struct sum *of_file = files.lookup_or_try_init(&file, &none);
 
 		sum = of_file ? of_file : sum;
 	}
-	add(sum, untold->ns, untold->count, untold->longest_ns);
-	*untold = none;
+	add_all(sum, untold);
 }
 
 TRACEPOINT_PROBE(raw_syscalls, sys_exit)
 {
 	u64 now = bpf_ktime_get_ns();
-	u32 tid = bpf_get_current_pid_tgid();
+	u32 tid = bpf_get_current_pid_tgid(), number = args->id, *account;
 	struct thread *thread = is_target() ? meet(tid, now) : 0;
 
 	if (!thread)
 		return 0;
-	if (!thread->known)
+	if (!thread->known) { /* it was in this call when the window began */
 		thread->inside = 1;
+		account = calls.lookup(&number);
+		thread->account = account && *account < READ ? *account : 0;
+	}
 	stop_running(thread, now);
 	if (thread->untold.count)
 		tell(thread, tid);
@@ -505,7 +531,9 @@ def close_books(thread, tid, files, end_ns):
     for (whose, account), sum_ in files.sums.items():
         if whose == tid:
             book(account, *sum_)
-    if thread.account in (READ, WRITE):
+    if not thread.known:
+        asleep = "unexplained"
+    elif thread.account in (READ, WRITE):
         asleep = files.account(thread.file, thread.account == WRITE)
     else:
         asleep = ACCOUNTS[thread.account] if thread.account else "kernel.other"
@@ -606,4 +634,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:  # of the output; what is left of that is not for Python to write
+        print(f"error: standard output: {error.strerror}", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(1)

@@ -242,6 +242,8 @@ int script_record(struct recorder *recorder, int signals)
 
 	if (err)
 		return err;
+	if (geteuid())
+		return lack_of(&recorder->lack, -EPERM, "run it as root", "only root may let a script record");
 	if (!script_is_asked(options))
 		return record_by_any(&script, recorder, signals);
 	script.engine = options->script ? engine_of(options->script) : engine_named(options->engine);
