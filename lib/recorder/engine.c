@@ -24,14 +24,23 @@ static const struct engine engines[] = {
 	  "tools/ledger.py",
 	  "/usr/bin/python3",
 	  { "-I", "-B" },
+	  "error",
 	  "apt install python3-bpfcc, or record with --engine libbpf",
 	  "apt install python3-bpfcc; it needs tracepoints" },
 	{ "bpftrace",
 	  "tools/ledger.bt",
 	  "/usr/bin/bpftrace",
 	  { "-q", "--no-warnings" },
+	  "error",
 	  "apt install bpftrace, or record with --engine libbpf",
 	  "it needs bpftrace 0.17 or later, and tracepoints" },
+	{ "dtrace",
+	  "dtrace/ledger.d",
+	  "/usr/sbin/dtrace",
+	  { "-s" },
+	  "dtrace: ",
+	  "install DTrace for Linux (apt install dtrace), or record with --engine libbpf",
+	  "it needs DTrace for Linux 2.0, and tracepoints" },
 };
 
 const struct engine *engine_of(const char *script)
@@ -122,6 +131,7 @@ static void become(const struct engine *engine, const char *script, pid_t target
 	arguments[count++] = number;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_DFL); /* ignored by what a shell starts in the background, and DTrace leaves it so */
 	snprintf(number, sizeof(number), "%d", target);
 	setsid(); /* Ctrl-C is for the recorder, which tells it */
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && nothing >= 0 &&

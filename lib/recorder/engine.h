@@ -11,6 +11,7 @@ struct engine {
 	const char *script;  /* of perfdiag's, below the directory of all scripts; others end as it does */
 	const char *program; /* an absolute path */
 	const char *options[ENGINE_OPTIONS];
+	const char *complains;	  /* has this in the line that tells why it does not trace, large or small */
 	const char *installed_by; /* what a hint tells people to do */
 	const char *needs;	  /* where it is, but does not trace */
 };

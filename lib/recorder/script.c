@@ -20,7 +20,7 @@
 #include "privileges.h"
 #include "script.h"
 
-#define LAST_MS 20000  /* to detach and to print takes seconds on a host in trouble; then it is killed */
+#define LAST_MS 60000  /* to detach and to print takes seconds, on a host in trouble 30; then it is killed */
 #define AGAIN_MS 10000 /* bpftrace 0.17 does not hear what comes while it prints */
 #define LOOK_MS 1000   /* once told, it is looked at so often */
 #define ANY "auto"     /* the own programs, or the first of the engines that can */
@@ -149,7 +149,7 @@ static void explain(const struct script *script, struct lack *lack)
 
 	rewind(script->messages);
 	while (fgets(line, sizeof(line), script->messages))
-		if (strcasestr(line, "error") && !strstr(line, "RLIMIT_MEMLOCK"))
+		if (strcasestr(line, script->engine->complains) && !strstr(line, "RLIMIT_MEMLOCK"))
 			memcpy(last, line, sizeof(last));
 	last[strcspn(last, "\n")] = 0;
 	text = strncasecmp(last, "error: ", 7) ? last : last + 7;
