@@ -77,6 +77,15 @@ def test_wrong_arguments_are_refused(words: str, told: str, guest: Guest) -> Non
     assert status == 1 and told in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "words", ["-s /lab/dtrace/jvmgc.d", "-s /lab/dtrace/sqlq.d", "-p 4000000 -s /lab/dtrace/runqlat.d"]
+)
+def test_a_process_that_is_not_there(words: str, guest: Guest) -> None:
+    status, said = guest.try_run(f"dtrace {words} 4000000")
+    assert status == 1 and said.count("\n") == 1, (status, said)
+    assert "failed to grab process 4000000" in said or "No such process" in said
+
+
 def test_two_threads_share_a_cpu(start: Start, dtrace: Any, update: bool) -> None:
     """Each of them can run all the time: what it does not run it waits."""
     spin = start("spin", "--threads", 2, "--cpu", CPUS - 1, "--duration-ms", 2000)
@@ -102,6 +111,16 @@ def test_flushes_by_file(tmp_path: host.GuestPath, start: Start, dtrace: Any, up
     assert flushes["journal.db"].total == pytest.approx(truth["flush_ns"], rel=0.2)
     assert seen.sums("longest_ns")["journal.db"] <= truth["worst_ns"]
     seen.check_golden(update, "journal.db")
+
+
+def test_calls_beyond_the_limit_of_descriptors(start: Start, dtrace: Any, update: bool) -> None:
+    leak = start("fd_leak", "--limit", 64, "--attempts", 100)
+    script = dtrace("fdlimit", leak)
+    truth = leak.run()
+    seen = script.stop(example=True)
+    assert truth["refused"] > 100 - 64, "no call was refused: nothing was tested"
+    assert seen.text.splitlines()[-1] == f"  fd_leak {leak.pid}, errno 24, openat: {truth['refused']}"
+    seen.check_golden(update, "fd_leak")
 
 
 def test_a_chain_of_processes(start: Start, dtrace: Any, update: bool) -> None:

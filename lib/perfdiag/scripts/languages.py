@@ -51,13 +51,16 @@ DTRACE = Language(
     run=(
         "Run it as root: dtrace -s, the script, its arguments. PID is the number that the host gives a process, inside"
         " a zone, jail or container too. Tables are printed when the script ends, not before.",
+        "A process that does not exist is refused by dtrace -p PID -s, the script, PID; without -p only by scripts that"
+        " name probes of the process itself. Others see nothing of it, and do not say so.",
         "On FreeBSD add -L and the folder lib beside the script: it defines what this system lacks.",
     ),
     caveats=(
         "A thread or key for which DTrace has no room is not traced; dtrace tells of such drops on standard error, with"
         " -x dynvarsize=16m there are fewer.",
         "Names of threads and files are printed raw, control characters too.",
-        "DTrace for Linux takes 10 to 30 s to start and as long to end: wait for the line that begins with Tracing.",
+        "DTrace for Linux takes 10 to 30 s to start and as long to end: wait for the line that begins with Tracing, or"
+        " for the header of a recording.",
     ),
     statuses=(
         ("0", "SECONDS are over, or Ctrl-C or SIGTERM ended it"),
