@@ -143,8 +143,8 @@ QUESTIONS = {
         scene=scenes.lock,
         truth=lambda told: told["wait_ns"],
         tools=(
-            Asked(LIBBPF, "offcputime", "", blocked_in_futex),
-            Asked(BCC, "offcputime-bpfcc", "^Tracing", blocked_in_futex),
+            Asked(LIBBPF, "offcputime -p {pid}", "", blocked_in_futex, alone="offcputime"),
+            Asked(BCC, "offcputime-bpfcc -p {pid}", "^Tracing", blocked_in_futex, alone="offcputime-bpfcc"),
         ),
         perfdiag=waited_for_lock,
     ),
