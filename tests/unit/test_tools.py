@@ -29,8 +29,8 @@ INTRODUCTION = """\
 ## By hand
 
 Scripts for bpftrace 0.17 and later, bcc and DTrace, for hosts where perfdiag is not installed: one question, one file
-to read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does, and close no books; only
-ledger.bt and ledger.py do, and `perfdiag report` reads what they print.
+to read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does. Only those called ledger
+close their books, and `perfdiag report` reads what these print.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {
