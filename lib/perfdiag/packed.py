@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
+Columns = tuple[tuple[str, ...], tuple[int, ...]]  # names, and three numbers for each: time, count and longest
+
+_ROWS_AT_ONCE = 256  # of thousands of threads: what their sums take in memory while they are added up
 _NARROW_LIMIT = 1 << 32  # most recorders count in 32 bits
 
 
@@ -127,6 +131,10 @@ class Sums(Sequence[T], Generic[T]):
     def __len__(self) -> int:
         return len(self.names)
 
+    def columns(self) -> Columns:
+        """Return the names, and all numbers one after the other: no object is made for each sum."""
+        return self.names, struct.unpack("=" + self._layout.format[1:] * len(self.names), self._data)
+
     def __iter__(self) -> Iterator[T]:
         make = self._make
         return (make(name, *row) for name, row in zip(self.names, self._layout.iter_unpack(self._data), strict=True))
@@ -180,6 +188,10 @@ class ByName(Mapping[str, T], Generic[T]):
         except ValueError:
             raise KeyError(name) from None
 
+    def columns(self) -> Columns:
+        """Return the names, and all numbers one after the other."""
+        return self._sums.columns()
+
     def items(self) -> Any:
         """Return names and sums."""
         return zip(self._sums.names, self._sums, strict=True)
@@ -195,4 +207,27 @@ class ByName(Mapping[str, T], Generic[T]):
         return repr(dict(self.items()))
 
 
-__all__ = ["ByName", "Counts", "Pairs", "Sums", "Triples", "numbers_by_name"]
+def added(several: Iterable[Columns]) -> dict[str, tuple[int, int, int]]:
+    """Return the sums of time and count, and the longest of all, by name."""
+    found: dict[str, tuple[int, int, int]] = {}
+    alike: defaultdict[tuple[str, ...], list[tuple[int, ...]]] = defaultdict(list)
+    for names, numbers in several:
+        rows = alike[names]
+        rows.append(numbers)
+        if len(rows) == _ROWS_AT_ONCE:
+            _add(found, names, rows)
+            rows.clear()
+    for names, rows in alike.items():
+        if rows:
+            _add(found, names, rows)
+    return found
+
+
+def _add(found: dict[str, tuple[int, int, int]], names: tuple[str, ...], rows: list[tuple[int, ...]]) -> None:
+    columns = list(zip(*rows, strict=True))
+    for name, ns, count, max_ns in zip(names, columns[::3], columns[1::3], columns[2::3], strict=True):
+        had = found.get(name, (0, 0, 0))
+        found[name] = had[0] + sum(ns), had[1] + sum(count), max(had[2], *max_ns)
+
+
+__all__ = ["ByName", "Columns", "Counts", "Pairs", "Sums", "Triples", "added", "numbers_by_name"]

@@ -11,7 +11,7 @@ from perfdiag.findings.competition import competition, long_ns, surely_neighbour
 from perfdiag.findings.silent_ends import nothing_came
 from perfdiag.findings.target import subject
 from perfdiag.findings.weigh import plain, thread_of, total_ns
-from perfdiag.model import Model, Row, ThreadLedger
+from perfdiag.model import Model, Row, ThreadLedger, summed
 from perfdiag.symbols import caller
 
 # Half of the wake-ups known to come from one thread make it the holder; below, holders take turns.
@@ -210,11 +210,12 @@ def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapp
     for `held_ns` at most: what they did beyond that they did without it, and who sleeps more than that sleeps without
     it, perhaps always.
     """
-    sums: dict[str, int] = {}
-    for thread in threads:
-        for account, total in thread.accounts.items():
-            if account in WAITS_OF_HOLDERS or (_busy(account) and not _lock(account)):
-                sums[account] = sums.get(account, 0) + total.ns
+    everything = summed(threads)
+    sums = {
+        account: total.ns
+        for account, total in everything.items()
+        if account in WAITS_OF_HOLDERS or (_busy(account) and not _lock(account))
+    }
     enough = sum(sums.values()) >= HELD_PART * waited_ns
     sums = {name: round(parts.get(name, 1.0) * ns) for name, ns in sums.items()}
     busy = {name: ns for name, ns in sums.items() if _busy(name)}

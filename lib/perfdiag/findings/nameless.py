@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from perfdiag.findings.base import Evidence
 from perfdiag.findings.cpusets import Cpus
 from perfdiag.findings.target import cpus_of
-from perfdiag.model import Model, ThreadLedger
+from perfdiag.model import Model, ThreadLedger, once
 from perfdiag.units import duration
 
 # Threads pinned in more ways than this are taken to reach all CPUs: that only keeps more time unknown.
@@ -21,9 +21,10 @@ def queued_ns(thread: ThreadLedger) -> int:
 
 def on_cpu_ns(thread: ThreadLedger) -> int:
     """Return how long a thread had a CPU: its own work, interrupts, and what a hypervisor took meanwhile."""
-    return sum(total.ns for name, total in thread.accounts.items() if name.startswith("cpu."))
+    return sum(thread.accounts[name].ns for name in thread.accounts if name.startswith("cpu."))
 
 
+@once
 def most_behind_own_ns(model: Model) -> int:
     """Return how long threads of the target can have queued behind each other at most.
 
@@ -31,9 +32,10 @@ def most_behind_own_ns(model: Model) -> int:
     queues behind itself, and who ran for moments holds nobody up for seconds.
     """
     sets = [cpus_of(model, thread) for thread in model.threads]
+    ran_each = [on_cpu_ns(thread) for thread in model.threads]
     ran: dict[Cpus | None, int] = {}
-    for thread, cpus in zip(model.threads, sets, strict=True):
-        ran[cpus] = ran.get(cpus, 0) + on_cpu_ns(thread)
+    for ran_ns, cpus in zip(ran_each, sets, strict=True):
+        ran[cpus] = ran.get(cpus, 0) + ran_ns
     whole_ns = sum(ran.values())
     if len(ran) > MOST_SETS:
         reach = dict.fromkeys(ran, whole_ns)
@@ -42,9 +44,9 @@ def most_behind_own_ns(model: Model) -> int:
             cpus: sum(ns for other, ns in ran.items() if cpus is None or other is None or cpus & other) for cpus in ran
         }
     most = 0
-    for thread, cpus in zip(model.threads, sets, strict=True):
+    for thread, ran_ns, cpus in zip(model.threads, ran_each, sets, strict=True):
         # A fold stands for many threads that ended: each may have waited for all the others.
-        others_ns = max(1, thread.threads) * reach[cpus] - on_cpu_ns(thread)
+        others_ns = max(1, thread.threads) * reach[cpus] - ran_ns
         most += min(queued_ns(thread), others_ns)
     return most
 

@@ -13,7 +13,7 @@ import msgspec
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
-from perfdiag.model import AccountTotal
+from perfdiag.model import AccountTotal, summed
 from perfdiag.packed import ByName, Sums
 from perfdiag.reader import Recording
 
@@ -109,11 +109,6 @@ def busy_ns(accounts: Mapping[str, AccountTotal]) -> int:
 def sum_of(accounts: Mapping[str, AccountTotal], kind: Kind) -> int:
     """Return the time in all accounts of one kind."""
     return sum(total.ns for name, total in accounts.items() if kind_of(name) is kind)
-
-
-def summed(books: Sequence[Books]) -> dict[str, AccountTotal]:
-    """Return the sums of all of them by account."""
-    return _added(total for book in books for total in book.accounts.values())
 
 
 def newest_unlisted(recording: Recording, books: Sequence[Books]) -> list[Books]:
