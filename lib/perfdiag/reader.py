@@ -15,7 +15,14 @@ from perfdiag.errors import RecordingError
 from perfdiag.keptfacts import KeptFacts
 from perfdiag.keptlines import Packer
 from perfdiag.lines import unpacker
-from perfdiag.schema.limits import LINE_BYTES, LINES, MOST_KEPT_BYTES, MOST_NAMES_BYTES, UNREAD_LINES
+from perfdiag.schema.limits import (
+    LINE_BYTES,
+    LINES,
+    MOST_KEPT_BYTES,
+    MOST_NAMES_BYTES,
+    SCRIPT_THREADS,
+    UNREAD_LINES,
+)
 from perfdiag.scriptlines import GREETING, ScriptLines, details_of, until
 from perfdiag.text import NO_NAME
 
@@ -117,7 +124,7 @@ def read(stream: IO[bytes]) -> Recording:
         number, first = 2, _readline(stream, 2)
     recording = Recording(_read_header(first))
     script = ScriptLines(recording.header.accounts) if recording.header.accounts else None
-    keeper = _Keeper(recording)
+    keeper = _Keeper(recording, {**LINES, "thread": SCRIPT_THREADS} if script else LINES)
     blank = 0
     while line := _readline(stream, number + 1):
         number += 1
@@ -149,6 +156,8 @@ def read(stream: IO[bytes]) -> Recording:
             recording.after_footer = recording.after_footer or number
         if replaced:
             recording.problem(f"line {number}: not valid UTF-8, shown with replacement characters")
+        if script and isinstance(parsed, schema.Thread):
+            _refuse_another_process(recording.header, parsed, number)
         if isinstance(parsed, schema.Footer):
             recording.lines_before_end = number - 1 - blank
         keeper.keep(parsed, number, len(line))
@@ -158,10 +167,20 @@ def read(stream: IO[bytes]) -> Recording:
         rows = recording.threads.items()
         recording.threads = {serial: until(recording.footer.at_ns, line) for serial, line in rows}
     if script and not recording.details:
-        recording.details = details_of(recording.threads.values())
+        recording.details = details_of(recording.header, recording.threads.values())
     if recording.footer is None:
         recording.problems.append("the recording has no end: it was cut off, or its recorder was killed")
     return recording
+
+
+def _refuse_another_process(header: schema.Header, line: schema.Thread, number: int) -> None:
+    """Raise RecordingError for a thread of a process that a script does not follow."""
+    if line.pid != header.targets[0].pid:
+        raise RecordingError(
+            f"line {number}: pid of a line 'thread' is not that of the header's target:"
+            " no script records more than one process",
+            _RECORD_AGAIN,
+        )
 
 
 def _refuse_beyond(error: Exception, line: bytes, number: int) -> None:
@@ -214,6 +233,12 @@ def _read_header(line: bytes) -> schema.Header:
         header = _decode(_header, line)[0]
     except msgspec.DecodeError as error:
         raise RecordingError(f"the header of the recording is not valid: {error}", _RECORD_AGAIN) from None
+    if header.accounts and len(header.targets) != 1:
+        raise RecordingError(
+            f"the header of the recording is not valid: a script records one process, and targets has"
+            f" {len(header.targets)}",
+            _RECORD_AGAIN,
+        )
     return header
 
 
@@ -275,8 +300,8 @@ PLACES: Mapping[type[schema.Line], str] = _LISTS | {
 class _Keeper:
     """Puts lines where they belong, and counts them."""
 
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+    def __init__(self, recording: Recording, most: Mapping[str, int]) -> None:
+        self._recording, self._most = recording, most
         self._lists = {kind: getattr(recording, name) for kind, name in _LISTS.items()}
         self._packer = Packer()
         self._kept_bytes = 0
@@ -302,7 +327,7 @@ class _Keeper:
         if not more:
             return
         self._kept_bytes += length
-        limit = LINES.get(str(kind.__struct_config__.tag))
+        limit = self._most.get(str(kind.__struct_config__.tag))
         if limit is not None and len(kept) > limit:
             raise RecordingError(
                 f"up to line {number} the recording holds more than {limit:,} lines of the type"

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import msgspec
 
 from perfdiag import schema
+from perfdiag.packed import Columns, Sums, added
 
 # What bpftrace says before its script does, on the same output, unless it is told to be quiet.
 GREETING = re.compile(rb"Attach(?:ing|ed) [0-9]+ probes?(?:\.\.\.)?\n")
@@ -79,25 +81,24 @@ def until(end_ns: int, line: schema.Thread) -> schema.Thread:
     )
 
 
-def details_of(threads: Iterable[schema.Thread]) -> dict[tuple[int, str, str], schema.Detail]:
-    """Return the waits of each process by account, for nothing in particular: a script tells no object of them."""
-    found: dict[tuple[int, str, str], schema.Detail] = {}
-    for line in threads:
-        for each in line.accounts:
-            if not each.sum_ns or each.account.startswith("cpu."):
-                continue
-            key = line.pid, each.account, ""
-            had = found.get(key)
-            found[key] = schema.Detail(
-                pid=line.pid,
-                account=each.account,
-                object="",
-                sum_ns=each.sum_ns + (had.sum_ns if had else 0),
-                count=each.count + (had.count if had else 0),
-                max_ns=max(each.max_ns, had.max_ns if had else 0),
-                buckets=[],
-            )
-    return found
+def details_of(header: schema.Header, threads: Iterable[schema.Thread]) -> dict[tuple[int, str, str], schema.Detail]:
+    """Return the waits of the process by account, for nothing in particular: a script tells no object of them."""
+    pid = header.targets[0].pid
+    return {
+        (pid, account, ""): schema.Detail(
+            pid=pid, account=account, object="", sum_ns=sum_ns, count=count, max_ns=max_ns, buckets=[]
+        )
+        for account, (sum_ns, count, max_ns) in added(_columns(line.accounts) for line in threads).items()
+        if sum_ns and not account.startswith("cpu.")
+    }
+
+
+def _columns(sums: Sequence[schema.AccountSum]) -> Columns:
+    if isinstance(sums, Sums):
+        return sums.columns()
+    return tuple(each.account for each in sums), tuple(
+        chain.from_iterable((each.sum_ns, each.count, each.max_ns) for each in sums)
+    )
 
 
 __all__ = ["GREETING", "ScriptLines", "details_of", "until"]

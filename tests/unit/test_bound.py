@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from perfdiag.accounts import ACCOUNTS
 from perfdiag.schema.limits import UNREAD_LINES
 
 from unit.support import Builder
@@ -239,6 +240,46 @@ def test_no_shape_takes_more_than_its_size_allows(shape: str, tmp_path: Path) ->
     path = tmp_path / "shape.rec"
     path.write_bytes(b"".join([head, *body, *(msgspec.json.encode(each) + b"\n" for each in SHAPES[shape]()), footer]))
     reported = report(path, "--full")
+    reported.assert_clean()
+    reported.assert_within_bound()
+
+
+def script(threads: int, accounts: Sequence[str], pids: int) -> Iterator[bytes]:
+    """Yield the lines of a recording by a script: each thread has been in all of `accounts`."""
+    header = {
+        "type": "header",
+        "schema": 1,
+        "perfdiag": "ledger.py",
+        "engine": "bcc",
+        "realtime_ns": 1_700_000_000 * S,
+        "start_ns": 1,
+        "options": {"duration_ns": 0, "interval_ns": 0, "descendants": False, "stacks": "none"},
+        "targets": [{"pid": 7, "namespace_pid": 7}],
+        "accounts": accounts,
+    }
+    yield msgspec.json.encode(header) + b"\n"
+    books = {"start_ns": 1, "wall_ns": 2 * S * len(accounts), "user_ns": 0, "kernel_ns": 0}
+    for number in range(threads):
+        tids = {"serial": number, "pid": 7 + number % pids, "tid": 7 + number, "namespace_tid": 7 + number}
+        sums = [[place, 2 * S + number, 1, 1000 + number] for place in range(len(accounts))]
+        line = {"type": "thread", "at_ns": S, **tids, "state": "alive", **books, "accounts": sums, "comm": "a"}
+        yield msgspec.json.encode(line) + b"\n"
+    footer = {"type": "footer", "at_ns": 99 * S, "reason": "signal", "threads_seen": threads, "lost": {}}
+    yield msgspec.json.encode({**footer, "cost": {"programs": []}}) + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("threads", "accounts", "pids", "status"),
+    [(10_240, 24, 1, 0), (10_240, 24, 10_240, 1), (11_000, 45, 11_000, 1)],
+)
+def test_what_a_script_can_write_takes_no_more_than_its_size_allows(
+    threads: int, accounts: int, pids: int, status: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "script.rec"
+    names = [account.name for account in ACCOUNTS][:accounts]
+    path.write_bytes(b"".join(script(threads, names, pids)))
+    reported = report(path, "--full")
+    assert reported.status == status, reported.errors
     reported.assert_clean()
     reported.assert_within_bound()
 

@@ -21,6 +21,7 @@ from conftest import ROOT
 from unit.support import Builder
 
 SOURCES = [*ROOT.glob("bpf/*.[ch]"), *ROOT.glob("lib/recorder/*.[ch]")]
+SCRIPTS = ("tools/ledger.py", "tools/ledger.bt", "dtrace/ledger.d")
 STRUCTS = [each for each in vars(schema).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)]
 PAGE = (ROOT / "man/perfdiag-recording.5").read_text()
 EXCHANGE = dict.fromkeys(
@@ -50,6 +51,18 @@ def test_there_is_room_for_what_is_counted_by_its_names() -> None:
     assert 40 < accounts <= limits.ACCOUNTS and 15 < counters <= limits.COUNTERS - 10
     assert 50 < (ROOT / "lib/recorder/probes.c").read_text().count(".feature = ") <= limits.PROBES
     assert "char reason[160]" in (ROOT / "lib/recorder/probes.h").read_text()
+
+
+def test_the_numbers_of_scripts_are_those_of_their_sources() -> None:
+    python, bpftrace, dtrace = ((ROOT / name).read_text() for name in SCRIPTS)
+    listed = python.partition("\nACCOUNTS = [\n")[2].partition("\n]")[0].count("\n") + 1
+    assert 19 < listed <= limits.SCRIPT_ACCOUNTS <= limits.ACCOUNTS
+    assert limits.SCRIPT_THREADS == int(re.findall(r"^THREADS = (\d+)$", python, re.M)[0]) <= limits.LINES["thread"]
+    assert "if (@slots < 128)" in bpftrace and "pragma D option dynvarsize=4m" in dtrace
+    for script in (bpftrace, dtrace):
+        places = re.findall(r"\[18,%", script)
+        assert places and not re.findall(r"\[(?:19|[2-9][0-9]),%", script)
+    assert f"at most {limits.SCRIPT_THREADS:,} threads" in PAGE
 
 
 def parts(kind: inspect.Type) -> Iterator[inspect.Type]:

@@ -8,6 +8,7 @@ import json
 import pytest
 from perfdiag import reader
 from perfdiag.accounts import ACCOUNTS
+from perfdiag.errors import RecordingError
 from perfdiag.findings import RULES, diagnose
 from perfdiag.ledger import build
 from perfdiag.scriptlines import ScriptLines
@@ -90,6 +91,29 @@ def test_a_name_is_what_stands_there(comm: str) -> None:
 def test_a_name_that_is_no_text() -> None:
     (row,) = recorded(thread("[0,2000000000,1,0]", "a\udcffb")).threads.values()
     assert row.comm == "a�b"
+
+
+def test_a_script_records_one_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a script can write is far less than what the recorder can, and what a report may take goes by that."""
+    other = thread("[0,2000000000,1,0]", "job").replace('"pid":7', '"pid":8')
+    with pytest.raises(RecordingError, match=r"line 3: pid of a line 'thread' .*one process") as told:
+        recorded(thread("[0,2000000000,1,0]", "job"), other)
+    assert told.value.hint
+    for targets in ([], [{"pid": 7, "namespace_pid": 7}, {"pid": 8, "namespace_pid": 8}]):
+        monkeypatch.setitem(HEADER, "targets", targets)
+        with pytest.raises(RecordingError, match=r"targets has [02]"):
+            recorded()
+
+
+def test_a_script_has_room_for_so_many_threads_and_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "SCRIPT_THREADS", 2)
+    lines = [thread("[0,2000000000,1,0]", "job").replace('"serial":1', f'"serial":{serial}') for serial in (1, 2, 3)]
+    assert len(recorded(*lines[:2]).threads) == 2
+    with pytest.raises(RecordingError, match="more than 2 lines of the type 'thread'"):
+        recorded(*lines)
+    monkeypatch.setitem(HEADER, "accounts", [account.name for account in ACCOUNTS])
+    with pytest.raises(RecordingError, match=r"header .*accounts"):
+        recorded()
 
 
 def test_an_account_that_is_not_listed_is_a_bad_line() -> None:

@@ -61,6 +61,8 @@ RECORDER: Mapping[str, int] = {
 PATH_CHARACTERS = 4096  # PATH_MAX of Linux
 CAPABILITIES = 64  # bits of a set of them
 ACCOUNTS = 64  # there are 45 (ACCOUNT_COUNT); a newer recorder may have more
+SCRIPT_ACCOUNTS = 32  # that a script can tell: tools/ledger.py 24, the others 19; a newer one may have more
+SCRIPT_THREADS = 10_240  # THREADS of tools/ledger.py; tools/ledger.bt has room for 127, dtrace/ledger.d for 4 MB
 COUNTERS = 64  # of the footer: COUNTER_COUNT and the recorder's own
 PROBES = 256  # there are 63
 
@@ -142,6 +144,8 @@ __all__ = [
     "PATH_CHARACTERS",
     "PROBES",
     "RECORDER",
+    "SCRIPT_ACCOUNTS",
+    "SCRIPT_THREADS",
     "UNREAD_LINES",
     "Asked",
     "Because",

@@ -8,11 +8,11 @@ import msgspec
 
 from perfdiag.schema.base import Count, Line, Nanoseconds
 from perfdiag.schema.limits import (
-    ACCOUNTS,
     CAPABILITIES,
     COUNTERS,
     PROBES,
     RECORDER,
+    SCRIPT_ACCOUNTS,
     Asked,
     Because,
     Comm,
@@ -87,7 +87,7 @@ class Header(Line, tag="header", kw_only=True):
     targets: Annotated[list[Target], at_most(RECORDER["MAX_TARGETS"])]
     probes: Annotated[list[Probe], at_most(PROBES)] = []
     lacks: Annotated[list[Word], at_most(CAPABILITIES)] = []  # that would have told more: "CAP_SYSLOG"
-    accounts: Annotated[list[Word], at_most(ACCOUNTS)] = []  # that a script can tell; empty: all
+    accounts: Annotated[list[Word], at_most(SCRIPT_ACCOUNTS)] = []  # that a script can tell; empty: all
     because: Because = ""  # why a script records that nobody asked for
 
 
