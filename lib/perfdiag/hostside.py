@@ -39,7 +39,7 @@ def virtual_cpus(model: Model) -> list[ThreadLedger]:
     asleep = [
         thread
         for thread in model.threads
-        if thread not in running and thread.pid in pids and thread.tid and VCPU.fullmatch(thread.comm)
+        if thread.pid in pids and thread.tid and VCPU.fullmatch(thread.comm) and not thread.ns(*VIRTUAL)
     ]
     return running + asleep
 

@@ -14,6 +14,7 @@ from perfdiag.schema.limits import UNREAD_LINES
 from unit.support import Builder
 from unit.support.bound import report
 from unit.support.full import Full
+from unit.support.joined import guest_builder, host
 
 S = 1_000_000_000
 
@@ -240,6 +241,21 @@ def test_no_shape_takes_more_than_its_size_allows(shape: str, tmp_path: Path) ->
     path = tmp_path / "shape.rec"
     path.write_bytes(b"".join([head, *body, *(msgspec.json.encode(each) + b"\n" for each in SHAPES[shape]()), footer]))
     reported = report(path, "--full")
+    reported.assert_clean()
+    reported.assert_within_bound()
+
+
+def test_a_join_takes_no_more_than_its_size_allows(tmp_path: Path) -> None:
+    """Of a host with thousands of virtual CPUs, half of which slept all along."""
+    outside = host()
+    for number in range(6000):
+        outside.thread(f"CPU {number}/KVM", **({"vm_guest": "1 s"} if number % 2 else {"wait_parked": "1 s"}))
+    inside = guest_builder().fact("/cpuid/hypervisor", "KVMKVMKVM").fact("/proc/cpuinfo", "flags : hypervisor\n")
+    path, beside = tmp_path / "host.rec", tmp_path / "guest.rec"
+    path.write_bytes(outside.bytes())
+    beside.write_bytes(inside.bytes())
+    reported = report(path, "--full", str(beside))
+    assert reported.status == 0, reported.errors
     reported.assert_clean()
     reported.assert_within_bound()
 

@@ -23,7 +23,8 @@ def host_side(model: Model) -> shape.HostSide | None:
     if side is None:
         return None
     virtual = hostside.virtual_cpus(side.model)
-    others = [thread for thread in side.model.threads if thread not in virtual]
+    own = set(map(id, virtual))  # there may be thousands: compared one with the other they take minutes
+    others = [thread for thread in side.model.threads if id(thread) not in own]
     target = header.target(side.model)
     busy_others = {name: ns for name, ns in hostside.summed(others).items() if counted(name)}
     wall_ns = sum(thread.wall_ns for thread in virtual)
