@@ -68,7 +68,10 @@ const struct engine *engine_after(const struct engine *engine)
 	return engine + 1 < engines + COUNT(engines) ? engine + 1 : NULL;
 }
 
-/* Who can change what root runs is root: the file, and each directory on its path. */
+/*
+ * Who can change what root runs is root: the file, and each directory on its path.  In a directory that anybody may write
+ * to, a file of root's stays his where the sticky bit is set; on a file that bit means nothing.
+ */
 static int check_owner(const char *real, struct lack *lack)
 {
 	_cleanup_free_ char *path = strdup(real);
@@ -81,7 +84,7 @@ static int check_owner(const char *real, struct lack *lack)
 
 		if (stat(*path ? path : "/", &status))
 			return -errno;
-		if (status.st_uid || (status.st_mode & 022 && !(status.st_mode & S_ISVTX)))
+		if (status.st_uid || (status.st_mode & 022 && !(S_ISDIR(status.st_mode) && status.st_mode & S_ISVTX)))
 			return lack_of(lack, -EACCES, "install perfdiag and the engine as root: make install",
 				       "%s is not root's alone, and would be run by root", *path ? path : "/");
 		if (!*path)

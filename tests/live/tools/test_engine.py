@@ -145,6 +145,8 @@ def test_a_script_that_others_can_change_is_not_run(tmp_path: Path, spinning: Wo
     script.chmod(0o666)
     run = recorder(script, spinning.pid)
     assert run.returncode == 3 and "is not root's alone" in run.stderr and run.stdout == ""
+    script.chmod(0o1777)  # what protects the files of a directory does not protect a file
+    assert recorder(script, spinning.pid).returncode == 3
     script.chmod(0o644)
     os.chown(script, 65534, 0)
     assert recorder(script, spinning.pid).returncode == 3
