@@ -24,6 +24,14 @@ MESSAGE_BYTES = 1 << 16  # of one answer of a child
 Receive = Callable[[float], tuple[bytes, list[int]]]
 
 
+def is_stopped(pid: int) -> bool:
+    """Return whether somebody has stopped a process (SIGSTOP, a debugger)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] in (b"T", b"t")
+    except OSError:  # without /proc
+        return False
+
+
 class Child:
     """A process that does some work and sends its answers (none is empty, none above MESSAGE_BYTES) to a socket."""
 
@@ -59,10 +67,7 @@ class Child:
 
     def is_stopped(self) -> bool:
         """Whether somebody has stopped it (SIGSTOP, a debugger)."""
-        try:
-            return Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2][:1] in (b"T", b"t")
-        except OSError:  # without /proc
-            return False
+        return is_stopped(self.pid)
 
     def end(self) -> None:
         """End it now; one that the kernel does not let go of is left behind."""
@@ -157,4 +162,4 @@ def which(
     return passed, silent + left
 
 
-__all__ = ["Child", "child", "read_bytes", "which"]
+__all__ = ["Child", "child", "is_stopped", "read_bytes", "which"]

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import BinaryIO
 
+from perfdiag.deadline import is_stopped
 from perfdiag.errors import HINTS, PerfdiagError, PermissionDenied, TargetGone, UsageError
 from perfdiag.target import Target
 from perfdiag.text import printable
@@ -35,6 +36,7 @@ TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less
 DIED = "recorder died"
 SCRIPT = "loaded script"  # its word for: a script is going to record
+STOPPED = "the recorder was stopped (SIGSTOP, or a debugger): it ends with perfdiag"
 OUTPUT_CLOSED = "output closed"  # the recorder's word for: nothing takes the recording any more
 
 
@@ -195,6 +197,8 @@ class Recorder:
     def _expect(self, words: Sequence[str], timeout_s: float) -> str:
         """Wait for one of these answers and return it; raise for another one."""
         line = self._line(time.monotonic() + timeout_s)
+        if line is None and is_stopped(self._pid):
+            raise PerfdiagError(STOPPED, "start again; nothing was recorded")
         if line is None:
             raise PerfdiagError(
                 f"the recorder has not said {words[0]!r} for {timeout_s:.0f} s",
@@ -260,4 +264,4 @@ def _permission_hint() -> str:
     return "root lacks CAP_BPF or CAP_PERFMON here: run perfdiag on the host, or in a container that was given them"
 
 
-__all__ = ["DIED", "NOT_PERMITTED", "OUTPUT_CLOSED", "Recorder", "Window", "ended_by_signals"]
+__all__ = ["DIED", "NOT_PERMITTED", "OUTPUT_CLOSED", "STOPPED", "Recorder", "Window", "ended_by_signals"]

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -106,6 +107,12 @@ static int run(struct recorder *recorder)
 	sigset_t set;
 	int err = 0;
 
+	/*
+	 * Who is stopped does not see that the socket closes.  SIGCONT, because it is allowed within a session whoever
+	 * the parent has become, and because the recording still gets its end.
+	 */
+	if (recorder->options.control_fd >= 0 && prctl(PR_SET_PDEATHSIG, SIGCONT))
+		return -errno;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);

@@ -7,6 +7,7 @@ import os
 import pty
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfdiag import processes
+from perfdiag import processes, record
+from perfdiag.commands import session
+from perfdiag.deadline import is_stopped
+from perfdiag.errors import PerfdiagError
 
 from conftest import ROOT
 from unit.support.nobody import run_as_nobody
@@ -192,6 +196,46 @@ def test_nothing_is_left_when_perfdiag_is_killed(sleeper: subprocess.Popen[bytes
         assert len(children) == 2, "the recorder, and who says it when the OOM killer takes perfdiag"
         process.send_signal(signal.SIGKILL)
     until(lambda: all(has_ended(int(child)) for child in children), "the recorder ends when the socket closes")
+
+
+@pytest.mark.parametrize("behind", [{}, {"SUDO_UID": "65534", "SUDO_GID": "65534"}], ids=["root", "sudo"])
+@pytest.mark.parametrize("after_s", [0.05, 2.0], ids=["loading", "window"])
+def test_a_stopped_recorder_ends_with_perfdiag(
+    sleeper: subprocess.Popen[bytes], after_s: float, behind: dict[str, str]
+) -> None:
+    """It does not see then that its socket closes."""
+    words = [str(PROGRAM), "latency", "--pid", str(sleeper.pid), "--duration", "0"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | behind) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+
+        def recorder() -> int | None:
+            named = [int(child) for child in children.read_text().split()]
+            return next((pid for pid in named if (found := processes.read(pid)) and found.comm == "perfdiag-record"), 0)
+
+        until(recorder, "the recorder has been started")
+        pid = recorder()
+        assert pid
+        time.sleep(after_s)
+        os.kill(pid, signal.SIGSTOP)
+        process.send_signal(signal.SIGKILL)
+    try:
+        until(lambda: has_ended(pid), "the recorder ends when perfdiag has gone")
+    finally:
+        if not has_ended(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_stopped_recorder_is_told(sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["sleep", "9"]) as stopped:
+        stopped.send_signal(signal.SIGSTOP)
+        until(lambda: is_stopped(stopped.pid), "it is stopped")
+        control, _other = socket.socketpair()
+        recorder = record.Recorder(control, -1, -1, stopped.pid)
+        monkeypatch.setattr(record, "LOAD_TIMEOUT_S", 0.1)
+        with pytest.raises(PerfdiagError, match="was stopped"):
+            recorder.wait_loaded()
+        assert session._why_cut_short(recorder, record.DIED) == record.STOPPED
+        stopped.kill()
 
 
 def has_ended(pid: int) -> bool:

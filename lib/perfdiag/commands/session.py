@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from perfdiag import outfile, privileges, progress, record, resident, target
+from perfdiag.deadline import is_stopped
 from perfdiag.errors import PerfdiagError
 from perfdiag.heldback import HeldBack
 from perfdiag.outfile import OutFile
@@ -146,6 +147,8 @@ def _why_cut_short(recorder: Recorder, reason: str) -> str | None:
     status = recorder.wait_exit(0.5)
     if status is not None and status < 0:
         return f"the recorder was ended by {signal.Signals(-status).name}"
+    if status is None and is_stopped(recorder.pid):
+        return record.STOPPED
     return recorder.last_error() or "the recorder did not end well"
 
 
