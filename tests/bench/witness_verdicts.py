@@ -35,7 +35,7 @@ argument of the tracepoint kvm_exit for the reason, which here is the address of
 not tried). perfdiag's count is compared with what the emulator has counted itself.""",
     "nfsslower": """\
 libbpf-tools' nfsslower and perfdiag agree with the program. bcc's nfsslower does not trace fsync(2). It times COMMITs,
-which here are 57 % of a flush: the WRITEs before it, for which fsync(2) waits as well, are not in it. It also names a
+here about half of a flush: the WRITEs before it, for which fsync(2) waits as well, are not in it. It also names a
 kworker as the process, so `-p` finds no COMMIT at all. libbpf-tools' prints LL_MAX as the size of a flush.""",
     "ugc": """\
 None of the three answers well. libbpf-tools' javagc does not run: the kernel refuses its uprobe (why was not found; bcc
