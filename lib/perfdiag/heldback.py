@@ -23,7 +23,7 @@ OWN_VARIABLES = (
     "PERFDIAG_OOM_SCORE",
     "PERFDIAG_ENDED_FD",
 )
-KEPT = "PERFDIAG_KEPT_"  # before the names of variables that Python obeys, which the launcher keeps from our own
+KEPT = "PERFDIAG_KEPT_"  # of variables that Python or the linker obey, which the launcher keeps from our own
 
 
 class HeldBack:

@@ -10,7 +10,7 @@
  *			_OOM_SCORE as they were; _ENDED_FD, into which it writes when it ends by itself
  *
  * When Python ends, however it ends, the socket closes and the recorder stops.  Python runs isolated (-I), and gets none of
- * its own variables: no environment and no working directory can make root run other code.
+ * its own variables and none of the dynamic linker's: they, and the working directory, cannot make root run other code.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -11,6 +11,7 @@ import pytest
 from perfdiag import privileges, record
 from perfdiag.errors import PerfdiagError
 
+from conftest import ROOT
 from unit.support.house import House
 
 ROOT_OWNS = os.geteuid() == 0
@@ -165,4 +166,21 @@ def test_python_takes_no_other_place_for_its_own(house: House, name: str, tmp_pa
     )
     assert "evil" in isolated.stderr, "the trap is none"
     run = house.run("--version")
+    assert run.stdout.startswith("perfdiag ") and not run.stderr
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_AUDIT"])
+def test_the_linker_loads_nothing_that_the_environment_names(name: str, tmp_path: Path) -> None:
+    """Sudo takes these away; a shell of root's does not."""
+    source, library = tmp_path / "evil.c", tmp_path / "evil.so"
+    source.write_text(
+        "#include <unistd.h>\n"
+        "unsigned int la_version(unsigned int version) { return version; }\n"
+        '__attribute__((constructor)) static void evil(void) { (void)!write(2, "evil", 4); }\n'
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    trap = subprocess.run(["/bin/true"], env={name: str(library)}, capture_output=True, text=True, check=False)
+    assert "evil" in trap.stderr, "the trap is none"
+    launcher = ROOT / "build/bin/perfdiag"  # static, as it is installed
+    run = subprocess.run([launcher, "--version"], env={name: str(library)}, capture_output=True, text=True, check=False)
     assert run.stdout.startswith("perfdiag ") and not run.stderr

@@ -50,6 +50,7 @@ def test_a_file_can_be_called_like_an_option(house: House, sleeper: subprocess.P
 
 def test_a_command_keeps_its_input_and_its_environment(house: House) -> None:
     house.environment = {"MARK": "23", "PYTHONPATH": "/a=b", "PYTHONEXECUTABLE": "", "__PYVENV_LAUNCHER__": "c"}
+    house.environment |= {"LD_LIBRARY_PATH": "/d", "GLIBC_TUNABLES": "glibc.malloc.perturb=1"}
     forged = {"PERFDIAG_KEPT_FORGED": "1"}
     words = ("record", "-o", str(house.root / "c.rec"), "--", "sh", "-c", "read line; echo $line; env")
     given, house.environment = house.environment, house.environment | forged
