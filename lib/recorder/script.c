@@ -143,18 +143,30 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 }
 
 /* The last of what it said that is not about locked memory, which it does not need. */
-static void explain(const struct script *script, struct lack *lack)
+static const char *last_error(const struct script *script)
 {
-	char line[300], last[300] = "", *text;
+	static char last[300];
+	char line[sizeof(last)];
 
+	last[0] = 0;
 	rewind(script->messages);
 	while (fgets(line, sizeof(line), script->messages))
 		if (strcasestr(line, script->engine->complains) && !strstr(line, "RLIMIT_MEMLOCK"))
 			memcpy(last, line, sizeof(last));
 	last[strcspn(last, "\n")] = 0;
-	text = strncasecmp(last, "error: ", 7) ? last : last + 7;
-	lack_of(lack, 0, script->engine->needs, "%s does not trace: %s", script->engine->name,
-		*text ? text : "it did not say why");
+	if (!*last)
+		return "it did not say why";
+	return strncasecmp(last, "error: ", 7) ? last : last + 7;
+}
+
+static int explain_killed(const struct script *script, struct lack *lack, int number)
+{
+	if (script->begun)
+		return lack_of(lack, -EIO, "", "%s was killed by signal %d", script->engine->name, number);
+	return lack_of(lack, -EIO,
+		       "if it was the OOM killer (see dmesg): give it 200 MiB of room, in its control group too",
+		       "%s was killed by signal %d before the window began: %s", script->engine->name, number,
+		       last_error(script));
 }
 
 /* Whether it ended as it should: when it was told, or by itself because its target had gone. */
@@ -164,13 +176,12 @@ static int check_end(const struct script *script, struct recorder *recorder, int
 	struct lack *lack = &recorder->lack;
 
 	if (WIFSIGNALED(status))
-		return lack_of(lack, -EIO, "", "%s was killed by signal %d", script->engine->name, WTERMSIG(status));
+		return explain_killed(script, lack, WTERMSIG(status));
 	if (script->told_ns)
 		return 0;
-	if (!script->begun) {
-		explain(script, lack);
-		return -EIO;
-	}
+	if (!script->begun)
+		return lack_of(lack, -EIO, script->engine->needs, "%s does not trace: %s", script->engine->name,
+			       last_error(script));
 	if (!status && poll(&target, 1, 0) > 0) {
 		recorder->reason = "targets gone";
 		return 0;

@@ -104,6 +104,19 @@ def test_it_is_killed_in_the_window(engine: str, spinning: Workload, tmp_path: P
     )
 
 
+@every_engine
+def test_it_is_killed_before_the_window(engine: str, spinning: Workload) -> None:
+    words = [PROGRAM, "latency", "--engine", engine, "--pid", spinning.pid, "--duration", 30]
+    with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: children(PROGRAMS[engine], process.pid) or process.poll() is not None, "it has been started")
+        for pid in children(PROGRAMS[engine], process.pid):
+            os.kill(pid, signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert f"error: {engine} was killed by signal 9 before the window began: it did not say why\n" in said, said
+    assert "HINT: if it was the OOM killer" in said and "PERFDIAG_DEBUG" not in said, said
+
+
 def begun(path: Path) -> bool:
     """Return whether the header is in the file."""
     return path.exists() and path.stat().st_size > 0
