@@ -52,7 +52,7 @@ clean: ## remove build/
 
 ##@ Parts
 .PHONY: deps packages workloads man test-unit fuzz test-live lab-build lab lab-shell incidents truth bench
-.PHONY: tool-overhead witness-table readme-kernels readme
+.PHONY: tool-overhead witness-table readme-engines readme-kernels readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
@@ -142,6 +142,9 @@ witness-table: deps ## put what make bench ARGS=witnesses has measured into test
 
 readme-kernels: deps ## put what attached on which kernel of the lab into README.md, as make lab has noted it
 	$(Q)$(PYTHON) tests/lab/table.py
+
+readme-engines: deps ## put what each engine tells into README.md, as make lab ARGS="-k engines --update" has stored it
+	$(Q)$(PYTHON) tests/lab/engines_table.py
 
 readme: build workloads ## put the report of a fresh demo into README.md
 	$(Q)$(MAKE) demo >tests/data/readme-report.txt

@@ -20,7 +20,7 @@ from lab.support.scripts import GuestScript
 from live import test_cpu, test_disk
 from live.conftest import built, cleanup, record  # noqa: F401 - fixtures
 from live.support.fixtures import Cleanup
-from live.tools import test_flushlat, test_pgcache, test_runqlat
+from live.tools import test_engines, test_flushlat, test_pgcache, test_runqlat
 
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 DTRACE_KERNEL = "6.12"  # as in build.sh
@@ -136,9 +136,9 @@ def _guest_as_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if "guest" not in request.fixturenames:
         return
     guest = request.getfixturevalue("guest")
-    for module in (test_cpu, test_runqlat):
+    for module in (test_cpu, test_engines, test_runqlat):
         monkeypatch.setattr(module, "SHARED_CPU", CPUS - 1)
-    for module in (test_disk, test_flushlat, test_pgcache):
+    for module in (test_disk, test_engines, test_flushlat, test_pgcache):
         monkeypatch.setattr(module, "slow_disk", host.slow_disk)
     monkeypatch.setattr(test_cpu, "cgroup", host.cgroup_of(guest))
     monkeypatch.setattr(test_cpu, "enter", host.enter)

@@ -52,35 +52,50 @@ def parts(rows: Sequence[schema.Thread], known: Iterable[str], early_ns: int = 0
     return Counter({name: ns / wall_ns for name, ns in found.items()})
 
 
-def compare(
-    what: str, workload: Workload, attach: Attach, host: str, *, update: bool
-) -> Mapping[str, Mapping[str, float]]:
-    """Let all engines record a workload; return by engine, libbpf's first, what part of the time each account has."""
-    recorders = {engine: attach(workload, engine=engine, only=True) for engine in ENGINES}
-    right = attach(workload, only=True)  # the last to begin: its window is hardly longer than the work
-    workload.run()
-    ours = right.wait("targets gone")
-    told: dict[str, Counter[str]] = {"libbpf": parts(ours.threads, [name for row in ours.threads for name in of(row)])}
-    wrong = []
-    for engine, recorder in recorders.items():
-        theirs = recorder.wait("targets gone")
-        assert set(theirs.header.accounts) == {*SEES[engine].split(), *NOT_TOLD}
-        assert theirs.footer.lost == {"storage_failed": 0} and theirs.header.host.nodename
-        for row in theirs.threads:
-            booked_ns = sum(each.sum_ns for each in row.accounts)
-            assert booked_ns == pytest.approx(row.wall_ns, rel=0.01, abs=1_000_000), f"{engine}: {row}"
-        begins = {row.tid: row.start_ns for row in ours.threads}
-        both = [row for row in theirs.threads if row.tid in begins]
-        assert both, f"no thread was seen by both libbpf and {engine}"
-        tids, known = {row.tid for row in both}, SEES[engine].split()
-        wanted = parts([row for row in ours.threads if row.tid in tids], known)
-        seen = parts(both, known, sum(max(0, begins[row.tid] - row.start_ns) for row in both))
+def together(
+    recordings: Mapping[str, Sequence[schema.Thread]],
+) -> tuple[dict[str, list[schema.Thread]], dict[str, int]]:
+    """Return by engine the threads that all have seen, and how much of their time was before all had met them: bpftrace
+    meets a thread at its first switch, others when they begin."""
+    begins = [{row.tid: row.start_ns for row in rows} for rows in recordings.values()]
+    latest = {tid: max(each[tid] for each in begins) for tid in set(begins[0]).intersection(*begins[1:])}
+    assert latest, f"no thread was seen by all: {begins}"
+    rows_of = {engine: [row for row in rows if row.tid in latest] for engine, rows in recordings.items()}
+    early = {engine: sum(latest[row.tid] - row.start_ns for row in rows) for engine, rows in rows_of.items()}
+    return rows_of, early
+
+
+def compared(recordings: Mapping[str, Sequence[schema.Thread]]) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Return by engine what part of the time each account has, and what is wrong with that."""
+    rows, early_ns = together(recordings)
+    right = parts(rows["libbpf"], [name for row in rows["libbpf"] for name in of(row)], early_ns["libbpf"])
+    told, wrong = {"libbpf": right}, []
+    for engine in recordings.keys() & SEES.keys():
+        known = SEES[engine].split()
+        seen, wanted = (parts(rows[name], known, early_ns[name]) for name in (engine, "libbpf"))
+        told[engine] = seen
         wrong += [
             f"{engine}: {name} {seen[name]:.1%}, libbpf {wanted[name]:.1%}"
             for name in seen | wanted
             if abs(seen[name] - wanted[name]) > APART
         ]
-        told[engine] = seen
+    return told, wrong
+
+
+def compare(what: str, workload: Workload, attach: Attach, host: str, *, update: bool) -> Mapping[str, Counter[str]]:
+    """Let all engines record a workload at the same time; return by engine what part of the time each account has."""
+    recorders = {engine: attach(workload, engine=engine, only=True) for engine in ENGINES}
+    recorders["libbpf"] = attach(workload, only=True)  # the last to begin: its window is hardly longer than the work
+    workload.run()
+    recordings = {engine: recorder.wait("targets gone") for engine, recorder in reversed(recorders.items())}
+    for engine in ENGINES:
+        made = recordings[engine]
+        assert set(made.header.accounts) == {*SEES[engine].split(), *NOT_TOLD}
+        assert made.footer.lost == {"storage_failed": 0} and made.header.host.nodename
+        for row in made.threads:
+            booked_ns = sum(each.sum_ns for each in row.accounts)
+            assert booked_ns == pytest.approx(row.wall_ns, rel=0.01, abs=1_000_000), f"{engine}: {row}"
+    told, wrong = compared({engine: made.threads for engine, made in recordings.items()})
     assert not wrong, f"{what}: {'; '.join(wrong)}"
     if update:
         keep(host, what, told)
