@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Engines: programs that run a script that records.  A script belongs to one by how its name ends. */
 #pragma once
+#include <stdint.h>
 #include <sys/types.h>
 #include "lack.h"
 
@@ -14,6 +15,7 @@ struct engine {
 	const char *complains;	  /* has this in the line that tells why it does not trace, large or small */
 	const char *installed_by; /* what a hint tells people to do */
 	const char *needs;	  /* where it is, but does not trace */
+	uint64_t again_ms; /* it can miss an interrupt, and takes another one while it detaches; 0: it hears each */
 };
 
 /* NULL: no engine has such scripts, or such a name. */

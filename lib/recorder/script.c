@@ -20,10 +20,9 @@
 #include "privileges.h"
 #include "script.h"
 
-#define LAST_MS 60000  /* to detach and to print takes seconds, on a host in trouble 30; then it is killed */
-#define AGAIN_MS 10000 /* bpftrace 0.17 does not hear what comes while it prints */
-#define LOOK_MS 1000   /* once told, it is looked at so often */
-#define ANY "auto"     /* the own programs, or the first of the engines that can */
+#define LAST_MS 60000 /* to detach and to print takes seconds, on a host in trouble 30; then it is killed */
+#define LOOK_MS 1000  /* once told, it is looked at so often */
+#define ANY "auto"    /* the own programs, or the first of the engines that can */
 
 enum { OUTPUT, SIGNAL, CONTROL, TARGET, TIMER, EVENTS };
 
@@ -96,7 +95,7 @@ static const char *ended_by(const struct pollfd *events, const struct options *o
 
 static void tell(struct script *script, struct recorder *recorder)
 {
-	script->told_ns = now_ns();
+	script->told_ns = script->told_last_ns = now_ns();
 	kill(script->pid, SIGINT);
 	script_end_facts(script, recorder); /* while it detaches and prints */
 }
@@ -104,12 +103,14 @@ static void tell(struct script *script, struct recorder *recorder)
 /* It was told to end; -ETIMEDOUT: it does not. */
 static int wait_for(struct script *script)
 {
-	uint64_t waited_ms = (now_ns() - script->told_ns) / 1000000;
+	uint64_t now = now_ns(), again_ms = script->engine->again_ms;
 
-	if (waited_ms > LAST_MS)
+	if (now - script->told_ns > LAST_MS * 1000000ULL)
 		return -ETIMEDOUT;
-	if (waited_ms > AGAIN_MS && !script->again)
-		script->again = !kill(script->pid, SIGINT);
+	if (again_ms && !script->heard && now - script->told_last_ns > again_ms * 1000000) {
+		script->told_last_ns = now;
+		kill(script->pid, SIGINT);
+	}
 	return 0;
 }
 
@@ -129,6 +130,7 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 				return -errno;
 			continue;
 		}
+		script->heard |= script->told_ns && events[OUTPUT].revents;
 		if (!script->told_ns) {
 			recorder->reason = ended_by(events, &recorder->options);
 			if (recorder->reason)

@@ -12,15 +12,16 @@
 struct script {
 	const struct engine *engine;
 	pid_t pid;
-	int output;	     /* what it prints */
-	FILE *messages;	     /* what it says to people */
-	int target;	     /* the pidfd of what it traces */
-	int timer;	     /* of the duration */
-	bool begun;	     /* its header has come */
-	bool facts_ended;    /* those of the end are written */
-	bool again;	     /* it was told to end twice */
-	uint64_t told_ns;    /* when it was told to end; 0: not yet */
-	const char *because; /* it was chosen for this; NULL: by who asked */
+	int output;	       /* what it prints */
+	FILE *messages;	       /* what it says to people */
+	int target;	       /* the pidfd of what it traces */
+	int timer;	       /* of the duration */
+	bool begun;	       /* its header has come */
+	bool facts_ended;      /* those of the end are written */
+	uint64_t told_ns;      /* when it was told to end; 0: not yet */
+	uint64_t told_last_ns; /* when it was told again */
+	bool heard;	       /* it prints since */
+	const char *because;   /* it was chosen for this; NULL: by who asked */
 	char line[LINE_BYTES];
 	size_t length;
 };
