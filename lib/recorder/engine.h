@@ -15,7 +15,7 @@ struct engine {
 	const char *complains;	  /* has this in the line that tells why it does not trace, large or small */
 	const char *installed_by; /* what a hint tells people to do */
 	const char *needs;	  /* where it is, but does not trace */
-	uint64_t again_ms; /* it can miss an interrupt, and takes another one while it detaches; 0: it hears each */
+	uint64_t again_ms;	  /* it can miss an interrupt: then it is told again after so long; 0: it hears each */
 };
 
 /* NULL: no engine has such scripts, or such a name. */

@@ -3,6 +3,7 @@
  * A script records, and what it prints is passed on as the recording: for kernels that cannot take the own programs.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -93,9 +94,24 @@ static const char *ended_by(const struct pollfd *events, const struct options *o
 	return events[TARGET].revents ? "targets gone" : NULL;
 }
 
+/* Who detaches closes what it traces with.  0: nobody knows. */
+static size_t count_files(pid_t pid)
+{
+	_cleanup_closedir_ DIR *directory = NULL;
+	size_t count = 0;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	directory = opendir(path);
+	while (directory && readdir(directory))
+		count++;
+	return count;
+}
+
 static void tell(struct script *script, struct recorder *recorder)
 {
 	script->told_ns = script->told_last_ns = now_ns();
+	script->files = count_files(script->pid);
 	kill(script->pid, SIGINT);
 	script_end_facts(script, recorder); /* while it detaches and prints */
 }
@@ -107,9 +123,10 @@ static int wait_for(struct script *script)
 
 	if (now - script->told_ns > LAST_MS * 1000000ULL)
 		return -ETIMEDOUT;
-	if (again_ms && !script->heard && now - script->told_last_ns > again_ms * 1000000) {
+	if (again_ms && now - script->told_last_ns > again_ms * 1000000 && script->files &&
+	    count_files(script->pid) == script->files) {
 		script->told_last_ns = now;
-		kill(script->pid, SIGINT);
+		kill(script->pid, SIGINT); /* it has not heard: a second one in END would cut that off */
 	}
 	return 0;
 }
@@ -130,7 +147,6 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 				return -errno;
 			continue;
 		}
-		script->heard |= script->told_ns && events[OUTPUT].revents;
 		if (!script->told_ns) {
 			recorder->reason = ended_by(events, &recorder->options);
 			if (recorder->reason)

@@ -20,7 +20,7 @@ struct script {
 	bool facts_ended;      /* those of the end are written */
 	uint64_t told_ns;      /* when it was told to end; 0: not yet */
 	uint64_t told_last_ns; /* when it was told again */
-	bool heard;	       /* it prints since */
+	size_t files;	       /* that it had open when it was told */
 	const char *because;   /* it was chosen for this; NULL: by who asked */
 	char line[LINE_BYTES];
 	size_t length;
