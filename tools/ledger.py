@@ -408,7 +408,7 @@ def compiled(pid):
     names = {f"-D{name.upper().replace('.', '_')}={place}" for place, name in enumerate(ACCOUNTS)}
     folder = None
     try:
-        folder = tempfile.mkdtemp(prefix="ledger.py-")
+        folder = tempfile.mkdtemp(prefix="ledger.py-", dir="/tmp")  # never the directory that it was called in
         for name, text in (HEADERS | dict.fromkeys(EMPTY.split(), "")).items():
             path = os.path.join(folder, "include", name)
             os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -304,7 +304,8 @@ def arguments():
 
 def compiled(bcc, text):
     """Compile; what is said where that fails, on standard output too, becomes one line."""
-    with tempfile.TemporaryDirectory(prefix=f"{NAME}-") as folder, tempfile.TemporaryFile() as said:
+    # Never in the directory that it was called in, which may be anybody's.
+    with tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/tmp") as folder, tempfile.TemporaryFile() as said:
         for name, content in (HEADERS | dict.fromkeys(EMPTY.split(), "")).items():
             path = os.path.join(folder, "include", name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
