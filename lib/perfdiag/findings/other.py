@@ -48,8 +48,8 @@ EXPLAINED_SHARE = 0.01
     accounts=(OTHER,),
     meaning="Threads are blocked in system calls that belong to no other account: exec, exit, RCU (membarrier), tty,"
     " device ioctl, a full message queue, userfaultfd. The object names the call or kernel function. It is profile,"
-    " unless it is a quarter of the busy time. Receiving from a message queue, semop and the opening of a FIFO wait for"
-    " work or for an answer, cannot tell which, and are wait.parked.",
+    " unless it is a quarter of the busy time. Receiving from a message queue, netlink, a device or a terminal, semop"
+    " and the opening of a FIFO wait for work or for an answer, cannot tell which, and are wait.parked.",
     measured="Waits of kernel.other by object over the window; that what was opened is a FIFO is told by sampled"
     " stacks. An opening without any is profile.",
     alternatives="A driver that is slow; a debugger or terminal that does not read; a FIFO whose other end nobody"
@@ -69,17 +69,19 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     largest = next(iter(groups.values()))
     opened = [row for row in rows if _may_be_fifo(model, row)]
     fifo = 2 * total_ns(opened) > taken_ns
-    large = taken_ns - total_ns(opened) >= LARGE_SHARE * model.busy_ns
+    named = bool(largest[0].key)  # a script does not tell, and what it cannot tell apart is in here, too
+    large = named and taken_ns - total_ns(opened) >= LARGE_SHARE * model.busy_ns
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        ["" if largest[0].key else "which call it is was not recorded", _FIFO if fifo else ""],
+        ["" if named else "which call it is was not recorded", _FIFO if fifo else ""],
     )
     yield Finding(
         "KERNEL-OTHER",
         Severity.WARNING if large else Severity.INFO,
         confidence,
-        f"{duration(taken_ns)} blocked in the kernel for other reasons: {top(names)}{_PERHAPS if fifo else ''}.",
+        f"{duration(taken_ns)} blocked in the kernel for other reasons: "
+        f"{top(names) if named else 'cannot tell in which calls'}{_PERHAPS if fifo else ''}.",
         claims_of(rows),
         [waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
         [fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
