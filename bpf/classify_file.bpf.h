@@ -30,6 +30,9 @@ static __always_inline struct wait classify_regular(struct blocked *blocked, str
 		return classify_nfs(blocked, open, class);
 	if (is_remote(open->magic))
 		return WAIT(ACCOUNT_REMOTE_FS, OBJECT(OBJECT_MOUNT, open->device));
+	/* Disks are waited for in deep sleep: whoever sleeps lightly waits for what a pseudo file tells (pidfd, /proc). */
+	if (class != SYSCALL_LOCK && !blocked->in_iowait && !(blocked->state & TASK_UNINTERRUPTIBLE))
+		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
 	if (class == SYSCALL_FSYNC)
 		return WAIT(ACCOUNT_DISK_FLUSH, OBJECT(OBJECT_DEVICE, open->device));
 	if (class == SYSCALL_LOCK)
@@ -55,7 +58,11 @@ static __always_inline struct wait classify_open(struct blocked *blocked, struct
 	case S_IFREG:
 	case S_IFDIR:
 	case S_IFBLK: return classify_regular(blocked, open, class);
-	case S_IFSOCK: classify_socket(open, class, &wait.account, &wait.object); break;
+	case S_IFSOCK:
+		classify_socket(open, class, &wait.account, &wait.object);
+		if (wait.account == ACCOUNT_KERNEL_OTHER && !sends(class))
+			return wait_in_call(&blocked->call);
+		break;
 	case S_IFIFO: break;
 	default:
 		/* inotify, signalfd, timerfd and eventfd wait for events, userfaultfd too. */

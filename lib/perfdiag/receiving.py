@@ -1,4 +1,4 @@
-"""Calls that receive: message queues, semaphores of System V, the opening of a FIFO.
+"""Calls that receive: message queues, semaphores of System V, devices, terminals, netlink, the opening of a FIFO.
 
 Who waits in one waits for work or for an answer, and nothing shows which: it is parked, as on a futex.  The call tells,
 and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.
@@ -15,9 +15,10 @@ from perfdiag import schema
 
 OTHER, PARKED = "kernel.other", "wait.parked"
 CALL = "syscall:"
-# The last three have twins of 64-bit times where words have 32.
+# Some have twins of 64-bit times where words have 32.
 _RECEIVE = frozenset(
     {"msgrcv", "semop", "semtimedop", "semtimedop_time64", "mq_timedreceive", "mq_timedreceive_time64"}
+    | {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvmmsg_time64"}  # all else that is read has accounts
 )
 OPEN = frozenset({"open", "openat", "openat2"})
 _OPENS_FIFO = frozenset({"fifo_open", "wait_for_partner"})

@@ -54,7 +54,7 @@ def test_receiving_waits_for_work_or_for_an_answer(call: str) -> None:
     assert [(row.account, row.object) for row in model.rows_of("wait.parked")] == [("wait.parked", f"{call}()")]
 
 
-@pytest.mark.parametrize("call", ["msgsnd", "mq_timedsend", "ioctl", "read"])
+@pytest.mark.parametrize("call", ["msgsnd", "mq_timedsend", "ioctl"])
 def test_sending_waits_for_who_does_not_receive(call: str) -> None:
     assert finding(called(call).model(), OTHER).severity is Severity.WARNING
 
