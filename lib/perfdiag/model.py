@@ -39,7 +39,15 @@ class AccountTotal(msgspec.Struct, frozen=True):
 
 def ns_of(accounts: Mapping[str, AccountTotal], *names: str) -> int:
     """Return the time in some of the accounts; there is no entry where nobody was."""
+    if isinstance(accounts, ByName):
+        return accounts.firsts(names)
     return sum(accounts[name].ns for name in names if name in accounts)
+
+
+def times_of(accounts: Mapping[str, AccountTotal]) -> Iterable[tuple[str, int]]:
+    """Return each account with its time."""
+    names, numbers = _columns(accounts)
+    return zip(names, numbers[::3], strict=True)
 
 
 class HasAccounts(Protocol):
@@ -312,4 +320,5 @@ __all__ = [
     "ns_of",
     "once",
     "summed",
+    "times_of",
 ]

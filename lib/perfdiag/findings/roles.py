@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 
 from perfdiag.findings.base import Role, account_of
 from perfdiag.findings.weigh import TOLERABLE_LOSS
-from perfdiag.model import Model, ThreadLedger
+from perfdiag.model import Model, ThreadLedger, times_of
 
 Claim = str | tuple[str, str]
 Group = tuple[int, str]
@@ -41,8 +41,8 @@ class Roles:
         for thread in model.threads:
             group = _group(thread)
             groups[group].append(thread)
-            for account, total in thread.accounts.items():
-                self._spent[account].setdefault(thread.pid, defaultdict(int))[group] += total.ns
+            for account, ns in times_of(thread.accounts):
+                self._spent[account].setdefault(thread.pid, defaultdict(int))[group] += ns
         waits = sum(total.count for total in model.accounts.values())
         unseen = sum(model.coverage.lost.get(name, 0) for name in WAKERS)
         known = model.coverage.complete and unseen <= TOLERABLE_LOSS * waits
@@ -79,7 +79,7 @@ def _group(thread: ThreadLedger) -> Group:
 
 def _role(members: Collection[ThreadLedger], wakers: Collection[int] | None) -> Role:
     """Return the role of a group; wakers: the threads somebody waited for, None where that is not known."""
-    spent = {name for thread in members for name, total in thread.accounts.items() if total.ns}
+    spent = {name for thread in members for name, ns in times_of(thread.accounts) if ns}
     if SERVING & spent:
         return Role.SERVING
     folded = any(not thread.tid for thread in members)

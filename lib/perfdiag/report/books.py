@@ -14,7 +14,7 @@ from perfdiag.findings.holders import is_outside
 from perfdiag.findings.target import CPU
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, together
 from perfdiag.ledger import UNLISTED
-from perfdiag.model import AccountTotal, Model, Row
+from perfdiag.model import AccountTotal, Model, Row, times_of
 from perfdiag.packed import ByName, Counts, Sums
 from perfdiag.report import shape
 from perfdiag.report.stacks import natural_waits, waiting_code
@@ -167,12 +167,12 @@ def threads(model: Model) -> list[shape.Thread]:
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def packed(accounts: Mapping[str, AccountTotal]) -> Mapping[str, int]:
-        shown = tuple(map(printable, accounts))
+        own, times = tuple(accounts), [ns for _, ns in times_of(accounts)]
+        shown = names.get(own) or names.setdefault(own, tuple(map(printable, own)))
         try:
-            ns = (total.ns for total in accounts.values())
-            return ByName(Sums(lambda _, ns: int(ns), _NANOSECONDS, names.setdefault(shown, shown), ns))
+            return ByName(Sums(lambda _, ns: int(ns), _NANOSECONDS, shown, times))
         except struct.error:
-            return {name: total.ns for name, total in zip(shown, accounts.values(), strict=True)}
+            return dict(zip(shown, times, strict=True))
 
     return [
         shape.Thread(
