@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 from live.support.recording import ns_of, table
+from live.support.snippets import recorded_snippet
 
 TIMES, EACH_NS = 13, 50_000_000
 # Waits so many times for 50 ms, and nothing comes.
@@ -61,14 +59,7 @@ for _ in range(int(sys.argv[2])):
     ],
 )
 def test_what_is_no_disk(what: str, account: str, attach: Attach, cleanup: Cleanup) -> None:
-    words = [sys.executable, "-c", WAITS, what, str(TIMES)]
-    process = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-    cleanup.callback(process.kill)
-    assert process.stdin and process.stdout and process.stdout.readline()
-    recorder = attach(process.pid, only=True)
-    process.stdin.write(b"go\n")
-    process.stdin.flush()
-    recording = recorder.wait()
-    model = model_of(recording)
-    assert model.ns(account) > 0.9 * TIMES * EACH_NS, table(recording.thread(process.pid))
-    assert not model.ns("disk.") and not ns_of(recording.thread(process.pid), "disk.read")
+    recording, pid = recorded_snippet(attach, cleanup, WAITS, what, TIMES)
+    model, thread = model_of(recording), recording.thread(pid)
+    assert model.ns(account) > 0.9 * TIMES * EACH_NS, table(thread)
+    assert not model.ns("disk.") and not ns_of(thread, "disk.read")

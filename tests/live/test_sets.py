@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 import threading
 import time
 
@@ -13,6 +11,7 @@ import pytest
 from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.model import model_of
 from live.support.recording import Recording, ns_of, table
+from live.support.snippets import recorded_snippet
 from live.support.truth import assert_waited
 
 # Clients: one answer is awaited, and beside it only what wakes the thread, or connections on which nothing was asked.
@@ -133,14 +132,8 @@ def test_an_answer_at_a_unix_socket(call: str, start: Start, record: Record) -> 
 def test_a_pipe_alone_is_waited_for_only_where_somebody_else_writes_to_it(
     whose: str, account: str, attach: Attach, cleanup: Cleanup
 ) -> None:
-    words = [sys.executable, "-c", LOOKS, "13", whose]
-    process = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-    cleanup.callback(process.kill)
-    assert process.stdin and process.stdout and process.stdout.readline()
-    recorder = attach(process.pid, only=True)
-    process.stdin.write(b"go\n")
-    process.stdin.flush()
-    thread = recorder.wait().thread(process.pid)
+    recording, pid = recorded_snippet(attach, cleanup, LOOKS, 13, whose)
+    thread = recording.thread(pid)
     assert ns_of(thread, account) > 0.9 * 13 * 50_000_000, table(thread)
 
 
@@ -155,13 +148,6 @@ def test_an_answer_that_a_coroutine_awaits(attach: Attach, cleanup: Cleanup) -> 
 
     threading.Thread(target=serve, daemon=True).start()
     port = listener.getsockname()[1]
-    words = [sys.executable, "-c", ASYNCIO, str(port), "23"]
-    client = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-    cleanup.callback(client.kill)
-    assert client.stdin and client.stdout and client.stdout.readline()
-    recorder = attach(client.pid, only=True)
-    client.stdin.write(b"go\n")
-    client.stdin.flush()
-    recording = recorder.wait()
+    recording, _ = recorded_snippet(attach, cleanup, ASYNCIO, port, 23)
     (row,) = recording.details("net.receive")
     assert row.object == f"peer:127.0.0.1:{port}" and row.sum_ns > 0.9 * 23 * 20_000_000, row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from perfdiag.accounts import ACCOUNTS
 from perfdiag.scripts import header
 
 from conftest import ROOT
+from unit.support.programs import program
 
 PATH = ROOT / "tools/ledger.py"
 TABLE = (ROOT / "lib/recorder/syscall_table.c").read_text()
@@ -37,11 +37,7 @@ OF_ACCOUNT = {
 
 @pytest.fixture(scope="module")
 def ledger() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ledger_py", PATH)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program("ledger.py")
 
 
 def words(*classes: str) -> set[str]:

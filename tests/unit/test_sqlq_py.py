@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "sqlq.py"
+from unit.support.programs import program
 
-
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sqlq", TOOL)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-sqlq = load()
+sqlq = program("sqlq.py")
 BOTH = ("PostgreSQL", "MariaDB", "MySQL")
 OURS = ("MariaDB", "MySQL")
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
-from types import TracebackType
 
 import pytest
 from perfdiag.scripts import header
 
-from bench.processes import die_with_parent
 from live.support.bpftrace import TOOLS, mount_tracing
+from live.support.tracing import Tracing
 from live.support.workload import PATIENCE_SECONDS
-from unit.support.waiting import until
 
 PYTHON = "/usr/bin/python3"  # bcc belongs to that of the system
 
@@ -38,36 +34,14 @@ def refused(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
 
 
-class Program:
+class Program(Tracing):
     """A program that has attached by the time it is constructed; a context manager that leaves nothing behind."""
 
     def __init__(self, name: str, *arguments: object, update: bool = False) -> None:
         """With `update`, what it prints becomes the example of its header where a test says so."""
         need_bcc()
         self.name, self.arguments, self.update = name, arguments, update
-        self._output, self._errors = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115
-        self.process = subprocess.Popen(
-            command(name, *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=self._errors,
-            preexec_fn=die_with_parent(),
-        )
-        try:
-            traces = lambda: self.output().startswith("Tracing ")  # noqa: E731
-            until(lambda: traces() or self.process.poll() is not None, f"{name} traces", PATIENCE_SECONDS)
-            assert traces(), f"{name} ended before it traced: {self.messages()}"
-        except BaseException:
-            self.close()
-            raise
-
-    def output(self) -> str:
-        """Return what it has said so far on standard output."""
-        return os.pread(self._output.fileno(), 1 << 24, 0).decode(errors="replace")
-
-    def messages(self) -> str:
-        """Return what it has said so far on standard error."""
-        return os.pread(self._errors.fileno(), 1 << 24, 0).decode(errors="replace")
+        super().__init__(name, command(name, *arguments), lambda said: said.startswith("Tracing "))
 
     def stop(self, *, example: bool = False) -> list[dict[str, str]]:
         """Press Ctrl-C, and return the rows of its table."""
@@ -88,22 +62,6 @@ class Program:
             header.replace_example(TOOLS / self.name, words, self.output().splitlines())
         cells = (row.split(maxsplit=len(columns) - 1) for row in rows[:-1])
         return [dict(zip(columns, [*row, ""], strict=False)) for row in cells]
-
-    def close(self) -> None:
-        """Kill it if it still runs."""
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE_SECONDS)
-        self._output.close()
-        self._errors.close()
-
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 __all__ = ["PYTHON", "Program", "command", "need_bcc", "refused"]

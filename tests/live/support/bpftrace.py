@@ -11,17 +11,14 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfdiag.scripts import header
 
-from bench.processes import die_with_parent
 from live.support.host import run
+from live.support.tracing import Tracing
 from live.support.workload import PATIENCE_SECONDS, ROOT
-from unit.support.closing import Closing
-from unit.support.waiting import until
 
 TOOLS = ROOT / "tools"
 SID = ROOT / "build" / "lab" / "sid"
@@ -31,7 +28,6 @@ TRACING = Path("/sys/kernel/tracing")
 # bpftrace 0.17 says so where nothing may lock more memory; newer ones tell here what it tells on standard output.
 HARMLESS = re.compile(r"^(.*couldn't set RLIMIT_MEMLOCK.*|Attached \d+ probes?)(\n|\Z)", re.MULTILINE)
 UNHEARD_SECONDS = 10
-MOST_BYTES = 1 << 24
 MOST_SHOWN = 110  # characters of a line in an example
 BEGUN = re.compile(r'^(Tracing |{"type":"header")', re.MULTILINE)  # what a script says once it has attached
 INTERPRETER = ("bpftrace", "--no-warnings")  # as in the first line of every script
@@ -209,38 +205,13 @@ def refused(version: str, name: str, *arguments: object) -> subprocess.Completed
     return done
 
 
-class Script(Closing):
+class Script(Tracing):
     """A script that has attached by the time it is constructed; a context manager that leaves nothing behind."""
 
     def __init__(self, name: str, *arguments: object, version: str = "packaged", update: bool = False) -> None:
         """With `update`, what it prints becomes the example of its header where a test says so."""
         self.name, self.arguments, self.version, self.update = name, arguments, version, update
-        # Into files: who reads them cannot be kept waiting by a script that says nothing more.
-        self._output, self._errors = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115
-        self.process = subprocess.Popen(
-            command(version, name, *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=self._errors,
-            preexec_fn=die_with_parent(),
-        )
-        try:
-            until(lambda: self._traces() or self.process.poll() is not None, f"{name}.bt traces", PATIENCE_SECONDS)
-            assert self._traces(), f"{name}.bt ended before it traced: {self.messages()}"
-        except BaseException:
-            self.close()
-            raise
-
-    def _traces(self) -> bool:
-        return BEGUN.search(self.output()) is not None
-
-    def output(self) -> str:
-        """Return what it has said so far on standard output."""
-        return os.pread(self._output.fileno(), MOST_BYTES, 0).decode(errors="replace")
-
-    def messages(self) -> str:
-        """Return what it has said so far on standard error."""
-        return os.pread(self._errors.fileno(), MOST_BYTES, 0).decode(errors="replace")
+        super().__init__(f"{name}.bt", command(version, name, *arguments), BEGUN.search)
 
     def stop(self, *, example: bool = False) -> Seen:
         """Press Ctrl-C, and return what it printed."""
@@ -259,14 +230,6 @@ class Script(Closing):
         if example and self.update and self.version == "packaged":
             seen.make_example(self.name, *self.arguments)
         return seen
-
-    def close(self) -> None:
-        """Kill it if it still runs."""
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE_SECONDS)
-        self._output.close()
-        self._errors.close()
 
 
 __all__ = [
