@@ -35,7 +35,7 @@ _BUCKETS: tuple[tuple[Any, Edges, int], ...] = (
 
 
 @dataclass(frozen=True)
-class Distribution:
+class Field:
     """One field of buckets of a kind of line."""
 
     buckets: str
@@ -44,7 +44,7 @@ class Distribution:
     highs_ns: Sequence[int]  # too long for it; the last one has none
 
 
-def of_kind(kind: type[schema.Line]) -> list[Distribution]:
+def of_kind(kind: type[schema.Line]) -> list[Field]:
     """Return the distributions in a kind of line."""
     found = []
     for name, hint in get_type_hints(kind, include_extras=True).items():
@@ -52,11 +52,11 @@ def of_kind(kind: type[schema.Line]) -> list[Distribution]:
             if hint == type_:
                 lows, highs = zip(*map(edges, range(number)), strict=True)
                 total = f"{name.removesuffix('buckets')}ns" if name != "buckets" else "sum_ns"
-                found.append(Distribution(name, total, lows, highs[:-1]))
+                found.append(Field(name, total, lows, highs[:-1]))
     return found
 
 
-DISTRIBUTIONS: Mapping[type[schema.Line], Sequence[Distribution]] = {
+DISTRIBUTIONS: Mapping[type[schema.Line], Sequence[Field]] = {
     kind: found for kind in schema.AnyLine.__args__ if (found := of_kind(kind))
 }
 
@@ -72,17 +72,16 @@ def find(recording: Recording) -> Iterator[str]:
                 yield from _of_line(line, each, recording.last_at_ns)
 
 
-def _of_line(line: Any, of: Distribution, now_ns: int) -> Iterator[str]:
+def _of_line(line: Any, of: Field, now_ns: int) -> Iterator[str]:
     pairs, name = getattr(line, of.buckets), str(line.__struct_config__.tag)
     if len({index for index, _ in pairs}) != len(pairs):
         yield f"{of.buckets} of a line {name!r} have a bucket twice"
     if isinstance(line, schema.Detail) and line.account in RUNNING and not pairs:
         return
-    counted = sum(number for _, number in pairs)
+    counted = _number(pairs)
     partly = max(1, int(counted * STILL_COUNTED_SHARE)) if type(line) in STILL_COUNTED else 0
-    fewer = isinstance(
-        line, schema.Device
-    )  # without the block layer's statistics a request is counted, and that is all
+    # Without the block layer's statistics a request is counted, and that is all.
+    fewer = isinstance(line, schema.Device)
     if line.count < counted - partly or (line.count > counted + partly and not fewer):
         yield f"{of.buckets} of a line {name!r} hold {counted:,}, its count is {line.count:,}"
     total_ns = getattr(line, of.total)
@@ -95,7 +94,7 @@ def _of_line(line: Any, of: Distribution, now_ns: int) -> Iterator[str]:
         yield f"max_ns of a line {name!r} is {duration(line.max_ns)}, by its {of.buckets} over {duration(longest_ns)}"
 
 
-def _bounds_ns(line: Any, of: Distribution, now_ns: int) -> tuple[int, int]:
+def _bounds_ns(line: Any, of: Field, now_ns: int) -> tuple[int, int]:
     """Return between what the time of all must be; what is in the last bucket has not begun before the machine."""
     pairs, highs_ns = getattr(line, of.buckets), (*of.highs_ns, now_ns)
     low_ns = sum(of.lows_ns[index] * number for index, number in pairs)
@@ -107,7 +106,7 @@ def _bounds_ns(line: Any, of: Distribution, now_ns: int) -> tuple[int, int]:
     return low_ns, high_ns
 
 
-def _longest_ns(line: Any, of: Distribution) -> int:
+def _longest_ns(line: Any, of: Field) -> int:
     """Return what `max_ns` is at least.
 
     Two CPUs can race to note the longest of several: then the longest but one stays.  Of a request to a device whose

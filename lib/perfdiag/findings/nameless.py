@@ -21,7 +21,7 @@ def queued_ns(thread: ThreadLedger) -> int:
 
 def on_cpu_ns(thread: ThreadLedger) -> int:
     """Return how long a thread had a CPU: its own work, interrupts, and what a hypervisor took meanwhile."""
-    return sum(thread.accounts[name].ns for name in thread.accounts if name.startswith("cpu."))
+    return thread.ns(*(name for name in thread.accounts if name.startswith("cpu.")))
 
 
 @once

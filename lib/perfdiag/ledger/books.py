@@ -13,7 +13,7 @@ import msgspec
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
-from perfdiag.model import AccountTotal, summed
+from perfdiag.model import AccountTotal, summed, times_of
 from perfdiag.packed import ByName, Sums
 from perfdiag.reader import Recording
 
@@ -86,12 +86,8 @@ def totals(sums: Iterable[schema.AccountSum]) -> Mapping[str, AccountTotal]:
 
 
 def _totals(sums: Iterable[schema.AccountSum]) -> dict[str, AccountTotal]:
-    return _added(AccountTotal(s.account, s.sum_ns, s.count, s.max_ns) for s in sums if s.sum_ns or s.count)
-
-
-def _added(several: Iterable[AccountTotal]) -> dict[str, AccountTotal]:
     found: dict[str, AccountTotal] = {}
-    for each in several:
+    for each in (AccountTotal(s.account, s.sum_ns, s.count, s.max_ns) for s in sums if s.sum_ns or s.count):
         had = found.get(each.account)
         found[each.account] = (
             each
@@ -108,7 +104,7 @@ def busy_ns(accounts: Mapping[str, AccountTotal]) -> int:
 
 def sum_of(accounts: Mapping[str, AccountTotal], kind: Kind) -> int:
     """Return the time in all accounts of one kind."""
-    return sum(total.ns for name, total in accounts.items() if kind_of(name) is kind)
+    return sum(ns for name, ns in times_of(accounts) if kind_of(name) is kind)
 
 
 def newest_unlisted(recording: Recording, books: Sequence[Books]) -> list[Books]:
