@@ -51,11 +51,16 @@
 # SEE ALSO
 #   perfdiag-report(8): CPU-CONTENTION CPU-OVERSUBSCRIBED DISK-FLUSH-SLOW DISK-READ-SLOW LOCK-CONTENTION
 
+import _signal
+
+if __name__ == "__main__":
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until there is something to show, Ctrl-C just ends
+
+import contextlib
 import ctypes
 import os
 import re
 import select
-import shutil
 import signal
 import sys
 import tempfile
@@ -399,6 +404,22 @@ def arguments():
     return pid, seconds
 
 
+@contextlib.contextmanager
+def folder():
+    """A folder in memory, of a file system that is mounted nowhere: it goes with this process, however that ends."""
+    kernel = ctypes.CDLL(None).syscall  # fsopen(), fsconfig() to make it, fsmount(): Linux 5.2; alike everywhere
+    context = kernel(430, b"tmpfs", 1)
+    mounted = kernel(432, context, 1, 0) if kernel(431, context, 6, None, None, 0) == 0 else -1
+    if context >= 0:
+        os.close(context)
+    if mounted >= 0:
+        yield f"/proc/self/fd/{mounted}"
+        os.close(mounted)
+    else:  # never in the directory that it was called in, which may be anybody's
+        with tempfile.TemporaryDirectory(dir="/tmp") as path:
+            yield path
+
+
 def compiled(pid):
     """Return the library of bcc, and the programs, attached; nothing is booked yet."""
     try:
@@ -406,22 +427,18 @@ def compiled(pid):
     except ImportError:
         fail("bcc for Python 3 is not installed", "apt install python3-bpfcc")
     names = {f"-D{name.upper().replace('.', '_')}={place}" for place, name in enumerate(ACCOUNTS)}
-    folder = None
+    flags = [f"-DPID={pid}", f"-DREAD={READ}", f"-DWRITE={WRITE}", f"-DTHREADS={THREADS}", *sorted(names)]
     try:
-        folder = tempfile.mkdtemp(prefix="ledger.py-", dir="/tmp")  # never the directory that it was called in
-        for name, text in (HEADERS | dict.fromkeys(EMPTY.split(), "")).items():
-            path = os.path.join(folder, "include", name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="ascii") as header:
-                header.write(text)
-        os.environ["BCC_KERNEL_SOURCE"] = folder
-        flags = [f"-DPID={pid}", f"-DREAD={READ}", f"-DWRITE={WRITE}", f"-DTHREADS={THREADS}", *sorted(names)]
-        return lib, BPF(text=PROGRAM, cflags=flags)
+        with folder() as kernel:
+            for name, text in (HEADERS | dict.fromkeys(EMPTY.split(), "")).items():
+                path = os.path.join(kernel, "include", name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="ascii") as header:
+                    header.write(text)
+            os.environ["BCC_KERNEL_SOURCE"] = kernel
+            return lib, BPF(text=PROGRAM, cflags=flags)
     except Exception as error:  # bcc raises nothing more special
         fail(f"bcc cannot trace here: {error}", "it needs the tracepoints that REQUIRES names")
-    finally:
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def call_accounts(pid):
@@ -606,12 +623,12 @@ def wait(pidfd, seconds, look):
 def main():
     """Record a process."""
     pid, seconds = arguments()
-    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         pidfd = os.pidfd_open(pid)
     except OSError:
         fail(f"there is no process {pid}", "ps -e shows what runs", 4)
     lib, bpf = compiled(pid)
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     accounts = call_accounts(pid)
     for number, account in accounts.items():
         bpf["calls"][ctypes.c_int(number)] = ctypes.c_uint(account)

@@ -56,8 +56,14 @@
 #   perfdiag-latency(8): IPC-PEER-SLOW LOCK-CONTENTION WAIT-THREAD-IN-REQUEST WAIT-TIMER-IN-REQUEST
 """Adds up sleeps by who ended them, and who had ended those of the wakers meanwhile."""
 
+import _signal
+
+if __name__ == "__main__":
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until there is something to show, Ctrl-C just ends
+
 import argparse
 import collections
+import contextlib
 import ctypes
 import math
 import os
@@ -247,16 +253,31 @@ def arguments():
     return parser.parse_args()
 
 
+@contextlib.contextmanager
+def folder():
+    """A folder in memory, of a file system that is mounted nowhere: it goes with this process, however that ends."""
+    kernel = ctypes.CDLL(None).syscall  # fsopen(), fsconfig() to make it, fsmount(): Linux 5.2; alike everywhere
+    context = kernel(430, b"tmpfs", 1)
+    mounted = kernel(432, context, 1, 0) if kernel(431, context, 6, None, None, 0) == 0 else -1
+    if context >= 0:
+        os.close(context)
+    if mounted >= 0:
+        yield f"/proc/self/fd/{mounted}"
+        os.close(mounted)
+    else:  # never in the directory that it was called in, which may be anybody's
+        with tempfile.TemporaryDirectory(dir="/tmp") as path:
+            yield path
+
+
 def compiled(bcc, text):
     """Compile; what is said where that fails, on standard output too, becomes one line."""
-    # Never in the directory that it was called in, which may be anybody's.
-    with tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/tmp") as folder, tempfile.TemporaryFile() as said:
+    with folder() as kernel, open(os.memfd_create("said"), "w+b") as said:
         for name, content in (HEADERS | dict.fromkeys(EMPTY.split(), "")).items():
-            path = os.path.join(folder, "include", name)
+            path = os.path.join(kernel, "include", name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="ascii") as header:
                 header.write(content)
-        os.environ["BCC_KERNEL_SOURCE"] = folder
+        os.environ["BCC_KERNEL_SOURCE"] = kernel
         own = {number: os.dup(number) for number in (1, 2)}
         for number in own:
             os.dup2(said.fileno(), number)
@@ -299,7 +320,6 @@ def show(programs):
 
 def main():
     given = arguments()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to show
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if os.geteuid() != 0:
         refuse("needs root", 3)

@@ -70,6 +70,13 @@ def test_header() -> None:
     assert PATH.read_text().startswith("#!/usr/bin/python3 -I\n# SPDX") and PATH.stat().st_mode & 0o111
 
 
+@pytest.mark.parametrize("part", [r"import _signal\n.*?\n\n", r"@contextlib.contextmanager\ndef folder\(.*?\n\n\n"])
+def test_it_has_alike_what_each_program_needs(part: str) -> None:
+    """So that each can be copied alone."""
+    found = [re.search(rf"^{part}", path.read_text(), re.MULTILINE | re.DOTALL) for path in PATH.parent.glob("*.py")]
+    assert len({match and match[0] for match in found}) == 1 and None not in found
+
+
 @pytest.mark.parametrize("arguments", [[], ["x"], ["-1"], ["1", "2", "3"], ["1", "2s"]])
 def test_wrong_arguments_are_refused(arguments: list[str]) -> None:
     run = subprocess.run([sys.executable, "-I", PATH, *arguments], capture_output=True, text=True, check=False)

@@ -19,15 +19,15 @@ from live.support.mariadb import MariaStatements, need_mariadb
 from unit.support.waiting import until
 
 RECORDS = {"ledger.py"}  # it prints a recording: see test_engine.py
-NAMES = sorted(path.name for path in TOOLS.glob("*.py") if path.name not in RECORDS)
+ALL = sorted(path.name for path in TOOLS.glob("*.py"))
+NAMES = [name for name in ALL if name not in RECORDS]
 SERVERS = {"sqlq.py"}  # they trace nothing else
 NO_PROCESS = 1 << 22  # the kernel's largest number, and one
 WRONG = [("abc",), ("1.5",), ("-1",), ("PID", "abc"), ("PID", "1.5"), ("PID", "1", "2"), ("--no-such",)]
 
-pytestmark = [
-    pytest.mark.may_skip("python3-bpfcc, mariadb-server"),
-    pytest.mark.parametrize("name", NAMES),
-]
+pytestmark = pytest.mark.may_skip("python3-bpfcc, mariadb-server")
+every_program = pytest.mark.parametrize("name", ALL)
+every_table = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.fixture
@@ -46,6 +46,7 @@ def check(name: str, done: subprocess.CompletedProcess[str], status: int, told: 
     assert done.stderr.startswith(f"{name}: ") and re.search(told, done.stderr), done
 
 
+@every_table
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
 def test_wrong_arguments_are_refused(name: str, words: tuple[str, ...]) -> None:
     """Whether or not there is bcc."""
@@ -53,20 +54,24 @@ def test_wrong_arguments_are_refused(name: str, words: tuple[str, ...]) -> None:
     check(name, refused(name, *own), 2, re.escape(f": {header.parse(TOOLS / name).synopsis}\n"))
 
 
+@every_table
 def test_a_process_that_must_be_named_is_asked_for(name: str) -> None:
     if header.parse(TOOLS / name).synopsis != f"{name} [PID [SECONDS]]":
         check(name, refused(name), 2, "required: PID")
 
 
+@every_table
 def test_a_process_that_does_not_exist_is_refused(name: str) -> None:
     check(name, refused(name, NO_PROCESS), 4, f"no process {NO_PROCESS}\n")
 
 
+@every_table
 def test_who_is_not_root_is_told(name: str) -> None:
     nobody = ["setpriv", "--reuid=65534", "--clear-groups", *command(name, os.getpid())]
     check(name, subprocess.run(nobody, capture_output=True, text=True, timeout=60), 3, "needs root\n")
 
 
+@every_table
 def test_a_missing_tracepoint_is_named(name: str, target: int) -> None:
     """Before anything is compiled."""
     text = (TOOLS / name).read_text()
@@ -81,6 +86,7 @@ def changed(name: str, target: int, text: str) -> subprocess.CompletedProcess[st
     return subprocess.run(words, input=text, capture_output=True, text=True, timeout=60)
 
 
+@every_table
 def test_what_cannot_be_compiled_is_told_in_a_line(name: str, target: int) -> None:
     """Clang says so at length, and bcc on standard output."""
     text = (TOOLS / name).read_text()
@@ -90,6 +96,7 @@ def test_what_cannot_be_compiled_is_told_in_a_line(name: str, target: int) -> No
     )
 
 
+@every_program
 def test_it_ends_at_once(name: str, target: int) -> None:
     """Ctrl-C while it starts, and has yet to compile: nothing is printed."""
     process = subprocess.Popen(command(name, target), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -98,6 +105,33 @@ def test_it_ends_at_once(name: str, target: int) -> None:
     assert process.communicate(timeout=60)[0] == b"" and process.returncode == -signal.SIGINT
 
 
+@every_program
+def test_it_ends_at_once_while_python_loads_what_it_needs(name: str) -> None:
+    text = (TOOLS / name).read_text()
+    slow = "import ctypes\nimport time\ntime.sleep(60)\n"
+    assert "import ctypes\n" in text
+    words = [*command(name)[:-1], "-", str(os.getpid())]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdin
+    process.stdin.write(text.replace("import ctypes\n", slow, 1).encode())
+    process.stdin.close()
+    process.stdin = None
+    until(lambda: "_ctypes" in Path(f"/proc/{process.pid}/maps").read_text(), "it has begun")
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == b"" and process.returncode == -signal.SIGINT
+
+
+@every_program
+def test_it_writes_no_file(name: str, target: int) -> None:
+    """So that none is left behind, however it ends."""
+    read_only = 'mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp && exec "$@"'
+    words = ["unshare", "-m", "sh", "-c", read_only, "sh", *command(name, target, 1)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout and not done.stderr, done
+
+
+@every_table
 def test_it_ends_after_so_many_seconds(name: str, target: int) -> None:
     with Program(name, target, 1) as program:
         begin = time.monotonic()
@@ -105,6 +139,7 @@ def test_it_ends_after_so_many_seconds(name: str, target: int) -> None:
         assert 0.5 < time.monotonic() - begin < 5
 
 
+@every_table
 def test_its_target_may_end(name: str, target: int) -> None:
     with Program(name, target) as program:
         os.kill(target, signal.SIGKILL)
