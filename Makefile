@@ -265,7 +265,7 @@ build/include/perfdiag.skel.h: build/bpf/perfdiag.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name perfdiag >$@
 
 # Recorder and launcher: static, so that they need nothing of the host they diagnose, and little of its memory.
-SHARED_SOURCES := lib/recorder/capabilities.c
+SHARED_SOURCES := lib/recorder/capabilities.c lib/recorder/oom_kills.c
 LAUNCHER_SOURCES := $(SHARED_SOURCES) $(patsubst %,lib/recorder/%.c,launcher out_of_memory resource_limits)
 RECORDER_SOURCES := $(SHARED_SOURCES) $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c))
 RECORDER_OBJECTS := $(RECORDER_SOURCES:lib/recorder/%.c=build/recorder/%.o)

@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "capabilities.h"
+#include "oom_kills.h"
 #include "out_of_memory.h"
 
 #define OOM_SCORE "PERFDIAG_OOM_SCORE"
 #define PYTHON_OOM_SCORE "1000"
 #define NEEDED_BYTES ((size_t)NEEDED_MEBIBYTES << 20)
 #define ROOM_TIMEOUT_MS 1000
-#define VMSTAT_BYTES (64 << 10) /* it has 8 KiB */
 
 const char *offer_to_oom_killer(const char *score)
 {
@@ -72,23 +72,6 @@ bool has_room(void)
 		waitid(P_PID, pid, &ended, WEXITED | WNOHANG);
 	close(fds.fd);
 	return ended.si_code != CLD_KILLED || ended.si_status != SIGKILL;
-}
-
-/* How often the OOM killer has struck on this host, control groups included; 0 when nobody says. */
-static unsigned long oom_kills(void)
-{
-	static char text[VMSTAT_BYTES];
-	int fd = open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
-	ssize_t part, length = 0;
-	const char *found;
-
-	while (fd >= 0 && (part = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
-		length += part;
-	if (fd >= 0)
-		close(fd);
-	text[length] = '\0';
-	found = strstr(text, "\noom_kill ");
-	return found ? strtoul(found + strlen("\noom_kill "), NULL, 10) : 0;
 }
 
 /* Waits until Python has ended, and says why if the OOM killer must have done it. */

@@ -18,6 +18,7 @@
 #include "cleanup.h"
 #include "engine.h"
 #include "monotonic.h"
+#include "oom_kills.h"
 #include "privileges.h"
 #include "script.h"
 
@@ -179,6 +180,10 @@ static const char *last_error(const struct script *script)
 
 static int explain_killed(const struct script *script, struct lack *lack, int number)
 {
+	if (number == SIGKILL && oom_kills() > script->kills)
+		return lack_of(lack, -EIO, "give it 200 MiB of room, in its control group too",
+			       "%s was killed: memory is short, and the kernel's OOM killer took it",
+			       script->engine->name);
 	if (script->begun)
 		return lack_of(lack, -EIO, "", "%s was killed by signal %d", script->engine->name, number);
 	return lack_of(lack, -EIO,
@@ -216,6 +221,7 @@ static int record_by(struct script *script, struct recorder *recorder, const cha
 	script->pid = 0;
 	script->messages = NULL;
 	script->length = 0;
+	script->kills = oom_kills();
 	recorder->lack.why[0] = 0;
 	err = start(script, recorder, path);
 	if (!err)

@@ -21,6 +21,7 @@ struct script {
 	uint64_t told_ns;      /* when it was told to end; 0: not yet */
 	uint64_t told_last_ns; /* when it was told again */
 	size_t files;	       /* that it had open when it was told */
+	unsigned long kills;   /* of the OOM killer until it was started */
 	const char *because;   /* it was chosen for this; NULL: by who asked */
 	char line[LINE_BYTES];
 	size_t length;

@@ -15,7 +15,8 @@ import pytest
 
 from conftest import ROOT
 from live.support.bpftrace import TOOLS, foreign, lacking
-from live.support.fixtures import Start
+from live.support.fixtures import Cleanup, Start
+from live.support.host import MEBIBYTE, cgroup, enter
 from live.support.recorder import RECORDER
 from live.support.workload import Workload
 from unit.support.waiting import until
@@ -115,6 +116,15 @@ def test_it_is_killed_before_the_window(engine: str, spinning: Workload) -> None
     assert process.returncode == 1, said
     assert f"error: {engine} was killed by signal 9 before the window began: it did not say why\n" in said, said
     assert "HINT: if it was the OOM killer" in said and "PERFDIAG_DEBUG" not in said, said
+
+
+@pytest.mark.may_skip("cgroup version 1: memory")
+@every_engine
+def test_its_control_group_has_no_room_for_it(engine: str, spinning: Workload, cleanup: Cleanup) -> None:
+    group = cleanup.enter_context(cgroup("memory", "engine", limit_in_bytes=60 * MEBIBYTE))
+    run = perfdiag("latency", "--engine", engine, "--pid", spinning.pid, "--duration", 1, preexec_fn=enter(group))
+    killed = f"error: {engine} was killed: memory is short, and the kernel's OOM killer took it\n"
+    assert run.returncode == 1 and f"{killed}HINT: give it 200 MiB of room, in its control group too\n" in run.stderr
 
 
 def begun(path: Path) -> bool:
