@@ -18,12 +18,27 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/*
+ * Runs the script named behind it.  Python would also take modules, and run lines of files *.pth, from directories that a
+ * group of administrators may write to (/usr/local): -S keeps it from all, and those that root alone can change are
+ * given back.
+ */
+static const char python_of_root[] = "import os, runpy, site, sys\n"
+				     "def is_of_root(path):\n"
+				     "    status = os.stat(path)\n"
+				     "    own = status.st_uid == 0 and not status.st_mode & 0o022\n"
+				     "    return own and (path == '/' or is_of_root(os.path.dirname(path)))\n"
+				     "found = filter(os.path.isdir, map(os.path.realpath, site.getsitepackages()))\n"
+				     "sys.path += filter(is_of_root, found)\n"
+				     "del sys.argv[0]\n"
+				     "runpy.run_path(sys.argv[0], run_name='__main__')\n";
+
 /* Those that tell most come first. */
 static const struct engine engines[] = {
 	{ .name = "bcc",
 	  .script = "tools/ledger.py",
 	  .program = "/usr/bin/python3",
-	  .options = { "-I", "-B" },
+	  .options = { "-ISB", "-c", python_of_root },
 	  .complains = "error",
 	  .installed_by = "apt install python3-bpfcc, or record with --engine libbpf",
 	  .needs = "apt install python3-bpfcc; it needs tracepoints" },

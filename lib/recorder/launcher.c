@@ -41,6 +41,7 @@
 
 struct paths {
 	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX], scripts[PATH_MAX];
+	const char *options; /* of Python */
 };
 
 static int fail(int error, const char *what)
@@ -75,9 +76,11 @@ static int find_paths(struct paths *paths)
 	err = join(paths->package, directory, "../lib/perfdiag/python/perfdiag/__main__.py");
 	if (!err && !access(paths->package, R_OK)) {
 		strcpy(paths->python, "/usr/bin/python3");
+		paths->options = "-ISB"; /* all it needs is installed with it: no modules of the host's */
 		return join(paths->recorder, directory, "../lib/perfdiag/perfdiag-recorder")
 			       ?: join(paths->scripts, directory, "../share/perfdiag");
 	}
+	paths->options = "-IB";
 	err = err ?: join(paths->package, directory, "../../lib/perfdiag/__main__.py");
 	err = err ?: join(paths->python, directory, "../venv/bin/python");
 	err = err ?: join(paths->scripts, directory, "../..");
@@ -293,7 +296,7 @@ int main(int argc, char **argv)
 	if (!arguments)
 		return fail(ENOMEM, "cannot start");
 	arguments[0] = paths.python;
-	arguments[1] = "-IB"; /* isolated; leaves no compiled files of root's behind */
+	arguments[1] = (char *)paths.options; /* -I: isolated, -B: leaves no compiled files of root's behind */
 	arguments[2] = paths.package;
 	memcpy(&arguments[3], &argv[1], argc * sizeof(*argv)); /* with the NULL at its end */
 	/* Ctrl-C while Python starts would show its insides; __main__.py takes the block away. */

@@ -10,6 +10,7 @@ import pytest
 from perfdiag import __version__
 
 from conftest import ROOT
+from unit.support.waiting import until
 
 
 def make(*words: str) -> None:
@@ -43,6 +44,10 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
         [moved / "bin/perfdiag", "--version"], capture_output=True, text=True, env=environment, cwd="/", timeout=60
     )
     assert (run.stdout, run.stderr, run.returncode) == (f"perfdiag {__version__}\n", "", 0)
+    with subprocess.Popen([moved / "bin/perfdiag", "report", "-"], stdin=subprocess.PIPE, env=environment) as reader:
+        command = Path(f"/proc/{reader.pid}/cmdline")
+        until(lambda: command.read_bytes().startswith(b"/usr/bin/python3\0-ISB\0"), "no modules of the host's")
+        reader.kill()
     version = subprocess.run([moved / "lib/perfdiag/perfdiag-recorder", "--version"], capture_output=True, text=True)
     assert __version__ in version.stdout
     linked = subprocess.run(["ldd", moved / "lib/perfdiag/perfdiag-recorder"], capture_output=True, text=True)

@@ -176,6 +176,22 @@ def test_a_script_that_others_can_change_is_not_run(tmp_path: Path, spinning: Wo
     assert "No such file" in recorder(tmp_path / "none.bt", spinning.pid).stderr
 
 
+def test_modules_that_others_can_change_are_not_run(tmp_path: Path, spinning: Workload) -> None:
+    """Python runs lines of .pth files at its start, and looks for modules in /usr/local first."""
+    modules, ran = tmp_path / "modules", tmp_path / "ran"
+    (modules / "bcc").mkdir(parents=True)
+    for file in (modules / "others.pth", modules / "bcc/__init__.py"):
+        file.write_text(f"import os; os.mknod({str(ran)!r})\n")
+    os.chown(modules, 65534, 0)
+    code = "import site; print(site.getsitepackages()[0])"
+    first = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    words = ["unshare", "-m", "sh", "-c", f'mkdir -p {first} && mount --bind {modules} {first} && exec "$@"', "sh"]
+    words += [str(PROGRAM), "record", "--engine", "bcc", "-o", str(tmp_path / "x.rec"), "--pid", str(spinning.pid)]
+    words += ["--duration", "500ms"]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0 and not ran.exists(), run.stderr
+
+
 def test_what_bpftrace_says_is_told(tmp_path: Path, spinning: Workload) -> None:
     script = tmp_path / "wrong.bt"
     script.write_text("tracepoint:sched:never_there { }\n")
