@@ -1,4 +1,4 @@
-"""Opening what may be a pipe: where nobody writes into one, opening it or reading from it waits and says nothing.
+"""Opening what may have nothing to say: a pipe, a terminal, trace_pipe.  Reading them waits and says nothing.
 And standard input, which may be closed."""
 
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import os
 import select
-import stat
 import sys
 from collections.abc import Callable
 from typing import IO
@@ -15,13 +14,13 @@ from perfdiag.errors import PerfdiagError
 
 
 def opened(path: str, patience_s: float, silent: Callable[[], None]) -> IO[bytes]:
-    """Open a file to read it; call `silent` where it is a pipe that has nothing to say for so long.
+    """Open a file to read it; call `silent` where it has nothing to say for so long.
 
     What `silent` raises ends it; else whoever reads goes on to wait.  Raises OSError too.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
-        if stat.S_ISFIFO(os.fstat(fd).st_mode) and not select.select([fd], [], [], patience_s)[0]:
+        if not select.select([fd], [], [], patience_s)[0]:
             silent()
             select.select([fd], [], [])  # to read from a pipe that nobody has opened yet is to be at its end
         os.set_blocking(fd, True)

@@ -80,7 +80,7 @@ def _become(uid: int, gid: int, groups: list[int]) -> None:
     except OSError as error:
         raise PerfdiagError(
             f"cannot give up root for uid {uid}: {error.strerror}",
-            "a container that maps only its own users cannot; run perfdiag on its host",
+            "give it CAP_SETUID and CAP_SETGID; where a container maps only its own users, run perfdiag on its host",
         ) from error
 
 

@@ -54,6 +54,14 @@ static int fail(int error, const char *what)
 	return 1;
 }
 
+static int fail_without_null(int error)
+{
+	if (error != ENOENT && error != ENXIO && error != EACCES)
+		return fail(error, "cannot start");
+	fprintf(stderr, "error: cannot open /dev/null: %s\nHINT: mknod -m 666 /dev/null c 1 3\n", strerror(error));
+	return 1;
+}
+
 static int join(char *path, const char *directory, const char *name)
 {
 	return snprintf(path, PATH_MAX, "%s/%s", directory, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
@@ -256,9 +264,9 @@ int main(int argc, char **argv)
 		explain_closed_output();
 		return 1;
 	}
-	err = argc < 1 ? -EINVAL : open_standard_descriptors() ?: check_descriptors();
+	err = open_standard_descriptors() ?: check_descriptors();
 	if (err)
-		return fail(-err, "cannot start");
+		return fail_without_null(-err);
 	if (check_resource_limits(needs_recorder(argc, argv)))
 		return 1;
 	err = keep_from_python();

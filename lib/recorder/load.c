@@ -188,6 +188,9 @@ static int explain_failure(struct recorder *recorder, int err)
 	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
 		return lack_of(lack, err, "raise the limits of memory and open files: ulimit -a",
 			       "the ledger cannot be loaded: %s", strerror(-err));
+	if (access("/sys/kernel", R_OK)) /* no engine traces without it either */
+		return lack_of(lack, err, "mount -t sysfs none /sys, or give the container its host's /sys",
+			       "/sys is not mounted here: the kernel describes its types there");
 	recorder->declined = true;
 	if (access(KERNEL_TYPES, R_OK))
 		return lack_of(

@@ -287,6 +287,24 @@ def test_check_of_this_host() -> None:
     assert "yes  where the threads' time went" in run.stdout
 
 
+@pytest.mark.parametrize(
+    ("without", "error", "hint"),
+    [
+        (["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev; exec "$@"', "sh"], "open /dev/null", "mknod"),
+        (["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys; exec "$@"', "sh"], "/sys is not mounted", "mount"),
+        (["setpriv", "--bounding-set", "-setuid"], "give up root", "give it CAP_SETUID"),
+    ],
+)
+def test_what_a_poor_container_lacks_is_named(
+    without: list[str], error: str, hint: str, sleeper: subprocess.Popen[bytes]
+) -> None:
+    words = [*without, str(PROGRAM), "latency", "--pid", str(sleeper.pid), "--duration", "300ms"]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 1 and run.stdout == "", run
+    said = run.stderr.splitlines()
+    assert error in said[-2] and said[-1].startswith(f"HINT: {hint}"), run.stderr
+
+
 def test_a_full_disk_is_told_once_and_by_its_name(sleeper: subprocess.Popen[bytes]) -> None:
     with open("/dev/full", "w") as full:
         run = subprocess.run(

@@ -11,23 +11,47 @@ from perfdiag import pipes, progress
 from perfdiag.commands import host, report
 from perfdiag.errors import PerfdiagError
 
+from unit.support.waiting import until
 
-def test_a_report_of_a_pipe_says_that_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Said once, and what is written then is read to its end."""
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a report told people while it waited, which it does not do for long."""
+    lines: list[str] = []
     monkeypatch.setattr(report, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(progress, "say", lambda *told: lines.extend(told))
+    return lines
+
+
+def test_a_report_of_a_pipe_says_that_it_waits(tmp_path: Path, said: list[str]) -> None:
+    """Said once, and what is written then is read to its end."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    said: list[str] = []
 
-    def say(*lines: str) -> None:
-        said.extend(lines)
-        threading.Thread(target=path.write_bytes, args=(b"a line\n",)).start()
+    def write() -> None:
+        until(lambda: said, "it says that it waits")
+        path.write_bytes(b"a line\n")
 
-    monkeypatch.setattr(progress, "say", say)
+    threading.Thread(target=write).start()
     with report._opened(str(path)) as stream:
         assert os.get_blocking(stream.fileno()) and stream.read() == b"a line\n"
     (line,) = said
-    assert f"{path} is a pipe that nobody has written into yet" in line
+    assert f"{path} has nothing to read yet" in line
+
+
+def test_whatever_has_nothing_to_read_is_said_to_be_waited_for(said: list[str]) -> None:
+    """A terminal, as trace_pipe of the kernel: neither is a pipe."""
+    master, slave = os.openpty()
+
+    def write() -> None:
+        until(lambda: said, "it says that it waits")
+        os.write(master, b"a line\n")
+
+    threading.Thread(target=write).start()
+    with report._opened(os.ttyname(slave)) as stream:
+        assert stream.readline() == b"a line\n"
+    os.close(master)
+    os.close(slave)
 
 
 def test_what_has_something_to_say_is_not_waited_for(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def _opened(path: str) -> IO[bytes]:
     """Open a file.  Raises OSError; PerfdiagError of a pipe that nobody writes into, and of what is closed."""
 
     def silent() -> None:
-        reason = f"nothing was written into this pipe for {PATIENCE_S:g} s"
+        reason = f"it had nothing to read for {PATIENCE_S:g} s"
         raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "journalctl -k > FILE saves a log")
 
     if path == "-":

@@ -17,7 +17,7 @@ from perfdiag.model import Model
 from perfdiag.text import printable
 
 MOST_FILES = 2
-PATIENCE_S = 2.0  # with a pipe, before it is said what is waited for: a recorder says its first line sooner
+PATIENCE_S = 2.0  # before it is said what is waited for: a recorder says its first line sooner
 
 
 @click.command("report")
@@ -47,8 +47,8 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
 
 
 def _opened(path: str) -> IO[bytes]:
-    """Open a recording; a pipe that nobody writes into is waited for, and that is said.  Raises PerfdiagError."""
-    waiting = f"perfdiag: {printable(path)} is a pipe that nobody has written into yet; waiting, Ctrl-C ends it"
+    """Open a recording; one that has nothing to read is waited for, and that is said.  Raises PerfdiagError."""
+    waiting = f"perfdiag: {printable(path)} has nothing to read yet; waiting, Ctrl-C ends it"
     if not path:
         raise UsageError("the recording has no name", "is a variable of a script not set?")
     try:
