@@ -13,8 +13,10 @@ import pytest
 from perfdiag import schema
 
 from conftest import ROOT
+from live.support.bpftrace import mount_tracing
 from live.support.fixtures import Attach, Cleanup, Start
 from live.support.host import slow_disk
+from live.support.snippets import recorded_snippet
 from live.support.workload import Workload
 
 APART = 0.05  # of the time of all threads
@@ -26,7 +28,7 @@ COMMON = (
     "cpu.user cpu.kernel runq.busy runq.waking disk.read disk.write disk.flush memory.major_fault wait.parked"
     " net.connect net.receive net.accept wait.events wait.timer wait.child wait.signal wait.stopped"
 )
-SEES = {"bpftrace": COMMON, "bcc": f"{COMMON} net.send ipc.pipe ipc.unix lock.file wait.io_uring"}
+SEES = {"bpftrace": COMMON, "bcc": f"{COMMON} net.send net.request ipc.pipe ipc.unix lock.file wait.io_uring"}
 NOT_TOLD = ("kernel.other", "unexplained")  # where a script puts what it cannot tell
 # A script knows no interrupts; a write with O_SYNC is disk.write to it.
 ALIKE = {"cpu.user": "cpu", "cpu.kernel": "cpu", "cpu.irq": "cpu"} | dict.fromkeys(["disk.write", "disk.flush"], "disk")
@@ -117,6 +119,11 @@ def keep(host: str, what: str, told: Mapping[str, Mapping[str, float]]) -> None:
     STORED.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
 
 
+@pytest.fixture(autouse=True)
+def _tracing() -> None:
+    mount_tracing()
+
+
 @pytest.fixture
 def host() -> str:
     """Under which name results are stored."""
@@ -169,3 +176,68 @@ def test_a_peer_over_TCP(start: Start, against: Any) -> None:
 def test_a_child_that_is_waited_for(start: Start, against: Any) -> None:
     told = against(start("slow_child", "--count", 23, "--child-ms", 50))
     assert told["libbpf"]["wait.child"] > 0.5, told
+
+
+CONNECTIONS = """
+import os, socket, sys, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+silent = socket.create_server(("127.0.0.1", 0))
+if not os.fork():  # the other end of all
+    served = [socket.create_connection(listener.getsockname()) for _ in range(3)]
+    kept = [silent.accept() for _ in range(1)]
+    for _ in range(100):
+        time.sleep(0.1)
+        for one in served[:2]:
+            try:
+                one.send(b"?")
+                one.recv(1)
+            except OSError:
+                os._exit(0)
+def serve(one):
+    while one.recv(1):
+        one.send(b"!")
+for _ in range(3):
+    threading.Thread(target=serve, args=listener.accept()[:1], daemon=True).start()
+client = socket.create_connection(silent.getsockname())
+threading.Thread(target=client.recv, args=(1,), daemon=True).start()
+print("ready", flush=True)
+sys.stdin.readline()
+time.sleep(2)
+os._exit(0)
+"""
+
+
+def test_idle_connections_accuse_nobody(attach: Attach, cleanup: Cleanup) -> None:
+    """A server waits for work on connections that it accepted; where nobody was asked, there is nothing to wait for."""
+    recording, _ = recorded_snippet(attach, cleanup, CONNECTIONS, engine="bcc")
+    sums: Counter[str] = Counter()
+    for row in recording.threads:
+        sums.update({each.account: each.sum_ns for each in row.accounts})
+    assert sums["net.request"] > 3 * 1.8e9 and sums["wait.parked"] > 1.8e9, sums
+    assert sums["net.receive"] < 0.1e9 and sums["kernel.other"] < 0.1e9, sums
+
+
+SOCKETS = """
+import os, resource, socket, sys, threading, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+pairs = [socket.socketpair() for _ in range(5000)]
+print("ready", flush=True)
+sys.stdin.readline()
+def answer():
+    for _, other in pairs:
+        other.send(other.recv(1))
+threading.Thread(target=answer, daemon=True).start()
+for one, _ in pairs:  # sleeps for each
+    one.send(b"?")
+    one.recv(1)
+time.sleep(60)
+"""
+
+
+def test_thousands_of_sockets_are_looked_up_in_time(attach: Attach, cleanup: Cleanup) -> None:
+    recording, _ = recorded_snippet(attach, cleanup, SOCKETS, engine="bcc", duration_ns=2_000_000_000)
+    assert recording.footer.at_ns - recording.header.start_ns < 3.5e9
+    sums: Counter[str] = Counter()
+    for row in recording.threads:
+        sums.update({each.account: each.sum_ns for each in row.accounts})
+    assert sums["ipc.unix"] and not sums["kernel.other"], sums
