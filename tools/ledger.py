@@ -44,7 +44,8 @@
 #   meanwhile, or its first argument is an open pipe or socket, which is looked at once a second. fsync of a file on NFS
 #   is disk.flush, too.
 #   A sleep to receive from the network is net.receive where the process has sent something there and heard nothing
-#   since. Else it is net.request on a connection that the process accepted, or wait.parked: waiting or idle, cannot tell.
+#   since. Else it is net.request on a connection that the process accepted, or wait.parked: waiting or idle, cannot
+#   tell.
 #   Of more than 20,000 sockets of the host's some are not told apart: wait.parked.
 #   A sleep that ends on a CPU where this program itself looks into a map just then is unexplained: of 1,500 threads
 #   that wake up once a second 1 to 16 lost a second to that.
@@ -120,6 +121,7 @@ READS = (
 WRITES = "write pwrite64 writev pwritev pwritev2 sendto sendmsg sendmmsg"
 READ, WRITE = 0x40, 0x41  # no account has these numbers
 SENT, RECEIVED, CONNECTED, ACCEPTED = 1, 2, 4, 8  # what was last done with a file, and which end of a connection it is
+REPLACED = 1 << 31  # in the key of the leader that a thread has replaced by exec
 THREADS = 10240
 SOCKETS = 20000  # of a table of /proc/PID/net; more are not looked at
 
@@ -399,6 +401,28 @@ TRACEPOINT_PROBE(sched, sched_process_exit)
 	return 0;
 }
 
+/* The leader, whose number a thread takes over by exec, has ended for that and keeps its books under another key. */
+TRACEPOINT_PROBE(sched, sched_process_exec)
+{
+	u32 zero = 0, tid = args->pid, before = args->old_pid, ended = before | REPLACED;
+	struct thread *thread = is_target() ? threads.lookup(&tid) : 0;
+	u64 *count = failed.lookup(&zero);
+
+	if (before != tid && is_target()) {
+		if (thread && threads.update(&ended, thread) && count)
+			__sync_fetch_and_add(count, 1);
+		threads.delete(&tid);
+		thread = threads.lookup(&before);
+		if (thread && threads.update(&tid, thread) && count)
+			__sync_fetch_and_add(count, 1);
+		threads.delete(&before);
+		thread = threads.lookup(&tid);
+	}
+	if (thread)
+		bpf_get_current_comm(thread->comm, sizeof(thread->comm));
+	return 0;
+}
+
 /* A request to a disk shows what a thread sleeps for, in a call that does not say it or outside of one. */
 TRACEPOINT_PROBE(block, block_bio_queue)
 {
@@ -459,7 +483,7 @@ def compiled(pid):
     except ImportError:
         fail("bcc for Python 3 is not installed", "apt install python3-bpfcc")
     names = {f"-D{name.upper().replace('.', '_')}={place}" for place, name in enumerate(ACCOUNTS)}
-    shared = "READ WRITE SENT RECEIVED CONNECTED ACCEPTED THREADS"
+    shared = "READ WRITE SENT RECEIVED CONNECTED ACCEPTED REPLACED THREADS"
     flags = [f"-DPID={pid}", *(f"-D{name}={globals()[name]}" for name in shared.split()), *sorted(names)]
     try:
         with folder() as kernel:
@@ -658,7 +682,7 @@ def write_threads(bpf, pid, files, start_ns, end_ns):
     """Print a line for each thread, and return how many there are."""
     threads = sorted(bpf["threads"].items(), key=lambda item: item[0].value)
     for serial, (key, thread) in enumerate(threads, 1):
-        tid = key.value
+        tid = pid if key.value & REPLACED else key.value
         sums = close_books(thread, files, end_ns)
         wall_ns = max(0, (thread.ended_ns or max(end_ns, thread.since_ns)) - thread.from_ns)
         told = [[place, *sums[name]] for place, name in enumerate(ACCOUNTS) if sums[name][0]]

@@ -9,7 +9,9 @@ from live.support.fixtures import Attach, Cleanup
 from live.support.recording import Recording
 
 
-def recorded_snippet(attach: Attach, cleanup: Cleanup, code: str, *arguments: object, **options: object) -> tuple[Recording, int]:
+def recorded_snippet(
+    attach: Attach, cleanup: Cleanup, code: str, *arguments: object, **options: object
+) -> tuple[Recording, int]:
     """Start a snippet that prints a line when it is ready and begins when it has read one; record it to its end.
 
     `options` are the recorder's.  Return the recording and the pid.

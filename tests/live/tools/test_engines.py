@@ -178,6 +178,24 @@ def test_a_child_that_is_waited_for(start: Start, against: Any) -> None:
     assert told["libbpf"]["wait.child"] > 0.5, told
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_exec_by_a_thread(engine: str, start: Start, attach: Attach) -> None:
+    """The thread that calls exec takes over the leader's tid; both have their own books."""
+    workload = start("thread_exec", "--before-ms", 300, "--after-ms", 400)
+    recorder = attach(workload, engine=engine, only=True)
+    truth = workload.run()
+    recording = recorder.wait("targets gone")
+    for row in recording.threads:
+        assert sum(each.sum_ns for each in row.accounts) == pytest.approx(row.wall_ns, rel=0.01, abs=1_000_000), row
+    both = [row for row in recording.threads if row.tid == workload.pid]
+    assert len(both) == 2 and len({row.tid for row in recording.threads}) == len(recording.threads) - 1
+    sums = [Counter({each.account: each.sum_ns for each in row.accounts}) for row in both]
+    (leader, was), (heir, now) = sorted(zip(both, sums, strict=True), key=lambda each: each[1]["wait.timer"])
+    assert now["cpu.user"] > 100_000_000, heir  # bpftrace meets it in the middle of 300 ms
+    assert now["wait.timer"] > 0.95 * truth["slept_ns"] and not was["wait.timer"], (leader, heir)
+    assert leader.wall_ns < 450_000_000 and leader.state == "exited", leader
+
+
 CONNECTIONS = """
 import os, socket, sys, threading, time
 listener = socket.create_server(("127.0.0.1", 0))
