@@ -41,8 +41,8 @@
  *   Not measured. Each switch between threads and each system call of the host runs a probe, whatever PID is.
  *
  * CAVEATS
- *   Threads that sleep through the whole window are missing, and of each one the time before its first switch or system
- *   call is.
+ *   Threads that sleep through the whole window are missing, unless perfdiag runs this (--engine dtrace) and adds
+ *   them. Of each one the time before its first switch or system call is missing.
  *   A sleep in a system call that does not say what for is kernel.other, unless the thread sent a request to a disk or
  *   took data of a TCP connection meanwhile. fsync of a file on NFS is disk.flush, too.
  *   Time in which a thread could run on an idle CPU, but did not for a millisecond, is unexplained: mostly a CPU quota.

@@ -65,7 +65,7 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("lock.kernel", "waiting for a lock inside the kernel", object="kernel function"),
     Account(
         "wait.parked",
-        "parked on a futex, a semaphore or a message queue: waiting or idle, cannot tell",
+        "parked on a futex, a semaphore or a queue, or nothing tells for what: waiting or idle, cannot tell",
         _UNKNOWN,
         object="futex or system call",
     ),

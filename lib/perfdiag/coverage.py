@@ -123,7 +123,9 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     others = comms and not any(comm.startswith(EMULATORS) for comm in comms)
     if others or (recording.header.options.host and _without_kvm(recording)):
         missing = {feature: item for feature, item in missing.items() if feature not in _OF_GUESTS}
-    found = lacking.script(recording.header, ((key, what) for key, (what, _) in FEATURES.items() if key != "ledger"))
+    found = lacking.script(
+        recording.header, recording.footer, ((key, what) for key, (what, _) in FEATURES.items() if key != "ledger")
+    )
     found += missing.values()
     if facts.hypervisor and facts.hypervisor.name in _ASK_HOST:
         what, fix = _ASK_HOST[facts.hypervisor.name]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag import schema
 from perfdiag.accounts import ACCOUNTS
 from perfdiag.model import NotMeasured
+from perfdiag.units import plural
 
 # What is lost when any one of these capabilities is missing; perfdiag(8) says which process needs it and why.
 COSTS: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -45,7 +46,9 @@ def unseen_accounts(header: schema.Header) -> frozenset[str]:
     return frozenset(each.name for each in ACCOUNTS if each.recorded and each.measured) - set(header.accounts)
 
 
-def script(header: schema.Header, features: Iterable[tuple[str, str]]) -> list[NotMeasured]:
+def script(
+    header: schema.Header, footer: schema.Footer | None, features: Iterable[tuple[str, str]]
+) -> list[NotMeasured]:
     """Return what a script leaves out: accounts, and of `features` (key, what it tells) those without a probe."""
     unseen = unseen_accounts(header)
     if not unseen:
@@ -56,11 +59,17 @@ def script(header: schema.Header, features: Iterable[tuple[str, str]]) -> list[N
         fix = "where the kernel takes perfdiag's own programs: perfdiag record --engine libbpf"
         why = f"{header.engine} recorded, because {header.because}"
         found.append(NotMeasured("what only perfdiag's own programs see", why, fix, "engine"))
+    if footer and footer.threads_not_seen:
+        what = f"what {plural(footer.threads_not_seen, 'thread')} did: not in these books"
+        why = f"the script for {header.engine} saw nothing of them, and they have not slept all along"
+        found.append(NotMeasured(what, why, fix, "unseen"))
     told = ", ".join(each.name for each in ACCOUNTS if each.name in unseen)
     found.append(NotMeasured(f"time by these accounts, it stands in others: {told}", reason, fix, "accounts"))
     probed = {probe.feature for probe in header.probes}
     if header.engine not in MEET_SLEEPERS:
-        asleep = "threads that slept through the whole window, and what each did before its first switch"
+        asleep = "what each thread did before its first switch"
+        if footer is None or footer.threads_asleep is None:
+            asleep = f"threads that slept through the whole window, and {asleep}"
         found.append(NotMeasured(asleep, "a script sees only who runs", fix, "threads"))
     found.append(NotMeasured("processes that the target started", "a script follows one process", fix, "descendants"))
     return found + [NotMeasured(what, reason, fix, key) for key, what in features if key not in probed]

@@ -59,3 +59,17 @@ def test_threads_that_sleep_all_along(engine: str, *, meets: bool) -> None:
     by = msgspec.structs.replace(header(), engine=engine, accounts=["cpu.user"])
     features = [item.feature for item in coverage.not_measured(Recording(by), Facts.parse([]))]
     assert ("threads" not in features) == meets and "descendants" in features
+
+
+def test_threads_that_a_script_has_not_seen() -> None:
+    """Where the recorder looked for them, those that slept are in the books, and of the others it is said."""
+    by = msgspec.structs.replace(header(), engine="bpftrace", accounts=["cpu.user"])
+
+    def told(**found: int) -> str:
+        footer = msgspec.structs.replace(Builder().recording().footer, **found)
+        return "\n".join(item.what for item in lacking.script(by, footer, []))
+
+    assert "threads that slept through the whole window" in told()
+    looked = told(threads_asleep=3, threads_not_seen=0)
+    assert "slept" not in looked and "before its first switch" in looked and "in these books" not in looked
+    assert "what 2 threads did: not in these books" in told(threads_asleep=0, threads_not_seen=2)

@@ -129,6 +129,10 @@ class Footer(Line, tag="footer"):
     lost: Annotated[dict[Word, Count], at_most(COUNTERS)]
     cost: Cost
     threads_left_out: Count | None = None  # of a host: they never ran, so they have no books
+    # Of a script that the recorder ran: threads of which it saw nothing. Those slept all along, as /proc tells, and the
+    # recorder has added their lines; what the others did is not known. None: nobody looked.
+    threads_asleep: Count | None = None
+    threads_not_seen: Count | None = None
     lines: Count | None = None  # before this one; None: an older recorder, or a script
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import ROOT
 from live.support.bpftrace import TOOLS, foreign, lacking
-from live.support.fixtures import Cleanup, Start
+from live.support.fixtures import Attach, Cleanup, Start
 from live.support.host import MEBIBYTE, cgroup, enter
 from live.support.recorder import RECORDER
 from live.support.workload import Workload
@@ -52,11 +52,42 @@ def test_a_report(engine: str, spinning: Workload) -> None:
     assert run.returncode == 0, run.stderr
     report = json.loads(run.stdout)
     assert report["versions"]["engine"] == engine
-    assert report["target"]["threads"] == 4 + (engine == "bcc"), "bcc also sees the one that only waits for these"
+    assert report["target"]["threads"] == 5, "also the one that only waits for these"
     assert 1.2e9 < report["window"]["duration_ns"] < 6e9, "bpftrace 0.17 may have to be told twice, after 2 s"
     waited_ns = sum(row["ns"] for row in report["accounts"] if row["account"] == "runq.busy")
     assert waited_ns > 0.5 * report["busy_ns"] and report["coverage"]["closed_error"] < 0.01
     assert any("nfs.commit" in item["what"] for item in report["not_measured"])
+
+
+# What threads of the workload `sleeper` sleep for; of the others no script can tell it, except bcc of files.
+ASLEEP = {
+    "in-nanosleep": "wait.timer",
+    "in-epoll": "wait.events",
+    "in-poll": "wait.events",
+    "in-accept": "net.accept",
+    "in-signal": "wait.signal",
+    "in-futex": "wait.parked",
+    "in-tcp": "wait.parked",
+    "in-child": "wait.child",
+}
+
+
+@every_engine
+def test_threads_that_sleep_all_along(engine: str, start: Start, attach: Attach) -> None:
+    """They are in the books, for what they sleep for: whoever found them there."""
+    sleeper = start("sleeper")
+    until(lambda: {name for name, state in sleeper.states().items() if state == "S"} >= ASLEEP.keys(), "all sleep")
+    recorder = attach(sleeper, engine=engine, only=True)
+    time.sleep(1)
+    recording = recorder.stop()
+    assert len(recording.threads) == recording.footer.threads_seen == len(sleeper.states())
+    assert recording.footer.threads_not_seen == 0
+    assert bool(recording.footer.threads_asleep) == (engine == "bpftrace")
+    window_ns = recording.footer.at_ns - recording.header.start_ns
+    for row in recording.threads:
+        sums = {each.account: each.sum_ns for each in row.accounts}
+        assert row.wall_ns == sum(sums.values()) > 0.9 * window_ns, row
+        assert row.comm not in ASLEEP or sums.get(ASLEEP[row.comm], 0) > 0.9 * window_ns, row
 
 
 @every_engine
@@ -116,6 +147,17 @@ def test_it_is_killed_before_the_window(engine: str, spinning: Workload) -> None
     assert process.returncode == 1, said
     assert f"error: {engine} was killed by signal 9 before the window began: it did not say why\n" in said, said
     assert "HINT: if it was the OOM killer" in said and "PERFDIAG_DEBUG" not in said, said
+
+
+@every_engine
+def test_its_target_ends_before_the_window(engine: str, start: Start) -> None:
+    workload = start("sleeper")
+    words = [PROGRAM, "latency", "--engine", engine, "--pid", workload.pid, "--duration", 30]
+    with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: children(PROGRAMS[engine], process.pid) or process.poll() is not None, "it has been started")
+        workload.process.kill()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 4 and f"error: the process ended before {engine} traced anything\n" in said, said
 
 
 @pytest.mark.may_skip("cgroup version 1: memory")
