@@ -198,6 +198,10 @@ static int check_end(const struct script *script, struct recorder *recorder, int
 	struct pollfd target = { .fd = script->target, .events = POLLIN };
 	struct lack *lack = &recorder->lack;
 
+	if (script->told_ns && !script->begun && !strcmp(recorder->reason, "signal"))
+		return lack_of(lack, -EINTR, "", "it was told to end before %s traced anything", script->engine->name);
+	if (script->told_ns && !script->begun)
+		return lack_of(lack, -ESRCH, "", "the process ended before %s traced anything", script->engine->name);
 	if (WIFSIGNALED(status))
 		return explain_killed(script, lack, WTERMSIG(status));
 	if (script->told_ns)
