@@ -68,6 +68,7 @@ LOADS = {
         200_000,
     ),
     "ledger": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
+    "ledger.py": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "runqlat": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "sqlq": Load("statement that does nothing", ("SELECT 1",), 20_000, Statements),
     "sqlq.py": Load("statement that does nothing", ("SELECT 1",), 20_000, Statements),
@@ -80,6 +81,8 @@ LOADS = {
     "wakerchain.py": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
     "wakerchain": Load("round trip between two processes on a CPU", ("pingpong", "--cpu", "0", "--count"), 50_000),
 }
+
+KINDS: dict[str, type[Script | bcc.Program]] = {"ledger.py": bcc.RecordingProgram}
 
 
 def rows(context: Context) -> Iterator[Row]:
@@ -108,7 +111,7 @@ def measure(context: Context, name: str) -> Cost:
     starts: list[float] = []
     peaks: list[float] = []
     load = LOADS[name]
-    kind: type[Script | bcc.Program] = bcc.Program if name.endswith(".py") else Script
+    kind = KINDS.get(name) or (bcc.Program if name.endswith(".py") else Script)
 
     def run(memory: str, *, traced: bool) -> float:
         words = [word.format(memory) for word in load.words]
@@ -126,7 +129,7 @@ def measure(context: Context, name: str) -> Cost:
         variants = {UNTRACED: lambda: run(memory, traced=False), TRACED: lambda: run(memory, traced=True)}
         found: Rounds = alternate(variants, context.choose(5, 15), SECONDS)
     asked = [bcc.PYTHON, "-c", "import bcc; print('bcc', bcc.__version__)"]
-    words = asked if kind is bcc.Program else ["bpftrace", "--version"]
+    words = asked if issubclass(kind, bcc.Program) else ["bpftrace", "--version"]
     tracer, _, version = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip().partition(" ")
     slower = ratio(found, TRACED, UNTRACED)
     return Cost(

@@ -12,6 +12,7 @@ import pytest
 from perfdiag.accounts import ACCOUNTS
 from perfdiag.scripts import header
 
+from bench import tools as bench
 from conftest import ROOT
 from unit.support.programs import program
 
@@ -66,6 +67,7 @@ def test_it_runs_on_the_python_of_old_hosts() -> None:
 def test_header() -> None:
     told = header.parse(PATH)
     assert told.synopsis == "ledger.py PID [SECONDS]" and len(told.output) > 3, "an example that was run"
+    assert told.overhead == bench.of(bench.MEASURED / "ledger.py.json").text(), "make tool-overhead"
     assert [name for name, _ in told.fields] == ["header", "thread", "footer"]
     assert PATH.read_text().startswith("#!/usr/bin/python3 -I\n# SPDX") and PATH.stat().st_mode & 0o111
 

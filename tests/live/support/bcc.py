@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from perfdiag.scripts import header
 
-from live.support.bpftrace import TOOLS, mount_tracing
+from live.support.bpftrace import BEGUN, TOOLS, mount_tracing
 from live.support.tracing import Tracing
 from live.support.workload import PATIENCE_SECONDS
 
@@ -41,7 +41,7 @@ class Program(Tracing):
         """With `update`, what it prints becomes the example of its header where a test says so."""
         need_bcc()
         self.name, self.arguments, self.update = name, arguments, update
-        super().__init__(name, command(name, *arguments), lambda said: said.startswith("Tracing "))
+        super().__init__(name, command(name, *arguments), BEGUN.search)
 
     def stop(self, *, example: bool = False) -> list[dict[str, str]]:
         """Press Ctrl-C, and return the rows of its table."""
@@ -64,4 +64,14 @@ class Program(Tracing):
         return [dict(zip(columns, [*row, ""], strict=False)) for row in cells]
 
 
-__all__ = ["PYTHON", "Program", "command", "need_bcc", "refused"]
+class RecordingProgram(Program):
+    """One that prints no table but a recording."""
+
+    def wait(self, *, example: bool = False) -> list[dict[str, str]]:
+        """Wait for its end, and for the last line."""
+        assert self.process.wait(PATIENCE_SECONDS) == 0 and not self.messages(), self.messages()
+        assert not example and '{"type":"footer"' in self.output()
+        return []
+
+
+__all__ = ["PYTHON", "Program", "RecordingProgram", "command", "need_bcc", "refused"]
