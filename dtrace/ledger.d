@@ -74,6 +74,7 @@ int inside[pid_t]; /* a thread off the CPU has left it in a system call */
 uint64_t slept_ns[pid_t]; /* in a system call that does not say what for */
 uint64_t slept[pid_t];
 uint64_t longest_ns[pid_t];
+pid_t heir[pid_t]; /* who took over this number by exec: the number that it was met by, and is known by here */
 uint64_t idle_since[int]; /* a CPU */
 uint64_t last; /* when anything happened */
 
@@ -103,7 +104,7 @@ sdt:sched::sched_process_exit
 {
 	this->now = timestamp;
 	last = this->now;
-	this->tid = tid;
+	this->tid = heir[tid] != 0 ? heir[tid] : tid;
 	this->account = -1;
 	this->times = 1;
 	this->longest_ns = 0;
@@ -129,7 +130,7 @@ sdt:raw_syscalls::sys_exit
 /pid == target && state[this->tid] != 0 && since[this->tid] == this->now/
 {
 	@pid[this->tid, execname] = max(pid);
-	@tid[this->tid, execname] = max(this->tid);
+	@tid[this->tid, execname] = sum(tid);
 	@start_ns[this->tid, execname] = min(this->now);
 }
 
@@ -178,6 +179,20 @@ sdt:sched::sched_process_exit
 {
 	ended[this->tid] = 1;
 	this->new = -1;
+}
+
+/* follow a thread that takes over the number of the leader, which has ended for that */
+sdt:sched::sched_process_exec
+/pid == target && arg1 != arg2/
+{
+	heir[(pid_t)arg1] = (pid_t)arg2;
+}
+
+/* show it by that number */
+sdt:sched::sched_process_exec
+/pid == target && arg1 != arg2 && state[(pid_t)arg2] != 0/
+{
+	@tid[(pid_t)arg2, name[(pid_t)arg2]] = sum((pid_t)arg1 - (pid_t)arg2);
 }
 
 /* book cpu.user */
@@ -229,7 +244,7 @@ sdt:sched::sched_process_exit
 /* turn to the thread that gets the CPU */
 sdt:sched::sched_switch
 {
-	this->tid = arg5;
+	this->tid = heir[(pid_t)arg5] != 0 ? heir[(pid_t)arg5] : (pid_t)arg5;
 	this->old = state[this->tid] - 1;
 	this->account = this->old;
 }
@@ -238,7 +253,7 @@ sdt:sched::sched_switch
 sdt:sched::sched_waking
 {
 	this->now = timestamp;
-	this->tid = arg1;
+	this->tid = heir[(pid_t)arg1] != 0 ? heir[(pid_t)arg1] : (pid_t)arg1;
 	this->old = state[this->tid] - 1;
 	this->account = this->old > 3 ? this->old : -1;
 	this->times = 1;

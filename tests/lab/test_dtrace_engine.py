@@ -49,7 +49,7 @@ def refused(guest: Guest, *words: object) -> tuple[int, str]:
 
 
 def test_a_window(spinning: GuestWorkload, recording: Any) -> None:
-    """The first thread sleeps all along: it is not seen."""
+    """The first thread sleeps all along: DTrace does not see it, and the recorder adds it."""
     process = recording(spinning.pid, 4)
     assert process.end() == 0, process.here("cat err")
     found = read(process)
@@ -58,7 +58,7 @@ def test_a_window(spinning: GuestWorkload, recording: Any) -> None:
     model = build(found)
     assert model.coverage.closed_error < 0.001 and not model.coverage.contradictions, model.coverage
     accounts = {name: total.ns for name, total in model.accounts.items()}
-    assert accounts["runq.busy"] > 0.5 * sum(accounts.values()) and len(model.threads) == 4
+    assert accounts["runq.busy"] > 0.5 * sum(accounts.values()) and len(model.threads) == 5
     assert "CPU-CONTENTION" in {finding.id for finding in diagnose(model).findings}
     assert any("nfs.commit" in item.what for item in model.not_measured)
 
@@ -79,6 +79,19 @@ def test_its_target_ends(start: Start, recording: Any) -> None:
     assert process.end() == 0, process.here("cat err")
     found = read(process)
     assert not found.problems and {line.state for line in found.threads.values()} == {"exited"}
+
+
+def test_exec_by_a_thread(start: Start, recording: Any) -> None:
+    """The thread that calls exec takes over the leader's tid; both have their own books."""
+    workload = start("thread_exec", "--before-ms", 1000, "--after-ms", 1000)
+    process = recording(workload.pid, 100)
+    truth = workload.run()
+    assert process.end() == 0, process.here("cat err")
+    found = read(process)
+    assert not found.problems, found.problems
+    both = [line for line in found.threads.values() if line.tid == workload.pid]
+    slept_ns = [sum(each.sum_ns for each in line.accounts if each.account == "wait.timer") for line in both]
+    assert len(both) == 2 and max(slept_ns) > 0.9 * truth["slept_ns"] and min(slept_ns) == 0, both
 
 
 def test_dtrace_is_killed_in_the_window(guest: Guest, spinning: GuestWorkload, recording: Any) -> None:
