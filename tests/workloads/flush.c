@@ -13,6 +13,19 @@ static uint64_t cpu_ns(void)
 	return used.tv_sec * SECOND + used.tv_nsec;
 }
 
+/* What this thread has waited for a CPU; 0: this kernel does not tell. */
+static uint64_t queued_ns(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "r");
+	unsigned long ran, queued = 0;
+
+	if (file && fscanf(file, "%lu %lu", &ran, &queued) != 2)
+		queued = 0;
+	if (file)
+		fclose(file);
+	return queued;
+}
+
 /* By its own clock, so that it takes longer where others have the CPU; looks at it seldom, as that is a system call. */
 static void compute(uint64_t ns)
 {
@@ -72,6 +85,6 @@ int main(int argc, char **argv)
 			worst_ns = end - middle;
 	}
 	PRINT_TRUTH({ "count", count }, { "write_ns", write_ns }, { "flush_ns", flush_ns }, { "worst_ns", worst_ns },
-		    { "compute_ns", compute_ns }, { "cpu_ns", cpu_ns() });
+		    { "compute_ns", compute_ns }, { "cpu_ns", cpu_ns() }, { "queued_ns", queued_ns() });
 	return 0;
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
 
 import pytest
@@ -26,10 +25,11 @@ def test_a_writer_is_paused(tmp_path: Path, cleanup: Cleanup, start: Start, trac
     assert truth["write_ns"] > 200_000_000, "nobody was paused: nothing was tested"
     device = slow.settings.name
     pauses = seen.stats("@pauses", device, "flush", str(flush.pid))
-    assert 0.9 * truth["write_ns"] <= pauses.total <= truth["write_ns"]
+    paused_ns = truth["write_ns"] - truth["queued_ns"] - truth["cpu_ns"]  # of neighbours it may wait for a CPU
+    assert 0.9 * paused_ns <= pauses.total <= truth["write_ns"]
     assert sum(seen.histogram("@pause_ns", device).values()) == pauses.count <= truth["blocks"]
     assert pauses.total / pauses.count <= seen.number("@longest_ns", device) < 300_000_000
-    assert 0 < seen.number("@dirty_pages", device) <= 2 * MEBIBYTE // mmap.PAGESIZE
+    assert 0 < seen.number("@dirty_pages") < seen.number("@limit_pages"), "it is the device's own limit that is met"
     assert seen.unseen <= 1, "a timer that comes while a program runs on that CPU is left out by the kernel"
 
 

@@ -31,7 +31,7 @@ def test_a_file_that_is_read_three_times(tmp_path: Path, cleanup: Cleanup, start
     assert seen.number("@hit_percent", *key) == 100 * (COUNT - MEBIBYTES) // COUNT
     assert seen.number("@read_bytes", *key) == COUNT * 4096
     assert MEBIBYTES * READ_US * 1000 <= misses.total <= truth["read_ns"]
-    assert 0.95 * truth["read_ns"] <= hits.total + misses.total <= truth["read_ns"]
+    assert 0.9 * truth["read_ns"] <= hits.total + misses.total <= truth["read_ns"]
     assert seen.unseen <= 1  # the read that it waits in for its start
 
 
