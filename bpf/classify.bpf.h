@@ -34,6 +34,20 @@ static __always_inline struct wait classify_fault(struct record *record, struct 
 	return wait.account != ACCOUNT_MEMORY_MAJOR_FAULT ? wait : WAIT(ACCOUNT_MEMORY_MAJOR_FAULT, file_object(inode));
 }
 
+/*
+ * Who sleeps lightly in an ioctl() of a file without a name waits for what that tells, as who reads it: a supervisor for
+ * the next call of those it supervises (seccomp).  A virtual CPU is told apart by why it left its guest.
+ */
+static __always_inline bool awaits_events(struct blocked *blocked)
+{
+	struct call *call = &blocked->call;
+	struct open_file open;
+
+	return call->number == IOCTL && !call->i386 && (__u32)call->arguments[1] != KVM_RUN &&
+	       !(blocked->state & TASK_UNINTERRUPTIBLE) && !blocked->in_iowait &&
+	       !read_open_file(blocked->task, call->arguments[0], &open) && open.magic == ANON_INODE_MAGIC;
+}
+
 static __always_inline struct wait classify_call(struct record *record, struct blocked *blocked)
 {
 	struct call *call = &blocked->call;
@@ -77,6 +91,8 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	/* Path look-ups read directories; whatever else sleeps deep says so on its stack. */
 	if (class == SYSCALL_PATH && blocked->in_iowait)
 		return ask_stack(blocked, WAIT(ACCOUNT_DISK_READ, 0));
+	if (class == SYSCALL_OTHER && awaits_events(blocked))
+		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
 	if (sleeps_deep || may_want_page(record, call))
 		return ask_stack(blocked, wait_in_call(call));
 	return wait_in_call(call);
