@@ -127,12 +127,12 @@ truth: build workloads ## make real servers ill and see whether the cause is nam
 	$(Q)$(MAKE) packages PACKAGES=packages-truth.txt
 	$(Q)$(AS_ROOT) $(PYTHON) tests/truth/run.py --output build/truth $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
-bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest; TOOLS=names with ARGS=tools, WITNESSES=names with ARGS=witnesses)
+bench: build workloads build/bench/attach build/bench/instructions.so ## measure cost and growth: a table of ratios in build/bench (QUICK=1: a minute, and some for ARGS=guest; TOOLS=names with ARGS=tools or dtrace, WITNESSES=names with ARGS=witnesses)
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
 	$(if $(findstring witnesses,$(ARGS)),$(Q)$(MAKE) lab-build KERNEL="6.1 witness")
 	$(Q)$(AS_ROOT) TOOLS='$(TOOLS)' WITNESSES='$(WITNESSES)' $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
 
-tool-overhead: deps ## put what make bench ARGS=tools has measured into the headers of tools/
+tool-overhead: deps ## put what make bench ARGS="tools dtrace" has measured into the headers of scripts
 	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -c 'import sys; from pathlib import Path; from bench import tools; \
 		tools.keep(Path(sys.argv[1]))' $(CURDIR)/build/bench/tools
 

@@ -49,7 +49,9 @@
  *   disk.
  *
  * OVERHEAD
- *   Not measured. Only the named system calls run a probe.
+ *   Attaches in 9 s and takes 102 MiB. Adds 16,693 instructions to each fdatasync(2) of a file in memory, which then
+ *   executes 5.42 times as many (5.41 to 5.43). Measured with DTrace 2.0.7 in an emulated Linux 6.12.117+deb13-amd64
+ *   with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   FILE is the last part of a path: files of the same name in two folders stand in one row.

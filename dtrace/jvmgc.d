@@ -53,7 +53,9 @@
  *   all of the time of their stops.
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 12 s and takes 108 MiB. Adds 22,446 instructions to each stop of all threads of a Java program, which
+ *   then executes 1.57 times as many (1.56 to 1.58). Measured with DTrace 2.0.7 in an emulated Linux
+ *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   An OPERATION is no cause: a full collection that System.gc() asked for, and one for want of memory, can look alike.

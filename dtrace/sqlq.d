@@ -44,7 +44,9 @@
  *   several rows the last one is the most frequent.
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 10 s and takes 102 MiB. Adds 33,529 instructions to each statement that does nothing, which then
+ *   executes 1.39 times as many (1.39 to 1.39). Measured with DTrace 2.0.7 in an emulated Linux 6.12.117+deb13-amd64
+ *   with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   STATEMENT has at most 48 letters and ends before the first quote, digit, dollar, colon, minus or slash.

@@ -78,6 +78,7 @@ class Load:
     few: int
     many: int
     calls: bool = False
+    pid: int = 0  # of the process that makes them, where a tracer has to know
     clocked: bool = False  # events come by the clock, as ticks do: no more of those in a slow one
 
     def script(self) -> str:

@@ -4,8 +4,9 @@
 
 Writes bench.txt and bench.json.  It needs root, some minutes and a quiet machine; it is no test and never fails on a
 figure.  Sections: switches, throughput, idle, start, memory, programs, scale, waking,
-requests, guest (in an emulated machine of the lab), tools (the scripts that TOOLS names, or all), witnesses (other
-people's tools in an emulated machine; the questions that WITNESSES names, or all).
+requests, guest (in an emulated machine of the lab), tools (the scripts of tools/ that TOOLS names, or all), dtrace
+(those of dtrace/, likewise), witnesses (other people's tools in an emulated machine; the questions that WITNESSES
+names, or all).
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ SECTIONS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "requests": requests.rows,
     "guest": guest.rows,
     "tools": tools.rows,
+    "dtrace": tools.rows_for_dtrace,
     "witnesses": witnesses.rows,
 }
 

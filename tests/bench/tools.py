@@ -1,6 +1,7 @@
-"""What each script of tools/ costs: how long until it traces, its memory, what it adds to the worst load for it.
+"""What each script of tools/ and dtrace/ costs: how long until it traces, its memory, what it adds to its worst load.
 
-Scripts for what few hosts have are measured in an emulated guest, where instructions count: see tools_guest.
+Scripts for what few hosts have, and those for DTrace, are measured in an emulated guest, where instructions count: see
+tools_guest.
 Each script's figures are also left in tools/NAME.json of the output; `make tool-overhead` puts them into its header.
 """
 
@@ -15,7 +16,7 @@ import platform
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,16 @@ from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, r
 from bench.processes import status
 from bench.table import Row
 from bench.tools_cost import Cost
-from bench.tools_guest import GUEST_LOADS, measure_in_guest
+from bench.tools_dtrace import DTRACE_LOADS
+from bench.tools_guest import BPFTRACE, DTRACE, GUEST_LOADS, measure_in_guest
 from live.support import bcc
-from live.support.bpftrace import TOOLS, Script
+from live.support.bpftrace import Script
 from live.support.java import Java
 from live.support.mariadb import MariaStatements
 from live.support.postgres import Statements
 from live.support.workload import ROOT, Workload
 
-SECTION = "11. Scripts of tools/"
+SECTION = "11. Scripts of tools/ and dtrace/"
 MEASURED = ROOT / "tests" / "data" / "tools"
 TRACED = "traced"
 SECONDS = 300
@@ -86,11 +88,25 @@ KINDS: dict[str, type[Script | bcc.Program]] = {"ledger.py": bcc.RecordingProgra
 
 
 def rows(context: Context) -> Iterator[Row]:
-    """Measure every script that has a load here, or those that the variable TOOLS names."""
-    wanted = os.environ.get("TOOLS", "").split() or sorted([*LOADS, *GUEST_LOADS])
-    for name in wanted:
-        cost = measure_in_guest(context, name) if name in GUEST_LOADS else measure(context, name)
-        called = file_of(name)
+    """Measure every script of tools/ that has a load here, or those that the variable TOOLS names."""
+    yield from rows_of(context, [*LOADS, *GUEST_LOADS])
+
+
+def rows_for_dtrace(context: Context) -> Iterator[Row]:
+    """Measure every script of dtrace/ that was run, or those that the variable TOOLS names."""
+    yield from rows_of(context, DTRACE_LOADS)
+
+
+def rows_of(context: Context, names: Iterable[str]) -> Iterator[Row]:
+    """Measure scripts, or those that the variable TOOLS names instead."""
+    for name in os.environ.get("TOOLS", "").split() or sorted(names):
+        if name in DTRACE_LOADS:
+            cost = measure_in_guest(context, DTRACE, name.removesuffix(".d"), DTRACE_LOADS[name])
+        elif name in GUEST_LOADS:
+            cost = measure_in_guest(context, BPFTRACE, name, GUEST_LOADS[name])
+        else:
+            cost = measure(context, name)
+        called = file_of(name).name
         yield Row(SECTION, f"{called}: started until it traces", cost.start_s, "s")
         yield Row(SECTION, f"{called}: memory, at most", cost.peak_mebibytes, "MiB")
         yield Row(SECTION, f"{called}: added to each {cost.what}", *cost.added)
@@ -101,9 +117,10 @@ def rows(context: Context) -> Iterator[Row]:
         (folder / f"{name}.json").write_text(json.dumps(dataclasses.asdict(cost), indent=1) + "\n")
 
 
-def file_of(name: str) -> str:
+def file_of(name: str) -> Path:
     """Return the file of a script that has a load here."""
-    return name if name.endswith(".py") else f"{name}.bt"
+    folder = ROOT / ("dtrace" if name.endswith(".d") else "tools")
+    return folder / (name if name.endswith((".d", ".py")) else f"{name}.bt")
 
 
 def measure(context: Context, name: str) -> Cost:
@@ -158,8 +175,8 @@ def keep(measured: Path) -> None:
     for path in sorted(measured.glob("*.json")):
         (MEASURED / path.name).write_text(path.read_text())
         text = of(path).text()
-        header.replace_overhead(TOOLS / file_of(path.stem), text)
-        print(f"  {file_of(path.stem)}: {text}")
+        header.replace_overhead(file_of(path.stem), text)
+        print(f"  {file_of(path.stem).name}: {text}")
 
 
-__all__ = ["LOADS", "MEASURED", "keep", "of", "rows"]
+__all__ = ["LOADS", "MEASURED", "keep", "of", "rows", "rows_for_dtrace"]

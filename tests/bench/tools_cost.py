@@ -1,4 +1,4 @@
-"""Figures of one script of tools/, and how its header says them."""
+"""Figures of one script of tools/ or dtrace/, and how its header says them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Cost:
     cpus: int
     bpftrace: str = ""  # the version of what runs it
     bcc: str = ""
+    dtrace: str = ""
     added_ns: int | None = None
     added_instructions: int | None = None
 
@@ -50,8 +51,9 @@ class Cost:
         else:
             takes = takes.format(f"{self.ratio:.2f}")
             costs = f"Adds {more} to each {self.what}, which then {takes} ({spread})."
-        tracer = f"bpftrace {self.bpftrace}" if self.bpftrace else f"bcc {self.bcc}"
+        of_tracers = {"bpftrace": self.bpftrace, "bcc": self.bcc, "DTrace": self.dtrace}
+        tracer, version = next((name, version) for name, version in of_tracers.items() if version)
         return (
-            f"Attaches in {start} and takes {self.peak_mebibytes:.0f} MiB. {costs} Measured with {tracer}"
-            f" {where} {self.cpus} CPUs by make bench ARGS=tools."
+            f"Attaches in {start} and takes {self.peak_mebibytes:.0f} MiB. {costs} Measured with {tracer} {version}"
+            f" {where} {self.cpus} CPUs by make bench ARGS={'dtrace' if self.dtrace else 'tools'}."
         )

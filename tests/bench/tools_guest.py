@@ -1,4 +1,4 @@
-"""What scripts of tools/ cost whose events few hosts have: they are measured in an emulated machine of the lab.
+"""What scripts cost that few hosts can run, for their events or for DTrace: measured in an emulated machine of the lab.
 
 Its times mean little, so instructions of its CPU are counted: emulated says how, and what that does not see.  The time
 until a script traces is that of this slow machine, its memory that of any.
@@ -7,15 +7,18 @@ until a script traces is that of this slow machine, its memory that of any.
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from bench.emulated import CPU, Load, Machine, boot
 from bench.guest import EXITS, KERNEL
 from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, ratio
 from bench.tools_cost import Cost
-from lab.support.guest import CPUS, Guest, impossible, missing
+from lab.support.dtrace import DTraceScript
+from lab.support.guest import CPUS, DTRACE_DISK, DTRACE_KERNEL, ROOT_DISK, Guest, impossible, missing
 from lab.support.nfs import nfs
 from lab.support.scripts import GuestScript
 
@@ -77,14 +80,31 @@ GUEST_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {
 }
 
 
-def measure_in_guest(context: Context, name: str) -> Cost:
-    """Boot, and let the load run beside the script, which traces the whole guest, and without it in turn."""
-    why = impossible() or missing(KERNEL)
+@dataclass(frozen=True)
+class Tracer:
+    """What runs scripts of one kind, and the guest that has it."""
+
+    name: str  # of its version in a Cost
+    script: type[GuestScript | DTraceScript]
+    ask_version: str
+    kernel: str
+    disk: str
+
+
+BPFTRACE = Tracer("bpftrace", GuestScript, "bpftrace --version", KERNEL, ROOT_DISK)
+DTRACE = Tracer("dtrace", DTraceScript, "dtrace -V", DTRACE_KERNEL, DTRACE_DISK)
+
+
+def measure_in_guest(
+    context: Context, tracer: Tracer, name: str, prepared: Callable[[Guest], AbstractContextManager[Load]]
+) -> Cost:
+    """Boot, and let the load run beside the script and without it in turn.  It traces the whole guest where it can."""
+    why = impossible() or missing(tracer.kernel, tracer.disk)
     if why:
-        raise RuntimeError(f"{why}; make lab-build KERNEL={KERNEL}")
+        raise RuntimeError(f"{why}; make lab-build KERNEL={tracer.kernel}")
     with contextlib.ExitStack() as stack:
-        guest = stack.enter_context(boot(KERNEL))
-        load = stack.enter_context(GUEST_LOADS[name](guest))
+        guest = stack.enter_context(boot(tracer.kernel, tracer.disk))
+        load = stack.enter_context(prepared(guest))
         machine = Machine(guest, [load])
         starts: list[float] = []
         peaks: list[int] = []
@@ -92,7 +112,7 @@ def measure_in_guest(context: Context, name: str) -> Cost:
         @contextlib.contextmanager
         def traced() -> Iterator[None]:
             begin = time.monotonic()
-            with GuestScript(guest, name) as script:
+            with tracer.script(guest, name, *filter(None, [load.pid])) as script:
                 starts.append(time.monotonic() - begin)
                 yield
                 peaks.append(int(script.here("sed -n 's/^VmHWM:\\s*\\([0-9]*\\) kB/\\1/p' /proc/$(cat pid)/status")))
@@ -101,7 +121,7 @@ def measure_in_guest(context: Context, name: str) -> Cost:
         variants = {UNTRACED: machine.events(machine.nothing), TRACED: machine.events(traced)}
         variants[UNTRACED]()  # the first time everything takes longer
         counts = alternate(variants, context.choose(2, 3), SECONDS)
-        version = guest.run("bpftrace --version")
+        version = re.search(r"\d[\w.]*", guest.run(tracer.ask_version))
     found: Rounds = {variant: [each[load.event] for each in rounds] for variant, rounds in counts.items()}
     slower = ratio(found, TRACED, UNTRACED)
     return Cost(
@@ -112,10 +132,10 @@ def measure_in_guest(context: Context, name: str) -> Cost:
         ratio=round(slower.value, 3),
         ratio_low=round(slower.low, 3),
         ratio_high=round(slower.high, 3),
-        bpftrace=version.removeprefix("bpftrace v").strip(),
         kernel=guest.release,
         cpus=CPUS,
+        **{tracer.name: version[0] if version else "of an unknown version"},
     )
 
 
-__all__ = ["GUEST_LOADS", "measure_in_guest"]
+__all__ = ["BPFTRACE", "DTRACE", "GUEST_LOADS", "REPEAT", "Tracer", "measure_in_guest"]

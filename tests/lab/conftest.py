@@ -14,7 +14,7 @@ from perfdiag import schema
 
 from lab.support import host
 from lab.support.dtrace import DTraceScript
-from lab.support.guest import CPUS, DTRACE_DISK, LAB, ROOT_DISK, Guest, impossible, kernels, missing
+from lab.support.guest import CPUS, DTRACE_DISK, DTRACE_KERNEL, LAB, ROOT_DISK, Guest, impossible, kernels, missing
 from lab.support.processes import GuestRecorder, GuestWorkload
 from lab.support.scripts import GuestScript
 from live import test_cpu, test_disk
@@ -23,7 +23,6 @@ from live.support.fixtures import Cleanup
 from live.tools import test_engines, test_flushlat, test_pgcache, test_runqlat
 
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
-DTRACE_KERNEL = "6.12"  # as in build.sh
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
 QUICK_KERNEL = "6.1"
 KILLED = 128 + 9

@@ -12,7 +12,7 @@ from lab.support import host
 from lab.support.dtrace import DATA, SCRIPTS, listed
 from lab.support.guest import CPUS, Guest
 from lab.support.nfs import nfs
-from lab.support.processes import Process
+from lab.support.servers import Java, Session
 from live.support.fixtures import Cleanup, Start
 
 pytestmark = [pytest.mark.dtrace, pytest.mark.long]
@@ -39,15 +39,8 @@ public class Collections {
     }
 }
 """
-POSTGRESQL = """
-[ ! -e /run/pg ] || exit 0
-mkdir /run/pg && chown postgres /run/pg
-options="-k /run/pg -c listen_addresses= -c fsync=off"
-su postgres -c "cd /run/pg; /usr/lib/postgresql/18/bin/initdb -D data -U postgres -A trust --no-sync >log 2>&1
-/usr/lib/postgresql/18/bin/pg_ctl -D data -o '$options' -l log -w start >>log 2>&1"
-"""
 SMALL = ("dtrace:::", "io:::", "proc:::", "sched:::", "profile:::tick-1s")
-LARGE = r"^((?:syscall|sdt|rawtp):[\w:*-]+)"
+LARGE = r"^((?:syscall|sdt|rawtp|fbt::|profile:::profile)[\w:*-]+)"
 ROW = re.compile(r" *\d+ ( *\S+) (.{17}) (.{33}) (\S+)")
 
 
@@ -177,10 +170,7 @@ def test_flushes_of_an_nfs_server(guest: Guest, cleanup: Cleanup, start: Start, 
 
 def test_collections_of_a_java_program(guest: Guest, cleanup: Cleanup, dtrace: Any, update: bool) -> None:
     """The JVM counts its collections and their milliseconds itself: it may be off by one in each."""
-    (guest.folder / "Collections.java").write_text(COLLECTIONS)
-    guest.run("mkdir -p /run/java && javac -d /run/java /lab/Collections.java")
-    command = ["java", "-XX:+UseSerialGC", "-Xmx64m", "-cp", "/run/java", "Collections", "7"]
-    java = cleanup.enter_context(Process(guest, command, "", "[ -s out ]"))
+    java = cleanup.enter_context(Java(guest, "Collections", COLLECTIONS, 7))
     script = dtrace("jvmgc", java.process_pid)
     java.here("echo go >in")
     assert java.end() == 0
@@ -198,12 +188,8 @@ def test_collections_of_a_java_program(guest: Guest, cleanup: Cleanup, dtrace: A
 
 def test_statements_of_a_server(guest: Guest, cleanup: Cleanup, dtrace: Any, update: bool) -> None:
     """Seven times a session sleeps for 50 ms, and is told so by a statement whose literal is not shown."""
-    guest.run(POSTGRESQL)
-    session = cleanup.enter_context(
-        Process(guest, ["psql", "-h", "/run/pg", "-U", "postgres", "-At"], "", "[ -s pid ]")
-    )
-    session.here("echo 'SELECT pg_backend_pid();' >in; until [ -s out ]; do sleep 0.1; done")
-    script = dtrace("sqlq", int(session.here("cat out")))
+    session = cleanup.enter_context(Session(guest))
+    script = dtrace("sqlq", session.server_pid)
     session.here("for i in 1 2 3 4 5 6 7; do echo 'SELECT pg_sleep(0.05);'; done >in; echo '\\q' >in")
     assert session.end() == 0
     seen = script.stop(example=True)

@@ -11,6 +11,8 @@ from perfdiag import cli
 from perfdiag.findings import RULES
 from perfdiag.scripts import header
 
+from bench import tools as bench
+from bench.tools_dtrace import DTRACE_LOADS
 from lab.support.dtrace import DATA, SCRIPTS, listed
 from unit.support.pages import check_pages
 
@@ -73,6 +75,20 @@ def test_what_it_prints_is_described(path: Path) -> None:
     for name, meaning in fields:
         if re.search(r"_(ns|bytes|pages)\b", name):
             assert re.search("nanoseconds|bytes|pages", meaning), f"{name}: {meaning}"
+
+
+@every_script
+def test_overhead_is_what_was_measured(path: Path) -> None:
+    """Of a script that was run somewhere: its page names the command that measures it."""
+    told = header.parse(path).overhead
+    if told.startswith("Not measured."):
+        return
+    assert told == bench.of(bench.MEASURED / f"{path.name}.json").text(), "make bench ARGS=dtrace && make tool-overhead"
+    assert "by make bench ARGS=dtrace" in told
+
+
+def test_each_script_that_was_run_has_a_load() -> None:
+    assert set(DTRACE_LOADS) == {path.name for path in FILES if not untested(path)}
 
 
 def untested(path: Path) -> bool:

@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parents[1]
 
 ROOT_DISK = "root.ext4"
 DTRACE_DISK = "dtrace.ext4"
+DTRACE_KERNEL = "6.12"  # as in build.sh
 WITNESS_DISK = "witness.ext4"
 BOOT_SECONDS = 240  # 15 on a quiet host
 JOB_SECONDS = 150  # the guest ends a job itself after 120
@@ -220,6 +221,7 @@ class Guest(Closing):
 __all__ = [
     "CPUS",
     "DTRACE_DISK",
+    "DTRACE_KERNEL",
     "LAB",
     "ROOT_DISK",
     "WITNESS_DISK",
