@@ -28,21 +28,21 @@
  *   failed      flushes that failed, by FILE and errno: after 5 (EIO) written data may be lost
  *
  * EXAMPLE
- *   # flushlat.d 429
+ *   # flushlat.d 414
  *   Tracing flushes of files. Ctrl-C ends.
- *   flush_ns:  journal.db
+ *   flush_ns:
+ *     journal.db
  *              value  ------------- Distribution ------------- count
  *             524288 |                                         0
- *            1048576 |@@@@@@@@@@                               6
- *            2097152 |@@@@@@@@@@@@@@@@@@@@@@@                  13
- *            4194304 |@@                                       1
+ *            1048576 |@@@@@@@@@@@@@@@@@@@@@@@                  13
+ *            2097152 |@@@@@@@@@                                5
+ *            4194304 |@@@@@                                    3
  *            8388608 |@@@                                      2
- *           16777216 |@@                                       1
- *           33554432 |                                         0
+ *           16777216 |                                         0
  *   flushes:
- *     journal.db           count 23, average 4233145, total 97362341
+ *     journal.db           count 23, average 3307713, total 76077417
  *   longest_ns:
- *     journal.db           21435134
+ *     journal.db           16431375
  *   failed:
  *
  *   Each of the 23 flushes of one file is told, and none of another one. The sum is what the process has waited for its
@@ -122,7 +122,7 @@ profile:::tick-1s
 /* print the tables, each under its name */
 dtrace:::END
 {
-	printf("\nflush_ns:");
+	printf("\nflush_ns:\n");
 	printa("  %s%@d", @flush_ns);
 	printf("flushes:\n");
 	printa("  %-20s count %@d, average %@d, total %@d\n", @flushes, @average_ns, @total_ns);

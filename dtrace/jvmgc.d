@@ -143,8 +143,8 @@ profile:::tick-1s
 /* print the tables, each under its name */
 dtrace:::END
 {
-	printf("\nstop_ns:");
-	printa("%@d", @stop_ns);
+	printf("\n");
+	printa("stop_ns:%@d", @stop_ns);
 	printf("stops:\n");
 	printa("  %-24s count %@d, average %@d, total %@d\n", @stops, @average_ns, @total_ns);
 	printa("longest_ns: %@d\n", @longest_ns);

@@ -29,30 +29,32 @@
  *   unseen      waits of which only the end was seen: one of each thread at the start, more were lost
  *
  * EXAMPLE
- *   # runqlat.d 214
+ *   # runqlat.d 197
  *   Tracing waits for a CPU. Ctrl-C ends.
  *   wait_ns:
  *              value  ------------- Distribution ------------- count
  *              16384 |                                         0
- *              32768 |                                         4
- *              65536 |                                         1
+ *              32768 |                                         1
+ *              65536 |                                         3
  *             131072 |@                                        6
- *             262144 |                                         3
- *             524288 |                                         0
- *            1048576 |                                         1
- *            2097152 |@@@@@@@@@@@@@@@@@@@@@@@@@                290
- *            4194304 |@@@@@@@@@@@@                             140
- *            8388608 |@                                        10
- *           16777216 |                                         0
- *   waits: count 455, average 4456524, total 2027718492
- *   longest_ns: 13185071
+ *             262144 |                                         0
+ *             524288 |                                         1
+ *            1048576 |                                         2
+ *            2097152 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@           343
+ *            4194304 |@@@@@@@                                  74
+ *            8388608 |@@                                       19
+ *           16777216 |                                         1
+ *           33554432 |                                         0
+ *   waits: count 450, average 4496783, total 2023552416
+ *   longest_ns: 17015039
  *   behind_ns:
- *     swapper/1        1685339
- *     swapper/0        3814880
- *     kworker/1:2      9330191
- *     sh               19376129
- *     rcu_preempt      60985619
- *     spin             1932526334
+ *     kworker/0:1      85717
+ *     swapper/0        137113
+ *     swapper/1        597265
+ *     rcu_tasks_kthre  6103262
+ *     kworker/1:1      12025437
+ *     rcu_preempt      66422770
+ *     spin             1938180852
  *
  *   Two threads share a CPU for two seconds: together they wait for it as long as one of them runs, mostly behind each
  *   other (spin) and for a time slice. Waits of many slices, or behind another program, would mean a quota or a
@@ -136,8 +138,8 @@ profile:::tick-1s
 /* print the tables, each under its name */
 dtrace:::END
 {
-	printf("\nwait_ns:");
-	printa("%@d", @wait_ns);
+	printf("\n");
+	printa("wait_ns:%@d", @wait_ns);
 	printa("waits: count %@d, average %@d, total %@d\n", @waits, @average_ns, @total_ns);
 	printa("longest_ns: %@d\n", @longest_ns);
 	printf("behind_ns:\n");

@@ -113,8 +113,8 @@ profile:::tick-1s
 /* print the tables, each under its name */
 dtrace:::END
 {
-	printf("\nstatement_ns:");
-	printa("%@d", @statement_ns);
+	printf("\n");
+	printa("statement_ns:%@d", @statement_ns);
 	printf("statements:\n");
 	printa("  %-48s count %@d, average %@d, total %@d\n", @statements, @average_ns, @total_ns);
 	printa("longest_ns: %@d\n", @longest_ns);

@@ -85,8 +85,8 @@ profile:::tick-1s
 /* print the tables, each under its name */
 dtrace:::END
 {
-	printf("\ncommit_ns:");
-	printa("%@d", @commit_ns);
+	printf("\n");
+	printa("commit_ns:%@d", @commit_ns);
 	printf("commits:\n");
 	printa("  %-16s count %@d, average %@d, total %@d\n", @commits, @average_ns, @total_ns);
 	printa("longest_ns: %@d\n", @longest_ns);
