@@ -78,6 +78,28 @@ def jvmgc(guest: Guest) -> Iterator[Load]:
 
 
 @contextlib.contextmanager
+def metaspace(guest: Guest) -> Iterator[Load]:
+    process = Java(guest, "Serve", SERVE.format("new Loader().define(bytes)"), SERVED, options=("-Xint",))
+    loaded = "class that is loaded"
+    with serving(guest, process, process.process_pid, "echo $0", loaded, 50, 550) as load:
+        yield load
+
+
+@contextlib.contextmanager
+def dirtythrottle(guest: Guest) -> Iterator[Load]:
+    folder = guest.run("mktemp -d -p /var/tmp")
+    flush = ("flush", "--append", 0, "--file", f"{folder}/flushed", "--count")
+    yield Load("fdatasync(2) of a file on a disk", flush, 100, 1_100)
+
+
+@contextlib.contextmanager
+def pgcache(guest: Guest) -> Iterator[Load]:
+    guest.run("head -c 1M /dev/zero >/run/read")
+    read = ("read", "--mode", "buffered", "--file", "/run/read", "--count")
+    yield Load("pread(2) of 4 KiB that are in memory", read, 1_000, 11_000)
+
+
+@contextlib.contextmanager
 def sqlq(guest: Guest) -> Iterator[Load]:
     session = Session(guest)
     ask = f"{{ {REPEAT.format(STATEMENT)} echo {TELL}; }}"
@@ -100,6 +122,7 @@ round_trip = made(
 # Scripts that have the same load with bpftrace share it.
 DTRACE_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {
     **{f"{name}.d": load for name, load in GUEST_LOADS.items() if (ROOT / "dtrace" / f"{name}.d").exists()},
+    "dirtythrottle.d": dirtythrottle,
     "fdlimit.d": made(
         "open(2) that is refused",
         *("fd_leak", "--limit", 16, "--pause-us", 0, "--attempts"),
@@ -114,7 +137,15 @@ DTRACE_LOADS: dict[str, Callable[[Guest], AbstractContextManager[Load]]] = {
     ),
     "jvmgc.d": jvmgc,
     "ledger.d": ledger,
+    "metaspace.d": metaspace,
+    "pgcache.d": pgcache,
     "runqlat.d": round_trip,
     "sqlq.d": sqlq,
+    "tcpwindow.d": made(
+        "round trip over TCP between two processes on a CPU",
+        *("pingpong", "--mode", "tcp", "--cpu", CPU, "--count"),
+        few=500,
+        many=5_500,
+    ),
     "wakerchain.d": round_trip,
 }
