@@ -38,7 +38,9 @@
  *   the header, counted from 0 (disk.flush), in 46 waits of which the longest took 24 ms.
  *
  * OVERHEAD
- *   Not measured. Each switch between threads and each system call of the host runs a probe, whatever PID is.
+ *   Attaches in 17 s and takes 102 MiB. Adds 421,524 instructions to each line that a shell sends to cat and gets back,
+ *   which then executes 11.72 times as many (11.72 to 11.73). Measured with DTrace 2.0.7 in an emulated Linux
+ *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   Threads that sleep through the whole window are missing, unless perfdiag runs this (--engine dtrace) and adds

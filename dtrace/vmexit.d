@@ -50,7 +50,9 @@
  *   saved is IOIO: a device that the kernel emulates, or virtio.
  *
  * OVERHEAD
- *   Not measured. Each exit of a virtual CPU runs two probes or three.
+ *   Attaches in 13 s and takes 105 MiB. Adds 19,963 instructions to each KVM exit to the kernel (CPUID), which then
+ *   executes 9.65 times as many (9.65 to 9.65). Measured with DTrace 2.0.7 in an emulated Linux 6.12.117+deb13-amd64
+ *   with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   An exit lasts until the guest runs again: waits for a CPU, sleep and what user space does besides are in it.
