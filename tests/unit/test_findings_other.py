@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 from perfdiag import ledger
+from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
+from perfdiag.report.verdict import decide
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings
@@ -121,6 +123,16 @@ def test_slow_completions_are_compared_with_the_device() -> None:
 def test_prompt_completions_are_profile_and_few_are_fine() -> None:
     assert finding(completing({"100 us": 20_000}).model(), URING).severity is Severity.INFO
     assert check(completing({"100 us": 20}).model(), URING).number < 0.01
+
+
+@pytest.mark.parametrize("device", [{}, {"service": "2 ms", "count": 30}])
+def test_what_no_device_explains_accuses_nobody(device: dict[str, str]) -> None:
+    """libaio with nothing in flight, a connection to accept, a socket's answer: they look alike."""
+    builder = completing({"500 ms": 8})
+    model = (builder.device(operation="write", **device) if device else builder).model()
+    found = finding(model, URING)
+    assert found.severity is Severity.INFO and "cannot tell" in found.claim
+    assert decide(model, diagnose(model)).kind == "cannot tell"
 
 
 def test_an_idle_ring_is_no_latency() -> None:

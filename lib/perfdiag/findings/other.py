@@ -38,6 +38,8 @@ _PERHAPS = "; if of a FIFO, cannot tell whether for work or for an answer"
 _OTHER_END = "a FIFO whose other end nobody opened yet: cannot tell whether it waits for work or for an answer"
 # A spinning disk answers in 10 ms: a completion that takes longer met a queue, a slow device or a slow peer.
 SLOW_COMPLETION_NS = 10_000_000
+# A device explains waits if its requests take as long, on average, but for those that were under way before the wait.
+EXPLAINING_PART = 0.5
 # The ledger's own law: more than one in a hundred unexplained is said, always.
 EXPLAINED_SHARE = 0.01
 
@@ -102,8 +104,9 @@ def _may_be_fifo(model: Model, row: Row) -> bool:
     title="Completions of asynchronous I/O are waited for",
     accounts=(URING,),
     meaning="Threads wait in io_uring_enter or io_getevents while requests are in flight. Short waits are profile;"
-    " from 10 ms on a device, file system or peer behind the requests is slow. With nothing in flight the wait is for"
-    " work and counted as idle.",
+    " from 10 ms on a device is slow, if its own requests take half as long. Else a peer or file system can be slow, or"
+    " nobody wants anything (a connection to accept, a timer, libaio with nothing in flight): cannot tell. With nothing"
+    " in flight in a ring the wait is for work and counted as idle.",
     measured="Waits of wait.io_uring with requests in flight over the window, joined with the block requests of the"
     " same window: their time per request says whether the device explains the wait.",
     alternatives="A socket or timeout among the requests, which waits for work; work done by io_uring's own kernel"
@@ -112,7 +115,7 @@ def _may_be_fifo(model: Model, row: Row) -> bool:
     verify="perfdiag latency again: p50 of wait.io_uring.",
 )
 def io_uring(model: Model) -> Iterable[Outcome]:
-    """Join completion waits with the time per block request."""
+    """Join completion waits with the time per block request: what no device explains accuses nobody."""
     rows = model.rows_of(URING)
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):
@@ -120,11 +123,12 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         return
     whole = together(rows)
     typical = typical_ns(whole)
-    slow = typical >= SLOW_COMPLETION_NS
     evidence = [waits(whole, "waits for completions")]
     busiest = max(model.devices, key=lambda device: device.queue_ns + device.service_ns, default=None)
-    if busiest and busiest.count:
-        each = requests_of([busiest]).mean_ns
+    each = requests_of([busiest]).mean_ns if busiest and busiest.count else 0
+    explained = each >= EXPLAINING_PART * typical
+    untold = "" if explained or typical < SLOW_COMPLETION_NS else "; cannot tell for whom: no device takes so long"
+    if busiest and each:
         evidence.append(
             Evidence(
                 f"{model.facts.disk_name(busiest.device)} took {duration(each)} for each of {busiest.count:,}"
@@ -138,16 +142,16 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         model,
         Confidence.HIGH,
         [
-            "what the requests were for (disk, socket, timer) is not known",
+            "what the requests were for (disk, socket, timer) is not known" + "; libaio's may be none" * bool(untold),
             "" if model.measured("block") else "block requests were not measured",
         ],
     )
     yield Finding(
         "IO-URING-SLOW",
-        fault(model, taken_ns) if slow else Severity.INFO,
+        fault(model, taken_ns) if explained and typical >= SLOW_COMPLETION_NS else Severity.INFO,
         confidence,
         f"Threads wait {duration(taken_ns)} for completions of asynchronous I/O, half of it in waits of"
-        f" {about(typical)}.",
+        f" {about(typical)}{untold}.",
         claims_of(rows),
         evidence,
         [fix("see the DISK and NET findings for what the requests go to; fewer requests in flight shorten each")],
