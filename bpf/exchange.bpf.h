@@ -22,6 +22,15 @@ struct {
 	__type(value, struct parked_sum);
 } requests_parked SEC(".maps");
 
+/* In what their readers were while they lay unread; 8,192 of 32 bytes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 8192);
+	__type(key, struct unread_key);
+	__type(value, __u64);
+} requests_unread SEC(".maps");
+
 #define EARLY_NS 1000000 /* a request is sent before the end of the answer is seen by who sends that */
 
 static __always_inline struct exchange_tally *tally_of(struct connection *connection)
@@ -69,7 +78,7 @@ __weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u64
 	return 0;
 }
 
-static __always_inline void add_parts(struct exchange_sum *sum, const struct connection *connection, bool over_slo)
+static __always_inline void add_served(struct exchange_sum *sum, const struct connection *connection, bool over_slo)
 {
 	for (int i = 0; i < REQUEST_PARTS; i++) {
 		const struct request_part *part = &connection->parts[i];
@@ -80,6 +89,24 @@ static __always_inline void add_parts(struct exchange_sum *sum, const struct con
 		__sync_fetch_and_add(&sum->parts_ns[account], part->ns);
 		if (account == ACCOUNT_WAIT_PARKED)
 			add_parked(part->object, connection->tgid, over_slo, part->ns);
+	}
+}
+
+/* Of whichever requests: who read one is known, also where another thread answers it. */
+static __always_inline void add_unread(const struct connection *connection, bool over_slo)
+{
+	for (int i = 0; i < UNREAD_PARTS; i++) {
+		const struct unread_part *part = &connection->unread[i];
+		struct unread_key key = {
+			.object = connection->object, .name = connection->name, .over_slo = over_slo, .in = part->in
+		};
+		__u64 *sum;
+
+		if (!part->ns)
+			break;
+		sum = FIND_OR_MAKE(requests_unread, &key, COUNTER_DETAIL_FULL, NULL);
+		if (sum)
+			__sync_fetch_and_add(sum, part->ns);
 	}
 }
 
@@ -125,10 +152,12 @@ __weak __noinline int end_request(struct connection *connection)
 	add(&sum->untaken_ns, connection->untaken_ns);
 	add(&sum->held_ns, connection->held_ns);
 	add(&sum->turns, connection->turned);
+	if (connection->read_delay_ns)
+		add_unread(connection, over_slo);
 	if (!connection->several) {
 		__sync_fetch_and_add(&sum->whole, 1);
 		__sync_fetch_and_add(&sum->whole_ns, ns);
-		add_parts(sum, connection, over_slo);
+		add_served(sum, connection, over_slo);
 	}
 	count_latency(&tally->latencies[MEASURE_WHOLE], ns);
 	count_latency(&tally->latencies[MEASURE_FIRST_BYTE], connection->answered - connection->begun);

@@ -24,6 +24,14 @@ enum tls {
 #define NAME_OTHERS 1	/* instead of a name's hash: of all that came when there was no room for more names */
 #define NAME_ALL 2	/* likewise: no names are kept */
 #define REQUEST_PARTS 8 /* accounts of one request, and futexes; what finds no room is told as the rest */
+#define UNREAD_PARTS 12 /* likewise while it lay unread */
+
+/* In what the thread was that read a request, while that lay unread. */
+struct unread_in {
+	__u16 account; /* enum account: its own */
+	__u16 root;    /* likewise: of whom it waited for; its own, where that is nobody */
+	__u32 padding;
+};
 
 /*
  * A socket that a thread of the target has sent or received on, or that waits where it accepts, by its address; and the
@@ -71,6 +79,10 @@ struct connection {
 		__u64 object;	/* of wait.parked: the futex */
 		__u32 account, padding;
 	} parts[REQUEST_PARTS];
+	struct unread_part {
+		__u64 ns;
+		struct unread_in in;
+	} unread[UNREAD_PARTS];
 };
 
 struct exchange_key {
@@ -120,6 +132,14 @@ struct parked_key {
 struct parked_sum {
 	__u64 count; /* of requests */
 	__u64 ns;
+};
+
+/* Where the readers of requests were while these lay unread. */
+struct unread_key {
+	__u64 object; /* of the requests, as in struct exchange_key */
+	__u32 name;
+	__u32 over_slo;
+	struct unread_in in;
 };
 
 /* What is timed of an exchange: of requests all, of calls the first two. */

@@ -4,6 +4,7 @@
 #include "call.bpf.h"
 #include "follow.bpf.h"
 #include "request_name.bpf.h"
+#include "unread.bpf.h"
 
 /* What the thread has run since its last switch is the request's that it serves, on that connection. */
 static __always_inline void credit(struct record *record, struct connection *connection, __u64 now)
@@ -45,7 +46,25 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->several = 0;
 	connection->request++;
 	__builtin_memset(connection->parts, 0, sizeof(connection->parts));
+	__builtin_memset(connection->unread, 0, sizeof(connection->unread));
 	connection->exchange = EXCHANGE_ASKED;
+}
+
+/* One that came in since the thread runs needs no look at what it was in before. */
+static __always_inline void explain_delay(const struct record *record, struct connection *connection, __u64 begun,
+					  __u64 now)
+{
+	struct chain *chain;
+
+	if (begun >= now)
+		return;
+	if (begun >= record->since) {
+		add_to_unread(connection, ACCOUNT_CPU_USER, ACCOUNT_CPU_USER, now - begun);
+		return;
+	}
+	chain = chain_of(bpf_get_current_task_btf());
+	if (chain)
+		book_unread(connection, chain, begun, now);
 }
 
 enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
@@ -189,6 +208,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 		serve(record, id, now);
 	} else {
 		begin_request(connection, name, begun, now);
+		explain_delay(record, connection, begun, now);
 		take_up(record, connection, id, now);
 	}
 }

@@ -43,6 +43,7 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
         yield from _of_window(line, recording, exceeds)
     yield from _of_latencies(recording, exceeds)
     yield from _of_parked(recording, exceeds)
+    yield from _of_unread(recording, exceeds)
     yield from _of_peers(recording, exceeds)
 
 
@@ -129,6 +130,20 @@ def _of_parked(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
         )
         if exceeds(parked_ns, within_ns):
             yield f"requests were parked {duration(parked_ns)}, by their accounts {duration(within_ns)}"
+
+
+def _of_unread(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    """By object alone: a name can be lost, and lines are alike then."""
+    for over_slo in (False, True):
+        unread: Counter[str] = Counter()
+        for line in recording.requests_unread:
+            unread[line.object] += line.sum_ns if line.over_slo or not over_slo else 0
+        delays: Counter[str] = Counter()
+        for each in recording.exchanges:
+            delays[each.object] += each.over_slo_read_delay_ns if over_slo else each.read_delay_ns
+        for object, ns in unread.items():
+            if exceeds(ns, delays[object]):
+                yield f"requests lay unread {duration(ns)}, by their exchanges {duration(delays[object])}"
 
 
 def _of_peers(recording: Recording, exceeds: Exceeds) -> Iterator[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.exchanges import Exchange
-from perfdiag.model import AccountTotal, ThreadLedger
+from perfdiag.model import ThreadLedger
+from perfdiag.unread import RUNQ, Met, has_finding
 
 # A loop reads from many connections with one thread, which has most of what its process computes.  Workers are never
 # seen to turn from one that is open to another (0 % in all recordings of such here); loops are where two are open at
@@ -22,11 +23,6 @@ MASTER_IDLE = 0.9
 FREE = ("net.accept", "wait.work")
 TURNS = ("wait.events", "net.request")
 LOOP_FREE = (*FREE, *TURNS)
-RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
-# So long waits, on average, in these have findings of their own, which know that they are slow: whoever is in one holds
-# up those behind, and that is where their time goes.
-JUDGED = ("disk.", "nfs.", "net.", "ipc.", "remote.", "memory.", "lock.")
-LONG_NS = 10_000_000
 COMPUTES = ("cpu.user", "cpu.kernel", "cpu.irq")  # in as many pieces as it is interrupted
 
 
@@ -36,7 +32,7 @@ class Servers:
 
     loops: Sequence[ThreadLedger]  # event loops; none where workers serve
     busy: float  # the part of their time in which they are with somebody
-    passed_on: Mapping[str, float]  # of that: what has findings of its own, by account
+    met: Met  # what requests meet at them
 
     @property
     def loop(self) -> bool:
@@ -44,14 +40,17 @@ class Servers:
         return bool(self.loops)
 
 
-def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> Servers:
-    """Return who serves the requests of a target."""
+def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger], recorded: Met | None = None) -> Servers:
+    """Return who serves the requests of a target; `recorded`: what requests were seen to meet.
+
+    Recordings of earlier versions do not tell that: then it is what they would meet on average.
+    """
     if loops := _event_loops(exchanges, threads):
-        return _by_loops(loops)
+        return Servers(loops, _busy(loops), recorded or _met_at(loops))
     serving = [thread for thread in threads if thread.tid]
     wall_ns, taken_ns = sum(thread.wall_ns for thread in serving), sum(_taken_ns(thread, FREE) for thread in serving)
     waits = {name: sum(thread.ns(name) for thread in serving) / taken_ns for name in RUNQ} if taken_ns > 0 else {}
-    return Servers((), taken_ns / wall_ns if wall_ns else 0.0, waits)
+    return Servers((), taken_ns / wall_ns if wall_ns else 0.0, recorded.at_workers() if recorded else Met(waits))
 
 
 def taken(loop: ThreadLedger) -> float:
@@ -59,15 +58,14 @@ def taken(loop: ThreadLedger) -> float:
     return _taken_ns(loop, LOOP_FREE) / max(1, loop.wall_ns)
 
 
-def held_by(loops: Sequence[ThreadLedger], *, passed_on: bool) -> dict[str, float]:
-    """Return the parts, by account, of what requests meet that wait for event loops: of those accounts that have
-    findings of their own, or of all others.
+def _met_at(loops: Sequence[ThreadLedger]) -> Met:
+    """Return what requests meet that wait for event loops.
 
     Who comes while a loop is with somebody waits for as long as that takes: what takes long is met more often, and for
     longer.  A turn takes as long as the longest wait in it, and as long as turns are on average.
     """
-    met: defaultdict[str, float] = defaultdict(float)
-    others = 0.0
+    passed_on: defaultdict[str, float] = defaultdict(float)
+    others: defaultdict[str, float] = defaultdict(float)
     for thread in loops:
         free = [thread.accounts[name].count for name in LOOP_FREE if name in thread.accounts]
         if not free and len(loops) > 1 and _looks_on(thread):
@@ -79,12 +77,9 @@ def held_by(loops: Sequence[ThreadLedger], *, passed_on: bool) -> dict[str, floa
             weight = total.ns / max(1, thread.wall_ns) * max(turn_ns, total.ns / max(1, total.count))
             if name in COMPUTES:
                 weight = total.ns / max(1, thread.wall_ns) * turn_ns
-            if _has_finding(name, total) is passed_on:
-                met[name] += weight
-            else:
-                others += weight
-    whole = others + sum(met.values())
-    return {name: weight / whole for name, weight in met.items() if weight}
+            (passed_on if has_finding(name, total) else others)[name] += weight
+    whole = sum(others.values()) + sum(passed_on.values()) or 1.0
+    return Met(*({name: part / whole for name, part in parts.items() if part} for parts in (passed_on, others)))
 
 
 def _looks_on(thread: ThreadLedger) -> bool:
@@ -92,15 +87,9 @@ def _looks_on(thread: ThreadLedger) -> bool:
     return idle_ns >= MASTER_IDLE * thread.wall_ns
 
 
-def _has_finding(name: str, total: AccountTotal) -> bool:
-    return name in RUNQ or (name.startswith(JUDGED) and total.ns >= LONG_NS * max(1, total.count))
-
-
-def _by_loops(loops: Sequence[ThreadLedger]) -> Servers:
-    """Return what a request meets at its loop."""
+def _busy(loops: Sequence[ThreadLedger]) -> float:
     all_ns = sum(map(_runs_ns, loops))
-    busy = sum(_runs_ns(thread) / all_ns * taken(thread) for thread in loops)
-    return Servers(loops, busy, held_by(loops, passed_on=True))
+    return sum(_runs_ns(thread) / all_ns * taken(thread) for thread in loops)
 
 
 def _taken_ns(thread: ThreadLedger, free: tuple[str, ...]) -> int:
@@ -152,4 +141,4 @@ def _runs_ns(thread: ThreadLedger) -> int:
     return thread.ns("cpu.user", "cpu.kernel")
 
 
-__all__ = ["FREE", "LOOP_FREE", "Servers", "held_by", "servers", "taken"]
+__all__ = ["FREE", "LOOP_FREE", "Servers", "servers", "taken"]

@@ -60,6 +60,7 @@ class Recording:
     exchanges: list[schema.Exchange] = field(default_factory=list)
     latencies: list[schema.Latency] = field(default_factory=list)
     requests_parked: list[schema.RequestParked] = field(default_factory=list)
+    requests_unread: list[schema.RequestUnread] = field(default_factory=list)
     rpcs: list[schema.Rpc] = field(default_factory=list)
     nfs_flushes: list[schema.NfsFlush] = field(default_factory=list)
     nfs_server: list[schema.NfsServer] = field(default_factory=list)
@@ -279,6 +280,7 @@ _LISTS: dict[type[schema.Line], str] = {
     schema.Exchange: "exchanges",
     schema.Latency: "latencies",
     schema.RequestParked: "requests_parked",
+    schema.RequestUnread: "requests_unread",
     schema.Rpc: "rpcs",
     schema.NfsFlush: "nfs_flushes",
     schema.NfsServer: "nfs_server",

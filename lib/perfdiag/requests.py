@@ -27,6 +27,7 @@ from perfdiag.requestsums import (
     of_all,
     of_slow,
 )
+from perfdiag.unread import Met
 
 if TYPE_CHECKING:
     from perfdiag.loops import Servers
@@ -56,6 +57,7 @@ class RequestTime:
     ns: int
     accounts: Mapping[str, int]
     loops: Sequence[ThreadLedger] = ()  # event loops that serve them; none: workers do
+    met: Met = field(default_factory=Met)  # what those met that lay unread
     excess: bool = False  # of those over the objective alone, what they took beyond the median of their name
     median_over: bool = False  # of a name the median itself is over it: of that name, all they took
     rows: Mapping[tuple[str, str], int] = field(default_factory=dict)  # parked in futexes, by account and key of `Row`
@@ -116,6 +118,7 @@ def request_time(
         sum(accounts.values()),
         accounts,
         by.loops,
+        by.met,
         bool(slow),
         any(map(_median_over, missed)),
         rows,
@@ -172,7 +175,7 @@ def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
     if by.loop:
         move(accounts, QUEUED, round(accounts.get(REST, 0) * by.busy), (REST,))
     queued = accounts.get(QUEUED, 0)
-    for account, part in by.passed_on.items():
+    for account, part in by.met.passed_on.items():
         move(accounts, account, round(queued * part), (QUEUED,))
     return {name: part for name, part in accounts.items() if part > 0}
 

@@ -177,6 +177,27 @@ static void write_parked(struct recorder *recorder)
 	}
 }
 
+static void write_unread(struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.requests_unread) };
+	struct json *json = &recorder->json;
+	struct unread_key key;
+	__u64 ns;
+
+	while (map_next(&walk, &key, &ns)) {
+		if (key.in.account >= ACCOUNT_COUNT || key.in.root >= ACCOUNT_COUNT)
+			continue;
+		json_open(json, "request_unread");
+		object_write(recorder, "object", key.object);
+		write_name(recorder, key.name);
+		json_bool(json, "over_slo", key.over_slo);
+		json_text(json, "account", account_names[key.in.account]);
+		json_text(json, "root", account_names[key.in.root]);
+		json_u64(json, "sum_ns", ns);
+		json_write(json, &recorder->output);
+	}
+}
+
 /* What is under way is ended by the program itself, which knows how. */
 static void end_exchanges(struct recorder *recorder)
 {
@@ -206,4 +227,5 @@ void requests_write(struct recorder *recorder)
 		return;
 	write_exchanges(recorder);
 	write_parked(recorder);
+	write_unread(recorder);
 }

@@ -96,6 +96,7 @@ LAYER_OF = {
             "receiving",
             "requests",
             "requestsums",
+            "unread",
             "whole",
         ],
         "model",

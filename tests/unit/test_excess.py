@@ -11,6 +11,7 @@ from perfdiag.exchanges import fine_edges_ns
 from perfdiag.loops import Servers
 from perfdiag.parked import Parked
 from perfdiag.requests import RequestTime, beyond, request_time
+from perfdiag.unread import Met
 
 from unit.support.exchanges import exchange, fine_bucket, joined, latency
 
@@ -35,7 +36,7 @@ def ranked(times_ms: list[int], limit_ms: int, cpu_ms: int = 0, name: str = "") 
 
 
 def timed(lines: list[schema.Line]) -> RequestTime | None:
-    return request_time(joined(lines), {}, {}, Parked(), Servers((), 1.0, {}), 1, S)
+    return request_time(joined(lines), {}, {}, Parked(), Servers((), 1.0, Met()), 1, S)
 
 
 def test_the_median_counts_where_the_mean_is_another_one() -> None:

@@ -13,6 +13,7 @@ from perfdiag.exchanges import Latencies, fine_edges_ns
 from perfdiag.loops import Servers
 from perfdiag.parked import Parked
 from perfdiag.requests import ARRIVING, PEERS, QUEUED, REST, RequestTime, request_time
+from perfdiag.unread import Met
 
 from conftest import ROOT
 from unit.support import Builder
@@ -20,7 +21,7 @@ from unit.support.exchanges import exchange, fine_bucket, joined, latency
 
 S = 1_000_000_000
 MS = 1_000_000
-WORKERS = Servers((), 1.0, {})
+WORKERS = Servers((), 1.0, Met())
 LOOPS = Builder().thread("loop", cpu_user="1 s").model().threads
 TIMES = st.lists(st.integers(0, 1800 * S), min_size=1, max_size=200)
 
@@ -99,7 +100,7 @@ def test_a_slow_client_is_no_peer_that_was_asked() -> None:
 
 
 def test_a_loop_keeps_requests_waiting_while_it_is_busy() -> None:
-    by = Servers(LOOPS, 0.5, {"runq.busy": 0.25})
+    by = Servers(LOOPS, 0.5, Met({"runq.busy": 0.25}))
     time = timed(exchange(100, 10 * S, {"cpu.user": 2 * S}), by=by)
     assert time and time.accounts == {"cpu.user": 2 * S, QUEUED: 3 * S, "runq.busy": S, REST: 4 * S}
     assert time.loop and time.loops is LOOPS, "looked for once"
@@ -196,7 +197,9 @@ def test_parts_add_up_whatever_the_numbers(
         exchange(20, ns, accounts, read_delay_ns=read, arriving_ns=arriving, peers_ns=peers, name=str(number))
         for number, (ns, accounts, read, arriving, peers) in enumerate(of)
     ]
-    time = timed(*lines, by=Servers(LOOPS if loop else (), busy, runq), finer=finer, parked=Parked(parked), busy_ns=0)
+    time = timed(
+        *lines, by=Servers(LOOPS if loop else (), busy, Met(runq)), finer=finer, parked=Parked(parked), busy_ns=0
+    )
     if time is None:
         return  # no time at all
     assert time.ns == sum(time.accounts.values()) and all(ns > 0 for ns in time.accounts.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
@@ -14,7 +14,7 @@ from perfdiag.findings.samples import FUNCTIONS, SAMPLED, CpuSamples, Part, call
 from perfdiag.findings.target import again
 from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, much_unread, read_after
 from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
-from perfdiag.loops import LOOP_FREE, held_by, taken
+from perfdiag.loops import LOOP_FREE, taken
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.requests import QUEUED
 from perfdiag.units import first_of
@@ -54,7 +54,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if not much_unread(time) or delays.typical_ns() < HELD_UP_NS:
         yield hardly_unread("LOOP-BLOCKED", time)
         return
-    held = _held_up(model, time.loops)
+    held = _held_up(model, time.met.others)
     confidence, limits = judged(model, Confidence.HIGH if held.sure else Confidence.LOW, [held.unsure])
     yield Finding(
         "LOOP-BLOCKED",
@@ -82,9 +82,8 @@ class _HeldUp:
     sure: bool = True  # that it is held up
 
 
-def _held_up(model: Model, loops: Sequence[ThreadLedger]) -> _HeldUp:
+def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     """Return by what the loops are held up: by code, or by waits; not by what has findings of its own."""
-    parts = held_by(loops, passed_on=False)
     computing = sum(parts.get(name, 0.0) for name in SAMPLED)
     account = max((name for name in parts if name not in SAMPLED), key=lambda name: parts[name], default="")
     if account and parts[account] > computing:

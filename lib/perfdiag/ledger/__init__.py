@@ -32,6 +32,7 @@ from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 from perfdiag.requests import request_time
+from perfdiag.unread import met
 
 
 def build(recording: Recording) -> Model:
@@ -115,7 +116,7 @@ def build(recording: Recording) -> Model:
             lost,
             _finer(accounts),
             parked_of(recording, futexes),
-            servers(exchanges, threads),
+            servers(exchanges, threads, met(recording.requests_unread, exchanges, accounts)),
             busy_ns(accounts),
             window_ns,
         ),

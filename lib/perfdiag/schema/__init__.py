@@ -20,6 +20,7 @@ from perfdiag.schema.requests import (
     Latency,
     PartSum,
     RequestParked,
+    RequestUnread,
 )
 from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
@@ -81,6 +82,7 @@ AnyLine = (
     | Socket
     | Exchange
     | RequestParked
+    | RequestUnread
     | Latency
     | Calibration
     | Operation
@@ -127,6 +129,7 @@ __all__ = [
     "Process",
     "ProgramCost",
     "RequestParked",
+    "RequestUnread",
     "Rpc",
     "Socket",
     "Stack",

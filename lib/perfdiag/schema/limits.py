@@ -53,6 +53,7 @@ RECORDER: Mapping[str, int] = {
     "nfsd_requests": 512,
     "operations": 1024,
     "requests_parked": 4096,
+    "requests_unread": 8192,
     "rpcs": 4096,
     "sockets": 4096,
     "vm_exits": 4096,
@@ -95,6 +96,7 @@ LINES: Mapping[str, int] = {
     + RECORDER["REST_NAMES"]
     + 1,
     "request_parked": _table("requests_parked"),
+    "request_unread": _table("requests_unread"),
     "rpc": _table("rpcs"),
     "socket": _table("sockets"),
     "stack": RECORDER["STACK_ENTRIES"],

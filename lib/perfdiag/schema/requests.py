@@ -89,6 +89,21 @@ class RequestParked(Line, tag="request_parked"):
     sum_ns: Nanoseconds
 
 
+class RequestUnread(Line, tag="request_unread"):
+    """Time that answered requests lay unread, by what the thread that then read them was in meanwhile.
+
+    The lines add up to `read_delay_ns` of their exchange, but for what lies before the last segments that are kept of a
+    thread, or found no room.
+    """
+
+    object: Object  # these two as in Exchange
+    name: RequestName
+    over_slo: bool  # of those that took as long as the objective or longer, or of the others
+    account: Word  # of the thread itself
+    root: Word  # of the thread that it waited for, however far behind others; `account` where it waited for none
+    sum_ns: Nanoseconds
+
+
 class Latency(Line, tag="latency"):
     """How long one thing of an exchange took.
 
@@ -115,4 +130,5 @@ __all__ = [
     "Latency",
     "PartSum",
     "RequestParked",
+    "RequestUnread",
 ]

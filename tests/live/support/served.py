@@ -6,7 +6,9 @@ Each prints its address, then serves until it is ended.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import selectors
 import socket
 import threading
 import time
@@ -45,6 +47,67 @@ def one_after_another(listener: socket.socket, serve: Serve) -> None:
         connection, _ = listener.accept()
         with connection, contextlib.suppress(OSError):
             serve(connection)
+
+
+def by_one_loop(listener: socket.socket, work: Callable[[], object]) -> None:
+    """Serve all connections on the one thread, each request by such work."""
+    waiting = selectors.DefaultSelector()
+    waiting.register(listener, selectors.EVENT_READ)
+    while True:
+        for key, _ in waiting.select():
+            connection = key.fileobj
+            assert isinstance(connection, socket.socket)
+            if connection is listener:
+                waiting.register(listener.accept()[0], selectors.EVENT_READ)
+            elif connection.recv(65536):
+                work()
+                connection.sendall(OK)
+            else:
+                waiting.unregister(connection)
+                connection.close()
+
+
+def computes(seconds: float) -> Callable[[], None]:
+    """Return work that is done when this thread has run for so long."""
+
+    def work() -> None:
+        until = time.thread_time() + seconds
+        while time.thread_time() < until:
+            pass
+
+    return work
+
+
+def logs(seconds: float) -> Callable[[], object]:
+    """Return work that writes to a pipe of which one page is read each so many seconds, by another process."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    if not os.fork():
+        os.close(writer)
+        while os.read(reader, 4096):
+            time.sleep(seconds)
+        os._exit(0)
+    os.close(reader)
+    os.write(writer, bytes(4096))
+    return lambda: os.write(writer, bytes(4096))
+
+
+def behind_a_lock(seconds: float) -> Callable[[], None]:
+    """Return work that needs a lock which another thread has, asleep, for so long of almost all the time."""
+    lock = threading.Lock()
+
+    def hold() -> None:
+        while True:
+            with lock:
+                time.sleep(seconds)
+            time.sleep(seconds / 100)
+
+    def work() -> None:
+        lock.acquire()
+        lock.release()
+
+    threading.Thread(target=hold, daemon=True).start()
+    return work
 
 
 def head(connection: socket.socket) -> bytes:

@@ -118,6 +118,9 @@ class Full:
                        "sum_ns": 12_345_678, "max_ns": 2_345_678, "buckets": fine}  # fmt: skip
             yield {"type": "request_parked", "pid": 100 + number % 64, "over_slo": False, "count": 5,
                    "object": f"futex:{0x7f0012345678 + 64 * number:#x}", "sum_ns": 5_000_000}  # fmt: skip
+            for account in ("disk.flush", "wait.parked"):
+                yield {"type": "request_unread", "object": key["object"], "name": key["name"], "over_slo": False,
+                       "account": account, "root": "disk.flush", "sum_ns": 5_000_000}  # fmt: skip
 
     def storage(self) -> Iterator[dict[str, Any]]:
         for number in range(1024):

@@ -1,0 +1,52 @@
+"""Requests that lie unread: what their reader was in meanwhile, against what it is known to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from perfdiag import schema
+
+from live.support.fixtures import Attach, Serving
+from live.support.serving import Server, asked, http, served, stopped
+
+CLIENTS, EACH = 11, 5
+KNOWN = 0.95  # of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h), and of short waits all
+CASES = {  # what a request meets: the thread's own account, and the root of that
+    "sleeps": ("lambda: time.sleep(0.02)", "wait.timer", "wait.timer"),
+    "computes": ("computes(0.02)", "cpu.user", "cpu.user"),
+    "pipe": ("logs(0.02)", "ipc.pipe", "wait.timer"),
+    "lock": ("behind_a_lock(0.02)", "wait.parked", "wait.timer"),
+}
+
+
+def ask(server: Server) -> None:
+    """Let all clients ask at the same time."""
+
+    def client(_: int) -> None:
+        with server.connect() as connection:
+            for _ in range(EACH):
+                asked(connection, http("/"))
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(client, range(CLIENTS)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None:
+    """One thread serves all: each request waits while it is with ten others.  Neighbours may have its CPU."""
+    work, account, root = CASES[case]
+    server = serving(f"by_one_loop(listening(), {work})")
+    recorder = attach(server.pid)
+    ask(server)
+    recording = stopped(recorder)
+    line = served(recording, "GET /").line
+    unread: Counter[tuple[str, str]] = Counter()
+    for each in recording.of(schema.RequestUnread):
+        assert (each.object, each.name, each.over_slo) == (line.object, line.name, False)
+        unread[each.account, each.root] += each.sum_ns
+    assert line.count == CLIENTS * EACH and line.read_delay_ns > 0.7 * line.sum_ns, line
+    assert KNOWN * line.read_delay_ns <= sum(unread.values()) <= line.read_delay_ns, (line, unread)
+    queued_ns = sum(ns for (_, each), ns in unread.items() if each.startswith("runq."))
+    assert unread[account, root] > 0.9 * (line.read_delay_ns - queued_ns), (line, unread)
