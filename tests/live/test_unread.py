@@ -12,7 +12,9 @@ from live.support.fixtures import Attach, Serving
 from live.support.serving import Server, asked, http, served, stopped
 
 CLIENTS, EACH = 11, 5
-KNOWN = 0.95  # of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h), and of short waits all
+# Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h); where neighbours have the CPU again and
+# again, a thread's last segments do not reach back to the arrival.
+KNOWN, DISTURBED, KNOWN_IF_DISTURBED = 0.95, 0.02, 0.5
 CASES = {  # what a request meets: the thread's own account, and the root of that
     "sleeps": ("lambda: time.sleep(0.02)", "wait.timer", "wait.timer"),
     "computes": ("computes(0.02)", "cpu.user", "cpu.user"),
@@ -47,6 +49,7 @@ def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None
         assert (each.object, each.name, each.over_slo) == (line.object, line.name, False)
         unread[each.account, each.root] += each.sum_ns
     assert line.count == CLIENTS * EACH and line.read_delay_ns > 0.7 * line.sum_ns, line
-    assert KNOWN * line.read_delay_ns <= sum(unread.values()) <= line.read_delay_ns, (line, unread)
     queued_ns = sum(ns for (_, each), ns in unread.items() if each.startswith("runq."))
-    assert unread[account, root] > 0.9 * (line.read_delay_ns - queued_ns), (line, unread)
+    known = KNOWN_IF_DISTURBED if queued_ns > DISTURBED * line.read_delay_ns else KNOWN
+    assert known * line.read_delay_ns <= sum(unread.values()) <= line.read_delay_ns, (line, unread)
+    assert unread[account, root] > 0.9 * (sum(unread.values()) - queued_ns), (line, unread)
