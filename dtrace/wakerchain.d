@@ -98,9 +98,11 @@ sched:::on-cpu
 /slept_ns[(uint64_t)curthread] != 0/
 {
 	this->slept_ns = slept_ns[(uint64_t)curthread];
-	@sleeps[execname, waker[(uint64_t)curthread], before[(uint64_t)curthread]] = count();
-	@average_ns[execname, waker[(uint64_t)curthread], before[(uint64_t)curthread]] = avg(this->slept_ns);
-	@total_ns[execname, waker[(uint64_t)curthread], before[(uint64_t)curthread]] = sum(this->slept_ns);
+	this->waker = waker[(uint64_t)curthread] != NULL ? waker[(uint64_t)curthread] : "";
+	this->before = before[(uint64_t)curthread] != NULL ? before[(uint64_t)curthread] : "";
+	@sleeps[execname, this->waker, this->before] = count();
+	@average_ns[execname, this->waker, this->before] = avg(this->slept_ns);
+	@total_ns[execname, this->waker, this->before] = sum(this->slept_ns);
 	slept_ns[(uint64_t)curthread] = 0;
 }
 

@@ -131,6 +131,15 @@ def test_a_chain_of_processes(start: Start, dtrace: Any, update: bool) -> None:
     seen.check_golden(update, "chain")
 
 
+def test_sleepers_whose_wakers_nobody_has_woken(start: Start, dtrace: Any) -> None:
+    """Without a PID, from the start: who was woken before, and by whom, was not seen; DTrace says nothing of it."""
+    chain = start("chain", "--depth", 2, "--count", 23, "--sleep-ms", 20)
+    script = dtrace("wakerchain")
+    chain.run()
+    chains = script.stop().stats("slept_ns")
+    assert any(names.startswith("chain chain") for names in chains), chains
+
+
 def test_exits_of_a_virtual_machine(guest: Guest, start: Start, dtrace: Any, update: bool) -> None:
     guest.run("modprobe kvm_amd")
     workload = start("kvm_guest", "--rounds", 3, "--service-us", 50)
