@@ -61,7 +61,9 @@
  *   neighbour.
  *
  * OVERHEAD
- *   Not measured. Each switch between threads of the host runs three probes, whatever PID is.
+ *   Attaches in 14 s and takes 101 MiB. Adds 63,188 instructions to each round trip between two processes on a CPU,
+ *   which then executes 6.42 times as many (6.40 to 6.43). Measured with DTrace 2.0.7 in an emulated Linux
+ *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   Threads of process 0 are left out: the idle ones, on illumos those of the kernel, too.
