@@ -12,8 +12,8 @@ from live.support.fixtures import Attach, Serving
 from live.support.serving import Server, asked, http, served, stopped
 
 CLIENTS, EACH = 11, 5
-# Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h); where neighbours have the CPU again and
-# again, a thread's last segments do not reach back to the arrival.
+# Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h); where neighbours have the CPU again
+# and again, a thread's last segments do not reach back to the arrival.
 KNOWN, DISTURBED, KNOWN_IF_DISTURBED = 0.95, 0.02, 0.5
 CASES = {  # what a request meets: the thread's own account, and the root of that
     "sleeps": ("lambda: time.sleep(0.02)", "wait.timer", "wait.timer"),
