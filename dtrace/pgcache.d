@@ -46,7 +46,9 @@
  *   that is left for it.
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 10 s and takes 102 MiB. Adds 33,579 instructions to each pread(2) of 4 KiB that are in memory, which
+ *   then executes 17.50 times as many (17.48 to 17.51). Measured with DTrace 2.0.7 in an emulated Linux
+ *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   Of a file that is read from its beginning to its end the kernel reads ahead: one miss then brings in what the next

@@ -35,7 +35,9 @@
  *   before. So what it waits for are the 20 ms that the third one sleeps, 23 times, and the end of both.
  *
  * OVERHEAD
- *   Not measured. Each switch between threads of the host runs two probes, each wake-up two more, whatever PID is.
+ *   Attaches in 13 s and takes 101 MiB. Adds 128,124 instructions to each round trip between two processes on a CPU,
+ *   which then executes 11.99 times as many (11.92 to 12.06). Measured with DTrace 2.0.7 in an emulated Linux
+ *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   BEFORE is who woke WAKER last: that may have been for something else, long before. Empty: nobody that was seen.
