@@ -1,7 +1,9 @@
-"""Calls that receive: message queues, semaphores of System V, devices, terminals, netlink, the opening of a FIFO.
+"""Calls that receive: message queues, semaphores of System V, devices, terminals, netlink, the opening of a FIFO, and
+connections to peers that were hardly asked for anything.
 
 Who waits in one waits for work or for an answer, and nothing shows which: it is parked, as on a futex.  The call tells,
-and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.
+and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.  Of a
+peer the calls tell that were made: no wait for an answer is longer than they were under way.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ _RECEIVE = frozenset(
     | {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvmmsg_time64"}  # all else that is read has accounts
 )
 OPEN = frozenset({"open", "openat", "openat2"})
+FROM_PEERS = ("net.receive", "ipc.unix")
+RECEIVING = (OTHER, *FROM_PEERS)
+# The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
+OWED = 0.5
 _OPENS_FIFO = frozenset({"fifo_open", "wait_for_partner"})
 
 
@@ -28,26 +34,35 @@ class Receiving:
     """Which waits of a recording that the kernel side booked as other ones are in calls that receive."""
 
     def __init__(
-        self, threads: Iterable[schema.Thread], details: Iterable[schema.Detail], stacks: Iterable[schema.Stack]
+        self,
+        threads: Iterable[schema.Thread],
+        details: Collection[schema.Detail],
+        stacks: Iterable[schema.Stack],
+        exchanges: Iterable[schema.Exchange] = (),
+        window_ns: int = 0,
     ) -> None:
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
-        waits: defaultdict[int, dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
+        self._unasked = _unasked(details, exchanges, window_ns)
+        waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
         for line in details:
-            if line.account == OTHER:
-                waits[line.pid][self.account(line.pid, line.account, line.object) == PARKED] += line.sum_ns
-        self._parts = {pid: of[True] / sum(of.values()) for pid, of in waits.items() if any(of.values())}
+            if line.account in RECEIVING:
+                parked = self.account(line.pid, line.account, line.object) == PARKED
+                waits[line.pid, line.account][parked] += line.sum_ns
+        self._parts = {key: of[True] / sum(of.values()) for key, of in waits.items() if any(of.values())}
 
     def account(self, pid: int, account: str, object: str) -> str:
         """Return the account of a wait: `account`, or parked."""
+        if account in FROM_PEERS:
+            return PARKED if object in self._unasked else account
         receives = object.removeprefix(CALL) in _RECEIVE or (pid, object) in self._fifos
         return PARKED if account == OTHER and object.startswith(CALL) and receives else account
 
-    def part(self, pid: int) -> float:
-        """Return the part that is parked of what a process (0: those that ended) has of other waits.
+    def part(self, pid: int, account: str) -> float:
+        """Return the part that is parked of what a process (0: those that ended) has in one of RECEIVING.
 
         One that has ended may have a pid, and its details stand with those of all that have.
         """
-        return self._parts.get(pid, self._parts.get(0, 0.0))
+        return self._parts.get((pid, account), self._parts.get((0, account), 0.0))
 
     def of_stack(self, stack: schema.Stack) -> schema.Stack:
         """Return a sampled stack with its account."""
@@ -61,6 +76,23 @@ class Receiving:
         return msgspec.structs.replace(
             operation, accounts=_parked(operation.accounts), over_slo_accounts=_parked(operation.over_slo_accounts)
         )
+
+
+def _unasked(details: Iterable[schema.Detail], exchanges: Iterable[schema.Exchange], window_ns: int) -> frozenset[str]:
+    """Return the peers for which was waited mostly while no call to them was under way.
+
+    A call that was not answered can have been under way all the time.  Of a peer without any call in the window it is
+    not known whether one was made before.
+    """
+    calls: defaultdict[str, int] = defaultdict(int)
+    for line in exchanges:
+        if line.direction == "connected":
+            calls[line.object] += line.sum_ns + (line.open + line.unanswered) * window_ns
+    waits: defaultdict[str, int] = defaultdict(int)
+    for detail in details:
+        if detail.account in FROM_PEERS:
+            waits[detail.object] += detail.sum_ns
+    return frozenset(peer for peer, ns in waits.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
 
 
 def _of_fifos(stacks: Iterable[schema.Stack], alive: Collection[int]) -> set[tuple[int, str]]:
@@ -77,4 +109,4 @@ def _parked(sums: Iterable[schema.AccountSum]) -> list[schema.AccountSum]:
     return [msgspec.structs.replace(each, account=PARKED) if each.account == OTHER else each for each in sums]
 
 
-__all__ = ["CALL", "OPEN", "Receiving"]
+__all__ = ["CALL", "OPEN", "RECEIVING", "Receiving"]

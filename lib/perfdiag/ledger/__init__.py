@@ -53,7 +53,15 @@ def build(recording: Recording) -> Model:
             book.pack()
 
     futexes = Futexes(recording)
-    receiving = Receiving(recording.threads.values(), recording.details.values(), recording.stacks)
+    end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
+    window_ns = max(0, end_ns - recording.header.start_ns)
+    receiving = Receiving(
+        recording.threads.values(),
+        recording.details.values(),
+        recording.stacks,
+        recording.exchanges,
+        window_ns,
+    )
     names = objects.Names(facts, recording)
     rows = rows_of(recording, books, futexes, receiving, names)
     recorded, rings = summed(books), rings_of(rows)
@@ -71,8 +79,6 @@ def build(recording: Recording) -> Model:
     threads = sorted(
         (_thread(book, futexes, receiving) for book in books), key=lambda t: (-busy_ns(t.accounts), t.pid, t.tid)
     )
-    end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
-    window_ns = max(0, end_ns - recording.header.start_ns)
     wall_ns = sum(thread.wall_ns for thread in threads)
     exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
     lost = recording.footer.lost if recording.footer else {}

@@ -13,7 +13,7 @@ from perfdiag.ledger.books import Books, move
 from perfdiag.ledger.rows import IDLE_RING_KEY
 from perfdiag.model import AccountTotal, Row
 from perfdiag.reader import Recording
-from perfdiag.receiving import PARKED, Receiving
+from perfdiag.receiving import PARKED, RECEIVING, Receiving
 
 
 def take_proven_of_processes(books: Sequence[Books], recording: Recording, futexes: Futexes) -> None:
@@ -51,10 +51,11 @@ def complete_proven(
 
 
 def set_receiving_apart(book: Books, receiving: Receiving) -> None:
-    """Other waits in calls that receive are parked; a thread's part of them is that of its process."""
-    other, part = book.accounts.get("kernel.other"), receiving.part(book.pid)
-    if other and part:
-        book.move(other.account, PARKED, round(other.ns * part), round(other.count * part), other.max_ns)
+    """Waits of which nothing shows whether for work or an answer are parked; a thread's part is that of its process."""
+    for account in RECEIVING:
+        waits, part = book.accounts.get(account), receiving.part(book.pid, account)
+        if waits and part:
+            book.move(account, PARKED, round(waits.ns * part), round(waits.count * part), waits.max_ns)
 
 
 def rings_of(rows: Sequence[Row]) -> dict[int, tuple[int, int]]:

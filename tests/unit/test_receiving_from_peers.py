@@ -1,0 +1,55 @@
+"""Waits for peers: for an answer as long as one is owed, else for news or for an answer, nobody can tell which."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Severity
+from perfdiag.model import Model
+from perfdiag.report.verdict import decide
+
+from unit.support import Builder
+from unit.support.exchanges import exchange, latency
+
+S, MS = 1_000_000_000, 1_000_000
+PEER = "peer:10.0.0.7:5432"
+
+
+def waiting(calls: int, each_ms: int, account: str = "net.receive", **fields: int) -> Model:
+    """A thread that waits nearly all of ten seconds on a connection, on which so many calls were made."""
+    builder = Builder(window="10 s").thread("reader", cpu_user="100 ms")
+    builder.row(account, PEER, "9900 ms", count=50)
+    if calls or fields:
+        builder.line(exchange(calls, calls * each_ms * MS, object=PEER, direction="connected", **fields))
+        builder.line(latency([each_ms * MS] * calls, object=PEER, direction="connected"))
+    return builder.model()
+
+
+@pytest.mark.parametrize("account", ["net.receive", "ipc.unix"])
+def test_a_peer_that_owes_nothing_is_not_slow(account: str) -> None:
+    """A reader of a stream that asks now and then: five calls of 7 ms, 9.9 s of waiting for what comes by itself."""
+    model = waiting(5, 7, account)
+    assert model.ns("wait.parked") == 9_900_000_000 and not model.ns(account)
+    assert [(row.account, row.key) for row in model.rows_of("wait.parked")] == [("wait.parked", PEER)]
+    diagnosis = diagnose(model)
+    assert all(found.severity is Severity.INFO for found in diagnosis.findings), diagnosis.findings
+    assert decide(model, diagnosis).kind == "cannot tell"
+
+
+def test_a_peer_that_owes_answers_is_slow() -> None:
+    model = waiting(50, 190)
+    assert model.ns("net.receive") == 9_900_000_000
+    assert diagnose(model).findings[0].id == "NET-PEER-SLOW"
+
+
+def test_the_rest_of_a_long_answer_belongs_to_it() -> None:
+    assert waiting(50, 110).ns("net.receive") == 9_900_000_000
+
+
+@pytest.mark.parametrize("fields", [{"open": 1}, {"unanswered": 1}])
+def test_a_call_that_is_not_answered_is_owed(fields: dict[str, int]) -> None:
+    assert waiting(5, 7, **fields).ns("net.receive") == 9_900_000_000
+
+
+def test_without_a_call_in_the_window_one_before_it_may_be_owed() -> None:
+    assert waiting(0, 0).ns("net.receive") == 9_900_000_000
