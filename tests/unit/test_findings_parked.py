@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.debuggers import shows_stacks
-from perfdiag.findings.base import Severity, Silence
+from perfdiag.findings.base import Finding, Severity, Silence
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, outcomes
@@ -73,6 +73,24 @@ def test_locks_that_nobody_releases_are_a_deadlock() -> None:
         "futex 0x20 wanted by t102 (app)",
     ]
     assert "thread apply all bt" in found.remedies[0].text
+
+
+@pytest.mark.parametrize("account", ["wait.events", "net.accept", "net.request"])
+def test_a_lock_may_be_held_by_who_waits_for_work(account: str) -> None:
+    """Leader and followers: one of a pool waits for work with the lock in hand, the others behind it."""
+
+    def found(*futexes: str) -> Finding:
+        builder = Builder(window="10 s").thread("leader", tid=100, rest=account)
+        for tid, futex in enumerate(futexes, 101):
+            builder.thread("follower", tid=tid, open=("wait.parked", futex, "10 s"))
+            builder.row("wait.parked", futex, "10 s", count=1)
+            builder.stack("wait", "wait.parked", tid=tid, object=futex, user=code("lead"), weight="10 s")
+        return finding(builder.model(), ID)
+
+    idle = found("futex:0x10", "futex:0x10", "futex:0x10")
+    assert idle.severity is Severity.INFO and "cannot tell whether its holder hangs" in idle.claim
+    assert f"leader (100) is in {account} all along" in idle.claim
+    assert found("futex:0x10", "futex:0x20").severity is Severity.CRITICAL, "one cannot hold both"
 
 
 def test_a_lock_that_is_released_is_no_deadlock() -> None:

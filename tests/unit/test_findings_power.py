@@ -192,9 +192,19 @@ def test_packets_of_local_connections_are_no_devices() -> None:
         own.severity is Severity.INFO and "own local connections" in own.claim and "unix socket" in own.remedies[0].text
     )
     assert own.confidence is Confidence.MEDIUM and not any("irqbalance" in remedy.text for remedy in own.remedies)
-    # A card that received a quarter; one that did not tell; softirqs of other namespaces; softirqs of disks.
+    # A card that received a quarter; one that did not tell; softirqs that some other had; softirqs of disks.
     for other in (found(9_000_000, 3_000_000), found(9_000_000, None), found(1_000_000, 0), found(400_000, 0, 500_000)):
         assert "irqbalance" in other.remedies[0].text and "local" not in other.claim
+
+
+def test_packets_of_another_network_namespace_are_no_devices_where_the_target_talks_locally() -> None:
+    """A container: its loopback is not among the interfaces, and the host's hardly receive anything."""
+    near = talking().row("net.receive", "peer:127.0.0.1:80", "1 ms", count=9)
+    found = among_local_packets(near, 1_000, 2_000)
+    assert found.severity is Severity.INFO and "its own local connections" in found.claim
+    far = talking().row("net.receive", "peer:10.0.0.5:80", "1 ms", count=9)
+    far.socket("peer:10.0.0.5:80", local="10.0.0.2:40000")
+    assert among_local_packets(far, 1_000, 2_000).severity is Severity.WARNING
 
 
 def test_local_packets_are_the_targets_only_where_it_is_seen_to_talk() -> None:

@@ -98,6 +98,13 @@ def _talks_locally(model: Model) -> bool:
     return local or CpuSamples(model).inside(SENDING).count > 0
 
 
+def _waits_locally(model: Model) -> bool:
+    """Whether the target is surely seen to wait at connections within a host."""
+    connections = connections_of(model)
+    keys = {row.key for row in model.rows if row.account.startswith("net.")}
+    return any(peer_of(key) is not None and connections.near(key) for key in keys)
+
+
 def _local_remedies(*, own: bool) -> list[Remedy]:
     if not own:
         return [
@@ -134,6 +141,12 @@ def _loopback(model: Model) -> Evidence | None:
     local, whole, softirqs = packets[True], sum(packets.values()), sum(model.facts.softirqs.values())
     receiving = model.facts.softirqs.get("NET_RX", 0)
     elsewhere = receiving > 2 * local  # interfaces of other network namespaces are not counted here
+    unseen = receiving - whole
+    if unseen > max(LOOPBACK_PART * receiving, LOOPBACK_OF_SOFTIRQS * softirqs) and _waits_locally(model):
+        text = (
+            f"{receiving:,} softirqs received packets, interfaces seen from here {whole:,}: another network namespace"
+        )
+        return Evidence(text, float(receiving), "count", "/proc/softirqs, /sys/class/net")
     if not local or local < LOOPBACK_PART * whole or receiving < LOOPBACK_OF_SOFTIRQS * softirqs or elsewhere:
         return None
     text = f"{local:,} of {whole:,} packets received were local ones"

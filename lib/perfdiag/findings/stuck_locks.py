@@ -17,6 +17,9 @@ OBSERVED = 0.9  # ... for so much of the window: who began to wait in it may onl
 # Whoever gets a lock does something with it: threads that do less than this of the window together never got it.
 NOTHING = 0.01
 SHOWN = 3
+# Who stays in one of these for the whole window waits for work, and may do so with a lock in hand: the others of a pool
+# queue behind it.
+FOR_WORK = ("wait.events", "net.accept", "net.request")
 
 
 def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
@@ -75,10 +78,14 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
     who = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], SHOWN)
     locks = _locks(groups) + " that nobody released"
     why = "they wait for each other (a deadlock), or a holder hangs" if several else "its holder hangs, or is gone"
+    idle = _may_hold(model, threads)
+    innocent = len(idle) >= _least_locks(groups)
+    if innocent:
+        why = f"cannot tell whether its holder hangs, or waits for work with it: {first_of(idle, 1)}"
     confidence, limits = judged(model, Confidence.HIGH, ["who holds a lock of a program is not visible from outside"])
     return Finding(
         "LOCK-CONTENTION",
-        Severity.CRITICAL,
+        Severity.INFO if innocent else Severity.CRITICAL,
         confidence,
         f"{plural(len(threads), 'thread')} waited all {duration(_observed_ns(model, threads))} for {locks}: {why}.",
         claims_of(rows),
@@ -95,6 +102,23 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
         limits=limits,
         verify=f"{again(model, '--duration 60')}: no thread waits for these locks all along",
     )
+
+
+def _may_hold(model: Model, threads: list[ThreadLedger]) -> list[str]:
+    """Return who else of these processes waited for work all along."""
+    pids, tids = {thread.pid for thread in threads}, {thread.tid for thread in threads}
+    idle = [thread for thread in model.threads if thread.pid in pids and thread.tid not in tids and thread.tid]
+    return [
+        f"{plain(thread.comm)} ({thread.tid}) is in {account} all along"
+        for thread in idle
+        for account in FOR_WORK
+        if thread.ns(account) >= ALL_ALONG * _observed_ns(model, [thread])
+    ]
+
+
+def _least_locks(groups: dict[str, list[Row]]) -> int:
+    """Return how many locks it must be: of a program's own words each is one, of a runtime's several can be for one."""
+    return len(groups) if lock_of_key(next(iter(groups))) is None else 1
 
 
 def _locks(groups: dict[str, list[Row]]) -> str:
