@@ -11,7 +11,7 @@ from typing import NamedTuple
 from perfdiag import schema
 from perfdiag.futexwaiters import brief, exclusive, woken_by_own_process
 from perfdiag.reader import Recording
-from perfdiag.runtimeidle import IDLE_BY_ID, idle_thread
+from perfdiag.runtimeidle import IDLE_BY_ID, WORK, idle_thread
 from perfdiag.runtimelocks import BY_ID, Words, lock_of, on_top
 from perfdiag.symbols import symbol_of
 
@@ -35,6 +35,10 @@ _JOIN = re.compile(r"_*pthread_(timed|clock)?join\w*|thrd_join")
 # without symbols has none of these names, and then nothing can tell.
 _PYTHON_LOCK = re.compile(r"acquire_timed|r?lock_(PyThread_)?acquire(_lock)?")
 _ABOVE_THE_GIL = re.compile(r"_?PyEval_\w+|PyGILState_Ensure|_Py_HandlePending|_PyThreadState_Attach")
+
+
+# Whoever is in one of these waits for work, and who waits for a lock behind him, for the next turn to do so.
+_FOR_REQUESTS = ("net.accept", "net.request")
 
 
 class Verdict(Enum):
@@ -102,6 +106,7 @@ class Futexes:
             for pid in {stack.pid} if stack.pid in alive else {stack.pid, 0}:
                 self._weights[pid, stack.object][shown] += stack.weight_ns or 1
         self._collecting = self._outweighing("collection", "safepoint")
+        self._of_idle_pools = _of_idle_pools(recording)
 
     def _outweighing(self, kind: str, other: str) -> set[int]:
         """Return the processes whose waits for one kind of lock outweigh those for another."""
@@ -119,6 +124,8 @@ class Futexes:
             return None
         if kind == "safepoint" and pid in self._collecting:
             kind = "collection"  # what most of them are for
+        if not kind and (pid, futex) in self._of_idle_pools:
+            return Booking(WORK, futex)
         lock = BY_ID.get(kind)
         if lock is None or not lock.name:
             return Booking("lock.futex", futex)
@@ -150,6 +157,19 @@ class Futexes:
                 same = [shown for shown in weights if shown.verdict is verdict]
                 return max(same, key=lambda shown: (weights[shown], shown.kind))
         return Shown(Verdict.NO_LOCK) if told else SILENT
+
+
+def _of_idle_pools(recording: Recording) -> set[tuple[int, str]]:
+    """Return the locks for which threads that serve nobody waited mostly while their holder waited for a request."""
+    waited: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for detail in recording.details.values():
+        if detail.account == "wait.parked":
+            waited[detail.pid, detail.object] += detail.sum_ns
+    behind: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for line in recording.because:
+        if line.account == "wait.parked" and line.root in _FOR_REQUESTS and not line.inside:
+            behind[line.pid, line.object] += line.sum_ns
+    return {key for key, ns in behind.items() if 2 * ns > waited[key]}
 
 
 def _judge_stack(stack: schema.Stack, comm: str, woken_inside: bool, taken_in_turn: bool) -> Shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag import schema
 from perfdiag.futexes import Verdict, joins, judge
 from perfdiag.model import Model
 from perfdiag.runtimelocks import RUNTIME_LOCKS, lock_of
@@ -55,6 +56,27 @@ def waits(*words: tuple[str, str, list[str], list[str]], threads: int = 1, pid: 
     for futex, time, user, scan in words:
         builder.stack("wait", "wait.parked", pid=pid, object=futex, user=user, scan=scan, weight=time)
     return builder
+
+
+@pytest.mark.parametrize(
+    ("root", "inside", "account"),
+    [
+        ("net.accept", False, "wait.work"),
+        ("net.request", False, "wait.work"),
+        ("net.accept", True, "lock.futex"),  # who has a request waits for its sake
+        ("disk.flush", False, "lock.futex"),
+        ("wait.events", False, "lock.futex"),  # for work, or for the answer of a peer
+    ],
+)
+def test_a_pool_that_waits_for_work_behind_a_lock_is_idle(root: str, inside: bool, account: str) -> None:
+    """A mutex around accept(): one has it and waits for a connection, the others wait for their turn."""
+    builder = waits(("futex:0x10", "8 s", MUTEX, []))
+    because = schema.Because(
+        pid=100, account="wait.parked", object="futex:0x10", steps=[], cut=False, root=root, root_object="",
+        root_tid=0, root_tid_ns=0, sum_ns=7 * S, count=9, inside=inside,
+    )  # fmt: skip
+    model = builder.line(because).model()
+    assert model.ns(account) == 8 * S
 
 
 def keys(model: Model) -> set[str]:
