@@ -3,13 +3,14 @@ connections to peers that were hardly asked for anything.
 
 Who waits in one waits for work or for an answer, and nothing shows which: it is parked, as on a futex.  The call tells,
 and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.  Of a
-peer the calls tell that were made: no wait for an answer is longer than they were under way.
+peer the calls tell that were made: no wait for an answer is longer than they were under way.  Of clients the requests
+tell: no wait for the rest of one is longer than they took to arrive.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -38,11 +39,17 @@ class Receiving:
         threads: Iterable[schema.Thread],
         details: Collection[schema.Detail],
         stacks: Iterable[schema.Stack],
-        exchanges: Iterable[schema.Exchange] = (),
+        exchanges: Collection[schema.Exchange] = (),
+        sockets: Iterable[schema.Socket] = (),
         window_ns: int = 0,
     ) -> None:
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
-        self._unasked = _unasked(details, exchanges, window_ns)
+        waited: defaultdict[str, int] = defaultdict(int)
+        for detail in details:
+            if detail.account in FROM_PEERS:
+                waited[detail.object] += detail.sum_ns
+        self._unasked = _owing_nothing(waited, exchanges, window_ns)
+        self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
         waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
         for line in details:
             if line.account in RECEIVING:
@@ -78,7 +85,7 @@ class Receiving:
         )
 
 
-def _unasked(details: Iterable[schema.Detail], exchanges: Iterable[schema.Exchange], window_ns: int) -> frozenset[str]:
+def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchange], window_ns: int) -> frozenset[str]:
     """Return the peers for which was waited mostly while no call to them was under way.
 
     A call that was not answered can have been under way all the time.  Of a peer without any call in the window it is
@@ -88,11 +95,33 @@ def _unasked(details: Iterable[schema.Detail], exchanges: Iterable[schema.Exchan
     for line in exchanges:
         if line.direction == "connected":
             calls[line.object] += line.sum_ns + (line.open + line.unanswered) * window_ns
-    waits: defaultdict[str, int] = defaultdict(int)
-    for detail in details:
-        if detail.account in FROM_PEERS:
-            waits[detail.object] += detail.sum_ns
-    return frozenset(peer for peer, ns in waits.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
+    return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
+
+
+def _between_requests(
+    waited: Mapping[str, int], exchanges: Iterable[schema.Exchange], local: Mapping[str, str], window_ns: int
+) -> frozenset[str]:
+    """Return the clients for whom was waited mostly while none of their requests was arriving, by port.
+
+    Whoever reads on while another thread answers waits for the next request.  Where nothing on a port is answered it is
+    not known what a request is there.
+    """
+    arriving: defaultdict[str, int] = defaultdict(int)
+    for line in exchanges:
+        if line.direction == "accepted":
+            unfinished_ns = (line.open + line.unanswered) * window_ns if line.count else 0
+            arriving[line.object] += line.arriving_ns + unfinished_ns
+    clients: defaultdict[str, list[str]] = defaultdict(list)
+    for peer in waited:
+        port = f"port:{local.get(peer, '').rpartition(':')[2]}"
+        if port in arriving:
+            clients[port].append(peer)
+    return frozenset(
+        peer
+        for port, peers in clients.items()
+        for peer in peers
+        if arriving[port] < OWED * sum(waited[each] for each in peers)
+    )
 
 
 def _of_fifos(stacks: Iterable[schema.Stack], alive: Collection[int]) -> set[tuple[int, str]]:

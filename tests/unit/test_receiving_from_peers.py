@@ -53,3 +53,32 @@ def test_a_call_that_is_not_answered_is_owed(fields: dict[str, int]) -> None:
 
 def test_without_a_call_in_the_window_one_before_it_may_be_owed() -> None:
     assert waiting(0, 0).ns("net.receive") == 9_900_000_000
+
+
+def serving(requests: int, arriving: str, *, answered: bool = True) -> Model:
+    """A thread that reads requests, for another one to answer, for nearly all of ten seconds."""
+    client = "peer:10.0.0.9:40000"
+    builder = Builder(window="10 s").thread("reader", cpu_user="100 ms")
+    builder.row("net.receive", client, "9900 ms", count=requests).socket(client, local="10.0.0.1:8080")
+    each_ms = 3 if arriving == "0" else 400
+    number, open_ = (requests, 0) if answered else (0, 1)
+    builder.line(exchange(number, number * each_ms * MS, arriving_ns=number * int(arriving) * MS, open=open_))
+    builder.line(latency([each_ms * MS] * number))
+    return builder.model()
+
+
+def test_who_reads_on_while_another_answers_waits_for_the_next_request() -> None:
+    """It was "Clients send their requests slowly", 99 %, of requests that arrive at once and are answered in 3 ms."""
+    model = serving(25, "0")
+    assert model.ns("wait.parked") == 9_900_000_000 and not model.ns("net.receive")
+    assert all(found.severity is Severity.INFO for found in diagnose(model).findings)
+
+
+def test_a_client_that_sends_slowly_is_slow() -> None:
+    model = serving(25, "380")
+    assert model.ns("net.receive") == 9_900_000_000 and diagnose(model).findings[0].id == "NET-SLOW-CLIENT"
+
+
+def test_where_nothing_is_answered_nobody_knows_what_a_request_is() -> None:
+    """A collector of logs: all that comes in is one request that never ends."""
+    assert serving(25, "0", answered=False).ns("wait.parked") == 9_900_000_000

@@ -60,6 +60,7 @@ def build(recording: Recording) -> Model:
         recording.details.values(),
         recording.stacks,
         recording.exchanges,
+        recording.sockets,
         window_ns,
     )
     names = objects.Names(facts, recording)
