@@ -44,7 +44,9 @@
  *   idle-set).
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 10 s and takes 101 MiB. Adds 84,478 instructions to each wake-up of an idle CPU, which then executes
+ *   8.51 times as many (8.01 to 9.01). Measured with DTrace 2.0.7 in an emulated Linux 6.12.117+deb13-amd64 with 2 CPUs
+ *   by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   STATE is a number: its name and the microseconds that it is declared to take are name and latency in

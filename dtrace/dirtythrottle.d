@@ -48,7 +48,9 @@
  *   writes less, would help; a higher limit only lets more wait.
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 14 s and takes 101 MiB. Adds at most 27 % to each fdatasync(2) of a file on a disk, which is lost in
+ *   the noise: that then executes 0.90 to 1.27 times as many instructions. Measured with DTrace 2.0.7 in an emulated
+ *   Linux 6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   DEVICE is the backing device, mostly MAJOR:MINOR of a disk as lsblk(8) shows it; for NFS and FUSE it is that of the

@@ -54,7 +54,9 @@
  *   could be unloaded: they are made too often, but nothing holds them.
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 16 s and takes 108 MiB. Adds 1,250 instructions to each class that is loaded, which then executes 1.01
+ *   times as many (1.00 to 1.01). Measured with DTrace 2.0.7 in an emulated Linux 6.12.117+deb13-amd64 with 2 CPUs by
+ *   make bench ARGS=dtrace.
  *
  * CAVEATS
  *   Only collections that stop all threads are seen as such: ZGC and Shenandoah make room for classes beside them.

@@ -42,7 +42,9 @@
  *   before it are faster, as the server may keep in memory what they bring.
  *
  * OVERHEAD
- *   Not measured. Each flush, WRITE and COMMIT runs two probes.
+ *   Attaches in 8 s and takes 113 MiB. Adds 11,596 instructions to each fsync(2) of 64 KiB on NFS, which then executes
+ *   1.03 times as many (1.03 to 1.03). Measured with DTrace 2.0.7 in an emulated Linux 6.12.117+deb13-amd64 with 2 CPUs
+ *   by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   A flush that finds nothing to write counts, too. A WRITE or COMMIT that is sent again counts from the last time.

@@ -38,7 +38,9 @@
  *   other end reads too slowly.
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 23 s and takes 102 MiB. Adds 248 instructions to each round trip over TCP between two processes on a
+ *   CPU, which then executes 1.01 times as many (1.01 to 1.01). Measured with DTrace 2.0.7 in an emulated Linux
+ *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   Both windows are looked at when a wait begins; what changes meanwhile is not seen. Where both are used up, as

@@ -47,7 +47,9 @@
  *   throttled has its group, there is the quota to be raised; few long waits mean bursts, which a longer period serves.
  *
  * OVERHEAD
- *   Not measured.
+ *   Attaches in 18 s and takes 102 MiB. Adds 44,570 instructions to each round trip between two processes on a CPU,
+ *   which then executes 4.80 times as many (4.79 to 4.81). Measured with DTrace 2.0.7 in an emulated Linux
+ *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
  *   Four threads that stand still for 80 ms are 320 ms. cpu.stat of the group counts CPUs, not threads.
