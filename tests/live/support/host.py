@@ -15,6 +15,7 @@ import pytest
 
 from bench.processes import die_with_parent
 from live.support.workload import PATIENCE_SECONDS, WORKLOADS
+from unit.support.waiting import until
 
 MEBIBYTE = 1 << 20
 MAKE = {
@@ -191,11 +192,17 @@ def cgroup(controller: str, name: str, **settings: object) -> Iterator[Path]:
             (path / f"{controller}.{setting}").write_text(str(value))
         yield path
     finally:
-        for pid in (path / "cgroup.procs").read_text().split():
-            with contextlib.suppress(OSError):
-                (root / "cgroup.procs").write_text(pid)
+        until(lambda: _removed(path, root), f"{path} is empty")
+
+
+def _removed(group: Path, parent: Path) -> bool:
+    """Move who is in a cgroup to its parent and remove it; False where somebody in it has just started, or ends."""
+    for pid in (group / "cgroup.procs").read_text().split():
         with contextlib.suppress(OSError):
-            path.rmdir()
+            (parent / "cgroup.procs").write_text(pid)
+    with contextlib.suppress(OSError):
+        group.rmdir()
+    return not group.exists()
 
 
 def enter(group: Path) -> Callable[[], None]:
