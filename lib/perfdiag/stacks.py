@@ -18,7 +18,7 @@ _NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
 # A poll on one descriptor is booked to what that descriptor is.
 _POLL = (
     "wait.events", "net.accept", "net.request", "net.connect", "net.receive", "net.send", "ipc.pipe", "ipc.unix",
-    "wait.child",
+    "wait.child", "wait.parked",
 )  # fmt: skip
 
 
@@ -149,6 +149,7 @@ MARKERS: tuple[Marker, ...] = (
         unix_dgram_sendmsg unix_dgram_recvmsg __unix_dgram_recvmsg unix_seqpacket_recvmsg unix_stream_connect
         sock_alloc_send_pskb""",
         "net.request",
+        "wait.parked",
     ),
     _marker(
         "net.send",
@@ -165,6 +166,7 @@ MARKERS: tuple[Marker, ...] = (
         "ipc.unix",
         "net.request",
         "kernel.other",
+        "wait.parked",
     ),
     _marker(
         "ipc.pipe",

@@ -19,6 +19,8 @@ def waiting(calls: int, each_ms: int, account: str = "net.receive", **fields: in
     """A thread that waits nearly all of ten seconds on a connection, on which so many calls were made."""
     builder = Builder(window="10 s").thread("reader", cpu_user="100 ms")
     builder.row(account, PEER, "9900 ms", count=50)
+    function = "tcp_recvmsg" if account == "net.receive" else "unix_stream_read_generic"
+    builder.stack("wait", account, object=PEER, kernel=["schedule", function], weight="9 s")
     if calls or fields:
         builder.line(exchange(calls, calls * each_ms * MS, object=PEER, direction="connected", **fields))
         builder.line(latency([each_ms * MS] * calls, object=PEER, direction="connected"))
@@ -31,6 +33,7 @@ def test_a_peer_that_owes_nothing_is_not_slow(account: str) -> None:
     model = waiting(5, 7, account)
     assert model.ns("wait.parked") == 9_900_000_000 and not model.ns(account)
     assert [(row.account, row.key) for row in model.rows_of("wait.parked")] == [("wait.parked", PEER)]
+    assert model.coverage.stack_agreement == 1
     diagnosis = diagnose(model)
     assert all(found.severity is Severity.INFO for found in diagnosis.findings), diagnosis.findings
     assert decide(model, diagnosis).kind == "cannot tell"
