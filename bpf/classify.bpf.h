@@ -171,6 +171,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->account = wait.account;
 	record->object = wait.object;
 	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
+	record->awaited = blocked->awaited;
 	record->place = find_place(record, wait.account, wait.object);
 	record->state = STATE_BLOCKED;
 	if (record->account != ACCOUNT_WAIT_PARKED)

@@ -59,11 +59,11 @@ static __always_inline struct wait classify_open(struct blocked *blocked, struct
 	case S_IFDIR:
 	case S_IFBLK: return classify_regular(blocked, open, class);
 	case S_IFSOCK:
-		classify_socket(open, class, &wait.account, &wait.object);
+		blocked->awaited = classify_socket(open, class, &wait.account, &wait.object);
 		if (wait.account == ACCOUNT_KERNEL_OTHER && !sends(class))
 			return wait_in_call(&blocked->call);
 		break;
-	case S_IFIFO: break;
+	case S_IFIFO: blocked->awaited = sends(class) ? 0 : AWAITED_PIPE; break;
 	default:
 		/* inotify, signalfd, timerfd and eventfd wait for events, userfaultfd too. */
 		if (open->magic == ANON_INODE_MAGIC || (open->mode & S_IFMT) == 0)

@@ -171,6 +171,7 @@ static __always_inline void begin_call(struct connection *connection, __u64 now)
 
 	connection->exchange = EXCHANGE_ASKED;
 	connection->begun = connection->asked = now;
+	connection->timed_out = 0;
 	if (tally && !__sync_fetch_and_add(&tally->sums[0].busy, 1))
 		tally->sums[0].busy_since = now;
 }
@@ -180,6 +181,18 @@ static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
 {
 	if (__sync_fetch_and_add(&sum->busy, -1) == 1 && now > sum->busy_since)
 		__sync_fetch_and_add(&sum->busy_ns, now - sum->busy_since);
+}
+
+/* The sender goes on without an answer: whether one was owed nobody knows, so nothing was under way for sure. */
+static __always_inline void give_up_call(struct connection *connection)
+{
+	struct exchange_tally *tally = tally_of(connection);
+
+	connection->exchange = EXCHANGE_NONE;
+	if (!tally)
+		return;
+	__sync_fetch_and_add(&tally->sums[0].unawaited, 1);
+	end_busy(&tally->sums[0], 0);
 }
 
 /* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */

@@ -46,13 +46,13 @@ int BPF_PROG(irq_handler_exit)
 }
 
 SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_entry)
+int BPF_PROG(softirq_entry, unsigned int vector)
 {
 	struct cpu_state *cpu = this_cpu();
 
 	if (!cpu)
 		return 0;
-	cpu->interrupts |= IN_SOFTIRQ;
+	cpu->interrupts |= vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? IN_SOFTIRQ | IN_TIMERS : IN_SOFTIRQ;
 	if (cpu->follows) {
 		cpu->softirq_start = bpf_ktime_get_ns();
 		cpu->softirq_irq_ns = cpu->irq_ns;
@@ -68,7 +68,7 @@ int BPF_PROG(softirq_exit)
 
 	if (!cpu)
 		return 0;
-	cpu->interrupts &= ~IN_SOFTIRQ;
+	cpu->interrupts &= ~(IN_SOFTIRQ | IN_TIMERS);
 	if (!cpu->softirq_start)
 		return 0;
 	ns = bpf_ktime_get_ns() - cpu->softirq_start;

@@ -40,6 +40,9 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 
+#define TIMER_SOFTIRQ 1
+#define HRTIMER_SOFTIRQ 8
+
 #define FUSE_MAGIC 0x65735546
 #define NFS_MAGIC 0x6969
 #define CIFS_MAGIC 0xff534d42

@@ -78,7 +78,12 @@ struct runner {
 	__u64 exec_id;
 };
 
-enum interrupt { IN_INTERRUPT = 1, IN_SOFTIRQ = 2, IN_TIMER = 4 };
+enum interrupt {
+	IN_INTERRUPT = 1,
+	IN_SOFTIRQ = 2,
+	IN_TIMER = 4,  /* of high resolution, in an interrupt */
+	IN_TIMERS = 8, /* the softirq is that of timers */
+};
 
 /* What a CPU knows of itself. */
 struct cpu_state {

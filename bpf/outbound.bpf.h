@@ -26,6 +26,9 @@ static __always_inline void take_owner(struct connection *connection, struct rec
 
 static __always_inline void send_call(struct record *record, struct connection *connection, __u64 now)
 {
+	if (connection->exchange == EXCHANGE_ASKED && connection->timed_out &&
+	    connection->direction != DIRECTION_LOOKUP)
+		give_up_call(connection);
 	if (connection->exchange == EXCHANGE_ASKED) {
 		if (connection->direction == DIRECTION_LOOKUP)
 			send_lookup(connection, now);

@@ -168,6 +168,8 @@ struct answer {
 	__u64 peer;
 };
 
+#define AWAITED_PIPE 1
+
 /*
  * A thread's ledger.  Only the thread itself writes it, at its own switches (but for what its waker stores).  What
  * every switch needs stands first: after a sleep a line of memory costs more than all that is done with it.
@@ -187,15 +189,17 @@ struct record {
 	__u64 steal_ns;	    /* steal clock of the CPU at switch-in */
 	__u64 run_ns; /* the kernel's clock of its time on a CPU, at switch-out; in a copy: how far it went on since */
 	__u64 start;  /* its window begins here */
-	__u64 fault_inode;	  /* struct inode whose pages the last fault wanted, 0: none since the last wait */
-	__u64 read_inode;	  /* struct inode of the file that the open wait reads, 0: none */
-	__u32 waker;		  /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
+	__u64 fault_inode; /* struct inode whose pages the last fault wanted, 0: none since the last wait */
+	__u64 read_inode;  /* struct inode of the file that the open wait reads, 0: none */
+	__u64 awaited;	   /* struct sock that the open wait receives from, AWAITED_PIPE: it reads a pipe, 0: neither */
+	__u32 waker;	   /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
 	__u32 last_syscall;	  /* number of the last system call seen, for restart_syscall */
 	__u32 region_detail;	  /* of what the region is, see region_object() */
 	__u8 throttled;		  /* runnable inside a throttled group (kernels without a throttled clock) */
 	__u8 operating;		  /* inside a system call that blocked (operation.bpf.c) */
 	__u8 on_cpu;		  /* when it was copied */
 	__u8 vm;		  /* enum vm: what the thread of a virtual CPU is in */
+	__u8 by_time;		  /* a timer ended the last wait */
 	__u8 hint[ACCOUNT_COUNT]; /* detail used last, by account */
 	__u8 kernel_thread;
 	__u8 serving_sure; /* since it waited for events it has read from there */

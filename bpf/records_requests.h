@@ -71,6 +71,7 @@ struct connection {
 	__u8 tls;		   /* enum tls */
 	__u8 turned;		   /* the thread came from another connection that is still open */
 	__u8 held;		   /* the kernel has kept the last of what was sent back, small as it is */
+	__u8 timed_out;		   /* a wait for the answer to this call has ended by time */
 	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
 	char beginning[3];
 	struct request_part {
@@ -95,6 +96,7 @@ struct exchange_sum {
 	__u64 count;	  /* answered */
 	__u64 ns;	  /* requests: until the last byte of the answer; calls: until its first */
 	__u64 unanswered; /* the connection ended before */
+	__u64 unawaited;  /* calls: more was sent, after a wait for the answer had ended by time */
 	__u64 open;	  /* not answered when the window ended */
 	__u64 early;	  /* requests that came in well before the one before was answered: pipelined */
 	__u64 declined;	  /* connections whose requests are told apart by frames */
@@ -120,7 +122,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 23 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 24 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

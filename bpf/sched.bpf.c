@@ -257,6 +257,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	if (!has_throttled_clock() && has_cfs_rq() && has_throttle_count() &&
 	    LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), throttle_count) > 0)
 		record->throttled = 1;
+	record->by_time = cpu && cpu->interrupts & (IN_TIMER | IN_TIMERS);
 	record->waking = bpf_ktime_get_ns();
 	if (record->state == STATE_BLOCKED && is_handed_on(record->account))
 		hand_on(record, record->waker ? record_of(waker) : NULL, record->waking);

@@ -112,7 +112,8 @@ static __always_inline void classify_unix(const struct sock *sock, __u32 class, 
 	*object = peer ? OBJECT(OBJECT_UNIX, LOAD(pid, peer, numbers[0].nr)) : 0;
 }
 
-static __always_inline void classify_socket(struct open_file *open, __u32 class, __u32 *account, __u64 *object)
+/* Returns the socket that is received from, 0: it is for something else. */
+static __always_inline __u64 classify_socket(struct open_file *open, __u32 class, __u32 *account, __u64 *object)
 {
 	struct file *file = open->file;
 	struct socket *socket = LOAD(file, file, private_data);
@@ -123,23 +124,23 @@ static __always_inline void classify_socket(struct open_file *open, __u32 class,
 
 	if (family == AF_UNIX) {
 		classify_unix(sock, class, account, object);
-		return;
+		return *account == ACCOUNT_IPC_UNIX && !sending ? (__u64)sock : 0;
 	}
 	if (family != AF_INET && family != AF_INET6 && family != AF_VSOCK) {
 		*account = ACCOUNT_KERNEL_OTHER; /* netlink, packet, bluetooth: the kernel answers, no peer */
 		*object = OBJECT(OBJECT_PORT, 0);
-		return;
+		return 0;
 	}
 	state = LOAD(sock, sock, __sk_common.skc_state);
 	if (class == SYSCALL_ACCEPT || state == TCP_LISTEN) {
 		*account = ACCOUNT_NET_ACCEPT;
 		*object = OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
-		return;
+		return 0;
 	}
 	if (!sending && family != AF_VSOCK && state == TCP_ESTABLISHED && awaits_request(sock, family)) {
 		*account = ACCOUNT_NET_REQUEST;
 		*object = OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
-		return;
+		return 0;
 	}
 	*object = family == AF_VSOCK ? 0 : peer_object(sock, family);
 	name_peer(sock, family, *object);
@@ -149,4 +150,5 @@ static __always_inline void classify_socket(struct open_file *open, __u32 class,
 		*account = sending ? ACCOUNT_NET_SEND : ACCOUNT_NET_RECEIVE;
 	if (family != AF_VSOCK && LOAD(sock, sock, sk_protocol) == IPPROTO_TCP)
 		note_tcp(sock, *object, sending);
+	return *account == ACCOUNT_NET_RECEIVE ? (__u64)sock : 0;
 }

@@ -204,6 +204,30 @@ static __always_inline void vote_for_waker(struct detail *detail, __u32 waker)
 
 #define WITH_ANSWER_NS 1000000 /* who waits for a lock for less still comes with the answer that it had before */
 
+/*
+ * Nobody's answer ended the wait to receive, but time.  That was the thread's own pause, unless an answer is owed; on what
+ * is not followed, who knows.
+ */
+static __always_inline void end_by_time(struct record *record)
+{
+	__u64 address = record->awaited;
+	struct connection *connection = NULL;
+
+	if (address != AWAITED_PIPE)
+		connection = bpf_map_lookup_elem(&connections, &address);
+	if (connection && connection->exchange == EXCHANGE_ASKED) {
+		connection->timed_out = 1;
+		return;
+	}
+	if (connection || address == AWAITED_PIPE) {
+		record->account = ACCOUNT_WAIT_TIMER;
+		record->object = 0;
+	} else {
+		record->account = ACCOUNT_WAIT_PARKED;
+	}
+	record->place = find_place(record, record->account, record->object);
+}
+
 /* A wait is over: it ended when the thread was woken; returns when that was. */
 static __always_inline __u64 book_wait(struct record *record, __u64 now)
 {
@@ -213,6 +237,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 	if (end <= record->since || end > now) {
 		end = now;
 		count_loss(COUNTER_WAKEUPS_MISSING);
+	} else if (record->by_time && record->awaited) {
+		end_by_time(record);
 	}
 	if (end - record->since >= WITH_ANSWER_NS && record->answer.at < record->since)
 		record->answer.at = 0;

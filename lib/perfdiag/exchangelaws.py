@@ -29,7 +29,10 @@ PART_AND_WHOLE_NS = (
 # when all of it is written.  (These two may overlap: the buffer is full, and its last piece is kept back.)
 IN_TURN = (("read_delay", "arriving", "untaken"), ("read_delay", "arriving", "held"))
 # What happened in the window, at most once a nanosecond on the largest machine there is.
-EVENTS = ("count", "unanswered", "open", "early", "declined", "connects", "connects_failed", "connecting", "retries")
+EVENTS = (
+    *("count", "unanswered", "unawaited", "open", "early", "declined"),
+    *("connects", "connects_failed", "connecting", "retries"),
+)
 MOST_BYTES_PER_NS = 1000
 # The distribution of a measure and the field that sums the same.
 MEASURED_NS = {"whole": "sum_ns", "read_delay": "read_delay_ns"}

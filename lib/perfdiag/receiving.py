@@ -49,6 +49,7 @@ class Receiving:
             if detail.account in FROM_PEERS:
                 waited[detail.object] += detail.sum_ns
         self._unasked = _owing_nothing(waited, exchanges, window_ns)
+        self._unasked |= _ended_by_time(waited, details)
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
         waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
         for line in details:
@@ -88,14 +89,25 @@ class Receiving:
 def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchange], window_ns: int) -> frozenset[str]:
     """Return the peers for which was waited mostly while no call to them was under way.
 
-    A call that was not answered can have been under way all the time.  Of a peer without any call in the window it is
+    A call whose connection ended can have been under way all the time.  Of a peer without any call in the window it is
     not known whether one was made before.
     """
     calls: defaultdict[str, int] = defaultdict(int)
     for line in exchanges:
         if line.direction == "connected":
-            calls[line.object] += line.sum_ns + (line.open + line.unanswered) * window_ns
+            open_ns = min(line.oldest_ns, window_ns) if line.oldest_ns else window_ns
+            calls[line.object] += line.sum_ns + line.open * open_ns + line.unanswered * window_ns
     return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
+
+
+def _ended_by_time(waited: Mapping[str, int], details: Iterable[schema.Detail]) -> frozenset[str]:
+    """Return the peers for whom most waits ended by a timeout, so that the kernel side parked them: the last one, too,
+    is open when the recording ends."""
+    parked: defaultdict[str, int] = defaultdict(int)
+    for detail in details:
+        if detail.account == PARKED:
+            parked[detail.object] += detail.sum_ns
+    return frozenset(peer for peer, ns in waited.items() if peer and parked.get(peer, 0) > ns)
 
 
 def _between_requests(

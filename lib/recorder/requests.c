@@ -73,6 +73,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "sum_ns", sum->ns);
 	json_u64(json, "unanswered", sum->unanswered);
 	json_u64(json, "unanswered_longest_ns", sum->unanswered_longest_ns);
+	json_u64(json, "unawaited", sum->unawaited);
 	json_u64(json, "open", sum->open);
 	json_u64(json, "oldest_ns", sum->oldest_ns);
 	json_u64(json, "early", sum->early);

@@ -27,6 +27,10 @@ def waiting(calls: int, each_ms: int, account: str = "net.receive", **fields: in
     return builder.model()
 
 
+def faults(model: Model) -> list[str]:
+    return [found.id for found in diagnose(model).findings if found.severity is not Severity.INFO]
+
+
 @pytest.mark.parametrize("account", ["net.receive", "ipc.unix"])
 def test_a_peer_that_owes_nothing_is_not_slow(account: str) -> None:
     """A reader of a stream that asks now and then: five calls of 7 ms, 9.9 s of waiting for what comes by itself."""
@@ -85,3 +89,21 @@ def test_a_client_that_sends_slowly_is_slow() -> None:
 def test_where_nothing_is_answered_nobody_knows_what_a_request_is() -> None:
     """A collector of logs: all that comes in is one request that never ends."""
     assert serving(25, "0", answered=False).ns("wait.parked") == 9_900_000_000
+
+
+def test_calls_are_owed_for_as_long_as_they_are_under_way() -> None:
+    """A sender of logs that reads with a timeout of 50 ms: each line but the last was given up by the next."""
+    model = waiting(0, 0, open=1, oldest_ns=40 * MS, unawaited=198)
+    assert model.ns("wait.parked") == 9_900_000_000 and not faults(model)
+    assert waiting(0, 0, open=1, oldest_ns=9900 * MS).ns("net.receive") == 9_900_000_000
+
+
+@pytest.mark.parametrize(("by_time", "parked_ms"), [("9 s", 9900), ("100 ms", 100)])
+def test_where_time_ends_waits_the_last_one_is_not_owed(by_time: str, parked_ms: int) -> None:
+    """Datagrams: no calls are known there, and one wait was still open, or its wake-up was not seen."""
+    rest = {"9 s": "900 ms", "100 ms": "9800 ms"}[by_time]
+    builder = Builder(window="10 s").thread("sender", cpu_user="100 ms")
+    builder.row("wait.parked", PEER, by_time, count=180).row("net.receive", PEER, rest, count=18)
+    model = builder.model()
+    assert model.ns("wait.parked") == parked_ms * MS and model.ns("net.receive") == (9900 - parked_ms) * MS
+    assert bool(faults(model)) == (by_time == "100 ms")

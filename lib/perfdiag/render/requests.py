@@ -85,6 +85,8 @@ def _called(call: Call) -> str:
     if call.retries:
         sent = f"{count(call.retries)} asked" if call.lookups else f"{plural(call.retries, 'SYN')} sent"
         parts.append(f"{sent} again")
+    if call.unawaited:
+        parts.append(f"{count(call.unawaited)} sent without waiting for an answer")
     if call.unanswered:
         parts.append(f"{count(call.unanswered)} without an answer")
     if call.open:

@@ -92,6 +92,7 @@ def _call(model: Model, exchange: Exchange) -> shape.Call:
         connect=percentiles(exchange.connect),
         connects_failed=line.connects_failed,
         connecting=line.connecting,
+        unawaited=line.unawaited,
         retries=line.retries,
         bytes_in=line.bytes_in,
         bytes_out=line.bytes_out,

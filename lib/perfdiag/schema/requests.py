@@ -74,6 +74,7 @@ class Exchange(Line, tag="exchange"):
     untaken_ns: Nanoseconds | None = None
     over_slo_untaken_ns: Nanoseconds = 0
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection ended
+    unawaited: Count = 0  # calls: a wait for their answer ended by a timeout, and more was sent
 
 
 class RequestParked(Line, tag="request_parked"):

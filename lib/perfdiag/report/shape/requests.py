@@ -56,6 +56,7 @@ class Call(Part, frozen=True, kw_only=True):
     connect: Percentiles
     connects_failed: int
     connecting: int  # neither made nor failed when the window ended; `connect` counts them, too
+    unawaited: int  # more was sent after a wait for the answer had ended by a timeout
     retries: int
     bytes_in: int
     bytes_out: int
