@@ -41,9 +41,11 @@ static __always_inline __u16 short_of(__u64 object)
  */
 static __always_inline union way way_behind(const struct segment *segment, __u32 account, __u16 first)
 {
-	union way way = segment->way, longer = way;
+	union way way = segment->way, longer;
 	__u32 depth = way.depth & ~CHAIN_CUT;
 
+	way.account = 0; /* whom the other thread served */
+	longer = way;
 	if (depth && way.steps[0] == account && way.first == first)
 		return way;
 	longer.depth = depth < CHAIN_STEPS ? depth + 1 : CHAIN_STEPS | CHAIN_CUT;
@@ -60,6 +62,7 @@ static __always_inline union way way_of_reason(union way behind, __u32 account, 
 {
 	union way way = segment->way;
 
+	way.account = 0;
 	if (behind.word == way.word) { /* through the same queue */
 		way.steps[0] = way.steps[1];
 		way.steps[1] = way.steps[2];
@@ -123,6 +126,7 @@ static __always_inline void take_part(struct following *following, const struct 
 	reason.way.first = following->inside;
 	reason.wait = record->since;
 	reason.tid = segment->tid;
+	part.way.account = following->inside;
 	append(chain, &part, end);
 	left_ns = ns - part_ns(&part, PART_UNKNOWN, ns);
 	left_ns -= book_part_of(following, &reason, &part, PART_RAN, ACCOUNT_CPU_USER, ns);
@@ -147,8 +151,8 @@ static __always_inline void take_unknown(struct following *following, __u64 end)
 	if (end > following->until)
 		end = following->until;
 	if (following->chain->end < end)
-		append_own(following->chain, following->record->account, following->record->object,
-			   following->record->tid, end);
+		append_own(following->chain, following->record, following->record->account, following->record->object,
+			   end);
 }
 
 static long follow_segment(__u32 number, struct following *following)
@@ -194,10 +198,10 @@ __weak __noinline int pass_time(struct record *record, struct chain *chain, __u6
 	if (!record || !chain)
 		return 0;
 	if (chain->end < record->since)
-		append_own(chain, running_account(record->region), 0, record->tid, record->since);
+		append_own(chain, record, running_account(record->region), 0, record->since);
 	if (chain->end < runnable)
-		append_own(chain, record->account, record->object, record->tid, runnable);
-	append_own(chain, queued, 0, record->tid, now);
+		append_own(chain, record, record->account, record->object, runnable);
+	append_own(chain, record, queued, 0, now);
 	return 0;
 }
 
@@ -215,8 +219,8 @@ __weak __noinline int follow(struct record *record, struct chain *chain, struct 
 		return 0; /* not the wait that is open */
 	/* One that came in unseen: what it has been in since its own wake-up is not known. */
 	if (waker->state == STATE_RUNNING)
-		append_own(other, running_account(waker->region), region_object(waker->region, waker->region_detail),
-			   waker->tid, now);
+		append_own(other, waker, running_account(waker->region),
+			   region_object(waker->region, waker->region_detail), now);
 	else if (waker->waking > waker->since && waker->waking < now)
 		pass_time(waker, other, waker->waking, ACCOUNT_RUNQ_BUSY, waker->waking);
 	if (waker->answer.at && record->account == ACCOUNT_WAIT_PARKED) {

@@ -9,7 +9,7 @@
  * it is the current task and switches are off.  Otherwise by its own switches alone.
  */
 #pragma once
-#include "maps.bpf.h"
+#include "connection.bpf.h"
 
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -81,6 +81,7 @@ static __always_inline __u64 add_parts(struct between *between, const struct seg
 static __always_inline bool same_steps(union way one, union way other)
 {
 	one.root = other.root;
+	one.account = other.account;
 	return one.word == other.word;
 }
 
@@ -156,10 +157,15 @@ __weak __noinline int append(struct chain *chain, struct segment *segment, __u64
 	return 0;
 }
 
-/* What a thread was in itself, from the end of its chain on. */
-static __always_inline void append_own(struct chain *chain, __u32 account, __u64 object, __u32 tid, __u64 end)
+/* What a thread was in itself, from the end of its chain on.  It may have answered somebody while it ran. */
+static __always_inline void append_own(struct chain *chain, const struct record *record, __u32 account, __u64 object,
+				       __u64 end)
 {
-	struct segment segment = { .begin = chain->end, .object = object, .tid = tid, .way.root = account };
+	struct segment segment = { .begin = chain->end,
+				   .object = object,
+				   .tid = record->tid,
+				   .way = { .root = account,
+					    .account = record->serving_since > chain->end || is_serving(record) } };
 
 	append(chain, &segment, end);
 }

@@ -132,7 +132,11 @@ __weak __noinline int book_request(struct record *record, __u32 account, __u64 n
 /* Does the thread serve a request that it has taken up, for sure, and that is not answered yet? */
 static __always_inline bool is_serving(const struct record *record)
 {
-	struct connection *connection = record->serving_sure ? connection_at(&record->serving) : NULL;
+	struct connection *connection;
+
+	if (!record->serving_sure || !record->serving.cookie)
+		return false;
+	connection = connection_at(&record->serving);
 
 	return connection && connection->exchange == EXCHANGE_ASKED && connection->tid == record->tid;
 }

@@ -214,13 +214,13 @@ struct record {
 	__u64 guest_ns; /* gtime as far as it is booked; in a copy: what is not yet.  Not used where programs see guests */
 	__u64 at;	/* clock when it was copied */
 	__u32 tid, tgid, namespace_tid;
-	__u32 padding3;
+	__u32 requests_read; /* by it */
 	__u64 refused_at;    /* last EVENT_REFUSED */
 	__u64 handed_object; /* what was handed on to this thread last: see hand_on() */
 	__u64 handed_at;
 	__u64 handed_from, handed_until; /* when `handed_by` had it meanwhile */
 	__u32 handed_by;
-	__u32 padding4;
+	__u32 requests_turned; /* of these, for which it left another connection that is open */
 	struct vm_left left;   /* a virtual CPU's last exit */
 	__u64 operation_start; /* the call it is in blocked first */
 	__u64 operation_call;

@@ -13,7 +13,7 @@ union way {
 		__u8 root;		 /* enum account */
 		__u8 depth;		 /* how many of `steps` there are, CHAIN_CUT */
 		__u8 steps[CHAIN_STEPS]; /* enum account, the nearest first */
-		__u8 account;		 /* of a reason: the wait's own */
+		__u8 account;		 /* of a reason: the wait's own; of a segment: the thread served somebody */
 		__u16 first; /* of a segment: tells objects of its first step apart; of a reason: in a request */
 	};
 	__u64 word;

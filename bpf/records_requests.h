@@ -30,7 +30,8 @@ enum tls {
 struct unread_in {
 	__u16 account; /* enum account: its own */
 	__u16 root;    /* likewise: of whom it waited for; its own, where that is nobody */
-	__u32 padding;
+	__u8 served;   /* it was with another request */
+	__u8 padding[3];
 };
 
 /*

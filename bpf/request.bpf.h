@@ -59,12 +59,12 @@ static __always_inline void explain_delay(const struct record *record, struct co
 	if (begun >= now)
 		return;
 	if (begun >= record->since) {
-		add_to_unread(connection, ACCOUNT_CPU_USER, ACCOUNT_CPU_USER, now - begun);
+		add_ran(connection, record->serving_since > begun, now - begun);
 		return;
 	}
 	chain = chain_of(bpf_get_current_task_btf());
 	if (chain)
-		book_unread(connection, chain, begun, now);
+		book_unread(connection, chain, begun, record->serving_since, now);
 }
 
 enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
@@ -168,6 +168,8 @@ static __always_inline void take_up(struct record *record, struct connection *co
 	connection->tid = record->tid;
 	connection->tgid = record->tgid;
 	connection->turned = before && is_kept_open(&last, before);
+	record->requests_read++;
+	record->requests_turned += connection->turned;
 	record->read_last = *id;
 	record->serving_sure = 1;
 	if (record->serving.cookie == id->cookie)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.exchanges import Exchange
 from perfdiag.model import ThreadLedger
-from perfdiag.unread import RUNQ, Met, has_finding
+from perfdiag.unread import RUNQ, Met, Part, has_finding, met_at_loops, met_at_workers
 
-# A loop reads from many connections with one thread, which has most of what its process computes.  Workers are never
-# seen to turn from one that is open to another (0 % in all recordings of such here); loops are where two are open at
-# a time: where clients open one for each request, that is hardly more often than somebody has to wait.
+# A loop reads from many connections with one thread, which reads most of what its process does, or (where that was not
+# recorded) computes most of it.  Workers are never seen to turn from one that is open to another (0 % in all recordings
+# of such here); loops are where two are open at a time: where clients open one for each request, that is hardly more
+# often than somebody has to wait.
 LOOP_TURNS = 0.1
 LOOP_PART = 0.6
 HARDLY_FREE = 0.5
@@ -40,17 +41,18 @@ class Servers:
         return bool(self.loops)
 
 
-def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger], recorded: Met | None = None) -> Servers:
-    """Return who serves the requests of a target; `recorded`: what requests were seen to meet.
+def servers(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger], unread: Sequence[Part] = ()) -> Servers:
+    """Return who serves the requests of a target; `unread`: what requests were seen to meet.
 
     Recordings of earlier versions do not tell that: then it is what they would meet on average.
     """
-    if loops := _event_loops(exchanges, threads):
-        return Servers(loops, _busy(loops), recorded or _met_at(loops))
+    seen = any(thread.requests_read is not None for thread in threads)
+    if loops := _seen_loops(threads) if seen else _event_loops(exchanges, threads):
+        return Servers(loops, _busy(loops), met_at_loops(unread) if unread else _met_at(loops))
     serving = [thread for thread in threads if thread.tid]
     wall_ns, taken_ns = sum(thread.wall_ns for thread in serving), sum(_taken_ns(thread, FREE) for thread in serving)
     waits = {name: sum(thread.ns(name) for thread in serving) / taken_ns for name in RUNQ} if taken_ns > 0 else {}
-    return Servers((), taken_ns / wall_ns if wall_ns else 0.0, recorded.at_workers() if recorded else Met(waits))
+    return Servers((), taken_ns / wall_ns if wall_ns else 0.0, met_at_workers(unread) if unread else Met(waits))
 
 
 def taken(loop: ThreadLedger) -> float:
@@ -94,6 +96,28 @@ def _busy(loops: Sequence[ThreadLedger]) -> float:
 
 def _taken_ns(thread: ThreadLedger, free: tuple[str, ...]) -> int:
     return thread.wall_ns - thread.ns(*free)
+
+
+def _seen_loops(threads: Sequence[ThreadLedger]) -> list[ThreadLedger]:
+    """Return, of each process, the thread that read most of its requests, if it turned from connection to connection.
+
+    Threads of a pool that take turns at reading (Go's) are none: each of them has read a part.
+    """
+    by_process: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
+    for thread in threads:
+        if thread.requests_read:
+            by_process[thread.pid].append(thread)
+    found = []
+    for readers in by_process.values():
+        first = max(readers, key=_reads)
+        is_loop = first.requests_turned >= LOOP_TURNS * _reads(first)
+        if is_loop and _reads(first) >= LOOP_PART * sum(map(_reads, readers)):
+            found.append(first)
+    return found
+
+
+def _reads(thread: ThreadLedger) -> int:
+    return thread.requests_read or 0
 
 
 def _event_loops(exchanges: Sequence[Exchange], threads: Sequence[ThreadLedger]) -> list[ThreadLedger]:

@@ -99,6 +99,8 @@ class ThreadLedger:
     exited: bool = False
     still_waiting: schema.OpenWait | None = None  # the wait it was in at the end
     cpu_split_error: float | None = None  # half width of the user share of cpu.*, from the number of ticks
+    requests_read: int | None = None  # None: not recorded, or not of this thread alone
+    requests_turned: int = 0  # of these, for which it left another connection that was open
 
     @property
     def booked_ns(self) -> int:

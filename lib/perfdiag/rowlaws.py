@@ -112,6 +112,8 @@ def _of_thread(line: schema.Thread, recording: Recording, exceeds: Exceeds) -> I
     lasted_ns = line.at_ns - line.start_ns
     if recording.header.engine == WITH_ROWS and exceeds(abs(lasted_ns - line.wall_ns), 0):
         yield f"a thread lasted {duration(line.wall_ns)}, by its start and end {duration(abs(lasted_ns))}"
+    if line.requests_turned > (line.requests_read or 0):
+        yield f"a thread turned for {line.requests_turned:,} requests, of {line.requests_read or 0:,} that it read"
     if not line.futexes and not line.open:
         return
     sums = {each.account: each.sum_ns for each in line.accounts}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfdiag import schema
 from perfdiag.exchanges import Exchange
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from perfdiag.model import AccountTotal
 
 RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
-# So long waits, on average, in these have findings of their own, which know that they are slow: whoever is in one holds
-# up those behind, and that is where their time goes.
+# Whoever would read is kept from it in these, whatever for.
+KEPT_FROM = (*RUNQ, "wait.stopped")
+# So long waits in these, on average or for each request, have findings of their own, which know that they are slow:
+# whoever is in one holds up those behind, and that is where their time goes.
 JUDGED = ("disk.", "nfs.", "net.", "ipc.", "remote.", "memory.", "lock.")
 LONG_NS = 10_000_000
+# A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
+BOUND = "net.request"
 
 
 @dataclass(frozen=True)
@@ -26,24 +30,31 @@ class Met:
 
     passed_on: Mapping[str, float] = field(default_factory=dict)  # what has findings of its own
     others: Mapping[str, float] = field(default_factory=dict)  # what is the reader's own affair
-
-    def at_workers(self) -> Met:
-        """Return the same where a worker reads each: one more would have spared the request all that this one was in,
-        but for a wait for a CPU, which it would meet, too."""
-        waits = {name: part for name, part in self.passed_on.items() if name not in RUNQ}
-        passed_on = {name: part for name, part in self.passed_on.items() if name in RUNQ}
-        return Met(passed_on, {**self.others, **{name: self.others.get(name, 0.0) + waits[name] for name in waits}})
+    taken: float | None = None  # while their reader was with others, or bound to them; None: not recorded
 
 
-def has_finding(name: str, total: AccountTotal) -> bool:
-    """Return whether time in an account, as long as waits in it are, has findings of its own."""
-    return name in RUNQ or (name.startswith(JUDGED) and total.ns >= LONG_NS * max(1, total.count))
+class Part(NamedTuple):
+    """A part of the time in which requests lie unread, by what their reader was in."""
+
+    named: str  # the account, its own or its root's, that has findings of its own; "" where none has
+    account: str  # its own
+    served: bool | None  # it was with another request; None: not recorded
+    part: float
 
 
-def met(
+def has_finding(name: str, total: AccountTotal, requests: int = 0) -> bool:
+    """Return whether time in an account, as long as waits in it are, has findings of its own.
+
+    Many short waits for one of so many requests are as long as one.
+    """
+    pieces = min(total.count, requests) if requests else total.count
+    return name in KEPT_FROM or (name.startswith(JUDGED) and total.ns >= LONG_NS * max(1, pieces))
+
+
+def parts_of(
     lines: Iterable[schema.RequestUnread], exchanges: Sequence[Exchange], accounts: Mapping[str, AccountTotal]
-) -> Met | None:
-    """Return what readers were recorded to be in; None of recordings that do not tell.
+) -> list[Part]:
+    """Return what readers were recorded to be in; nothing of recordings that do not tell.
 
     `accounts` are those of the target.  With an objective that some missed it is what those met.  Where a reader waited
     for another thread, that one's account counts if it has findings, else that of the wait.
@@ -51,18 +62,40 @@ def met(
     served = [each.line for each in exchanges if each.served]
     slow = any(line.over_slo for line in served)
     whole_ns = sum(line.over_slo_read_delay_ns if slow else line.read_delay_ns for line in served)
-    parts = [line for line in lines if line.over_slo or not slow]
-    if not parts or not whole_ns:
-        return None
+    requests = sum(line.count for line in served)
+    if not whole_ns:
+        return []
+    known = {*KEPT_FROM} | {name for name, total in accounts.items() if has_finding(name, total, requests)}
+    found = []
+    for line in lines:
+        if line.over_slo or not slow:
+            named = next((name for name in (line.root, line.account) if name in known), "")
+            found.append(Part(named, line.account, line.served, line.sum_ns / whole_ns))
+    return found
+
+
+def met_at_loops(parts: Sequence[Part]) -> Met:
+    """Return what requests met that waited for event loops."""
+    return _met(parts, [bool(part.named) for part in parts])
+
+
+def met_at_workers(parts: Sequence[Part]) -> Met:
+    """Return what requests met where a worker reads each: one more would have spared a request all that this one was in
+    while it served others, but for what keeps any from reading."""
+    return _met(parts, [part.named in KEPT_FROM or (bool(part.named) and part.served is False) for part in parts])
+
+
+def _met(parts: Sequence[Part], passed: Sequence[bool]) -> Met:
     passed_on: defaultdict[str, float] = defaultdict(float)
     others: defaultdict[str, float] = defaultdict(float)
-    for line in parts:
-        named = [name for name in (line.root, line.account) if name in accounts and has_finding(name, accounts[name])]
-        if named:
-            passed_on[named[0]] += line.sum_ns / whole_ns
+    for part, is_passed in zip(parts, passed, strict=True):
+        if is_passed:
+            passed_on[part.named] += part.part
         else:
-            others[line.account] += line.sum_ns / whole_ns
-    return Met(dict(passed_on), dict(others))
+            others[part.account] += part.part
+    known = all(part.served is not None for part in parts)
+    taken = sum(part.part for part in parts if part.served or part.account == BOUND)
+    return Met(dict(passed_on), dict(others), taken if known else None)
 
 
-__all__ = ["RUNQ", "Met", "has_finding", "met"]
+__all__ = ["BOUND", "RUNQ", "Met", "Part", "has_finding", "met_at_loops", "met_at_workers", "parts_of"]

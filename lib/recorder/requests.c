@@ -194,6 +194,7 @@ static void write_unread(struct recorder *recorder)
 		json_bool(json, "over_slo", key.over_slo);
 		json_text(json, "account", account_names[key.in.account]);
 		json_text(json, "root", account_names[key.in.root]);
+		json_bool(json, "served", key.in.served);
 		json_u64(json, "sum_ns", ns);
 		json_write(json, &recorder->output);
 	}

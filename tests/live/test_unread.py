@@ -45,11 +45,16 @@ def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None
     recording = stopped(recorder)
     line = served(recording, "GET /").line
     unread: Counter[tuple[str, str]] = Counter()
+    served_ns = 0
     for each in recording.of(schema.RequestUnread):
         assert (each.object, each.name, each.over_slo) == (line.object, line.name, False)
         unread[each.account, each.root] += each.sum_ns
+        served_ns += each.sum_ns if each.served else 0
     assert line.count == CLIENTS * EACH and line.read_delay_ns > 0.7 * line.sum_ns, line
     queued_ns = sum(ns for (_, each), ns in unread.items() if each.startswith("runq."))
     known = KNOWN_IF_DISTURBED if queued_ns > DISTURBED * line.read_delay_ns else KNOWN
     assert known * line.read_delay_ns <= sum(unread.values()) <= line.read_delay_ns, (line, unread)
+    reads = [(thread.requests_read, thread.requests_turned) for thread in recording.threads if thread.requests_read]
+    assert len(reads) == 1 and reads[0][0] == line.count and reads[0][1] > 0.9 * line.count, reads
+    assert served_ns > 0.9 * sum(unread.values()), "the loop was with others"
     assert unread[account, root] > 0.9 * (sum(unread.values()) - queued_ns), (line, unread)

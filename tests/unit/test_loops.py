@@ -100,3 +100,19 @@ def test_where_the_one_who_turns_is_mostly_free_workers_serve() -> None:
 def test_a_loop_that_is_never_free_is_one() -> None:
     by = of_threads(loop=(100, COMPUTES), helper=(100, {"cpu_user": "1 s", "rest": "wait.parked"}))
     assert [thread.comm for thread in by.loops] == ["loop"]
+
+
+def test_a_loop_that_never_gets_to_wait_is_known_by_what_it_reads() -> None:
+    """Another thread waits for events all the time; the loop is in a write to a full pipe."""
+    builder = Builder(comm="node").thread("node", requests=(100, 99), cpu_user="100 ms", ipc_pipe="9900 ms")
+    builder.thread("node", requests=(0, 0), rest="wait.events").thread("node", requests=(0, 0), rest="wait.parked")
+    by = servers(joined([exchange(100, S, turns=99)]), builder.model().threads)
+    assert [thread.tid for thread in by.loops] == [100] and by.busy == 1
+
+
+@pytest.mark.parametrize("reads", [[(50, 40), (50, 40)], [(100, 5)]])
+def test_threads_that_take_turns_at_reading_are_no_loops(reads: list[tuple[int, int]]) -> None:
+    builder = Builder(comm="server")
+    for each in reads:
+        builder.thread("server", requests=each, cpu_user="3 s")
+    assert not servers(joined([exchange(100, S, turns=80)]), builder.model().threads).loop

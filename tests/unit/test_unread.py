@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from perfdiag import schema
 from perfdiag.findings import diagnose
 from perfdiag.loops import servers
-from perfdiag.unread import Met, met
+from perfdiag.unread import Met, Part, met_at_loops, met_at_workers, parts_of
 
 from unit.support import Builder
 from unit.support.exchanges import PORT, exchange, joined, latency
@@ -20,46 +20,77 @@ FLUSHES = {"disk_flush": ("4 s", 10), "cpu_user": "100 ms", "rest": "wait.events
 Pair = tuple[str, str]
 
 
-def unread(parts: Mapping[Pair, int], *, over_slo: bool = False) -> list[schema.RequestUnread]:
-    return [schema.RequestUnread(PORT, "", over_slo, *pair, ns) for pair, ns in parts.items()]
+def unread(
+    parts: Mapping[Pair, int], *, over_slo: bool = False, served: bool | None = True
+) -> list[schema.RequestUnread]:
+    return [schema.RequestUnread(PORT, "", over_slo, *pair, ns, served) for pair, ns in parts.items()]
 
 
-def met_by(parts: Mapping[Pair, int], delay_ns: int = 10 * S) -> Met | None:
+def parts_by(parts: Mapping[Pair, int], delay_ns: int = 10 * S, served: bool | None = True) -> list[Part]:
     """Return what requests met at a thread whose flushes take 400 ms each."""
     lines = joined([exchange(100, 20 * S, read_delay_ns=delay_ns, turns=100)])
-    return met(unread(parts), lines, Builder().thread("server", **FLUSHES).model().accounts)
+    accounts = Builder().thread("server", **FLUSHES).model().accounts
+    return parts_of(unread(parts, served=served), lines, accounts)
+
+
+def met_by(parts: Mapping[Pair, int]) -> Met:
+    return met_at_loops(parts_by(parts))
 
 
 def test_what_has_findings_of_its_own_has_that_time() -> None:
     found = met_by({("disk.flush", "disk.flush"): 6 * S, ("cpu.user", "cpu.user"): 3 * S})
-    assert found == Met({"disk.flush": 0.6}, {"cpu.user": 0.3})
+    assert found == Met({"disk.flush": 0.6}, {"cpu.user": 0.3}, pytest.approx(0.9))
 
 
 def test_the_root_of_a_wait_goes_before_the_wait() -> None:
     found = met_by({("wait.parked", "disk.flush"): 6 * S, ("wait.parked", "wait.timer"): 2 * S})
-    assert found == Met({"disk.flush": 0.6}, {"wait.parked": 0.2})
+    assert found == Met({"disk.flush": 0.6}, {"wait.parked": 0.2}, pytest.approx(0.8))
 
 
 def test_short_waits_are_the_readers_own() -> None:
     found = met_by({("disk.read", "disk.read"): 5 * S})  # the target has none that are long
-    assert found == Met({}, {"disk.read": 0.5})
+    assert found == Met({}, {"disk.read": 0.5}, 0.5)
 
 
 def test_a_recording_that_does_not_tell_is_asked_nothing() -> None:
-    assert met_by({}) is None and met_by({("cpu.user", "cpu.user"): S}, delay_ns=0) is None
+    assert not parts_by({}) and not parts_by({("cpu.user", "cpu.user"): S}, delay_ns=0)
+    assert met_at_workers(parts_by({("cpu.user", "cpu.user"): S}, served=None)).taken is None
 
 
 def test_with_an_objective_that_of_slow_requests_counts() -> None:
     lines = joined([exchange(100, 20 * S, read_delay_ns=10 * S, over_slo=9, over_slo_read_delay_ns=2 * S)])
     parts = unread({("cpu.user", "cpu.user"): 5 * S}) + unread({("disk.flush", "disk.flush"): S}, over_slo=True)
     accounts = Builder().thread("server", **FLUSHES).model().accounts
-    assert met(parts, lines, accounts) == Met({"disk.flush": 0.5}, {})
+    assert met_at_loops(parts_of(parts, lines, accounts)) == Met({"disk.flush": 0.5}, {}, 0.5)
 
 
-def test_another_worker_would_have_spared_all_but_the_wait_for_a_cpu() -> None:
-    recorded = Met({"disk.flush": 0.5, "runq.busy": 0.2}, {"disk.flush": 0.1, "cpu.user": 0.1})
-    by = servers(joined([exchange(100, S)]), Builder().thread("worker", rest="wait.work").model().threads, recorded)
-    assert by.met == Met({"runq.busy": 0.2}, {"disk.flush": 0.6, "cpu.user": 0.1})
+def test_another_worker_would_have_spared_all_but_what_keeps_any_from_reading() -> None:
+    met = {("disk.flush", "disk.flush"): 5 * S, ("runq.busy", "runq.busy"): 2 * S, ("cpu.user", "cpu.user"): S}
+    unread = parts_by(met)
+    by = servers(joined([exchange(100, S)]), Builder().thread("worker", rest="wait.work").model().threads, unread)
+    assert by.met == Met({"runq.busy": 0.2}, {"disk.flush": 0.5, "cpu.user": 0.1}, pytest.approx(0.8))
+
+
+def test_who_serves_nobody_is_himself_kept_from_reading() -> None:
+    """A thread for each connection that waits for a disk, though nobody has asked it anything yet, or is stopped."""
+    met = met_at_workers(parts_by({("disk.flush", "disk.flush"): 5 * S, ("wait.stopped",) * 2: 4 * S}, served=False))
+    assert met == Met({"disk.flush": 0.5, "wait.stopped": 0.4}, {}, 0)
+
+
+def test_a_pool_is_not_full_because_it_was_stopped() -> None:
+    """A thread for each of eight connections: stopped for three seconds of four, and asked meanwhile."""
+    builder = Builder(comm="app", window="4 s")
+    for _ in range(8):
+        builder.thread("app", cpu_user="3 ms", wait_stopped="3 s", rest="net.request")
+    delays = [3 * S] * 8 + [MS // 10] * 92
+    builder.line(exchange(100, sum(delays) + 100 * MS, {"cpu.user": 24 * MS}, read_delay_ns=sum(delays)))
+    builder.line(latency([each + MS for each in delays]))
+    builder.line(latency(delays, "read_delay"))
+    for line in unread({("wait.stopped", "wait.stopped"): 8 * 3 * S}, served=False):
+        builder.line(line)
+    time = builder.model().request_time
+    assert time and time.accounts["wait.stopped"] == pytest.approx(24 * S, rel=0.01)
+    assert "POOL-SATURATED" not in {each.id for each in diagnose(builder.model()).findings}
 
 
 def test_a_loop_that_is_hardly_seen_to_turn_is_still_told_by_what_it_was_in() -> None:
@@ -86,8 +117,7 @@ def test_a_loop_that_is_hardly_seen_to_turn_is_still_told_by_what_it_was_in() ->
     )
 )
 def test_no_part_is_counted_twice(parts: dict[Pair, int]) -> None:
-    found = met_by(parts, delay_ns=max(1, sum(parts.values()))) or Met()
-    told = [*found.passed_on.values(), *found.others.values()]
-    assert sum(told) == pytest.approx(1 if any(parts.values()) else 0, abs=1e-9)
-    workers = found.at_workers()
-    assert sum([*workers.passed_on.values(), *workers.others.values()]) == pytest.approx(sum(told), abs=1e-9)
+    found = parts_by(parts, delay_ns=max(1, sum(parts.values())))
+    for met in (met_at_loops(found), met_at_workers(found)):
+        told = [*met.passed_on.values(), *met.others.values()]
+        assert sum(told) == pytest.approx(1 if any(parts.values()) else 0, abs=1e-9)

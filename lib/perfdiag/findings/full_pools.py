@@ -8,17 +8,17 @@ from perfdiag.exchanges import Latencies
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.calls import without_time
 from perfdiag.findings.target import again
-from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, much_unread, read_after
-from perfdiag.findings.weigh import duration, fix, judged, percent, plain
+from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, read_after, unread_ns
+from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain
 from perfdiag.loops import FREE
 from perfdiag.model import Model, ThreadLedger
-from perfdiag.requests import PEERS, QUEUED, REST
+from perfdiag.requests import PEERS, QUEUED, REST, RequestTime
+from perfdiag.unread import BOUND
 from perfdiag.whole import counted
 
 # Workers that are idle for more of the time could have read.
 SATURATED_IDLE = 0.3
-# A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
-BOUND, BOUND_PART = "net.request", 0.3
+BOUND_PART = 0.3
 # Threads that live for less of the window serve one connection each, if there are as many as half of the requests.
 SHORT_LIVED, MADE = 0.1, 0.5
 
@@ -48,16 +48,14 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     wall_ns = sum(thread.wall_ns for thread in workers)
     idle = sum(thread.ns(*FREE) for thread in workers) / wall_ns if wall_ns else 0.0
     bound = sum(thread.ns(BOUND) for thread in workers) / wall_ns if wall_ns else 0.0
-    queued, delays = time.accounts.get(QUEUED, 0), delays_of(model)
-    if not much_unread(time) or idle > SATURATED_IDLE or delays.typical_ns() < HELD_UP_NS:
+    queued, delays = unread_ns(time, time.met.taken), delays_of(model)
+    if queued < FAULT_SHARE * time.ns or idle > SATURATED_IDLE or delays.typical_ns() < HELD_UP_NS:
         yield hardly_unread("POOL-SATURATED", time)
         return
     if _is_made_for_each(model):
         yield _not_made_yet(model, queued, delays)
         return
-    does = max(
-        (name for name in time.accounts if name not in (QUEUED, REST)), key=lambda name: time.accounts[name], default=""
-    )
+    does = _does(time)
     busy = f", mostly with {does}" if does else ""
     more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
     if bound >= BOUND_PART:
@@ -82,6 +80,14 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
+
+
+def _does(time: RequestTime) -> str:
+    """Return in what workers mostly were that requests waited for: as recorded, or else as requests that were read."""
+    met = {name: part for name, part in time.met.others.items() if name != BOUND}
+    spent = met if time.met.taken is not None else {**time.accounts, QUEUED: 0, REST: 0}
+    does = max(spent, key=lambda name: spent[name], default="")
+    return does if spent.get(does) else ""
 
 
 def _is_made_for_each(model: Model) -> bool:

@@ -12,8 +12,8 @@ from perfdiag.findings.holders import ROOTS
 from perfdiag.findings.lock_advice import waiting_code
 from perfdiag.findings.samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
 from perfdiag.findings.target import again
-from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, much_unread, read_after
-from perfdiag.findings.weigh import duration, fix, judged, percent, plain, top
+from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, read_after, unread_ns
+from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain, top
 from perfdiag.loops import LOOP_FREE, taken
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.requests import QUEUED
@@ -50,8 +50,9 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if not time.loop:
         yield Check("LOOP-BLOCKED", "no event loop that serves requests was seen", 0.0, "count")
         return
-    delays, queued = delays_of(model), time.accounts.get(QUEUED, 0)
-    if not much_unread(time) or delays.typical_ns() < HELD_UP_NS:
+    recorded = sum(time.met.others.values()) if time.met.taken is not None else None
+    delays, queued = delays_of(model), unread_ns(time, recorded)
+    if queued < FAULT_SHARE * time.ns or delays.typical_ns() < HELD_UP_NS:
         yield hardly_unread("LOOP-BLOCKED", time)
         return
     held = _held_up(model, time.met.others)

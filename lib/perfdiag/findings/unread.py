@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfdiag.exchanges import Latencies, together
 from perfdiag.findings.base import Check, Evidence
 from perfdiag.findings.calls import spread
-from perfdiag.findings.weigh import FAULT_SHARE, duration, percent
+from perfdiag.findings.weigh import duration, percent
 from perfdiag.model import Model
 from perfdiag.requests import QUEUED, RequestTime
 
@@ -14,9 +14,17 @@ from perfdiag.requests import QUEUED, RequestTime
 HELD_UP_NS = 20_000_000
 
 
-def much_unread(time: RequestTime) -> bool:
-    """Return whether requests wait to be read for a good part of their time."""
-    return time.accounts.get(QUEUED, 0) >= FAULT_SHARE * time.ns
+def unread_ns(time: RequestTime, part: float | None) -> int:
+    """Return for how long requests lay unread, but for what findings of its own have.
+
+    Of that only the `part` counts in which their readers were recorded to be in what is meant; None: recordings of
+    earlier versions do not tell, and all of it does.
+    """
+    queued = time.accounts.get(QUEUED, 0)
+    left = 1 - sum(time.met.passed_on.values())
+    if part is None:
+        return queued
+    return round(queued * min(1.0, part / left)) if left > 0 else 0
 
 
 def delays_of(model: Model) -> Latencies:
@@ -37,4 +45,4 @@ def read_after(delays: Latencies) -> Evidence:
     return Evidence(text, float(delays.sum_ns), "ns", "sockets")
 
 
-__all__ = ["HELD_UP_NS", "delays_of", "hardly_unread", "much_unread", "read_after"]
+__all__ = ["HELD_UP_NS", "delays_of", "hardly_unread", "read_after", "unread_ns"]

@@ -32,7 +32,7 @@ from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 from perfdiag.requests import request_time
-from perfdiag.unread import met
+from perfdiag.unread import parts_of
 
 
 def build(recording: Recording) -> Model:
@@ -123,7 +123,7 @@ def build(recording: Recording) -> Model:
             lost,
             _finer(accounts),
             parked_of(recording, futexes),
-            servers(exchanges, threads, met(recording.requests_unread, exchanges, accounts)),
+            servers(exchanges, threads, parts_of(recording.requests_unread, exchanges, accounts)),
             busy_ns(accounts),
             window_ns,
         ),
@@ -203,6 +203,8 @@ def _thread(book: Books, futexes: Futexes, receiving: Receiving) -> ThreadLedger
         exited=line.state == "exited",
         still_waiting=waiting,
         cpu_split_error=book.cpu_error,
+        requests_read=line.requests_read,
+        requests_turned=line.requests_turned,
     )
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from perfdiag.exchanges import together
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.findings.weigh import ENOUGH_FOR_P99
+from perfdiag.findings.weigh import ENOUGH_FOR_P99, FAULT_SHARE
 from perfdiag.model import Model
 from perfdiag.report import databases, shape, stopped
+from perfdiag.report.rest import STOPPED
 from perfdiag.report.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
 from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, next_step, told, unanswered, verdict
 from perfdiag.requests import RequestTime, beyond
-from perfdiag.requestsums import PARKED
-from perfdiag.units import about, duration, plural, share
+from perfdiag.requestsums import PARKED, QUEUED
+from perfdiag.units import about, duration, first_of, plural, share
 
 LEADING = 0.5  # of the requests' time
+SHOWN = 3  # accounts of readers
 # Accounts in which a thread that serves a request waits, and nothing says for what.
 UNTOLD = {PARKED: "are parked", "wait.events": "wait for events", "wait.signal": "wait for signals"}
 
@@ -23,11 +25,15 @@ def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdi
     """Name what takes the requests' time; without a fault say how fast they are answered here."""
     stop = stopped.stop(model)
     begin = [stop.sentence] if stop else []
+    stopped_ns = time.accounts.get(STOPPED, 0) if stop else 0
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     timed = [finding for finding in faults if finding.share >= SECOND_CAUSE]
     failed = [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in timed]
     begin += [f"{first_sentence(finding.claim).rstrip('.')} ({finding.id})." for finding in failed[:1]]
     made = _timed(model, time, timed) if timed else _no_fault(model, time, diagnosis)
+    if not timed and stopped_ns >= FAULT_SHARE * time.ns:
+        waited = f"Requests waited for it for {share(stopped_ns / time.ns)} of their time."
+        made = verdict(Kind.CAUSE, [waited, _answers(model)])
     named = [finding.id for finding in failed[:1]] + list(made.ids)
     kind = Kind.CAUSE.value if failed and not timed else made.kind
     return with_objective(shape.Verdict(kind=kind, text=" ".join([*begin, made.text]), ids=named), diagnosis)
@@ -62,6 +68,8 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
             [],
         )
     answers = _answers(model)
+    if largest == QUEUED:
+        return verdict(Kind.CANNOT_TELL, [f"Cannot tell why requests wait to be read{_readers(time)}.", most, answers])
     if cannot := unanswered(model):
         return verdict(Kind.CANNOT_TELL, [cannot, *next_step(model), answers])
     untold = [name for name in time.accounts if name in UNTOLD]
@@ -79,6 +87,13 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
     missed = any(each.id == SLO_BREACH and each.severity is not Severity.INFO for each in diagnosis.findings)
     nothing = "No cause found." if missed else "No fault found."
     return verdict(Kind.PROFILE, [nothing, answers, most, look, *map(told, profile)], profile)
+
+
+def _readers(time: RequestTime) -> str:
+    """Return in what those were that then read them."""
+    parts = time.met.others
+    told = [f"{name} {share(parts[name])}" for name in sorted(parts, key=lambda name: -parts[name])]
+    return f"; meanwhile their readers were in {first_of(told, SHOWN)}" if told else ""
 
 
 def _explained(diagnosis: Diagnosis) -> bool:

@@ -48,6 +48,8 @@ class Thread(Line, tag="thread"):
     accounts: AccountSums
     open: OpenWait | None = None
     futexes: FutexSums = []
+    requests_read: Count | None = None  # older recordings do not say
+    requests_turned: Count = 0  # of these, for which it left another connection that was open
 
 
 class Exited(Line, tag="exited"):

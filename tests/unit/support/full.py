@@ -59,6 +59,7 @@ class Full:
                 "namespace_tid": 1000 + serial, "comm": f"worker-{serial}", "state": "alive", "start_ns": START_NS,
                 "wall_ns": wall, "user_ns": S // 10, "kernel_ns": S // 20, "accounts": sums,
                 "open": {"account": "wait.parked", "object": futexes[0][0], "since_ns": END_NS - S}, "futexes": futexes,
+                "requests_read": 1_234_567, "requests_turned": 1_234_567,
             }  # fmt: skip
         for number in range(1000):
             sums = self.sums()
@@ -120,7 +121,7 @@ class Full:
                    "object": f"futex:{0x7f0012345678 + 64 * number:#x}", "sum_ns": 5_000_000}  # fmt: skip
             for account in ("disk.flush", "wait.parked"):
                 yield {"type": "request_unread", "object": key["object"], "name": key["name"], "over_slo": False,
-                       "account": account, "root": "disk.flush", "sum_ns": 5_000_000}  # fmt: skip
+                       "account": account, "root": "disk.flush", "sum_ns": 5_000_000, "served": True}  # fmt: skip
 
     def storage(self) -> Iterator[dict[str, Any]]:
         for number in range(1024):

@@ -41,11 +41,13 @@ class Threads:
         exited: bool = False,
         open_books: bool = False,
         open: tuple[str, str, Time] | None = None,
+        requests: tuple[int, int] | None = None,
         **accounts: Sum,
     ) -> Self:
         """Add a thread.  `wall` defaults to the window; `user` and `kernel` are its ticks (default: cpu.* as given,
         cpu_user and cpu_kernel together being written as the recorder does).  `open`: (account, object, since when
-        before the end)."""
+        before the end).  `requests`: how many it has read, and for how many of these it turned from another connection.
+        """
         pid = self.pid if pid is None else pid
         taken = {thread["tid"] for thread in self._threads}
         if tid is None:
@@ -71,6 +73,8 @@ class Threads:
                 "open_books": open_books,
                 "open": open,
                 "futexes": [],
+                "requests_read": requests[0] if requests else None,
+                "requests_turned": requests[1] if requests else 0,
             }
         )
         return self
@@ -175,6 +179,8 @@ class Threads:
                     "user_ns",
                     "kernel_ns",
                     "futexes",
+                    "requests_read",
+                    "requests_turned",
                 )
             },
         )
