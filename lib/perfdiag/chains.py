@@ -53,6 +53,11 @@ def brings_news(root: str) -> bool:
     return kind_of(root) is Kind.IDLE and root not in NO_NEWS
 
 
+def own_account(line: schema.Because | Chain) -> str:
+    """Return in what the thread itself was that was waited for; its own wait may have another root."""
+    return line.steps[0] if line.steps else line.root
+
+
 def is_for_answer(line: schema.Because) -> bool:
     """Return whether the thread at the root waited for events, and came with the answer of a peer of its own."""
     return line.root == EVENTS and bool(line.root_object)
@@ -97,4 +102,4 @@ def chains_of(
     return sorted(found, key=lambda chain: (-chain.ns, chain.account, chain.key, chain.root, chain.root_key))
 
 
-__all__ = ["Chain", "brings_news", "chains_of", "is_for_answer"]
+__all__ = ["Chain", "brings_news", "chains_of", "is_for_answer", "own_account"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from perfdiag import schema
+from perfdiag.accounts import Kind, kind_of
+from perfdiag.chains import is_for_answer, own_account
 from perfdiag.futexwaiters import brief, exclusive, woken_by_own_process
 from perfdiag.reader import Recording
 from perfdiag.runtimeidle import IDLE_BY_ID, WORK, idle_thread
@@ -39,6 +41,9 @@ _ABOVE_THE_GIL = re.compile(r"_?PyEval_\w+|PyGILState_Ensure|_Py_HandlePending|_
 
 # Whoever is in one of these waits for work, and who waits for a lock behind him, for the next turn to do so.
 _FOR_REQUESTS = ("net.accept", "net.request")
+# In one of these he waits for work, or for the answer of somebody whom he has asked: nothing shows which.
+_FOR_NEWS = ("wait.events", "ipc.pipe", "ipc.unix")
+_WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "unix_dgram_sendmsg"})
 
 
 class Verdict(Enum):
@@ -106,7 +111,15 @@ class Futexes:
             for pid in {stack.pid} if stack.pid in alive else {stack.pid, 0}:
                 self._weights[pid, stack.object][shown] += stack.weight_ns or 1
         self._collecting = self._outweighing("collection", "safepoint")
-        self._of_idle_pools = _of_idle_pools(recording)
+        self._of_idle_pools = _mostly_behind(recording, _waits_for_request)
+        writers = {
+            (stack.pid, stack.account)
+            for stack in recording.stacks
+            if stack.account in _FOR_NEWS and not _WRITING.isdisjoint(stack.kernel)
+        }
+        self._of_pools = _mostly_behind(
+            recording, lambda line: _waits_for_news(line) and (line.pid, own_account(line)) not in writers
+        )
 
     def _outweighing(self, kind: str, other: str) -> set[int]:
         """Return the processes whose waits for one kind of lock outweigh those for another."""
@@ -126,6 +139,8 @@ class Futexes:
             kind = "collection"  # what most of them are for
         if not kind and (pid, futex) in self._of_idle_pools:
             return Booking(WORK, futex)
+        if not kind and (pid, futex) in self._of_pools:
+            return None
         lock = BY_ID.get(kind)
         if lock is None or not lock.name:
             return Booking("lock.futex", futex)
@@ -159,17 +174,29 @@ class Futexes:
         return Shown(Verdict.NO_LOCK) if told else SILENT
 
 
-def _of_idle_pools(recording: Recording) -> set[tuple[int, str]]:
-    """Return the locks for which threads that serve nobody waited mostly while their holder waited for a request."""
+def _mostly_behind(recording: Recording, wanted: Callable[[schema.Because], bool]) -> set[tuple[int, str]]:
+    """Return the locks for which threads that serve nobody waited mostly while their holder was in such a wait."""
     waited: defaultdict[tuple[int, str], int] = defaultdict(int)
     for detail in recording.details.values():
         if detail.account == "wait.parked":
             waited[detail.pid, detail.object] += detail.sum_ns
     behind: defaultdict[tuple[int, str], int] = defaultdict(int)
     for line in recording.because:
-        if line.account == "wait.parked" and line.root in _FOR_REQUESTS and not line.inside:
+        if line.account == "wait.parked" and not line.inside and wanted(line):
             behind[line.pid, line.object] += line.sum_ns
     return {key for key, ns in behind.items() if 2 * ns > waited[key]}
+
+
+def _waits_for_request(line: schema.Because) -> bool:
+    return line.root in _FOR_REQUESTS
+
+
+def _waits_for_news(line: schema.Because) -> bool:
+    """Whether the holder itself waited for what another thread tells, who did nothing for it meanwhile: it slept by its
+    own choice, or waited itself."""
+    if is_for_answer(line) or kind_of(line.root) is not Kind.IDLE:
+        return False
+    return own_account(line) in _FOR_NEWS
 
 
 def _judge_stack(stack: schema.Stack, comm: str, woken_inside: bool, taken_in_turn: bool) -> Shown:

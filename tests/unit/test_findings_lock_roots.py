@@ -246,3 +246,20 @@ def test_a_wait_for_a_row_of_innodb_is_one_for_a_transaction() -> None:
     found = finding(builder.model(), ID)
     assert "InnoDB's row locks: a transaction waits for another" in found.claim
     assert "SHOW ENGINE INNODB STATUS" in found.remedies[0].text and "MUTEX" not in found.remedies[0].text
+
+
+# In what the holder was itself, and the one that it waited for
+
+
+def test_what_the_holder_was_in_is_told_apart_from_what_that_waited_for() -> None:
+    """It holds the lock while it reads a pipe: who writes there sleeps, not the holder."""
+    builder = Builder().thread("helper", tid=300, rest="wait.timer").thread("middle", tid=200, cpu_user="100 ms")
+    for waiter in (101, 102, 103):
+        builder.thread("outer", tid=waiter)
+        builder.row("lock.futex", "futex:0x10", "6 s", count=100, waker_tid=200, waker_count=90)
+    builder.because("lock.futex", "futex:0x10", "wait.timer", "17 s", steps=["ipc.pipe"], root_tid=300)
+    found = finding(builder.model(), ID)
+    assert "its holder, middle (200), mostly waits for another process at a pipe" in found.claim
+    assert "while the thread that it waits for sleeps by its own choice" in found.claim
+    assert "do not wait for another process while holding the lock" in found.remedies[0].text
+    assert any("the holder was in ipc.pipe, and the thread that it waited for in" in e.text for e in found.evidence)

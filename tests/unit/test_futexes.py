@@ -58,6 +58,17 @@ def waits(*words: tuple[str, str, list[str], list[str]], threads: int = 1, pid: 
     return builder
 
 
+def behind(root: str, *steps: str, inside: bool = False, root_object: str = "", kernel: str = "pipe_read") -> Model:
+    """Threads that wait for a mutex whose holder was in the first of these meanwhile, and its own waker in the root."""
+    builder = waits(("futex:0x10", "8 s", MUTEX, []))
+    builder.stack("wait", "ipc.pipe", object="pipe:5", kernel=["schedule", kernel], weight="1 s")
+    because = schema.Because(
+        pid=100, account="wait.parked", object="futex:0x10", steps=list(steps), cut=False, root=root,
+        root_object=root_object, root_tid=0, root_tid_ns=0, sum_ns=7 * S, count=9, inside=inside,
+    )  # fmt: skip
+    return builder.line(because).model()
+
+
 @pytest.mark.parametrize(
     ("root", "inside", "account"),
     [
@@ -65,18 +76,27 @@ def waits(*words: tuple[str, str, list[str], list[str]], threads: int = 1, pid: 
         ("net.request", False, "wait.work"),
         ("net.accept", True, "lock.futex"),  # who has a request waits for its sake
         ("disk.flush", False, "lock.futex"),
-        ("wait.events", False, "lock.futex"),  # for work, or for the answer of a peer
+        ("wait.events", False, "wait.parked"),  # for work, or for the answer of a peer
+        ("wait.events", True, "lock.futex"),
     ],
 )
 def test_a_pool_that_waits_for_work_behind_a_lock_is_idle(root: str, inside: bool, account: str) -> None:
     """A mutex around accept(): one has it and waits for a connection, the others wait for their turn."""
-    builder = waits(("futex:0x10", "8 s", MUTEX, []))
-    because = schema.Because(
-        pid=100, account="wait.parked", object="futex:0x10", steps=[], cut=False, root=root, root_object="",
-        root_tid=0, root_tid_ns=0, sum_ns=7 * S, count=9, inside=inside,
-    )  # fmt: skip
-    model = builder.line(because).model()
-    assert model.ns(account) == 8 * S
+    assert behind(root, inside=inside).ns(account) == 8 * S
+
+
+@pytest.mark.parametrize("own", ["wait.events", "ipc.pipe", "ipc.unix"])
+def test_a_holder_that_waits_for_another_thread_does_not_sleep_itself(own: str) -> None:
+    """A pool that takes turns in reading a pipe, or in epoll: who writes there sleeps between two items of work."""
+    assert behind("wait.timer", own).ns("wait.parked") == 8 * S
+    assert behind("wait.timer", own, inside=True).ns("lock.futex") == 8 * S
+    assert behind("disk.flush", own).ns("lock.futex") == 8 * S, "the work is waited for"
+
+
+def test_a_holder_that_waits_for_an_answer_or_for_room_has_the_lock() -> None:
+    assert behind("wait.events", root_object="peer:10.0.0.7:80").ns("lock.futex") == 8 * S
+    assert behind("wait.timer", "ipc.pipe", kernel="anon_pipe_write").ns("lock.futex") == 8 * S
+    assert behind("wait.timer", "lock.file").ns("lock.futex") == 8 * S and behind("wait.timer").ns("lock.futex")
 
 
 def keys(model: Model) -> set[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from perfdiag.chains import Chain
+from perfdiag.chains import Chain, own_account
 from perfdiag.findings.base import Evidence, Finding, Severity
 from perfdiag.findings.database_locks import of_serving
 from perfdiag.findings.weigh import duration, lowered, worth
@@ -169,4 +169,13 @@ def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-__all__ = ["CHILD", "PARKED", "behind_ns", "by_pair", "roots_of", "with_paths"]
+def way_to(model: Model, account: str, key: str, root: str, root_object: str) -> str:
+    """Return in what whoever was waited for was itself, most of the time that led to that root."""
+    found: dict[str, int] = {}
+    for chain in model.chains:
+        if (chain.account, chain.key, chain.root, chain.root_object) == (account, key, root, root_object):
+            found[own_account(chain)] = found.get(own_account(chain), 0) + chain.ns
+    return max(found, key=lambda name: found[name], default=root)
+
+
+__all__ = ["CHILD", "PARKED", "behind_ns", "by_pair", "roots_of", "way_to", "with_paths"]

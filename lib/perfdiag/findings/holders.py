@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag.accounts import Kind, kind_of
-from perfdiag.findings.behind import roots_of
+from perfdiag.findings.behind import roots_of, way_to
 from perfdiag.findings.competition import competition, long_ns, surely_neighbours
 from perfdiag.findings.silent_ends import nothing_came
 from perfdiag.findings.target import subject
@@ -45,6 +45,7 @@ ROOTS = {
     ),
     "cpu.user": ("runs its own code", "shorten the code under the lock or split the lock"),
     "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
+    "wait.events": ("waits for events (wait.events)", "do not wait for events while holding the lock"),
     "wait.timer": ("sleeps by its own choice", "do not sleep while holding the lock"),
     "wait.child": ("waits for a child process", "do not wait for a child while holding the lock"),
     "ipc.pipe": ("waits for another process at a pipe", "do not wait for another process while holding the lock"),
@@ -74,6 +75,7 @@ class Holder:
     exact: bool = False  # the root is what the holder was in while others waited, not what its ledger shows besides
     root_object: str = ""  # for people; only where that is so
     tid: int = 0  # of one thread of the target
+    way: str = ""  # the account of its own wait, where another thread is in the root meanwhile
 
     @property
     def waits(self) -> bool:
@@ -114,9 +116,11 @@ def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
         return replace(holder, root="", root_part=0.0, another="")
     if _lock(root):
         return replace(holder, root="", root_part=0.0, another=name)
-    if root == "cpu.user" and holder.root == "cpu.kernel":
-        root = holder.root  # which of the two it was is told by the ticks alone
-    return replace(holder, root=root, root_part=min(1.0, ns / waited_ns), another="", exact=True, root_object=name)
+    way = way_to(model, rows[0].account, rows[0].key, root, name)
+    if root == way == "cpu.user" and holder.root == "cpu.kernel":
+        root = way = holder.root  # which of the two it was is told by the ticks alone
+    exact = replace(holder, root=root, root_part=min(1.0, ns / waited_ns), another="", exact=True, root_object=name)
+    return exact if way == root or _lock(way) else replace(exact, way=way)
 
 
 def _guessed(model: Model, rows: list[Row]) -> Holder | None:
@@ -238,6 +242,8 @@ def remedy_of(holder: Holder) -> str:
         return f"do not wait for {holder.another} while holding this lock; that lock has a line of its own"
     if not holder.root or holder.known:
         return ""
+    if holder.way:
+        return ROOTS.get(holder.way, ("", "do not wait for another thread while holding the lock"))[1]
     return ROOTS.get(holder.root, ("", f"look at {holder.root} of the holder"))[1]
 
 
@@ -262,6 +268,9 @@ def path(holder: Holder) -> str:
     who = f"its holder, {holder.name}," if holder.one else f"each of its holders ({holder.name})"
     if holder.root_object:
         does += f" on {holder.root_object}"
+    if holder.way:
+        waits = ROOTS.get(holder.way, (f"is in {holder.way}", ""))[0]
+        return f", because {who} mostly {waits}, while the thread that it waits for {does}"
     computes = holder.root.startswith("cpu.")
     root = "the section under the lock is long" if computes else "that is the root, the lock is its path"
     return f", because {who} mostly {does}: {root}"

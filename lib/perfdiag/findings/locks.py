@@ -203,6 +203,7 @@ def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
         part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
     if holder.exact:
         what = f"{holder.root} {holder.root_object}".rstrip()
+        what = f"{holder.way}, and the thread that it waited for in {what}," if holder.way else what
         text = f"held by {holder.name}; while others waited, the holder was in {what} for {percent(holder.root_part)}"
         text += " of the time"
         return path(holder), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
