@@ -81,7 +81,8 @@ def _met_at(loops: Sequence[ThreadLedger]) -> Met:
                 weight = total.ns / max(1, thread.wall_ns) * turn_ns
             (passed_on if has_finding(name, total) else others)[name] += weight
     whole = sum(others.values()) + sum(passed_on.values()) or 1.0
-    return Met(*({name: part / whole for name, part in parts.items() if part} for parts in (passed_on, others)))
+    passed, rest = ({name: ns / whole for name, ns in sums.items() if ns} for sums in (passed_on, others))
+    return Met(passed, rest)
 
 
 def _looks_on(thread: ThreadLedger) -> bool:
