@@ -126,62 +126,9 @@ make_image() {
 	mv "$2.new" "$2"
 }
 
-build_root() {
-	local packages
-	packages=$(packages_of root.txt)
-	[ ! -e "$lab/root.ext4" ] || [ "$packages" != "$(cat "$lab/root.packages" 2>/dev/null)" ] || return 0
-	say ROOT "$lab/root.ext4"
-	rm -f "$lab/root.ext4"
-	make_tree "$lab/root" bookworm "$packages" || { tail -n 5 "$lab/root.log" >&2 && exit 1; }
-	make_image "$lab/root" "$lab/root.ext4" 1500M
-	echo "$packages" >"$lab/root.packages"
-	rm -rf "$lab/root"
-}
-
-# NAME: what is not there is for the tests to say: an archive that changes every day may be broken today.
-missing_package() {
-	{ grep -m 1 '^E: ' "$lab/$1.new.log" || echo "see $lab/$1.new.log"; } >"$lab/$1.missing"
-	say MISSING "$1: $(cat "$lab/$1.missing")"
-}
-
-build_sid() {
-	local packages
-	packages=$(packages_of sid.txt)
-	[ ! -e "$lab/sid.packages" ] || [ "$packages" != "$(cat "$lab/sid.packages")" ] || return 0
-	say SID "$lab/sid"
-	rm -f "$lab/sid.packages" "$lab/sid.missing"
-	if make_tree "$lab/sid.new" sid "$packages"; then
-		rm -rf "$lab/sid"
-		mv "$lab/sid.new" "$lab/sid"
-		mv "$lab/sid.new.log" "$lab/sid.log"
-		echo "$packages" >"$lab/sid.packages"
-	else
-		missing_package sid
-	fi
-}
-
-# A disk of its own: a JVM and a database are of no use to the other guests, and would be unpacked for each make test.
-build_dtrace() {
-	local packages
-	packages=$(packages_of dtrace.txt)
-	[ ! -e "$lab/dtrace.packages" ] || [ "$packages" != "$(cat "$lab/dtrace.packages")" ] || return 0
-	say DTRACE "$lab/dtrace.ext4"
-	rm -f "$lab/dtrace.packages" "$lab/dtrace.missing"
-	if make_tree "$lab/dtrace.new" sid "$packages"; then
-		make_image "$lab/dtrace.new" "$lab/dtrace.ext4" 2500M
-		mv "$lab/dtrace.new.log" "$lab/dtrace.log"
-		echo "$packages" >"$lab/dtrace.packages"
-	else
-		missing_package dtrace
-	fi
-	rm -rf --one-file-system "$lab/dtrace.new"
-}
-
-# TREE: headers of the kernel that the lab has, and the links to them that stand beside its modules
+# TREE RELEASE: headers of a kernel that the lab has, and the links to them that stand beside its modules
 add_headers() {
-	local release packages
-	release=$(cat "$lab/kernels/$witness_kernel/release")
-	packages="linux-headers-$release linux-headers-${release%-*}-common linux-kbuild-${release%%.0-*}"
+	local packages="linux-headers-$2 linux-headers-${2%-*}-common linux-kbuild-${2%%.0-*}"
 	private_apt witness bookworm
 	mkdir -p "$1/headers"
 	# shellcheck disable=SC2086 # one word a package
@@ -192,20 +139,30 @@ add_headers() {
 	rm -rf "$1/headers"
 }
 
-build_witness() {
-	local packages
-	packages="$(packages_of witness.txt) $(cat "$lab/kernels/$witness_kernel/release" 2>/dev/null)"
-	[ ! -e "$lab/witness.packages" ] || [ "$packages" != "$(cat "$lab/witness.packages")" ] || return 0
-	say WITNESS "$lab/witness.ext4"
-	rm -f "$lab/witness.packages" "$lab/witness.missing"
-	if make_tree "$lab/witness.new" bookworm "${packages% *}" && add_headers "$lab/witness.new" >>"$lab/witness.new.log" 2>&1; then
-		make_image "$lab/witness.new" "$lab/witness.ext4" 1500M
-		mv "$lab/witness.new.log" "$lab/witness.log"
-		echo "$packages" >"$lab/witness.packages"
+# NAME SUITE [SIZE [KERNEL]]: a minimal Debian with the packages of NAME.txt, and the headers of KERNEL: the disk
+# NAME.ext4 of SIZE, or the folder NAME.  The old one stays until the new one is made.  What is not there is for the tests
+# to say: an archive that changes every day may be broken today.
+build_disk() {
+	local new=$lab/$1.new made=$lab/$1${3:+.ext4} packages release=""
+	packages=$(packages_of "$1.txt")
+	[ -z "${4-}" ] || release=$(cat "$lab/kernels/$4/release" 2>/dev/null || echo unknown)
+	[ ! -e "$made" ] || [ "$packages${release:+ $release}" != "$(cat "$lab/$1.packages" 2>/dev/null)" ] || return 0
+	say DISK "$made"
+	rm -f "$lab/$1.packages" "$lab/$1.missing"
+	if make_tree "$new" "$2" "$packages" && { [ -z "$release" ] || add_headers "$new" "$release" >>"$new.log" 2>&1; }; then
+		if [ -n "${3-}" ]; then
+			make_image "$new" "$made" "$3"
+		else
+			rm -rf --one-file-system "$made"
+			mv "$new" "$made"
+		fi
+		mv "$new.log" "$lab/$1.log"
+		echo "$packages${release:+ $release}" >"$lab/$1.packages"
 	else
-		missing_package witness
+		{ grep -m 1 '^E: ' "$new.log" || echo "see $new.log"; } >"$lab/$1.missing"
+		say MISSING "$1: $(cat "$lab/$1.missing")"
 	fi
-	rm -rf --one-file-system "$lab/witness.new"
+	rm -rf --one-file-system "$new"
 }
 
 build_states() {
@@ -217,12 +174,14 @@ build_states() {
 # Deadlines, because a package source may hang; what went wrong is left for the tests to say.
 mkdir -p "$lab/kernels"
 echo "it was not built to its end" >"$lab/missing"
-trap '[ $? = 0 ] || echo "see what make lab printed, $lab/root.log and $lab/states.log" >>"$lab/missing"' EXIT
+trap '[ $? = 0 ] || echo "see what make lab printed, $lab/root.new.log and $lab/states.log" >>"$lab/missing"' EXIT
 build_states
 [ -n "$(mirror Debian)" ] || { echo "apt has no package lists: run apt-get update first" >&2 && exit 1; }
-build_root
-build_sid
+build_disk root bookworm 1500M
+[ ! -e "$lab/root.missing" ] || { tail -n 5 "$lab/root.new.log" >&2 && exit 1; }
+build_disk sid sid
 for name in "$@"; do [ "$name" = witness ] || build_kernel "$name"; done
-case " $* " in *" $dtrace_kernel "*) build_dtrace ;; esac
-case " $* " in *" witness "*) build_witness ;; esac
+# A disk of its own: a JVM and a database are of no use to the other guests, and would be unpacked for each make test.
+case " $* " in *" $dtrace_kernel "*) build_disk dtrace sid 2500M ;; esac
+case " $* " in *" witness "*) build_disk witness bookworm 1500M "$witness_kernel" ;; esac
 rm "$lab/missing"
