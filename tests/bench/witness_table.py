@@ -23,8 +23,8 @@ All run in an emulated guest with the packages of Debian 12 and its stock kernel
 traces in that slow machine, many times that of a real one; *memory* is its largest resident set. *Added instructions*
 are those that it adds to each event of the load, beside which it runs alone, and *times as many* is what an event then
 takes; they vary little, where times would. perfdiag runs all its programs, whatever the question, the others what they
-need for it. Where no instructions stand none were counted: of ugc never, of the others because the host was busy, which
-the starts show, too. *Right* is what has the truth inside its range: a histogram of powers of two answers with a range.
+need for it. Of ugc no instructions are counted. *Right* is what has the truth inside its range: a histogram of powers
+of two answers with a range.
 """
 NS_PER_MS = 1e6
 
