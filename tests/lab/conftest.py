@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -16,11 +17,12 @@ from lab.support import host
 from lab.support.dtrace import DTraceScript
 from lab.support.guest import CPUS, DTRACE_DISK, DTRACE_KERNEL, LAB, ROOT_DISK, Guest, impossible, kernels, missing
 from lab.support.processes import GuestRecorder, GuestWorkload
+from lab.support.programs import GuestProgram
 from lab.support.scripts import GuestScript
 from live import test_cpu, test_disk
 from live.conftest import built, cleanup, record  # noqa: F401 - fixtures
 from live.support.fixtures import Cleanup
-from live.tools import test_engines, test_flushlat, test_pgcache, test_runqlat
+from live.tools import test_engines, test_flushlat, test_pgcache, test_runqlat, test_wakerchain_py
 
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
@@ -139,6 +141,7 @@ def _guest_as_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(module, "SHARED_CPU", CPUS - 1)
     for module in (test_disk, test_engines, test_flushlat, test_pgcache):
         monkeypatch.setattr(module, "slow_disk", host.slow_disk)
+    monkeypatch.setattr(test_wakerchain_py, "Program", functools.partial(GuestProgram, guest))
     monkeypatch.setattr(test_cpu, "cgroup", host.cgroup_of(guest))
     monkeypatch.setattr(test_cpu, "enter", host.enter)
 

@@ -34,6 +34,17 @@ def refused(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
 
 
+def rows(name: str, text: str) -> list[dict[str, str]]:
+    """Return the rows of the table that a program has printed, whole and as its header describes it."""
+    _, titles, *lines = text.splitlines()
+    columns = titles.split()
+    described = [name for name, _ in header.parse(TOOLS / name).fields]
+    assert [*columns, *(line.partition(":")[0] for line in lines[-1:])] == described
+    assert lines[-1] == "lost: 0"
+    cells = (line.split(maxsplit=len(columns) - 1) for line in lines[:-1])
+    return [dict(zip(columns, [*line, ""], strict=False)) for line in cells]
+
+
 class Program(Tracing):
     """A program that has attached by the time it is constructed; a context manager that leaves nothing behind."""
 
@@ -52,16 +63,11 @@ class Program(Tracing):
         """Wait for its end, and return the rows of its table by the names of their columns."""
         assert self.process.wait(PATIENCE_SECONDS) == 0, self.messages()
         assert not self.messages()
-        _, titles, *rows = self.output().splitlines()
-        columns = titles.split()
-        described = [name for name, _ in header.parse(TOOLS / self.name).fields]
-        assert [*columns, *(row.partition(":")[0] for row in rows[-1:])] == described
-        assert rows[-1] == "lost: 0"
+        found = rows(self.name, self.output())
         if example and self.update:
             words = " ".join([self.name, *map(str, self.arguments)])
             header.replace_example(TOOLS / self.name, words, self.output().splitlines())
-        cells = (row.split(maxsplit=len(columns) - 1) for row in rows[:-1])
-        return [dict(zip(columns, [*row, ""], strict=False)) for row in cells]
+        return found
 
 
 class RecordingProgram(Program):
@@ -74,4 +80,4 @@ class RecordingProgram(Program):
         return []
 
 
-__all__ = ["PYTHON", "Program", "RecordingProgram", "command", "need_bcc", "refused"]
+__all__ = ["PYTHON", "Program", "RecordingProgram", "command", "need_bcc", "refused", "rows"]
