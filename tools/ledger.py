@@ -15,7 +15,7 @@
 #
 # REQUIRES
 #   bcc for Python 3 (Debian: python3-bpfcc), root, Linux 5.3 or later with the tracepoints of sched and raw_syscalls,
-#   and block_bio_queue. Neither BTF nor kernel headers.
+#   task_rename and block_bio_queue. Neither BTF nor kernel headers.
 #
 # FIELDS
 #   header  the first line: when the recording began, and the accounts; perfdiag-recording(5) describes all three
@@ -421,6 +421,16 @@ TRACEPOINT_PROBE(sched, sched_process_exec)
 	}
 	if (thread)
 		bpf_get_current_comm(thread->comm, sizeof(thread->comm));
+	return 0;
+}
+
+TRACEPOINT_PROBE(task, task_rename)
+{
+	u32 tid = args->pid;
+	struct thread *thread = threads.lookup(&tid);
+
+	if (thread && !thread->ended_ns)
+		__builtin_memcpy(thread->comm, args->newcomm, sizeof(thread->comm));
 	return 0;
 }
 

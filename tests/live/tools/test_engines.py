@@ -196,6 +196,31 @@ def test_exec_by_a_thread(engine: str, start: Start, attach: Attach) -> None:
     assert leader.wall_ns < 450_000_000 and leader.state == "exited", leader
 
 
+NAMES = """
+import os, sys, threading, time
+def sleep():
+    while True:
+        time.sleep(0.01)
+print("ready", flush=True)
+sys.stdin.readline()
+threads = [threading.Thread(target=sleep, daemon=True) for _ in range(2)]
+for one in threads:
+    one.start()
+time.sleep(0.5)
+for number, name in ((os.getpid(), "itself"), (threads[0].native_id, "by-another")):
+    open(f"/proc/self/task/{number}/comm", "w").write(name)
+time.sleep(0.5)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_threads_that_are_renamed(engine: str, attach: Attach, cleanup: Cleanup) -> None:
+    """The last name counts; a new thread has its maker's."""
+    recording, _ = recorded_snippet(attach, cleanup, NAMES, engine=engine)
+    assert sorted(row.comm for row in recording.threads) == ["by-another", "itself", "python"], recording.threads
+
+
 CONNECTIONS = """
 import os, socket, sys, threading, time
 listener = socket.create_server(("127.0.0.1", 0))
