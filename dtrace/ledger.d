@@ -47,8 +47,13 @@
  *   them. Of each one the time before its first switch or system call is missing.
  *   A sleep in a system call that does not say what for is kernel.other, unless the thread sent a request to a disk or
  *   took data of a TCP connection meanwhile. fsync of a file on NFS is disk.flush, too.
+ *   Such data are an answer, net.receive, where the process has sent something there since the last ones, else
+ *   wait.parked: for an answer or idle, cannot tell. The next request of a client that was accepted before the window
+ *   looks like an answer, too.
  *   Time in which a thread could run on an idle CPU, but did not for a millisecond, is unexplained: mostly a CPU quota.
  *   A thread that is given the number of one that ended in the window is left out.
+ *   A thread keeps the name that it was met by, whatever it is renamed to, by exec, too: D adds up by the name that it
+ *   prints.
  *
  * SEE ALSO
  *   perfdiag-report(8): CPU-CONTENTION CPU-OVERSUBSCRIBED DISK-FLUSH-SLOW DISK-READ-SLOW LOCK-CONTENTION
@@ -67,6 +72,7 @@ inline int seconds = $2; /* SECONDS: a number */
 self int inside; /* 1: in a system call */
 self int call; /* what that sleeps for, where it says so */
 self int proof; /* or what something shows that happened since it began */
+self int file; /* from which it reads: its number */
 
 string name[pid_t]; /* of a thread when it was first seen */
 uint64_t since[pid_t]; /* when it came into its account */
@@ -77,6 +83,7 @@ uint64_t slept_ns[pid_t]; /* in a system call that does not say what for */
 uint64_t slept[pid_t];
 uint64_t longest_ns[pid_t];
 pid_t heir[pid_t]; /* who took over this number by exec: the number that it was met by, and is known by here */
+int asked[int]; /* an open file: 1 something was sent there since data came, 2 it was accepted */
 uint64_t idle_since[int]; /* a CPU */
 uint64_t last; /* when anything happened */
 
@@ -346,6 +353,7 @@ sdt:raw_syscalls::sys_exit
 	self->inside = 0;
 	self->call = 0;
 	self->proof = 0;
+	self->file = 0;
 }
 
 /* book runq.waking */
@@ -401,7 +409,8 @@ sdt:sched::sched_waking
 
 /* book wait.parked */
 sdt:sched::sched_switch,
-sdt:sched::sched_waking
+sdt:sched::sched_waking,
+sdt:raw_syscalls::sys_exit
 /this->account == 8/
 {
 	@parked_ns[this->tid, this->name] = sum(this->ns);
@@ -581,11 +590,45 @@ sdt:block::block_bio_queue
 	self->proof = args[3][0] == 'R' ? 4 : 5;
 }
 
-/* likewise data of a TCP connection */
+/* likewise data of a TCP connection: an answer, or nobody has asked for them */
 sdt:tcp::tcp_rcv_space_adjust
+/pid == target && self->proof == 0/
+{
+	self->proof = asked[self->file] == 1 ? 10 : 8;
+	asked[self->file] = asked[self->file] == 1 ? 0 : asked[self->file];
+}
+
+/* remember where data come from */
+syscall::read:entry,
+syscall::readv:entry,
+syscall::recv*:entry
 /pid == target/
 {
-	self->proof = 10;
+	self->file = arg0;
+}
+
+/* remember where something is sent, which is answered */
+syscall::write:entry,
+syscall::writev:entry,
+syscall::sendto:entry,
+syscall::send*msg:entry
+/pid == target && asked[(int)arg0] == 0/
+{
+	asked[(int)arg0] = 1;
+}
+
+/* remember a connection of somebody who asks */
+syscall::accept*:return
+/pid == target && (int)arg1 >= 0/
+{
+	asked[(int)arg1] = 2;
+}
+
+/* forget a file */
+syscall::close:entry
+/pid == target/
+{
+	asked[(int)arg0] = 0;
 }
 
 /* tell the time where nothing happens */

@@ -36,8 +36,8 @@
 #   the header, counted from 0 (wait.parked), in 30 waits of which the longest took 42 ms.
 #
 # OVERHEAD
-#   Attaches in 0.4 s and takes 124 MiB. Adds 2.3 us to each round trip between two processes on a CPU, which then
-#   takes 1.39 times as long (1.15 to 1.46). Measured with bcc 0.26.0 on Linux 6.18.44-fc-v669 and 2 CPUs by make bench
+#   Attaches in 0.4 s and takes 124 MiB. Adds 2.5 us to each round trip between two processes on a CPU, which then
+#   takes 1.41 times as long (1.33 to 1.53). Measured with bcc 0.26.0 on Linux 6.18.44-fc-v669 and 2 CPUs by make bench
 #   ARGS=tools.
 #
 # CAVEATS

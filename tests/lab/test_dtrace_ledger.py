@@ -54,6 +54,17 @@ def test_data_of_a_connection(start: Start, attach: Attach, dtrace: Any) -> None
     assert told["net.receive"] > 0.8, told
 
 
+def test_data_that_nobody_asked_for(start: Start, dtrace: Any) -> None:
+    """The first are an answer. The others are news, and a peer that owes no answer is not slow."""
+    peer = start("peer", "--count", 23, "--how", "news")
+    script = dtrace("ledger", peer)
+    truth = peer.run()
+    (thread,) = rows(script.stop())
+    sums = {each.account: each.sum_ns for each in thread.accounts}
+    assert sums["wait.parked"] > 0.9 * truth["wait_ns"] > 1e9, sums
+    assert 50e6 <= sums["net.receive"] < 0.1 * truth["wait_ns"], sums
+
+
 def test_waits_for_another_process_until_seconds_are_over(start: Start, dtrace: Any) -> None:
     """At a pipe, which the script cannot tell from what else a read may wait for."""
     workload = start("pingpong", "--think-us", 5000, "--count", 200)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * peer - a TCP client whose server answers after 50 ms: time goes to net.receive, with the peer as its object.  The
- * server is a child process, forked before the start: record the client alone with --only.
+ * server is a child process, forked before the start: record the client alone with --only.  With --how news it sends
+ * every 50 ms once it was asked.
  */
 #include "workload.h"
 #include <arpa/inet.h>
@@ -10,15 +11,17 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-static void serve(int listener, long answer_ms)
+static void serve(int listener, long answer_ms, bool asked)
 {
+	bool asked_before = false;
 	char byte;
 	int fd;
 
 	prctl(PR_SET_NAME, "peer-server");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fd = CHECK(accept(listener, NULL, NULL));
-	while (read(fd, &byte, 1) == 1) {
+	while ((!asked && asked_before) || read(fd, &byte, 1) == 1) {
+		asked_before = true;
 		sleep_ns(answer_ms * MILLISECOND);
 		if (write(fd, &byte, 1) != 1)
 			break;
@@ -45,7 +48,8 @@ int main(int argc, char **argv)
 	bool wait = parse_options(argc, argv,
 				  KNOBS(NUMBER("count", count, "requests"),
 					NUMBER("answer-ms", answer_ms, "time to answer"),
-					TEXT("how", how, "the client waits in read or poll")));
+					TEXT("how", how, "the client waits in read or poll, or for news")));
+	bool asks = strcmp(how, "news");
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t length = sizeof(address);
 	int listener = CHECK(socket(AF_INET, SOCK_STREAM, 0)), fd = CHECK(socket(AF_INET, SOCK_STREAM, 0));
@@ -56,7 +60,7 @@ int main(int argc, char **argv)
 	CHECK(listen(listener, 1));
 	CHECK(getsockname(listener, (struct sockaddr *)&address, &length));
 	if (CHECK(fork()) == 0)
-		serve(listener, answer_ms);
+		serve(listener, answer_ms, asks);
 	close(listener);
 	CHECK(connect(fd, (struct sockaddr *)&address, length));
 	CHECK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
@@ -64,7 +68,7 @@ int main(int argc, char **argv)
 	for (long i = 0; i < count; i++) {
 		uint64_t begin;
 
-		if (write(fd, "x", 1) != 1)
+		if ((asks || i == 0) && write(fd, "x", 1) != 1)
 			die("write");
 		begin = now_ns();
 		receive(fd, how);

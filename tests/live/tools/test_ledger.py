@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -117,3 +119,48 @@ def test_data_of_a_connection(start: Start, attach: Attach, trace: Trace) -> Non
     """A read waits for TCP, as the data shows that came meanwhile."""
     told = compare(start("peer", "--count", 23), attach, trace)
     assert told["net.receive"] > 0.8, told
+
+
+def test_data_that_nobody_asked_for(start: Start, trace: Trace) -> None:
+    """The first are an answer. The others are news, and a peer that owes no answer is not slow."""
+    peer = start("peer", "--count", 23, "--how", "news")
+    script = trace("ledger", peer)
+    truth = peer.run()
+    seen = recorded(script.stop())
+    sums = Counter({each.account: each.sum_ns for row in seen.threads.values() for each in row.accounts})
+    assert sums["wait.parked"] > 0.9 * truth["wait_ns"] > 1e9, sums
+    assert 50e6 <= sums["net.receive"] < 0.1 * truth["wait_ns"], sums
+
+
+SERVER = """
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+if not os.fork():
+    sys.stdin.readline()
+    client = socket.create_connection(listener.getsockname())
+    for _ in range(20):
+        time.sleep(0.05)
+        client.send(b"?")
+        client.recv(1)
+    os._exit(0)
+print("ready", flush=True)
+one, _ = listener.accept()
+while one.recv(1):
+    one.send(b"!")
+print("the client has gone", flush=True)
+time.sleep(60)
+"""
+
+
+def test_requests_on_a_connection_that_was_accepted(cleanup: Cleanup, trace: Trace) -> None:
+    """Between two of them a client owes nothing."""
+    words = [sys.executable, "-c", SERVER]
+    server = cleanup.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    cleanup.callback(server.kill)
+    assert server.stdin and server.stdout and server.stdout.readline()
+    script = trace("ledger", server.pid)
+    server.stdin.close()
+    assert server.stdout.readline()
+    seen = recorded(script.stop())
+    sums = Counter({each.account: each.sum_ns for row in seen.threads.values() for each in row.accounts})
+    assert sums["wait.parked"] > 0.9e9 and not sums["net.receive"], sums
