@@ -11,6 +11,7 @@ struct blocked {
 	__s32 marker; /* innermost marker on its stack, -1: none, MARKER_UNKNOWN: not asked yet */
 	bool in_iowait;
 	bool other_task;  /* not the current one */
+	bool serves;	  /* out: a client's request may end it */
 	bool needs_stack; /* out: the answer would be better with a marker */
 	__u64 read_inode; /* out: struct inode of the file that a wait for a disk reads, 0: none */
 	__u64 awaited;	  /* out: as in struct record */

@@ -177,6 +177,10 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	if (record->account != ACCOUNT_WAIT_PARKED)
 		record->answer.at = 0;
 	record->turned = class_of(&blocked->call) == SYSCALL_EVENTS;
+	/* For work, or for a moment of its own choice: it does nothing for anybody meanwhile. */
+	if (blocked->serves || wait.account == ACCOUNT_WAIT_TIMER || wait.account == ACCOUNT_NET_ACCEPT ||
+	    wait.account == ACCOUNT_NET_REQUEST)
+		record->idled = record->since;
 	end_service(record, record->turned);
 	if (knobs.operations)
 		begin_operation(record, &blocked->call);

@@ -31,6 +31,19 @@ static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
 	return ticks > 1 && ticks * knobs.tick_ns < now ? now - ticks * knobs.tick_ns : 0;
 }
 
+/* Has the target never sent anything on a connection by which it got something before what it has read now? */
+static __always_inline bool was_never_answered(const struct sock *sock, const struct connection *connection, int length)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+	__u64 unread;
+
+	if (connection->direction != DIRECTION_ACCEPTED || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP ||
+	    LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
+		return false;
+	unread = LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq);
+	return !LOAD(tcp_sock, tcp, bytes_sent) && LOAD(tcp_sock, tcp, bytes_received) > unread + length + 1; /* FIN */
+}
+
 /*
  * The thread reads an answer that it has not waited for in this call, nor for a request of its own: whom it wakes now may
  * have waited for that.
@@ -65,6 +78,8 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	now = bpf_ktime_get_ns();
 	if (!known && !connection->readable_at)
 		connection->readable_at = arrived_ns(sock, now);
+	if (!known)
+		connection->one_way = was_never_answered(sock, connection, length);
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
 	if (connection->direction == DIRECTION_ACCEPTED) {
@@ -79,6 +94,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 		return 0;
 	}
 	connection->bytes_in += length;
+	record->idled = 0; /* what it does next may be an answer made of that */
 	note_answer_read(record, connection);
 	owner = owner_of(connection);
 	if (owner && owner->exchange == EXCHANGE_ASKED)
@@ -245,8 +261,8 @@ static long end_one(void *map, const __u64 *address, struct connection *connecti
 		return 0;
 	}
 	sum->open++;
-	if (*now > connection->begun && *now - connection->begun > sum->oldest_ns)
-		sum->oldest_ns = *now - connection->begun; /* the target runs on: it may have begun just now */
+	if (owed_ns(connection, *now) > sum->oldest_ns) /* the target runs on: it may have begun just now */
+		sum->oldest_ns = owed_ns(connection, *now);
 	if (connection->direction != DIRECTION_ACCEPTED)
 		end_busy(sum, *now);
 	return 0;

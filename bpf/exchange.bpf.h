@@ -124,6 +124,12 @@ static __always_inline void add(__u64 *sum, __u64 more)
 		__sync_fetch_and_add(sum, more);
 }
 
+/* May the request have been none, and was that what took the time? */
+static __always_inline bool is_unsure(const struct connection *connection, __u64 ns)
+{
+	return connection->unsure & UNSURE_TELLS || (connection->unsure && 2 * connection->paused_ns > ns);
+}
+
 /* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
 __weak __noinline int end_request(struct connection *connection)
 {
@@ -152,6 +158,7 @@ __weak __noinline int end_request(struct connection *connection)
 	add(&sum->untaken_ns, connection->untaken_ns);
 	add(&sum->held_ns, connection->held_ns);
 	add(&sum->turns, connection->turned);
+	add(&sum->unsure, is_unsure(connection, ns));
 	if (connection->read_delay_ns)
 		add_unread(connection, over_slo);
 	if (!connection->several) {
@@ -238,6 +245,14 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 	return 0;
 }
 
+/* So long an answer is owed to what was asked: not while a request still arrives, as one without an end does. */
+static __always_inline __u64 owed_ns(const struct connection *connection, __u64 now)
+{
+	__u64 since = connection->direction == DIRECTION_ACCEPTED ? connection->arrived : connection->begun;
+
+	return now > since ? now - since : 0;
+}
+
 /* The connection is gone. */
 __weak __noinline int end_connection(struct connection *connection, __u64 now)
 {
@@ -255,8 +270,8 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 		connection->exchange = EXCHANGE_NONE;
 		if (connection->direction != DIRECTION_ACCEPTED)
 			end_busy(sum, now);
-		else if (now > connection->begun && now - connection->begun > sum->unanswered_longest_ns)
-			sum->unanswered_longest_ns = now - connection->begun;
+		else if (owed_ns(connection, now) > sum->unanswered_longest_ns)
+			sum->unanswered_longest_ns = owed_ns(connection, now);
 	}
 	return end_request(connection);
 }

@@ -232,7 +232,8 @@ struct record {
 	struct socket_id serving;   /* the connection whose request it serves */
 	struct socket_id read_last; /* the connection that it read a request from last */
 	__u64 serving_since;	    /* what it did before is none of that request's */
-	struct answer answer;	    /* that it has got since it waited */
+	__u64 idled;	      /* it has waited for something to do since then, and read no answer since; 0: neither */
+	struct answer answer; /* that it has got since it waited */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	struct account_sum accounts[ACCOUNT_COUNT];

@@ -15,6 +15,12 @@ enum exchange {
 	EXCHANGE_ANSWERED, /* at least the first byte */
 };
 
+/* May what was sent be no answer? */
+enum unsure {
+	UNSURE_TELLS = 1, /* the target has sent there what nobody asked for, which may have been acknowledged */
+	UNSURE_LATE = 2,  /* it waited for something to do before, and read nothing that an answer could be made of */
+};
+
 enum tls {
 	TLS_NONE,
 	TLS_SHAKES, /* hands: what is sent and received is no request */
@@ -57,6 +63,7 @@ struct connection {
 	__u64 arrived;		   /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;		   /* calls made for this request, from sent to answered */
 	__u64 held_ns;		   /* the end of the answer was kept back, part of `last` */
+	__u64 paused_ns;	   /* of a late answer (UNSURE_LATE): the pause before it */
 	struct socket_id owner;	   /* of a call: the connection whose request it is made for; none: not known */
 	__u64 connecting;	   /* since when; 0: not */
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
@@ -73,6 +80,9 @@ struct connection {
 	__u8 turned;		   /* the thread came from another connection that is still open */
 	__u8 held;		   /* the kernel has kept the last of what was sent back, small as it is */
 	__u8 timed_out;		   /* a wait for the answer to this call has ended by time */
+	__u8 tells;		   /* the target has sent what nobody asked for */
+	__u8 unsure;		   /* enum unsure */
+	__u8 one_way;		   /* it has sent nothing yet, though things came before */
 	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
 	char beginning[3];
 	struct request_part {
@@ -98,6 +108,8 @@ struct exchange_sum {
 	__u64 ns;	  /* requests: until the last byte of the answer; calls: until its first */
 	__u64 unanswered; /* the connection ended before */
 	__u64 unawaited;  /* calls: more was sent, after a wait for the answer had ended by time */
+	__u64 untimed;	  /* requests of which nothing tells whether they were answered, or had to be */
+	__u64 unsure;	  /* answered ones of which that is not sure, see there */
 	__u64 open;	  /* not answered when the window ended */
 	__u64 early;	  /* requests that came in well before the one before was answered: pipelined */
 	__u64 declined;	  /* connections whose requests are told apart by frames */
@@ -123,7 +135,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 24 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 26 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

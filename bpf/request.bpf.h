@@ -44,6 +44,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
 	connection->untaken_ns = connection->full_since = 0;
 	connection->several = 0;
+	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
 	connection->request++;
 	__builtin_memset(connection->parts, 0, sizeof(connection->parts));
 	__builtin_memset(connection->unread, 0, sizeof(connection->unread));
@@ -188,6 +189,10 @@ static __always_inline void receive_request(struct record *record, struct connec
 
 	if (connection->multiplexed)
 		return;
+	if (connection->one_way) {
+		COUNT_EXCHANGES(connection, untimed);
+		return;
+	}
 	if (connection->exchange == EXCHANGE_ASKED) {
 		connection->several |= connection->tid != record->tid;
 		connection->arrived = now;
@@ -227,11 +232,49 @@ static __always_inline bool answers_another(const struct connection *connection,
 	return find_text(&naming, &call) && *(__u32 *)naming.text == HTTP_ANSWER;
 }
 
+/*
+ * May be sent of its own accord what is sent now?  The thread has waited for something to do, most of the time since it
+ * read the request or sent the last of its answer, and read nothing since that an answer could be made of.  Texts with a
+ * name are answered.
+ */
+static __always_inline bool is_perhaps_news(const struct record *record, const struct connection *connection, __u64 now)
+{
+	__u64 since = connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last;
+
+	return record->idled > since && 2 * (record->since - record->idled) > now - since &&
+	       record->tid == connection->tid && !connection->name && !connection->tls && !connection->full_since;
+}
+
+/* Nobody has asked: a greeting, or news.  Who sends news may have sent some instead of the answer, too. */
+static __always_inline bool sends_unasked(const struct record *record, struct connection *connection, __u64 now)
+{
+	connection->one_way = 0;
+	if (connection->exchange == EXCHANGE_NONE) {
+		connection->tells |= connection->request != 0;
+		return true;
+	}
+	if (!is_perhaps_news(record, connection, now))
+		return false;
+	if (connection->exchange == EXCHANGE_ASKED && !connection->tells) {
+		connection->unsure |= UNSURE_LATE;
+		connection->paused_ns = record->since - record->idled;
+		return false;
+	}
+	connection->tells = 1;
+	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & UNSURE_LATE) {
+		COUNT_EXCHANGES(connection, untimed);
+		connection->exchange = EXCHANGE_NONE;
+	} else {
+		end_request(connection);
+	}
+	return true;
+}
+
 static __always_inline void send_answer(struct record *record, struct connection *connection,
 					const struct socket_id *id, __u32 bytes, __u64 now)
 {
-	if (connection->exchange == EXCHANGE_NONE)
-		return; /* nobody has asked: a greeting, or news */
+	if (sends_unasked(record, connection, now))
+		return;
 	if (answers_another(connection, bytes))
 		COUNT_EXCHANGES(connection, early);
 	connection->several |= connection->tid != record->tid;

@@ -123,7 +123,7 @@ __weak __noinline int begin_set(struct set *set, struct blocked *blocked, __u32 
 	return 0;
 }
 
-/* Looks at the whole set: what the thread waits for, see wait_of(), SET_EVENTS or SET_TIMER. */
+/* Looks at the whole set: what the thread waits for, see wait_of(), SET_EVENTS, SET_SERVES or SET_TIMER. */
 __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 {
 	struct set set = {};
@@ -148,7 +148,7 @@ __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 	if (set.items == 1 && !set.tree && set.file && !set.own)
 		return wait_of(set.fd, set.class);
 	if (set.mixed)
-		return SET_EVENTS;
+		return set.serves ? SET_SERVES : SET_EVENTS;
 	if (set.asked != SET_EVENTS)
 		return set.asked;
 	return set.peers == 1 && !set.tree ? set.peer : SET_EVENTS;
@@ -171,11 +171,13 @@ static __always_inline struct wait classify_set(struct record *record, struct bl
 		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
 	if (class == SYSCALL_EVENTS && record->large_set) {
 		record->large_set--;
+		blocked->serves = true;
 		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
 	}
 	found = look_at_set(blocked, class);
 	if (found == SET_LARGE)
 		record->large_set = LARGE_SETS;
+	blocked->serves = found == SET_LARGE || found == SET_SERVES;
 	if (found < 0)
 		return WAIT(found == SET_TIMER ? ACCOUNT_WAIT_TIMER : ACCOUNT_WAIT_EVENTS, 0);
 	return wait_for_file(blocked, found & 0xffffff, (__u32)found >> 24);

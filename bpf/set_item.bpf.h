@@ -14,6 +14,7 @@
 #define SET_EVENTS -1
 #define SET_TIMER -2
 #define SET_LARGE -3
+#define SET_SERVES -4 /* events, clients' requests among them */
 
 /* A set of descriptors that is looked at, one after the other. */
 struct set {
@@ -27,6 +28,7 @@ struct set {
 	__u32 peers;
 	__u64 object; /* whose answer is owed */
 	bool mixed;   /* work may come by it as well, or answers of several, or it cannot be told */
+	bool serves;  /* a client's request, or a client, may come by it */
 	bool own;     /* a pipe of which the process holds both ends */
 	bool tree;    /* of an epoll instance; else: */
 	/* Where it goes on: addresses of poll's descriptors, or select's; or nodes of an epoll instance's tree. */
@@ -98,7 +100,7 @@ static __always_inline void look_at_unix(struct set *set, struct sock *sock, con
 	else if (unix_direction(sock) == DIRECTION_CONNECTED)
 		note_peer(set);
 	else
-		set->mixed = true;
+		set->mixed = set->serves = true;
 }
 
 static __always_inline void look_at_internet(struct set *set, struct sock *sock, __u16 family,
@@ -107,8 +109,9 @@ static __always_inline void look_at_internet(struct set *set, struct sock *sock,
 	__u8 state = LOAD(sock, sock, __sk_common.skc_state);
 	__u16 protocol = LOAD(sock, sock, sk_protocol);
 
-	if (state == TCP_LISTEN || is_accepted(sock) || !LOAD(sock, sock, __sk_common.skc_dport) ||
-	    (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP))
+	if (state == TCP_LISTEN || is_accepted(sock))
+		set->mixed = set->serves = true;
+	else if (!LOAD(sock, sock, __sk_common.skc_dport) || (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP))
 		set->mixed = true;
 	else if (protocol == IPPROTO_TCP && (state == TCP_SYN_SENT || set->class == SYSCALL_SEND))
 		note_asked_item(set, peer_object(sock, family), SYSCALL_SEND);
@@ -153,5 +156,5 @@ __weak __noinline int look_at_item(struct set *set)
 	}
 	set->items++;
 	set->mixed |= set->items > SET_ITEMS;
-	return set->mixed && (set->tree || set->items > 1);
+	return set->items > SET_ITEMS || (set->serves && (set->tree || set->items > 1));
 }

@@ -17,7 +17,10 @@ Key = tuple[str, str, str]
 
 # Fields of one exchange: each pair stands in one line.  Programs of that many CPUs may still run while it is read, and
 # have counted a part already, of which the whole was read before.
-PART_AND_WHOLE_COUNTS = (("over_slo", "count"), ("whole", "count"), ("turns", "count"))
+PART_AND_WHOLE_COUNTS = (
+    *(("over_slo", "count"), ("whole", "count"), ("turns", "count"), ("unsure", "count")),
+    *(("over_slo_unsure", "over_slo"), ("over_slo_unsure", "unsure")),
+)
 ANSWERING = ("held", "untaken")
 PART_AND_WHOLE_NS = (
     ("over_slo_ns", "sum_ns"),
@@ -30,7 +33,7 @@ PART_AND_WHOLE_NS = (
 IN_TURN = (("read_delay", "arriving", "untaken"), ("read_delay", "arriving", "held"))
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = (
-    *("count", "unanswered", "unawaited", "open", "early", "declined"),
+    *("count", "unanswered", "unawaited", "untimed", "open", "early", "declined"),
     *("connects", "connects_failed", "connecting", "retries"),
 )
 MOST_BYTES_PER_NS = 1000

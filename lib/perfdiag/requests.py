@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.excess import beyond_median
 from perfdiag.exchanges import Exchange
@@ -41,6 +42,8 @@ ENOUGH_KNOWN = 0.9
 ENOUGH_REQUESTS = 10
 # Requests that mostly wait for news, by their own choice, would hide what all others wait for.
 TOLERABLE_NEWS = 0.5
+# Likewise those of which nothing tells whether they are requests: what clients acknowledge looks the same.
+TOLERABLE_UNSURE = 0.5
 # Requests on shared connections are told apart by nobody.  A connection that is declined counts as one, however much it
 # carries: where that is most of what the target does, the rest of its requests is no good part of its time.
 TOLERABLE_SHARED = 0.05
@@ -97,7 +100,7 @@ def request_time(
         return None
     if early + sum(line.declined for line in served) > TOLERABLE_SHARED * whole.count:
         return None
-    if parked.outside_ns > TOLERABLE_NEWS * whole.ns:
+    if parked.outside_ns > TOLERABLE_NEWS * whole.ns or unsure(served):
         return None
     if lost.get("connections_full") or lost.get("exchanges_full"):
         return None
@@ -125,6 +128,13 @@ def request_time(
         all_rows,
         parked.tids,
     )
+
+
+def unsure(lines: Iterable[schema.Exchange], *, slow: bool = False) -> bool:
+    """Return whether most requests, or most of those over the objective, may have been none: news and its
+    acknowledgement are the same two messages in the other order."""
+    counts = [(line.over_slo_unsure, line.over_slo) if slow else (line.unsure, line.count) for line in lines]
+    return sum(part for part, _ in counts) > TOLERABLE_UNSURE * sum(whole for _, whole in counts)
 
 
 def beyond(median_over: bool) -> str:
@@ -206,4 +216,5 @@ __all__ = [
     "RequestTime",
     "beyond",
     "request_time",
+    "unsure",
 ]

@@ -51,6 +51,7 @@ static void write_slow(struct json *json, const struct exchange_sum *slow)
 {
 	json_u64(json, "over_slo", slow->count);
 	json_u64(json, "over_slo_ns", slow->ns);
+	json_u64(json, "over_slo_unsure", slow->unsure);
 	json_u64(json, "over_slo_whole_ns", slow->whole_ns);
 	json_u64(json, "over_slo_read_delay_ns", slow->read_delay_ns);
 	json_u64(json, "over_slo_arriving_ns", slow->arriving_ns);
@@ -74,6 +75,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "unanswered", sum->unanswered);
 	json_u64(json, "unanswered_longest_ns", sum->unanswered_longest_ns);
 	json_u64(json, "unawaited", sum->unawaited);
+	json_u64(json, "untimed", sum->untimed);
+	json_u64(json, "unsure", sum->unsure);
 	json_u64(json, "open", sum->open);
 	json_u64(json, "oldest_ns", sum->oldest_ns);
 	json_u64(json, "early", sum->early);

@@ -237,7 +237,8 @@ def test_requests_that_never_end(serving: Serving, attach: Attach) -> None:
         waited_ns = time.monotonic_ns() - begun
     requests = served(recording, "GET /for/ever")
     assert (requests.line.count, requests.line.open, requests.line.unanswered) == (0, 7, 3), requests.line
-    assert 900 * MS - TICK_NS <= requests.line.oldest_ns <= waited_ns, requests.line
+    # Since they were read, which the server may come to late.
+    assert 800 * MS - TICK_NS <= requests.line.oldest_ns <= waited_ns, requests.line
 
 
 def test_answered_by_another_thread(serving: Serving, attach: Attach) -> None:

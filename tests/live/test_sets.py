@@ -54,22 +54,26 @@ asyncio.run(main())
 """
 
 # Looks so many times, each for 50 ms, whether something has come by a pipe, as the first process of gunicorn does; with
-# "others" another process holds the end that is written to.
+# "others" another process holds the end that is written to, and something comes every 50 ms.
 LOOKS = """
-import os, select, signal, sys
+import os, select, sys, time
 reading, writing = os.pipe()
-if sys.argv[2] == "others":
-    child = os.fork()
-    if not child:
-        signal.pause()
-    os.close(writing)
+others = sys.argv[2] == "others"
 print("ready", flush=True)
 sys.stdin.readline()
+if others and not os.fork():
+    for _ in range(int(sys.argv[1])):
+        time.sleep(0.05)
+        os.write(writing, b".")
+    os._exit(0)
+if others:
+    os.close(writing)
 for _ in range(int(sys.argv[1])):
-    select.select([reading], [], [], 0.05)
-if sys.argv[2] == "others":
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    select.select([reading], [], [], 5 if others else 0.05)
+    if others:
+        os.read(reading, 1)
+if others:
+    os.wait()
 """
 
 

@@ -9,10 +9,10 @@ from perfdiag import schema
 from perfdiag.debuggers import with_stacks
 from perfdiag.exchanges import Exchange
 from perfdiag.findings.base import Confidence, Evidence, Finding, Severity
-from perfdiag.findings.target import again
+from perfdiag.findings.target import again, subject
 from perfdiag.findings.weigh import ENOUGH_FOR_P99, duration, fix, judged, percent, top
 from perfdiag.model import Model
-from perfdiag.requests import REST, beyond
+from perfdiag.requests import REST, beyond, unsure
 from perfdiag.runtimeidle import WORK, scheduler_of
 from perfdiag.units import plural
 
@@ -127,11 +127,17 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         mostly = f"; the largest part of what they took {'' if time.median_over else 'beyond the median '}is {worst}"
     unknown = "" if worst else "where the time of slow requests went is not known well enough"
     confidence, limits = judged(model, Confidence.HIGH, [unknown])
+    claim = f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}."
+    if perhaps := unsure([line], slow=True):
+        claim = (
+            f"{line.over_slo:,} of {line.count:,} messages {name} came more than {duration(limit_ns)} before"
+            f" {subject(model)} sent something: as their answer, or as news that clients acknowledge, cannot tell."
+        )
     return Finding(
         ID,
-        Severity.WARNING,
+        Severity.INFO if perhaps else Severity.WARNING,
         confidence,
-        f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}.",
+        claim,
         {},
         evidence,
         [_RANKED if worst else fix(_follow(model))],

@@ -60,6 +60,10 @@ def _served(request: Request) -> str:
         parts.append(f"{count(request.open)} still waiting, for up to {duration(request.oldest_ns)}")
     if request.unanswered:
         parts.append(f"{count(request.unanswered)} without an answer")
+    if request.untimed:
+        parts.append(f"{plural(request.untimed, 'message')} not timed: nothing asked for an answer for sure")
+    if request.unsure:
+        parts.append(f"{count(request.unsure)} may be acknowledgements, not requests")
     if request.declined:
         carry = "connection carries" if request.declined == 1 else "connections carry"
         parts.append(f"{count(request.declined)} {carry} several at once: not told apart")

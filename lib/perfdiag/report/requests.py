@@ -65,6 +65,8 @@ def _request(model: Model, exchange: Exchange) -> shape.Request:
         unanswered=line.unanswered,
         open=line.open,
         oldest_ns=line.oldest_ns,
+        untimed=line.untimed,
+        unsure=line.unsure,
         early=line.early,
         declined=line.declined,
         on_one_thread=line.whole / line.count if line.count else None,

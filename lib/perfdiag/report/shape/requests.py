@@ -30,6 +30,8 @@ class Request(Part, frozen=True, kw_only=True):
     unanswered: int
     open: int
     oldest_ns: int  # of those that are open
+    untimed: int  # of which nothing tells whether they were answered, or had to be
+    unsure: int  # of the answered ones: what was sent may have been news
     early: int
     declined: int
     on_one_thread: float | None  # the part whose accounts are known

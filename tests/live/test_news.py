@@ -1,0 +1,167 @@
+"""What is never answered, or never asked for, is no request that took long: streams of logs, pushes, replication."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from perfdiag import schema
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Severity
+
+from live.support.calling import running_server
+from live.support.fixtures import Attach, Cleanup
+from live.support.model import model_of
+
+MS = 1_000_000
+LIMIT_NS = 50 * MS
+WINDOW_S = 1.2
+
+# Answers, or sends of its own accord, on the first connection that it accepts, in the way that is asked for.
+SERVER = """
+import select, socket, sys, time
+how, upstream_port = sys.argv[1], int(sys.argv[2])
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+upstream = socket.create_connection(("127.0.0.1", upstream_port)) if upstream_port else None
+poll = select.epoll()
+poll.register(connection, select.EPOLLIN)
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+while True:
+    if how == "collects":
+        connection.recv(100)
+    elif how == "replicates":  # and reads what its client tells of itself
+        if poll.poll(0.07):
+            connection.recv(100)
+        else:
+            connection.sendall(b"news")
+    elif how == "answers, and tells":
+        if poll.poll(0.13):
+            connection.recv(100)
+            connection.sendall(b"answer")
+        else:
+            connection.sendall(b"news")
+    elif how == "pushes":
+        connection.sendall(b"news")
+        connection.recv(100)
+        time.sleep(0.1)
+    elif how == "computes":
+        connection.recv(100)
+        compute(0.06)
+        connection.sendall(b"answer")
+    elif how == "asks":
+        connection.recv(100)
+        upstream.sendall(b"please")
+        left = 20
+        while left:
+            select.select([upstream, listener], [], [])
+            left -= len(upstream.recv(10))
+            connection.sendall(b"a piece of the answer")
+"""
+
+# Answers in two pieces.
+UPSTREAM = """
+import socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+while connection.recv(100):
+    for _ in range(2):
+        time.sleep(0.04)
+        connection.sendall(b"ten bytes.")
+"""
+
+
+def sends(each_s: float) -> Callable[[socket.socket], None]:
+    def send(client: socket.socket) -> None:
+        while True:
+            client.sendall(b"something\n")
+            time.sleep(each_s)
+
+    return send
+
+
+def acknowledges(client: socket.socket) -> None:
+    while client.recv(100):
+        client.sendall(b"ack")
+
+
+def asks(client: socket.socket) -> None:
+    while True:
+        client.sendall(b"question")
+        got = 0
+        while got < 6:
+            got += len(client.recv(100))
+        time.sleep(0.01)
+
+
+def recorded(
+    how: str, does: Callable[[socket.socket], None], attach: Attach, cleanup: Cleanup, upstream: int = 0
+) -> tuple[schema.Exchange, bool, bool]:
+    """Return what was counted of requests, and whether any broke the objective: for sure, or perhaps."""
+    pid, port = cleanup.enter_context(running_server(SERVER, how, upstream))
+    client = cleanup.enter_context(socket.create_connection(("127.0.0.1", port)))
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def talk() -> None:
+        with contextlib.suppress(OSError):
+            does(client)
+
+    threading.Thread(target=talk, daemon=True).start()
+    time.sleep(0.3)
+    recorder = attach(pid, only=True, slo_ns=LIMIT_NS)
+    time.sleep(WINDOW_S)
+    model = model_of(recorder.stop())
+    client.shutdown(socket.SHUT_RDWR)
+    (line,) = [each.line for each in model.exchanges if each.served]
+    breaches = [found.severity for found in diagnose(model).findings if found.id == "SLO-BREACH"]
+    return line, Severity.WARNING in breaches, Severity.INFO in breaches
+
+
+@pytest.mark.parametrize("each_s", [0.03, 0.4])
+def test_what_is_never_answered_is_no_slow_request(each_s: float, attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("collects", sends(each_s), attach, cleanup)
+    assert line.untimed >= 0.7 * WINDOW_S / each_s - 1 and not line.count and not line.open, line
+    assert breaches == [False, False]
+
+
+def test_what_is_sent_of_its_own_accord_is_no_answer(attach: Attach, cleanup: Cleanup) -> None:
+    """A sender of a log for replication, whose client reports how far it is."""
+    line, *breaches = recorded("replicates", sends(0.3), attach, cleanup)
+    assert line.untimed + line.open >= 2 and line.over_slo <= line.over_slo_unsure <= 1, line
+    assert not breaches[0], line
+
+
+def test_news_after_an_answer_is_no_part_of_it(attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("answers, and tells", sends(0.3), attach, cleanup)
+    assert line.count >= 2 and not line.over_slo and not breaches[0], line
+
+
+def test_news_that_is_acknowledged_looks_like_answers(attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("pushes", acknowledges, attach, cleanup)
+    assert line.count == line.unsure == line.over_slo == line.over_slo_unsure >= 5, line
+    assert breaches == [False, True], line
+
+
+def test_who_works_for_an_answer_is_slow(attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("computes", asks, attach, cleanup)
+    assert line.count == line.over_slo >= 5 and not line.unsure and not line.untimed, line
+    assert breaches == [True, False], line
+
+
+def test_who_waits_for_an_answer_of_its_own_is_slow(attach: Attach, cleanup: Cleanup) -> None:
+    """It waits in select, with its listening socket, and hands on what it gets in pieces."""
+    _, upstream = cleanup.enter_context(running_server(UPSTREAM))
+    line, *breaches = recorded("asks", asks, attach, cleanup, upstream)
+    assert line.count == line.over_slo >= 5 and not line.unsure and not line.untimed, line
+    assert breaches == [True, False], line
