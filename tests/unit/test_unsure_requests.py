@@ -33,7 +33,7 @@ def sleeping(unsure: int, count: int = 20, **fields: int) -> Model:
 def test_what_may_be_acknowledged_breaks_no_objective_for_sure() -> None:
     model = sleeping(20)
     [found] = findings(model, "SLO-BREACH")
-    assert found.severity is Severity.INFO and "cannot tell" in found.claim and "news for clients" in found.claim
+    assert found.severity is Severity.INFO and "cannot tell" in found.claim and "news that clients" in found.claim
     assert model.request_time is None and not findings(model, "WAIT-TIMER-IN-REQUEST")
     assert all(each.severity is Severity.INFO for each in diagnose(model).findings)
 
