@@ -47,3 +47,12 @@ def test_without_stacks_nothing_is_said_of_terminals() -> None:
 
 def test_lost_records_lower_the_confidence() -> None:
     assert finding(printing(*TERMINAL).lost(storage_failed=50).model(), ID).confidence is Confidence.LOW
+
+
+def test_a_write_that_never_ends_weighs_as_much_as_any() -> None:
+    """A stack is taken when a wait begins, and weighs what was waited before: nothing, of the first one."""
+    builder = Builder().thread("logs", open=("kernel.other", "syscall:write", "10 s"))
+    builder.row("kernel.other", "syscall:write", "10 s", count=1)
+    builder.stack("wait", "kernel.other", object="syscall:write", kernel=TERMINAL, weight="0 ns")
+    assert finding(builder.model(), ID).severity is Severity.WARNING
+    assert not outcomes(builder.stack("wait", "kernel.other", object="syscall:write", kernel=["driver"]).model(), ID)

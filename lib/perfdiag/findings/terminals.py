@@ -56,8 +56,9 @@ def not_read(model: Model) -> Iterable[Outcome]:
 
 def _in_terminal(model: Model, rows: list[Row]) -> float:
     sampled = [each for each in model.wait_stacks(OTHER, key=rows[0].key) if each.kernel]
-    whole = sum(each.weight_ns for each in sampled)
-    return sum(each.weight_ns for each in sampled if WRITING in each.kernel) / whole if whole else 0.0
+    # The first wait of all that has not ended weighs nothing yet.
+    whole = sum(each.weight_ns or 1 for each in sampled)
+    return sum(each.weight_ns or 1 for each in sampled if WRITING in each.kernel) / whole if whole else 0.0
 
 
 def _finding(model: Model, rows: list[Row], part: float) -> Finding:
