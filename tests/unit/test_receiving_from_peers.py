@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
+from perfdiag.findings.base import Confidence, Severity
 from perfdiag.model import Model
 from perfdiag.report.verdict import decide
 
@@ -47,6 +47,22 @@ def test_a_peer_that_owes_answers_is_slow() -> None:
     model = waiting(50, 190)
     assert model.ns("net.receive") == 9_900_000_000
     assert diagnose(model).findings[0].id == "NET-PEER-SLOW"
+
+
+@pytest.mark.parametrize(("bytes_out", "told"), [(50 * 21, True), (50 * 300, False), (0, False)])
+def test_short_questions_may_be_acknowledgements(bytes_out: int, told: bool) -> None:
+    """A consumer of a queue that acknowledges each message cannot be told from a client that asks in few bytes."""
+    found = diagnose(waiting(50, 190, bytes_out=bytes_out)).findings[0]
+    assert found.id == "NET-PEER-SLOW" and ("what is acknowledged" in found.claim) is told
+    assert any("acknowledges each message" in limit for limit in found.limits) is told
+    assert not told or found.confidence is Confidence.MEDIUM
+
+
+def test_who_is_asked_meanwhile_asks_for_the_sake_of_that() -> None:
+    builder = Builder(window="10 s").thread("server", cpu_user="100 ms").row("net.receive", PEER, "9900 ms", count=50)
+    builder.exchange("port:80", "accepted", {"1 ms": 3})
+    builder.exchange(PEER, "connected", {"190 ms": 50}, bytes_out=50)
+    assert "acknowledged" not in diagnose(builder.model()).findings[0].claim
 
 
 def test_the_rest_of_a_long_answer_belongs_to_it() -> None:

@@ -125,9 +125,12 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     perhaps_own = _perhaps_own(model, connections, keys)
     long = found.receives and found.typical_ns >= LONG_ANSWER_NS
     for_work = "who asks a queue for work, which answers when there is some, waits in the same way" if long else ""
-    if perhaps_own:
+    acknowledges = ""
+    if found.perhaps_acknowledges and found.slow:
+        acknowledges = "a consumer that acknowledges each message waits for the next one in the same way"
+    if perhaps_own or acknowledges:
         best = Confidence.MEDIUM
-    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work])
+    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work, acknowledges])
     return Finding(
         "NET-PEER-SLOW",
         severity,
@@ -186,7 +189,8 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
         return severity, claim, [telling(), *remedies]
     way_ns = found.round_trip_ns
     beyond = f", {about(found.typical_ns - way_ns)} more than the round trip" if way_ns is not None else ""
-    claim = f"{name} answers slowly: half the waiting time is in waits of {typical}{beyond}."
+    or_sends = ", or sends at its own pace what is acknowledged" if found.perhaps_acknowledges else ""
+    claim = f"{name} answers slowly{or_sends}: half the waiting time is in waits of {typical}{beyond}."
     return severity, claim, remedies
 
 

@@ -17,6 +17,8 @@ VARIATION = 0.5
 # Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
 MANY_WAITS = 10
 LONG_ANSWER_NS = 500_000_000
+# An acknowledgement is no longer than this, with the frame around it (of AMQP 21 bytes, of MQTT 4); nor are many questions.
+ACKNOWLEDGEMENT_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class PeerWaits:
     taken_ns: int  # the same
     like_delayed: bool  # acknowledgements that a kernel delays by 40 ms would look the same
     answers: int | None  # how many came; None: not known
+    short: bool  # all that was asked was as short as an acknowledgement, and nobody asked the target meanwhile
 
     @property
     def name(self) -> str:
@@ -69,6 +72,11 @@ class PeerWaits:
         return self.silent and self.answers == 0
 
     @property
+    def perhaps_acknowledges(self) -> bool:
+        """Whether what it sends may be no question: a consumer acknowledges each message, and waits for the next."""
+        return self.receives and self.short
+
+    @property
     def slow(self) -> bool:
         """Whether answers take longer than the way, as it varies, and some work of the peer's."""
         way_ns = self.round_trip_ns or 0
@@ -101,7 +109,14 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
         rest.sum_ns,
         like_delayed,
         _answers(model, set(keys)),
+        _all_short(model, set(keys)),
     )
+
+
+def _all_short(model: Model, keys: set[str]) -> bool:
+    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
+    sent_bytes, count = sum(line.bytes_out for line in calls), sum(line.count for line in calls)
+    return 0 < sent_bytes <= ACKNOWLEDGEMENT_BYTES * count and not any(each.served for each in model.exchanges)
 
 
 def _answers(model: Model, keys: set[str]) -> int | None:
