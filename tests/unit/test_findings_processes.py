@@ -26,7 +26,7 @@ PEER, CHILD, SINGLE = "IPC-PEER-SLOW", "PROC-CHILD-SLOW", "CPU-SINGLE-THREAD"
 def test_a_slow_server_behind_a_unix_socket_is_named() -> None:
     model = Builder().thread(cpu_user="1 s").row("ipc.unix", "unix:700:cupsd", durations={"50 ms": 100}).model()
     found = finding(model, PEER)
-    assert found.severity is Severity.WARNING and "cupsd (700) answers slowly" in found.claim
+    assert found.severity is Severity.WARNING and "cupsd (700) writes slowly" in found.claim
     assert dict(found.claims) == {("ipc.unix", "unix:700:cupsd"): 5_000_000_000}
     assert "--pid 700" in found.remedies[0].text
     assert found.confidence is Confidence.MEDIUM  # waiting for work looks the same
@@ -111,7 +111,7 @@ def test_wakers_that_take_turns_so_that_none_is_known_may_be_the_targets_own() -
     builder = Builder(cpus=2).thread("pool", pid=100, cpu_user="1 s")
     builder.row("ipc.pipe", "pipe:5", durations={"20 ms": 400})
     alone = finding(builder.model(), PEER)
-    assert alone.severity is Severity.WARNING and "answers slowly" in alone.claim
+    assert alone.severity is Severity.WARNING and "writes slowly" in alone.claim
     for pid in range(101, 105):
         builder.thread("worker", pid=pid, cpu_user="4 s")
     found = finding(builder.model(), PEER)

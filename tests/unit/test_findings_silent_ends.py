@@ -45,7 +45,7 @@ def test_who_waits_where_nothing_came_waits_for_work_or_for_an_answer(object: st
 def test_where_something_came_its_sender_is_slow(object: str) -> None:
     for model in (waiting(object, 2).model(), waiting(object, lasts=False).model()):
         found = finding(model, NET if object == DB else IPC)
-        assert found.severity is Severity.WARNING and "answers slowly" in found.claim
+        assert found.severity is Severity.WARNING and "slowly" in found.claim
 
 
 @pytest.mark.parametrize("object", ENDS)
@@ -122,4 +122,4 @@ def test_a_child_outside_the_target_that_answers_at_such_a_pair_is_named() -> No
         .row("ipc.unix", "unix:100:reads", "9 s", count=90, waker_tid=900, waker_count=90, waker_comm="helper")
     )
     found = finding(builder.model(), IPC)
-    assert found.severity is Severity.WARNING and found.claim.startswith("helper (900) answers slowly")
+    assert found.severity is Severity.WARNING and found.claim.startswith("helper (900) writes slowly")

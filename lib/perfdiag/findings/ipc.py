@@ -45,8 +45,8 @@ WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "un
     title="Another local process answers slowly",
     accounts=(PIPE, UNIX),
     meaning="Threads wait at a pipe or a unix socket for another process of this host: until it writes, or until it"
-    " reads what fills the pipe. Where that process belongs to the target its time is in these books already; else the"
-    " place to look is there.",
+    " reads what fills the pipe. Where that process belongs to the target it is measured here already; else the place"
+    " to look is there. Who was asked for nothing, as who writes to a pipe, may be slow or have nothing to say.",
     measured="Waits of ipc.pipe by pipe and of ipc.unix by peer process over the window; who ended them"
     " (sched_waking); whether they began in calls that write (operations, sampled stacks). The norm is 10 ms, for the"
     " wait in which half of the time was spent; a writer that waits for room waits for a slow reader, for any time. Of"
@@ -93,7 +93,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         evidence.append(
             Evidence(f"most of them ended by {who}, outside {subject(model)}", waker, "tid", "sched_waking")
         )
-    in_turn = _in_turn(model, rows)
+    in_turn, asked = _in_turn(model, rows), _asked(model, rows)
     sampled = _writing_in_stacks(model, rows)
     writing = _writing_part(model, rows[0].account) if sampled is None else sampled
     writes = writing is not None and writing >= MAJORITY
@@ -105,12 +105,19 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     if in_turn:
         claim = (
             f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
-            f" perhaps those of {in_turn}, whose time is in these books."
+            f" perhaps those of {in_turn}, which are measured here, too."
         )
+    elif not slow and not asked:
+        claim = f"{who} writes often{where} ({about(typical_ns(whole))} a wait): there are {whole.count:,} waits."
     elif not slow:
         claim = f"{who} answers fast{where} ({about(typical_ns(whole))} a wait), but there are {whole.count:,} waits."
     elif writes:
         claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
+    elif not asked:
+        claim = (
+            f"{who} writes slowly{where}, or has nothing to write: half the waiting time is in waits of"
+            f" {about(typical_ns(whole))}."
+        )
     else:
         claim = f"{who} answers slowly{where}: half the waiting time is in waits of {about(typical_ns(whole))}."
     hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
@@ -140,6 +147,13 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         limits=limits,
         verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
     )
+
+
+def _asked(model: Model, rows: list[Row]) -> bool:
+    """Return whether somebody was asked for something; where calls are not measured a socket's peer may have been.
+    Nothing is asked for by a pipe, nor by one of a pair of sockets that shows no calls."""
+    calls = {each.line.object for each in model.exchanges if each.line.direction == "connected"}
+    return rows[0].account == UNIX and (not model.measured("requests") or any(row.key in calls for row in rows))
 
 
 def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Finding:

@@ -52,8 +52,8 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy]
         return (
             Severity.INFO,
             f"{_members(pipeline)} of {subject(model)} wait for each other at pipes or sockets for"
-            f" {duration(pipeline.ns)}, and no one of them is the limit: the other end's time is in these books, and"
-            " its findings are the cause.",
+            f" {duration(pipeline.ns)}, and no one of them is the limit: both ends are measured here, and what the one"
+            " that works does is in the other findings.",
             fix("look at the findings of the threads that are waited for"),
         )
     who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
