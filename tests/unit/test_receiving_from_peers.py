@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
+from perfdiag.findings.base import Severity
 from perfdiag.model import Model
 from perfdiag.report.verdict import decide
 
@@ -55,7 +55,6 @@ def test_short_questions_may_be_acknowledgements(bytes_out: int, told: bool) -> 
     found = diagnose(waiting(50, 190, bytes_out=bytes_out)).findings[0]
     assert found.id == "NET-PEER-SLOW" and ("what is acknowledged" in found.claim) is told
     assert any("acknowledges each message" in limit for limit in found.limits) is told
-    assert not told or found.confidence is Confidence.MEDIUM
 
 
 def test_who_is_asked_meanwhile_asks_for_the_sake_of_that() -> None:

@@ -128,7 +128,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     acknowledges = ""
     if found.perhaps_acknowledges and found.slow:
         acknowledges = "a consumer that acknowledges each message waits for the next one in the same way"
-    if perhaps_own or acknowledges:
+    if perhaps_own:
         best = Confidence.MEDIUM
     confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work, acknowledges])
     return Finding(

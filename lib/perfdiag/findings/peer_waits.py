@@ -17,7 +17,7 @@ VARIATION = 0.5
 # Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
 MANY_WAITS = 10
 LONG_ANSWER_NS = 500_000_000
-# An acknowledgement is no longer than this, with the frame around it (of AMQP 21 bytes, of MQTT 4); nor are many questions.
+# An acknowledgement is no longer than this, with its frame (of AMQP 21 bytes, of MQTT 4); nor are many questions.
 ACKNOWLEDGEMENT_BYTES = 64
 
 
