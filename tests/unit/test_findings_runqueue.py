@@ -265,6 +265,20 @@ def test_a_target_that_yields_by_its_own_nice_value_is_told_so() -> None:
     assert not any("yields" in item.text for item in finding(model, "CPU-CONTENTION").evidence)
 
 
+def test_a_target_that_runs_only_while_nobody_else_wants_to_is_told_so() -> None:
+    """SCHED_IDLE behind two others: the neighbours were named, and not why they come first."""
+    idle = replace(process("0-3"), policy=5)
+    found = finding(knowing(waiting("task:7:x").model(), processes={100: idle}), "CPU-CONTENTION")
+    assert "It yields to them: SCHED_IDLE." in found.claim
+    assert any(item.text == "the target itself yields: process 100 runs as SCHED_IDLE" for item in found.evidence)
+    first = found.remedies[0]
+    assert (first.text, first.undo) == ("chrt -a -o -p 0 100", "chrt -a -i -p 0 100")
+    alone = knowing(waiting("task:7:x").model(), processes={100: idle}, cpu_groups=[group()])
+    within = finding(alone, "CPU-CONTENTION")
+    assert "SCHED_IDLE" not in within.claim and not any("chrt" in remedy.text for remedy in within.remedies)
+    assert any("as SCHED_IDLE, which counts only within its control group" in item.text for item in within.evidence)
+
+
 def nice_in(groups: list[CpuGroup], autogroup: str = "", nice: int = 10) -> Finding:
     """Return what is found of a target at nice 10 in these control groups, with this sched_autogroup_enabled."""
     known = replace(process("0-3"), nice=nice, session_nice=0 if autogroup else None)

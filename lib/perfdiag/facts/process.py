@@ -11,7 +11,8 @@ from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, t
 from perfdiag.text import NO_NAME
 
 # Of /proc/PID/stat, counted behind the comm in parentheses.
-STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17}
+STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17, "policy": 38}
+IDLE_POLICY = 5  # SCHED_IDLE of include/uapi/linux/sched.h
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Process:
     cpus_allowed: str | None  # of the first thread
     thread_cpus: Mapping[int, str] | None  # by tid, of threads that may use others than the first; at most 16 are known
     limits: Mapping[str, tuple[float, float]]  # "Max open files" -> (soft, hard), inf: unlimited
+    policy: int | None = None  # of the first thread: how it is scheduled
     session_nice: int | None = None  # /proc/PID/autogroup: what its session has against others, where sessions count
 
 
@@ -106,6 +108,7 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         cpus_allowed=status.get("Cpus_allowed_list"),
         thread_cpus=_thread_cpus(texts, pid, tids),
         limits=parse_limits(texts.text(f"/proc/{pid}/limits")),
+        policy=(end or begin).get("policy"),
         session_nice=_session_nice(texts.text(f"/proc/{pid}/autogroup")),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from perfdiag.distribution import Distribution
+from perfdiag.facts.process import IDLE_POLICY
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.competition import (
     KERNEL_THREADS,
@@ -22,6 +23,7 @@ from perfdiag.findings.nameless import without_names
 from perfdiag.findings.target import (
     again,
     counts_only_in,
+    idle_class,
     idle_share,
     niced,
     own_group,
@@ -59,6 +61,7 @@ WEIGHT_FACTOR = 4
 SHOWN = 3  # neighbours by name
 CLAIMED = 2  # of them in the claim: a verdict has three lines
 LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
+STAT = "/proc/PID/stat"
 
 
 @rule(
@@ -105,7 +108,7 @@ def contention(model: Model) -> Iterable[Outcome]:
             *named_waits(competing.neighbours, "neighbours", wanted),
             *_shown(names, ns),
             *without_names(model, inferred_ns),
-            *_nice(model),
+            *_yields(model),
             *host(model),
         ],
         _remedies(model, competing.neighbours, inferred_ns),
@@ -137,20 +140,30 @@ def host(model: Model) -> list[Evidence]:
     return found
 
 
-def _nice(model: Model) -> list[Evidence]:
-    """Return the nice value of the target's first process that has one, and against whom it does not count."""
-    found = []
+def _yields(model: Model) -> list[Evidence]:
+    """Return the policy and nice value of the target's first process that lets others go first, and against whom that
+    does not count."""
+    found = [
+        Evidence(_yielding(model, pid, "as SCHED_IDLE", group), IDLE_POLICY, "policy", STAT)
+        for pid, group in list(idle_class(model).items())[:1]
+    ]
     for pid, nice in [*yielding(model).items(), *niced(model).items()][:1]:
-        group = counts_only_in(model, pid)
-        text = f"{subject(model)} itself yields: process {pid} runs at nice {nice}"
-        if group:
-            text = f"process {pid} runs at nice {nice}, which counts only within its {group}"
-        found.append(Evidence(text, float(nice), "nice", "/proc/PID/stat"))
+        found.append(
+            Evidence(_yielding(model, pid, f"at nice {nice}", counts_only_in(model, pid)), float(nice), "nice", STAT)
+        )
     return found
 
 
+def _yielding(model: Model, pid: int, how: str, group: str) -> str:
+    runs = f"process {pid} runs {how}"
+    return f"{runs}, which counts only within its {group}" if group else f"{subject(model)} itself yields: {runs}"
+
+
 def _claim(model: Model, names: list[str], ns: int) -> str:
-    yields = "".join(f" It yields to them: nice {nice}." for nice in list(yielding(model).values())[:1])
+    whys = ["SCHED_IDLE" for group in idle_class(model).values() if not group] + [
+        f"nice {nice}" for nice in yielding(model).values()
+    ]
+    yields = "".join(f" It yields to them: {why}." for why in whys[:1])
     behind = first_of(names, CLAIMED)
     return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {behind}.{yields}"
 
@@ -185,7 +198,12 @@ def _felt(parts: Mapping[str, int], whole: int) -> list[tuple[str, int]]:
 
 
 def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
-    found = [_niced(model, pid, nice) for pid, nice in list(yielding(model).items())[:1]]
+    found = [
+        attempt(f"chrt -a -o -p 0 {pid}", f"chrt -a -i -p 0 {pid}", "SCHED_IDLE, of its first thread")
+        for pid, group in idle_class(model).items()
+        if not group
+    ][:1]
+    found += [_niced(model, pid, nice) for pid, nice in list(yielding(model).items())[:1]]
     found += [remedy for remedy in (widened_affinity(model), _weight(model)) if remedy]
     parts = _by_comm(rows)
     felt = _felt(parts, sum(parts.values()) + inferred_ns)

@@ -6,6 +6,7 @@ import shlex
 from pathlib import PurePosixPath
 
 from perfdiag.facts import CpuGroup
+from perfdiag.facts.process import IDLE_POLICY
 from perfdiag.findings.base import Remedy
 from perfdiag.findings.cpusets import Cpus, cpu_list
 from perfdiag.findings.weigh import attempt
@@ -101,6 +102,13 @@ def yielding(model: Model) -> dict[int, int]:
     return {pid: nice for pid, nice in niced(model).items() if not counts_only_in(model, pid)}
 
 
+def idle_class(model: Model) -> dict[int, str]:
+    """Return the processes of the target that run only while nobody else wants to (SCHED_IDLE), and the group within
+    which that counts, "" where that is the whole host."""
+    found = [pid for pid, process in sorted(model.facts.processes.items()) if process.policy == IDLE_POLICY]
+    return {pid: counts_only_in(model, pid) for pid in found}
+
+
 def counts_only_in(model: Model, pid: int) -> str:
     """Return the group within which the scheduler compares nice values of a process, "" where that is the whole host.
 
@@ -151,6 +159,7 @@ __all__ = [
     "counts_only_in",
     "cpu_ns",
     "cpus_of",
+    "idle_class",
     "idle_share",
     "niced",
     "own_group",
