@@ -28,6 +28,7 @@ FROM_PEERS = ("net.receive", "ipc.unix")
 RECEIVING = (OTHER, *FROM_PEERS)
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
 OWED = 0.5
+_WRITES_UNIX = "unix_stream_sendmsg"
 _OPENS_FIFO = frozenset({"fifo_open", "wait_for_partner"})
 
 
@@ -38,7 +39,7 @@ class Receiving:
         self,
         threads: Iterable[schema.Thread],
         details: Collection[schema.Detail],
-        stacks: Iterable[schema.Stack],
+        stacks: Collection[schema.Stack],
         exchanges: Collection[schema.Exchange] = (),
         sockets: Iterable[schema.Socket] = (),
         window_ns: int = 0,
@@ -50,6 +51,7 @@ class Receiving:
                 waited[detail.object] += detail.sum_ns
         self._unasked = _owing_nothing(waited, exchanges, window_ns)
         self._unasked |= _ended_by_time(waited, details)
+        self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
         waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
         for line in details:
@@ -134,6 +136,19 @@ def _between_requests(
         for peer in peers
         if arriving[port] < OWED * sum(waited[each] for each in peers)
     )
+
+
+def _of_unix_collectors(
+    waited: Mapping[str, int], exchanges: Collection[schema.Exchange], stacks: Iterable[schema.Stack]
+) -> frozenset[str]:
+    """Return clients at unix sockets that were waited for where none was ever answered, nor asked for anything: what
+    a request is there nobody knows.  Not those that leave no room to write."""
+    accepted = [line for line in exchanges if line.direction == "accepted" and not line.object.startswith("port:")]
+    if not accepted or any(line.count for line in accepted):
+        return frozenset()
+    asked = {line.object for line in exchanges if line.direction == "connected"}
+    full = {stack.object for stack in stacks if stack.kind == "wait" and _WRITES_UNIX in stack.kernel}
+    return frozenset(peer for peer in waited if peer.startswith("unix:") and peer not in asked | full)
 
 
 def _of_fifos(stacks: Iterable[schema.Stack], alive: Collection[int]) -> set[tuple[int, str]]:

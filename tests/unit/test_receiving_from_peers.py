@@ -122,3 +122,22 @@ def test_where_time_ends_waits_the_last_one_is_not_owed(by_time: str, parked_ms:
     model = builder.model()
     assert model.ns("wait.parked") == parked_ms * MS and model.ns("net.receive") == (9900 - parked_ms) * MS
     assert bool(faults(model)) == (by_time == "100 ms")
+
+
+@pytest.mark.parametrize(
+    ("answered", "function", "account"),
+    [
+        (0, "unix_stream_read_generic", "wait.parked"),
+        (3, "unix_stream_read_generic", "ipc.unix"),
+        (0, "unix_stream_sendmsg", "ipc.unix"),
+    ],
+)
+def test_a_collector_at_a_unix_socket_waits_for_nobody(answered: int, function: str, account: str) -> None:
+    """Each line of a log was the rest of one request, that its client 'writes slowly'."""
+    client = "unix:700:app"
+    builder = Builder(window="10 s").thread("syslogd", cpu_user="100 ms").row("ipc.unix", client, "9900 ms", count=300)
+    builder.stack("wait", "ipc.unix", object=client, kernel=["schedule", function], weight="9 s")
+    builder.line(exchange(answered, answered * MS, object="file:8:1:5:log", open=1, oldest_ns=30 * MS))
+    model = builder.line(latency([MS] * answered, object="file:8:1:5:log")).model()
+    assert model.ns(account) == 9_900_000_000
+    assert bool(faults(model)) == (account == "ipc.unix")
