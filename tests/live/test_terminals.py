@@ -17,7 +17,7 @@ import os, pty, subprocess, sys, time
 reader, writer = pty.openpty()
 if sys.argv[1] == "slowly":
     text = "import os, time\\nwhile True: os.read(0, 64); time.sleep(0.02)"
-    subprocess.Popen([sys.executable, "-c", text], stdin=reader, stdout=subprocess.DEVNULL)
+    subprocess.Popen([sys.executable, "-c", text], stdin=reader, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(0, flush=True)
 if sys.argv[1] == "later":
     time.sleep(0.9)
