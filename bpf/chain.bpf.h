@@ -49,20 +49,10 @@ static __always_inline void begin_chain(struct task_struct *task, __u64 now)
 		count_loss(COUNTER_STORAGE_FAILED);
 }
 
-static __always_inline __u64 end_of_segment(struct chain *chain, __u32 index, __u32 back)
-{
-	return back ? chain->segments[(index + 1) % CHAIN_SEGMENTS].begin : chain->end;
-}
-
 /* Short segments between two of the same root, by what they were. */
 struct between {
 	__u64 ns[CHAIN_PARTS];
 };
-
-static __always_inline __u64 part_ns(const struct segment *segment, __u32 part, __u64 whole_ns)
-{
-	return segment->parts[part] * whole_ns >> 16;
-}
 
 /* Returns what is left of a segment for its root. */
 static __always_inline __u64 add_parts(struct between *between, const struct segment *segment, __u64 whole_ns)

@@ -20,17 +20,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define MSG_PEEK 2
 #define EAGAIN 11
 
-/* A request may have come in before its connection was followed: TCP knows when, to a tick. */
-static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
-{
-	__u32 ticks;
-
-	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP || LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
-		return 0;
-	ticks = (__u32)bpf_jiffies64() - LOAD(inet_connection_sock, sock, icsk_ack.lrcvtime);
-	return ticks > 1 && ticks * knobs.tick_ns < now ? now - ticks * knobs.tick_ns : 0;
-}
-
 /* Has the target never sent anything on a connection by which it got something before what it has read now? */
 static __always_inline bool was_never_answered(const struct sock *sock, const struct connection *connection, int length)
 {

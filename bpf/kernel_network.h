@@ -74,8 +74,16 @@ struct tcp_sock {
 	struct minmax rtt_min;
 };
 
+struct request_sock {
+	struct request_sock *dl_next;
+	struct sock *sk;
+};
+
 struct inet_connection_sock {
 	struct {
 		__u32 lrcvtime;
 	} icsk_ack;
+	struct {
+		struct request_sock *rskq_accept_head;
+	} icsk_accept_queue;
 };

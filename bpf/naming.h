@@ -210,7 +210,7 @@ static inline void read_version(struct naming *naming, char letter)
 }
 
 /* The letter at this index behind the method.  1: the name ends here. */
-static long name_letter(__u32 index, struct naming *naming)
+static inline long name_letter(__u32 index, struct naming *naming)
 {
 	char letter;
 

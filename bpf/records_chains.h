@@ -59,6 +59,25 @@ struct chain {
 	struct reason reasons[CHAIN_REASONS];
 };
 
+static inline __u64 end_of_segment(const struct chain *chain, __u32 index, __u32 back)
+{
+	return back ? chain->segments[(index + 1) % CHAIN_SEGMENTS].begin : chain->end;
+}
+
+static inline __u64 part_ns(const struct segment *segment, __u32 part, __u64 whole_ns)
+{
+	return segment->parts[part] * whole_ns >> 16;
+}
+
+/* A thread's chain as it is copied at the end of the window, and what it is in since. */
+struct chain_copy {
+	__u32 tid, tgid;
+	__u32 account; /* enum account */
+	__u32 served;  /* it is with a request */
+	__u64 at;
+	struct chain chain;
+};
+
 /* Reasons of threads that ended, or that found no place in their chain. */
 struct because_key {
 	__u64 object, root_object;

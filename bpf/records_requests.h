@@ -40,6 +40,11 @@ struct unread_in {
 	__u8 padding[3];
 };
 
+struct unread_part {
+	__u64 ns;
+	struct unread_in in;
+};
+
 /*
  * A socket that a thread of the target has sent or received on, or that waits where it accepts, by its address; and the
  * exchange it is in.
@@ -91,10 +96,7 @@ struct connection {
 		__u64 object;	/* of wait.parked: the futex */
 		__u32 account, padding;
 	} parts[REQUEST_PARTS];
-	struct unread_part {
-		__u64 ns;
-		struct unread_in in;
-	} unread[UNREAD_PARTS];
+	struct unread_part unread[UNREAD_PARTS];
 };
 
 struct exchange_key {
@@ -155,6 +157,15 @@ struct unread_key {
 	__u32 name;
 	__u32 over_slo;
 	struct unread_in in;
+};
+
+/* A request that has arrived and that nobody has read when the window ends. */
+struct left_unread {
+	__u64 sock;   /* whose it is: processes share those that listen */
+	__u64 object; /* as in struct exchange_key */
+	__u64 begun;  /* 0: not known */
+	__u32 tid;    /* who read there last; 0: not known */
+	__u32 tgid;
 };
 
 /* What is timed of an exchange: of requests all, of calls the first two. */

@@ -50,6 +50,7 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     yield from _of_latencies(recording, exceeds)
     yield from _of_parked(recording, exceeds)
     yield from _of_unread(recording, exceeds)
+    yield from _of_left(recording, exceeds)
     yield from _of_peers(recording, exceeds)
 
 
@@ -150,6 +151,24 @@ def _of_unread(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
         for object, ns in unread.items():
             if exceeds(ns, delays[object]):
                 yield f"requests lay unread {duration(ns)}, by their exchanges {duration(delays[object])}"
+
+
+def _of_left(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    now_ns = recording.footer.at_ns if recording.footer else 0
+    twice = Counter(line.object for line in recording.requests_left)
+    if max(twice.values(), default=0) > 1:
+        yield "what is left unread on one port stands there more than once"
+    for line in recording.requests_left:
+        parts_ns = sum(part.sum_ns for part in line.parts)
+        if exceeds(parts_ns, line.sum_ns):
+            yield f"what readers were in is {duration(parts_ns)}, what is left was unread {duration(line.sum_ns)}"
+        if exceeds(line.sum_ns, line.count * line.oldest_ns):
+            oldest = duration(line.oldest_ns)
+            yield f"{line.count:,} requests are left unread, {duration(line.sum_ns)}, the oldest {oldest}"
+        if now_ns and exceeds(line.oldest_ns, now_ns):
+            yield f"a request is left unread for {duration(line.oldest_ns)}: longer than since boot"
+        if now_ns and exceeds(line.sum_ns, line.count * max(0, now_ns - recording.header.start_ns)):
+            yield f"{line.count:,} requests are left unread, {duration(line.sum_ns)}: longer than the window"
 
 
 def _of_peers(recording: Recording, exceeds: Exceeds) -> Iterator[str]:

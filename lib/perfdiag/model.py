@@ -216,6 +216,7 @@ class Model:
     vm_exits: Sequence[schema.VmExit] = ()
     calibrations: Sequence[schema.Calibration] = ()
     exchanges: Sequence[Exchange] = ()  # requests served and calls made, those that took most time first
+    requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
     request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
     host: Host | None = None  # None: of chosen processes
     host_side: HostSide | None = None  # None: the report of one recording

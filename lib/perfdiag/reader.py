@@ -59,6 +59,7 @@ class Recording:
     sockets: list[schema.Socket] = field(default_factory=list)
     exchanges: list[schema.Exchange] = field(default_factory=list)
     latencies: list[schema.Latency] = field(default_factory=list)
+    requests_left: list[schema.RequestLeft] = field(default_factory=list)
     requests_parked: list[schema.RequestParked] = field(default_factory=list)
     requests_unread: list[schema.RequestUnread] = field(default_factory=list)
     rpcs: list[schema.Rpc] = field(default_factory=list)
@@ -279,6 +280,7 @@ _LISTS: dict[type[schema.Line], str] = {
     schema.Socket: "sockets",
     schema.Exchange: "exchanges",
     schema.Latency: "latencies",
+    schema.RequestLeft: "requests_left",
     schema.RequestParked: "requests_parked",
     schema.RequestUnread: "requests_unread",
     schema.Rpc: "rpcs",

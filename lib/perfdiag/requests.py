@@ -86,28 +86,32 @@ def request_time(
     by: Servers,
     busy_ns: int,
     window_ns: int,
+    left: Sequence[schema.RequestLeft] = (),
 ) -> RequestTime | None:
     """Return what the requests' time consists of; None where too little of it is known to rank causes by it.
 
     `finer` says, of an account that the kernel side books and evidence divides afterwards, how the target's time in it
-    was divided; `parked`, on which futexes requests waited.  Of the busy time, and the window, requests must be
-    a good part.  With an objective that some missed it is the time of those, beyond the median of their name.
+    was divided; `parked`, on which futexes requests waited; `left`, which nobody has read: these count with the time
+    they have waited so far.  Of the busy time, and the window, requests must be a good part.  With an objective that
+    some missed it is the time of those, beyond the median of their name.
     """
     served = [each.line for each in exchanges if each.served]
     whole = added(map(of_all, served))
     early = sum(line.early for line in served)
-    if whole.count < ENOUGH_REQUESTS or not whole.ns or known_ns(whole) < ENOUGH_KNOWN * whole.ns:
+    left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
+    few = whole.count + left_count < ENOUGH_REQUESTS and left_ns < SERVES * window_ns
+    if few or not whole.ns + left_ns or known_ns(whole) < ENOUGH_KNOWN * whole.ns:
         return None
     if early + sum(line.declined for line in served) > TOLERABLE_SHARED * whole.count:
         return None
-    if parked.outside_ns > TOLERABLE_NEWS * whole.ns or unsure(served):
+    if parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns) or unsure(served):
         return None
     if lost.get("connections_full") or lost.get("exchanges_full"):
         return None
     all_rows = _rows(whole, parked.ns)
     spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in all_rows.items())]
     inside_ns = sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
-    if inside_ns < SERVES * busy_ns and whole.ns < SERVES * window_ns:
+    if inside_ns < SERVES * busy_ns and whole.ns + left_ns < SERVES * window_ns:
         return None
     missed = [each for each in exchanges if each.served and each.line.over_slo]
     if any(each.median_ns is None for each in missed):
@@ -115,9 +119,10 @@ def request_time(
     slow = _added_parts(_excess(each, parked) for each in missed)
     ranked = slow or accounts_of(whole, all_rows)
     rows = _of(ranked, _rows(added(of_slow(each.line) for each in missed), parked.over_slo_ns)) if slow else all_rows
+    ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
     accounts = _held_up(_divided(ranked, finer), by)
     return RequestTime(
-        sum(each.line.over_slo for each in missed) if slow else whole.count,
+        (sum(each.line.over_slo for each in missed) if slow else whole.count) + left_count,
         sum(accounts.values()),
         accounts,
         by.loops,

@@ -40,6 +40,7 @@ class Part(NamedTuple):
     account: str  # its own
     served: bool | None  # it was with another request; None: not recorded
     part: float
+    left: bool = False  # of requests that nobody had read when the window ended
 
 
 def has_finding(name: str, total: AccountTotal, requests: int = 0) -> bool:
@@ -52,7 +53,10 @@ def has_finding(name: str, total: AccountTotal, requests: int = 0) -> bool:
 
 
 def parts_of(
-    lines: Iterable[schema.RequestUnread], exchanges: Sequence[Exchange], accounts: Mapping[str, AccountTotal]
+    lines: Iterable[schema.RequestUnread],
+    left: Sequence[schema.RequestLeft],
+    exchanges: Sequence[Exchange],
+    accounts: Mapping[str, AccountTotal],
 ) -> list[Part]:
     """Return what readers were recorded to be in; nothing of recordings that do not tell.
 
@@ -62,16 +66,18 @@ def parts_of(
     served = [each.line for each in exchanges if each.served]
     slow = any(line.over_slo for line in served)
     whole_ns = sum(line.over_slo_read_delay_ns if slow else line.read_delay_ns for line in served)
-    requests = sum(line.count for line in served)
+    whole_ns += sum(line.sum_ns for line in left)
+    requests = sum(line.count for line in served) + sum(line.count for line in left)
     if not whole_ns:
         return []
     known = {*KEPT_FROM} | {name for name, total in accounts.items() if has_finding(name, total, requests)}
-    found = []
-    for line in lines:
-        if line.over_slo or not slow:
-            named = next((name for name in (line.root, line.account) if name in known), "")
-            found.append(Part(named, line.account, line.served, line.sum_ns / whole_ns))
-    return found
+
+    def part(line: schema.RequestUnread | schema.LeftPart, *, left: bool) -> Part:
+        named = next((name for name in (line.root, line.account) if name in known), "")
+        return Part(named, line.account, line.served, line.sum_ns / whole_ns, left)
+
+    read = [part(line, left=False) for line in lines if line.over_slo or not slow]
+    return read + [part(each, left=True) for line in left for each in line.parts]
 
 
 def met_at_loops(parts: Sequence[Part]) -> Met:
@@ -80,9 +86,13 @@ def met_at_loops(parts: Sequence[Part]) -> Met:
 
 
 def met_at_workers(parts: Sequence[Part]) -> Met:
-    """Return what requests met where a worker reads each: one more would have spared a request all that this one was in
-    while it served others, but for what keeps any from reading."""
-    return _met(parts, [part.named in KEPT_FROM or (bool(part.named) and part.served is False) for part in parts])
+    """Return what requests met where a worker reads each.
+
+    One more would have spared a request all that this one was in while it served others, but for what keeps any from
+    reading.  More workers are of no use to what nobody reads.
+    """
+    own = [bool(part.named) and (part.served is False or part.left) for part in parts]
+    return _met(parts, [part.named in KEPT_FROM or is_own for part, is_own in zip(parts, own, strict=True)])
 
 
 def _met(parts: Sequence[Part], passed: Sequence[bool]) -> Met:

@@ -72,6 +72,16 @@ void probes_meet(struct recorder *recorder, pid_t tid)
 	recorder->skeleton->bss->asked[tid % ASKED] = 0;
 }
 
+int probes_left_unread_fd(struct recorder *recorder)
+{
+	return iterator_fd(recorder, recorder->skeleton->progs.tell_left_unread);
+}
+
+int probes_chains_fd(struct recorder *recorder)
+{
+	return iterator_fd(recorder, recorder->skeleton->progs.copy_chains);
+}
+
 int probes_snapshot_fd(struct recorder *recorder)
 {
 	return iterator_fd(recorder, recorder->skeleton->progs.snapshot);

@@ -82,6 +82,8 @@ static const struct probe probes[] = {
 	{ .name = "sweep", .feature = "ledger", .required = true },
 	{ .name = "snapshot", .feature = "ledger", .required = true },
 	{ .name = "gather_reasons", .feature = "chains" },
+	{ .name = "tell_left_unread", .feature = "requests", .need = needs_both_ways },
+	{ .name = "copy_chains", .feature = "requests", .need = needs_both_ways },
 };
 
 #define PROBES (sizeof(probes) / sizeof(*probes))

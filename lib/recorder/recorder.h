@@ -147,6 +147,8 @@ int probes_sweep(struct recorder *recorder);
 void probes_meet(struct recorder *recorder, pid_t tid); /* as a sweep, of one thread that may be gone */
 void probes_pace_stacks(struct recorder *recorder);
 int probes_gather_reasons(struct recorder *recorder); /* of living threads, into the map of all */
+int probes_left_unread_fd(struct recorder *recorder); /* struct left_unread, one after the other */
+int probes_chains_fd(struct recorder *recorder);      /* struct chain_copy, likewise */
 int probes_snapshot_fd(struct recorder *recorder);    /* an iterator over struct record, to be read and closed */
 void probes_write(struct recorder *recorder);	      /* the header's "probes" */
 void probes_detach(struct recorder *recorder);
@@ -254,6 +256,9 @@ void vm_exits_write(struct recorder *recorder);
 void requests_begin(struct recorder *recorder);
 void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
+/* left_unread.c: requests that nobody has read when the window ends */
+int left_unread_take(struct recorder *recorder); /* before requests_end(): -ENOENT where sockets are not seen */
+void left_unread_write(struct recorder *recorder);
 /* tables_memory.c: files read, dirty pages */
 void tables_write_memory(struct recorder *recorder);
 

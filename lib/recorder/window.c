@@ -192,6 +192,9 @@ int window_record(struct recorder *recorder, int signals)
 		recorder->rows_lost++;
 	}
 	events_consume();
+	err = left_unread_take(recorder);
+	if (err && err != -ENOENT)
+		fprintf(stderr, "warning: requests that nobody has read are not counted: %s\n", strerror(-err));
 	requests_end(recorder);
 	recorder->end_ns = now_ns(); /* here, because no row may be later than the end of the window */
 	cpus_end(recorder);

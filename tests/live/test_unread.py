@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +14,7 @@ from perfdiag import schema
 from live.support.fixtures import Attach, Serving
 from live.support.serving import Server, asked, http, served, stopped
 
+S = 1_000_000_000
 CLIENTS, EACH = 11, 5
 # Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h); where neighbours have the CPU again
 # and again, a thread's last segments do not reach back to the arrival.
@@ -58,3 +62,27 @@ def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None
     assert len(reads) == 1 and reads[0][0] == line.count and reads[0][1] > 0.9 * line.count, reads
     assert served_ns > 0.9 * sum(unread.values()), "the loop was with others"
     assert unread[account, root] > 0.9 * (sum(unread.values()) - queued_ns), (line, unread)
+
+
+def test_what_a_stopped_server_leaves(serving: Serving, attach: Attach) -> None:
+    """All that came is left unread, whoever would read it: on connections that were there before, and on new ones."""
+    server = serving("by_one_loop(listening(), lambda: None)")
+    with server.connect() as before, server.connect() as silent:
+        asked(before, http("/"))
+        asked(silent, http("/"))
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            before.sendall(http("/left"))
+            recorder = attach(server.pid)
+            with server.connect() as after:
+                after.sendall(http("/left"))
+                time.sleep(1)
+                recording = stopped(recorder)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+    (left,) = recording.of(schema.RequestLeft)
+    assert (left.object, left.count) == (f"port:{server.port}", 2) and left.oldest_ns >= S
+    assert left.sum_ns == pytest.approx(2 * S, rel=0.2), left
+    (part,) = left.parts
+    assert (part.account, part.root, part.served) == ("wait.stopped", "wait.stopped", False)
+    assert part.sum_ns > KNOWN * left.sum_ns

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag import schema
 from perfdiag.findings import diagnose
 from perfdiag.loops import servers
+from perfdiag.report.verdict import decide
 from perfdiag.unread import Met, Part, met_at_loops, met_at_workers, parts_of
 
 from unit.support import Builder
@@ -30,7 +32,7 @@ def parts_by(parts: Mapping[Pair, int], delay_ns: int = 10 * S, served: bool | N
     """Return what requests met at a thread whose flushes take 400 ms each."""
     lines = joined([exchange(100, 20 * S, read_delay_ns=delay_ns, turns=100)])
     accounts = Builder().thread("server", **FLUSHES).model().accounts
-    return parts_of(unread(parts, served=served), lines, accounts)
+    return parts_of(unread(parts, served=served), [], lines, accounts)
 
 
 def met_by(parts: Mapping[Pair, int]) -> Met:
@@ -61,7 +63,7 @@ def test_with_an_objective_that_of_slow_requests_counts() -> None:
     lines = joined([exchange(100, 20 * S, read_delay_ns=10 * S, over_slo=9, over_slo_read_delay_ns=2 * S)])
     parts = unread({("cpu.user", "cpu.user"): 5 * S}) + unread({("disk.flush", "disk.flush"): S}, over_slo=True)
     accounts = Builder().thread("server", **FLUSHES).model().accounts
-    assert met_at_loops(parts_of(parts, lines, accounts)) == Met({"disk.flush": 0.5}, {}, 0.5)
+    assert met_at_loops(parts_of(parts, [], lines, accounts)) == Met({"disk.flush": 0.5}, {}, 0.5)
 
 
 def test_another_worker_would_have_spared_all_but_what_keeps_any_from_reading() -> None:
@@ -121,3 +123,49 @@ def test_no_part_is_counted_twice(parts: dict[Pair, int]) -> None:
     for met in (met_at_loops(found), met_at_workers(found)):
         told = [*met.passed_on.values(), *met.others.values()]
         assert sum(told) == pytest.approx(1 if any(parts.values()) else 0, abs=1e-9)
+
+
+def left(count: int, account: str, *, oldest_ns: int, sum_ns: int, known: float = 1.0) -> schema.RequestLeft:
+    part = schema.LeftPart(account, account, False, round(sum_ns * known))
+    return schema.RequestLeft(PORT, count, sum_ns, oldest_ns, [part])
+
+
+def test_a_server_that_is_stopped_all_the_time_is_asked_in_vain() -> None:
+    builder = Builder(comm="app", window="3 s").thread("app", wait_stopped="3 s", open=("wait.stopped", "", "3 s"))
+    builder.line(left(8, "wait.stopped", oldest_ns=4 * S, sum_ns=24 * S))
+    model = builder.model()
+    assert not model.coverage.contradictions
+    assert model.request_time and model.request_time.accounts == {"wait.stopped": 24 * S}
+    assert "is stopped" in decide(model, diagnose(model)).text
+
+
+def test_who_reads_nothing_all_the_time_is_told_by_what_he_is_in() -> None:
+    """No request is answered: what the only thread waits for is what all of them wait for."""
+    builder = Builder(comm="app", window="3 s").thread("app", lock_file="3 s", open=("lock.file", "", "3 s"))
+    builder.line(left(3, "lock.file", oldest_ns=4 * S, sum_ns=9 * S))
+    time = builder.model().request_time
+    assert time and time.accounts == {"lock.file": 9 * S} and time.count == 3
+
+
+def test_nobody_is_acquitted_while_requests_lie_unread() -> None:
+    """Too little of the window to rank causes by it, and all threads wait for work: somebody is not answered."""
+    builder = Builder(comm="app", window="10 s").thread("app", cpu_user="1 ms", rest="net.accept")
+    builder.line(left(1, "net.accept", oldest_ns=2 * S, sum_ns=2 * S))
+    verdict = decide(builder.model(), diagnose(builder.model()))
+    assert verdict.kind == "cannot tell", verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"sum_ns": 3 * S}, "what readers were in"),
+        ({"count": 1}, "are left unread"),
+        ({"oldest_ns": S}, "are left unread"),
+        ({"oldest_ns": 10**15}, "longer than since boot"),
+    ],
+)
+def test_what_is_left_agrees_with_itself(changes: dict[str, int], expected: str) -> None:
+    builder = Builder(window="3 s").thread("app", wait_stopped="3 s")
+    line = left(8, "wait.stopped", oldest_ns=4 * S, sum_ns=24 * S)
+    builder.line(msgspec.structs.replace(line, **changes))
+    assert any(expected in text for text in builder.model().coverage.contradictions)

@@ -8,7 +8,7 @@ from perfdiag.exchanges import Latencies
 from perfdiag.findings.base import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
 from perfdiag.findings.calls import without_time
 from perfdiag.findings.target import again
-from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, read_after, unread_ns
+from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, is_held_up, read_after, unread_ns
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain
 from perfdiag.loops import FREE
 from perfdiag.model import Model, ThreadLedger
@@ -49,7 +49,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     idle = sum(thread.ns(*FREE) for thread in workers) / wall_ns if wall_ns else 0.0
     bound = sum(thread.ns(BOUND) for thread in workers) / wall_ns if wall_ns else 0.0
     queued, delays = unread_ns(time, time.met.taken), delays_of(model)
-    if queued < FAULT_SHARE * time.ns or idle > SATURATED_IDLE or delays.typical_ns() < HELD_UP_NS:
+    if queued < FAULT_SHARE * time.ns or idle > SATURATED_IDLE or not is_held_up(model):
         yield hardly_unread("POOL-SATURATED", time)
         return
     if _is_made_for_each(model):

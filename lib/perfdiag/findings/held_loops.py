@@ -12,7 +12,7 @@ from perfdiag.findings.holders import ROOTS
 from perfdiag.findings.lock_advice import waiting_code
 from perfdiag.findings.samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
 from perfdiag.findings.target import again
-from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, read_after, unread_ns
+from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, is_held_up, read_after, unread_ns
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain, top
 from perfdiag.loops import LOOP_FREE, taken
 from perfdiag.model import Model, ThreadLedger
@@ -52,7 +52,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         return
     recorded = sum(time.met.others.values()) if time.met.taken is not None else None
     delays, queued = delays_of(model), unread_ns(time, recorded)
-    if queued < FAULT_SHARE * time.ns or delays.typical_ns() < HELD_UP_NS:
+    if queued < FAULT_SHARE * time.ns or not is_held_up(model):
         yield hardly_unread("LOOP-BLOCKED", time)
         return
     held = _held_up(model, time.met.others)

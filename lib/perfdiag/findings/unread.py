@@ -32,6 +32,12 @@ def delays_of(model: Model) -> Latencies:
     return together(each.read_delay for each in model.exchanges if each.served)
 
 
+def is_held_up(model: Model) -> bool:
+    """Return whether delays are no mere wake-ups: half of their time lies in longer ones, or some are never read."""
+    oldest_ns = max((line.oldest_ns for line in model.requests_left), default=0)
+    return delays_of(model).typical_ns() >= HELD_UP_NS or oldest_ns >= HELD_UP_NS
+
+
 def hardly_unread(id: str, time: RequestTime) -> Check:
     """Return that of rule `id` nothing was found, with how long requests waited to be read."""
     queued = time.accounts.get(QUEUED, 0)
@@ -41,8 +47,10 @@ def hardly_unread(id: str, time: RequestTime) -> Check:
 
 def read_after(delays: Latencies) -> Evidence:
     """Return the delays as evidence."""
+    if not delays.count:
+        return Evidence("no request was read", 0.0, "count", "sockets")
     text = f"{delays.count:,} requests read after {spread(delays)}"
     return Evidence(text, float(delays.sum_ns), "ns", "sockets")
 
 
-__all__ = ["HELD_UP_NS", "delays_of", "hardly_unread", "read_after", "unread_ns"]
+__all__ = ["HELD_UP_NS", "delays_of", "hardly_unread", "is_held_up", "read_after", "unread_ns"]

@@ -5,7 +5,7 @@ Every step moves nanoseconds between accounts of one thread and creates or destr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,7 +13,7 @@ from perfdiag import coverage, lacking, objects, schema
 from perfdiag.accounts import Kind
 from perfdiag.chains import Chain, chains_of
 from perfdiag.cpusplit import CpuSplit
-from perfdiag.exchanges import exchanges_of
+from perfdiag.exchanges import Exchange, exchanges_of
 from perfdiag.facts import Facts
 from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
@@ -32,7 +32,7 @@ from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 from perfdiag.requests import request_time
-from perfdiag.unread import parts_of
+from perfdiag.unread import Part, parts_of
 
 
 def build(recording: Recording) -> Model:
@@ -116,6 +116,7 @@ def build(recording: Recording) -> Model:
         vm_exits=recording.vm_exits,
         calibrations=recording.calibrations,
         exchanges=exchanges,
+        requests_left=recording.requests_left,
         request_time=None
         if recording.header.options.host  # whose requests are those of many targets
         else request_time(
@@ -123,13 +124,18 @@ def build(recording: Recording) -> Model:
             lost,
             _finer(accounts),
             parked_of(recording, futexes),
-            servers(exchanges, threads, parts_of(recording.requests_unread, exchanges, accounts)),
+            servers(exchanges, threads, _unread(recording, exchanges, accounts)),
             busy_ns(accounts),
             window_ns,
+            recording.requests_left,
         ),
         host=_host(recording),
         unseen=lacking.unseen_accounts(recording.header),
     )
+
+
+def _unread(recording: Recording, exchanges: Sequence[Exchange], accounts: Mapping[str, AccountTotal]) -> list[Part]:
+    return parts_of(recording.requests_unread, recording.requests_left, exchanges, accounts)
 
 
 def _finer(accounts: Mapping[str, AccountTotal]) -> dict[str, dict[str, int]]:

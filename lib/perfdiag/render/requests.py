@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from perfdiag.findings.unread import HELD_UP_NS
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
-from perfdiag.report.shape import Call, Percentiles, Report, Request
+from perfdiag.report.shape import Call, Percentiles, Report, Request, Unread
 from perfdiag.requests import beyond
 from perfdiag.units import about, count, duration, plural, share
 
@@ -18,12 +19,13 @@ _MOST = 1000  # names, and peers, of a full page: who wants more wants a table, 
 
 def requests(report: Report, page: Page) -> Section:
     """Each name with its percentiles; what all of them spent their time in; the peers that were asked."""
-    if not report.requests and not report.calls:
+    unread = [each for each in report.unread if each.oldest_ns >= HELD_UP_NS]
+    if not report.requests and not report.calls and not unread:
         return Section([], [])
     most = _MOST if page.full else LINES  # those of a page are drawn, not those that it has no room for anyway
     requests, calls = report.requests[:most], report.calls[:most]
-    told = [_served(each) for each in requests] + [_called(each) for each in calls]
-    untold = len(report.requests) + len(report.calls) - len(told)
+    told = [_unread(each) for each in unread] + [_served(each) for each in requests] + [_called(each) for each in calls]
+    untold = len(unread) + len(report.requests) + len(report.calls) - len(told)
     blocks: list[Block] = []
     if report.request_time:
         blocks.append([page.chunk(_consists(report), 2, first="  ", limit=2)])  # no later than what stands below it
@@ -47,6 +49,11 @@ def _consists(report: Report) -> str:
     else:
         took = f"{duration(time.ns)} in {count(time.count)} requests"
     return f"{took}: {', '.join(told)}"
+
+
+def _unread(unread: Unread) -> str:
+    many = f"{count(unread.count)} {'has' if unread.count == 1 else 'have'} arrived"
+    return f"{unread.place}: {many} and nobody reads, for up to {duration(unread.oldest_ns)}"
 
 
 def _served(request: Request) -> str:

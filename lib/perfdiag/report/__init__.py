@@ -40,6 +40,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         work=header.work(model),
         operations=books.operations(model),
         requests=requests.served(model),
+        unread=requests.unread(model),
         calls=requests.called(model),
         request_time=requests.time(model),
         accounts=books.accounts(model),

@@ -10,6 +10,7 @@ from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
 from perfdiag.packed import Sums, numbers_by_name
 from perfdiag.report import shape
+from perfdiag.report.words import place
 from perfdiag.text import printable
 
 
@@ -24,6 +25,12 @@ def served(model: Model) -> list[shape.Request]:
 def called(model: Model) -> list[shape.Call]:
     """Return the calls and look-ups by peer, likewise."""
     return [_call(model, each) for each in model.exchanges if not each.served]
+
+
+def unread(model: Model) -> list[shape.Unread]:
+    """Return what nobody had read in the end, by port, the oldest first."""
+    lines = sorted(model.requests_left, key=lambda line: (-line.oldest_ns, line.object))
+    return [shape.Unread(place=place(line.object), count=line.count, oldest_ns=line.oldest_ns) for line in lines]
 
 
 def time(model: Model) -> shape.RequestTime | None:
@@ -109,4 +116,4 @@ def _sums(parts: Sequence[schema.PartSum]) -> Mapping[str, int]:
     return {printable(part.account): part.sum_ns for part in parts}
 
 
-__all__ = ["called", "percentiles", "served", "time"]
+__all__ = ["called", "percentiles", "served", "time", "unread"]

@@ -10,7 +10,17 @@ from perfdiag.model import Model
 from perfdiag.report import databases, shape, stopped
 from perfdiag.report.rest import STOPPED
 from perfdiag.report.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
-from perfdiag.report.words import Kind, first_sentence, largest_found, lost_share, next_step, told, unanswered, verdict
+from perfdiag.report.words import (
+    Kind,
+    first_sentence,
+    largest_found,
+    left_unread,
+    lost_share,
+    next_step,
+    told,
+    unanswered,
+    verdict,
+)
 from perfdiag.requests import RequestTime, beyond
 from perfdiag.requestsums import PARKED, QUEUED
 from perfdiag.units import about, duration, first_of, plural, share
@@ -104,11 +114,14 @@ def _explained(diagnosis: Diagnosis) -> bool:
 def _answers(model: Model) -> str:
     """Return how long all requests took, also where only those over the objective rank the findings."""
     whole = together(each.whole for each in model.exchanges if each.served)
+    if not whole.count:
+        return left_unread(model)
     p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
     many = whole.count >= ENOUGH_FOR_P99
     slowest = f"p99 {about(p99)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
     middle = f"p50 {about(p50)}, " if p50 is not None else ""
-    return f"Its {plural(whole.count, 'request')} took {middle}{slowest} at its own sockets."
+    answered = f"Its {plural(whole.count, 'request')} took {middle}{slowest} at its own sockets."
+    return f"{answered} {left_unread(model)}".rstrip()
 
 
 __all__ = ["decide"]

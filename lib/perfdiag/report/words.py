@@ -19,8 +19,9 @@ from perfdiag.model import Model, ns_of
 from perfdiag.report import rest, shape
 from perfdiag.requests import ENOUGH_REQUESTS, SERVES
 from perfdiag.text import printable
-from perfdiag.units import duration, plural, share
+from perfdiag.units import duration, first_of, plural, share
 
+SHOWN = 3  # ports
 LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
 SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
@@ -103,8 +104,27 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
     return f"Cannot tell: where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
 
 
+def left_unread(model: Model) -> str:
+    """Return that requests have waited for long and are not read, where; else ""."""
+    lines = [line for line in model.requests_left if line.oldest_ns >= SLOW_ANSWER_NS]
+    if not lines:
+        return ""
+    oldest_ns = max(line.oldest_ns for line in lines)
+    where = first_of([place(line.object) for line in sorted(lines, key=lambda line: -line.count)], SHOWN)
+    many = sum(line.count for line in lines)
+    have = f"{'has' if many == 1 else 'have'} arrived and nobody reads"
+    return f"{plural(many, 'request')} on {where} {have}, the oldest for {duration(oldest_ns)}."
+
+
+def place(object: str) -> str:
+    """Return where requests come in, as it is shown."""
+    return printable(object.replace("port:", "port ", 1))
+
+
 def unanswered(model: Model) -> str:
-    """Return that most requests had no answer when their connections ended; else ""."""
+    """Return that most requests had no answer when their connections ended, or were never read; else ""."""
+    if waiting := left_unread(model):
+        return f"Cannot tell why: {waiting[:1].lower()}{waiting[1:]}"
     served = [each.line for each in model.exchanges if each.served]
     left = sum(line.unanswered for line in served)
     every = left + sum(line.count for line in served)

@@ -18,7 +18,9 @@ from perfdiag.schema.requests import (
     LATENCY_UNIT_NS,
     Exchange,
     Latency,
+    LeftPart,
     PartSum,
+    RequestLeft,
     RequestParked,
     RequestUnread,
 )
@@ -81,6 +83,7 @@ AnyLine = (
     | Dirtier
     | Socket
     | Exchange
+    | RequestLeft
     | RequestParked
     | RequestUnread
     | Latency
@@ -117,6 +120,7 @@ __all__ = [
     "Host",
     "Interval",
     "Latency",
+    "LeftPart",
     "Line",
     "NfsFlush",
     "NfsServer",
@@ -128,6 +132,7 @@ __all__ = [
     "Probe",
     "Process",
     "ProgramCost",
+    "RequestLeft",
     "RequestParked",
     "RequestUnread",
     "Rpc",

@@ -43,7 +43,9 @@ RECORDER: Mapping[str, int] = {
     "TOP_OF_ACCOUNT": 20,
     "TOP_PROCESSES": 200,
     "TOP_THREADS": 64,
+    "MOST_LEFT_OBJECTS": 1024,
     "UNNAMED_FILES": 64,
+    "UNREAD_PARTS": 12,
     "because": 8192,
     "devices": 1024,
     "dirtiers": 2048,
@@ -95,6 +97,7 @@ LINES: Mapping[str, int] = {
     + RECORDER["TOP_THREADS"]
     + RECORDER["REST_NAMES"]
     + 1,
+    "request_left": RECORDER["MOST_LEFT_OBJECTS"],
     "request_parked": _table("requests_parked"),
     "request_unread": _table("requests_unread"),
     "rpc": _table("rpcs"),

@@ -110,6 +110,29 @@ class RequestUnread(Line, tag="request_unread"):
     served: bool | None = None  # that thread was with another request; older recordings do not say
 
 
+class LeftPart(msgspec.Struct, frozen=True, array_like=True):
+    """In what their reader was while requests waited: ``[account, root, served, sum_ns]``, as in RequestUnread."""
+
+    account: Word
+    root: Word
+    served: bool
+    sum_ns: Nanoseconds
+
+
+class RequestLeft(Line, tag="request_left"):
+    """Requests that had arrived and that nobody had read when the window ended.
+
+    What their reader was in is told of who read there last; where nobody has, of whoever of the process is kept from
+    reading, if all such are in the same.
+    """
+
+    object: Object  # as in Exchange
+    count: Count
+    sum_ns: Nanoseconds  # since they arrived, or the window began
+    oldest_ns: Nanoseconds  # since the first of them arrived; 0: that is not known of any
+    parts: Annotated[Sequence[LeftPart], at_most(RECORDER["UNREAD_PARTS"])]  # of `sum_ns`, as far as that is known
+
+
 class Latency(Line, tag="latency"):
     """How long one thing of an exchange took.
 
@@ -134,7 +157,9 @@ __all__ = [
     "Exchange",
     "FineBuckets",
     "Latency",
+    "LeftPart",
     "PartSum",
+    "RequestLeft",
     "RequestParked",
     "RequestUnread",
 ]

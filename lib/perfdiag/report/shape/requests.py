@@ -44,6 +44,14 @@ class Request(Part, frozen=True, kw_only=True):
     slowest: Mapping[str, int]  # accounts of those over the objective
 
 
+class Unread(Part, frozen=True, kw_only=True):
+    """Requests that had arrived and that nobody had read when the window ended."""
+
+    place: Untrusted  # "port 80", ...
+    count: int
+    oldest_ns: int  # since the first of them arrived, as far as that is known
+
+
 class Call(Part, frozen=True, kw_only=True):
     """Calls to one peer, from the last byte sent to the first byte of the answer."""
 
@@ -74,4 +82,4 @@ class RequestTime(Part, frozen=True, kw_only=True):
     accounts: dict[str, int]  # and those of requests, "request.peers", "request.held", ...
 
 
-__all__ = ["Call", "Percentiles", "Request", "RequestTime"]
+__all__ = ["Call", "Percentiles", "Request", "RequestTime", "Unread"]

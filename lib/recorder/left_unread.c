@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests that have arrived and that nobody has read when the window ends: a server that is stopped, or stuck, reads
+ * nothing all the time.  In what those are who read there last is told by their own lines of time, extended to now.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+#include "cleanup.h"
+#include "recorder.h"
+
+#define MOST_LEFT 65536	       /* requests; 2.6 MB */
+#define MOST_LEFT_OBJECTS 1024 /* ports and addresses, as in `accepting` of follow.bpf.h */
+#define MOST_READERS 16384     /* threads; 17 MB while they are looked at */
+
+struct reader {
+	__u32 tid;
+	struct chain_copy copy;
+	UT_hash_handle hh;
+};
+
+static struct left {
+	__u64 object;
+	__u64 count, sum_ns, oldest_ns;
+	struct unread_part parts[UNREAD_PARTS];
+} lefts[MOST_LEFT_OBJECTS];
+static size_t count;
+
+/* Reads what an iterator writes, things of `size` bytes; returns how many, or -errno. */
+static ssize_t read_all(int fd, size_t size, size_t most, void **into)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length = 0, room = 0;
+	ssize_t more = 1;
+
+	if (fd < 0)
+		return fd;
+	while (more > 0 && length < size * most) {
+		if (length == room) {
+			room = room ? 2 * room : 64 * size;
+			char *larger = realloc(text, room);
+
+			if (!larger)
+				return -ENOMEM;
+			text = larger;
+		}
+		more = read(fd, text + length, room - length);
+		if (more < 0 && errno == EINTR)
+			more = 1;
+		else if (more > 0)
+			length += more;
+	}
+	if (more < 0)
+		return -errno;
+	*into = take_pointer(text);
+	return length / size;
+}
+
+static int by_sock(const void *one, const void *other)
+{
+	const struct left_unread *first = one, *second = other;
+
+	return (first->sock > second->sock) - (first->sock < second->sock);
+}
+
+/* Processes share sockets: each request once, and of those that several could read it is not known who would. */
+static size_t merge_shared(struct left_unread *found, size_t number)
+{
+	size_t kept = 0;
+
+	qsort(found, number, sizeof(*found), by_sock);
+	for (size_t i = 0; i < number; i++) {
+		struct left_unread *before = kept ? &found[kept - 1] : NULL;
+
+		if (before && before->sock == found[i].sock) {
+			if (before->tgid != found[i].tgid)
+				before->tgid = 0;
+			continue;
+		}
+		found[kept++] = found[i];
+	}
+	return kept;
+}
+
+/* Does a thread that is in that account now read nothing, whatever comes? */
+static bool is_hindered(__u32 account)
+{
+	return account == ACCOUNT_WAIT_STOPPED || !is_idle(account);
+}
+
+/*
+ * Who would read: who read there last, else whoever of its process is hindered, if all such are in the same.  NULL: not
+ * known.
+ */
+static const struct chain_copy *reader_of(struct reader *readers, const struct left_unread *left)
+{
+	const struct chain_copy *found = NULL;
+	struct reader *each, *next;
+
+	HASH_FIND(hh, readers, &left->tid, sizeof(left->tid), each);
+	if (left->tid && each)
+		return &each->copy;
+	HASH_ITER(hh, readers, each, next)
+	{
+		if (each->copy.tgid != left->tgid || !is_hindered(each->copy.account))
+			continue;
+		if (found && found->account != each->copy.account)
+			return NULL;
+		found = &each->copy;
+	}
+	return found;
+}
+
+static void add_part(struct left *left, struct unread_in in, __u64 ns)
+{
+	for (size_t i = 0; ns && i < UNREAD_PARTS; i++) {
+		struct unread_part *part = &left->parts[i];
+
+		if (part->ns &&
+		    (part->in.account != in.account || part->in.root != in.root || part->in.served != in.served))
+			continue;
+		part->in = in;
+		part->ns += ns;
+		return;
+	}
+}
+
+/* As add_segment() of unread.bpf.h has it. */
+static void add_segment(struct left *left, const struct segment *segment, __u64 ns)
+{
+	static const __u32 accounts[] = { ACCOUNT_CPU_USER, ACCOUNT_RUNQ_BUSY, ACCOUNT_RUNQ_WAKING };
+	__u8 own = segment->way.depth ? segment->way.steps[0] : segment->way.root;
+	struct unread_in in = { .served = segment->way.account };
+	__u64 left_ns = ns - part_ns(segment, PART_UNKNOWN, ns);
+
+	for (__u32 part = PART_RAN; part < PART_UNKNOWN; part++) {
+		__u64 part_of_ns = part_ns(segment, part, ns);
+
+		in.root = accounts[part];
+		in.account = segment->way.depth ? own : in.root;
+		add_part(left, in, part_of_ns);
+		left_ns -= part_of_ns;
+	}
+	in.account = own;
+	in.root = segment->way.root;
+	add_part(left, in, left_ns);
+}
+
+/* In what its reader was since it arrived, or the window began. */
+static void explain(struct left *left, const struct chain_copy *reader, __u64 begun)
+{
+	const struct chain *chain = &reader->chain;
+	struct unread_in in = { .account = reader->account, .root = reader->account, .served = reader->served };
+	__u64 since = chain->end > begun ? chain->end : begun;
+
+	if (reader->at > since)
+		add_part(left, in, reader->at - since);
+	for (__u32 back = 0; back < chain->valid && back < CHAIN_SEGMENTS; back++) {
+		__u32 index = (chain->last - back) % CHAIN_SEGMENTS;
+		const struct segment *segment = &chain->segments[index];
+		__u64 begin = segment->begin > begun ? segment->begin : begun;
+		__u64 end = end_of_segment(chain, index, back);
+
+		if (end <= begun)
+			return;
+		if (end > begin && segment->way.root < ACCOUNT_COUNT)
+			add_segment(left, segment, end - begin);
+	}
+}
+
+static struct left *left_at(__u64 object)
+{
+	for (size_t i = 0; i < count; i++)
+		if (lefts[i].object == object)
+			return &lefts[i];
+	if (count == MOST_LEFT_OBJECTS)
+		return NULL;
+	lefts[count] = (struct left){ .object = object };
+	return &lefts[count++];
+}
+
+static void add_left(struct recorder *recorder, struct reader *readers, const struct left_unread *found, __u64 now)
+{
+	__u64 begun = found->begun > recorder->start_ns ? found->begun : recorder->start_ns;
+	struct left *left = left_at(found->object);
+	const struct chain_copy *reader;
+
+	if (!left)
+		return;
+	left->count++;
+	if (!found->begun || begun >= now)
+		return;
+	left->sum_ns += now - begun;
+	if (now - found->begun > left->oldest_ns)
+		left->oldest_ns = now - found->begun;
+	reader = reader_of(readers, found);
+	if (reader)
+		explain(left, reader, begun);
+}
+
+static void forget(struct reader *readers, void *array)
+{
+	HASH_CLEAR(hh, readers);
+	free(array);
+}
+
+int left_unread_take(struct recorder *recorder)
+{
+	_cleanup_close_ int fd = probes_left_unread_fd(recorder), chains = -1;
+	_cleanup_free_ struct left_unread *found = NULL;
+	_cleanup_free_ struct chain_copy *copies = NULL;
+	ssize_t number = read_all(fd, sizeof(*found), MOST_LEFT, (void **)&found), threads;
+	struct reader *readers = NULL, *array;
+	__u64 now;
+
+	if (number <= 0)
+		return number;
+	chains = probes_chains_fd(recorder);
+	threads = read_all(chains, sizeof(*copies), MOST_READERS, (void **)&copies);
+	if (threads < 0)
+		return threads;
+	array = calloc(threads + 1, sizeof(*array));
+	if (!array)
+		return -ENOMEM;
+	for (ssize_t i = 0; i < threads; i++) {
+		array[i].tid = copies[i].tid;
+		array[i].copy = copies[i];
+		HASH_ADD(hh, readers, tid, sizeof(array[i].tid), &array[i]);
+	}
+	now = now_ns();
+	number = merge_shared(found, number);
+	for (ssize_t i = 0; i < number; i++)
+		add_left(recorder, readers, &found[i], now);
+	forget(readers, array);
+	return 0;
+}
+
+static void write_parts(struct json *json, const struct unread_part *parts)
+{
+	json_array(json, "parts");
+	for (size_t i = 0; i < UNREAD_PARTS && parts[i].ns; i++) {
+		json_array(json, NULL);
+		json_text(json, NULL, account_names[parts[i].in.account]);
+		json_text(json, NULL, account_names[parts[i].in.root]);
+		json_bool(json, NULL, parts[i].in.served);
+		json_u64(json, NULL, parts[i].ns);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+void left_unread_write(struct recorder *recorder)
+{
+	struct json *json = &recorder->json;
+
+	for (size_t i = 0; i < count; i++) {
+		json_open(json, "request_left");
+		object_write(recorder, "object", lefts[i].object);
+		json_u64(json, "count", lefts[i].count);
+		json_u64(json, "sum_ns", lefts[i].sum_ns);
+		json_u64(json, "oldest_ns", lefts[i].oldest_ns);
+		write_parts(json, lefts[i].parts);
+		json_write(json, &recorder->output);
+	}
+}
