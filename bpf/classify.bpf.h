@@ -4,9 +4,11 @@
  * (a wait in jbd2 has in_iowait 0, a fault inside write(pipe) has it 1, restart_syscall hides the call, ...).
  */
 #pragma once
+#include "aio.bpf.h"
 #include "classify_file.bpf.h"
 #include "details.bpf.h"
 #include "set.bpf.h"
+#include "uring.bpf.h"
 #include "vcpu.bpf.h"
 
 /* A thread that faulted, in user mode or while the kernel copied for it. */
@@ -48,6 +50,23 @@ static __always_inline bool awaits_events(struct blocked *blocked)
 	       !read_open_file(blocked->task, call->arguments[0], &open) && open.magic == ANON_INODE_MAGIC;
 }
 
+/* Completions are waited for in light sleep: whoever sleeps deep is still submitting, and its stack tells for what. */
+static __always_inline struct wait classify_completions(struct blocked *blocked, __u32 class)
+{
+	__u32 in_flight = IN_FLIGHT_SOME;
+
+	if (blocked->state & TASK_UNINTERRUPTIBLE) {
+		struct wait wait = ask_stack(blocked, WAIT(ACCOUNT_WAIT_IO_URING, 0));
+
+		if (wait.account != ACCOUNT_WAIT_IO_URING)
+			return wait;
+	} else {
+		in_flight = class == SYSCALL_URING ? uring_in_flight(blocked) : aio_in_flight(blocked);
+	}
+	return WAIT(in_flight == IN_FLIGHT_NONE ? ACCOUNT_WAIT_EVENTS : ACCOUNT_WAIT_IO_URING,
+		    OBJECT(OBJECT_IN_FLIGHT, in_flight));
+}
+
 static __always_inline struct wait classify_call(struct record *record, struct blocked *blocked)
 {
 	struct call *call = &blocked->call;
@@ -80,12 +99,8 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	case SYSCALL_CHILD:
 		return sleeps_deep ? ask_stack(blocked, WAIT(ACCOUNT_WAIT_CHILD, 0)) : WAIT(ACCOUNT_WAIT_CHILD, 0);
 	case SYSCALL_SIGNAL: return WAIT(ACCOUNT_WAIT_SIGNAL, 0);
-	case SYSCALL_URING: {
-		bool busy = uring_in_flight(blocked->task, call->arguments[0]);
-
-		return WAIT(ACCOUNT_WAIT_IO_URING, OBJECT(OBJECT_IN_FLIGHT, busy));
-	}
-	case SYSCALL_AIO: return WAIT(ACCOUNT_WAIT_IO_URING, OBJECT(OBJECT_IN_FLIGHT, 1));
+	case SYSCALL_URING:
+	case SYSCALL_AIO: return classify_completions(blocked, class);
 	case SYSCALL_EXIT: return WAIT(ACCOUNT_KERNEL_OTHER, OBJECT(OBJECT_EXIT, 0));
 	}
 	/* Path look-ups read directories; whatever else sleeps deep says so on its stack. */
@@ -123,8 +138,8 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 		    (blocked->state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE)
 			return ask_stack(blocked, WAIT(blocked->in_iowait ? ACCOUNT_DISK_READ : ACCOUNT_KERNEL_OTHER,
 						       OBJECT(OBJECT_WORKER, 0)));
-		return blocked->flags & PF_IO_WORKER ? WAIT(ACCOUNT_WAIT_IO_URING, OBJECT(OBJECT_IN_FLIGHT, 0))
-						     : WAIT(ACCOUNT_WAIT_EVENTS, 0);
+		return WAIT(ACCOUNT_WAIT_EVENTS,
+			    blocked->flags & PF_IO_WORKER ? OBJECT(OBJECT_IN_FLIGHT, IN_FLIGHT_NONE) : 0);
 	}
 	if (blocked->call.number == -1)
 		return classify_fault(record, blocked);

@@ -35,6 +35,12 @@ const volatile bool has_rdonly_cast;
 	})
 
 /*
+ * What stands at an address of the kernel's, a pointer as a rule, as a number: the verifier computes little with pointers
+ * that it knows to be such, so it is loaded as of a type that begins with a number.
+ */
+#define LOAD_NUMBER(address) ((__u64)LOAD(rb_node, address, __rb_parent_color))
+
+/*
  * Does a tracepoint leave preemption as it finds it?  Before, it was off while programs ran.  "tracing: Guard
  * __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast", v7.0, which brought the field.
  */

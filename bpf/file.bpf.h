@@ -42,6 +42,16 @@ static __always_inline int read_file(struct file *file, struct open_file *open)
 	return 0;
 }
 
+/* Files without a name tell their kind by what stands for it; eight letters of that are enough. */
+static __always_inline bool is_of_kind(struct file *file, const char letters[8])
+{
+	struct dentry *dentry = LOAD(file, file, f_path.dentry);
+	char kind[8] = {};
+
+	bpf_probe_read_kernel(kind, sizeof(kind), LOAD(dentry, dentry, d_name.name));
+	return !__builtin_memcmp(kind, letters, 8);
+}
+
 static __always_inline int read_open_file(struct task_struct *task, __u32 fd, struct open_file *open)
 {
 	return read_file(file_of(task, fd), open);
@@ -100,16 +110,4 @@ static __always_inline __u64 file_object(struct inode *inode)
 		copy_base(name->file.base, inode);
 	}
 	return object;
-}
-
-/* Are requests of this ring in flight: more taken from the submission queue than completions posted? */
-static __always_inline bool uring_in_flight(struct task_struct *task, __u32 fd)
-{
-	struct file *file = file_of(task, fd);
-	struct io_ring_ctx *ring;
-
-	if (!file || !bpf_core_field_exists(struct io_ring_ctx, cached_cq_tail))
-		return true;
-	ring = LOAD(file, file, private_data);
-	return LOAD(io_ring_ctx, ring, cached_sq_head) != LOAD(io_ring_ctx, ring, cached_cq_tail);
 }

@@ -189,7 +189,9 @@ struct task_struct {
 	struct sched_entity se;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;
+	struct mm_struct *mm;
 	struct files_struct *files;
+	struct io_uring_task *io_uring;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	struct bpf_local_storage *bpf_storage;
@@ -208,10 +210,6 @@ struct pt_regs {
 #else
 #error "perfdiag knows the system call registers of x86-64 and arm64 only"
 #endif
-
-struct io_ring_ctx {
-	unsigned int cached_sq_head, cached_cq_tail;
-};
 
 struct backing_dev_info {
 	char dev_name[64];
@@ -307,6 +305,7 @@ struct bpf_iter__task_file {
 
 #include "kernel_modules.h"
 #include "kernel_network.h"
+#include "kernel_rings.h"
 
 #pragma clang attribute pop
 

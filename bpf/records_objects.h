@@ -20,7 +20,7 @@ enum object_kind {
 	OBJECT_FUNCTION,   /* index into the markers */
 	OBJECT_PORT,	   /* local port */
 	OBJECT_MOUNT,	   /* dev_t of the superblock */
-	OBJECT_IN_FLIGHT,  /* io_uring: 1 requests in flight, 0 none */
+	OBJECT_IN_FLIGHT,  /* enum in_flight */
 	OBJECT_EXIT,	   /* the thread is exiting */
 	OBJECT_RETURN,	   /* work on the way back to user space */
 	OBJECT_FAULT,	   /* a page fault of a kind not shown */
@@ -32,6 +32,9 @@ enum object_kind {
 	OBJECT_REQUEST,	   /* hash of a request's name */
 	OBJECT_ABSTRACT,   /* hash of the abstract name of a unix socket */
 };
+
+/* What a ring of io_uring or a context of libaio has to do, but for what waits until somebody wants something. */
+enum in_flight { IN_FLIGHT_NONE, IN_FLIGHT_SOME, IN_FLIGHT_UNKNOWN };
 
 #define OBJECT_SYSCALL_I386 (1ULL << 32)
 #define OBJECT(kind, id) ((__u64)(kind) << 56 | ((__u64)(id) & ((1ULL << 56) - 1)))

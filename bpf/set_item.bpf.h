@@ -44,15 +44,10 @@ static __always_inline __s32 wait_of(__u32 fd, __u32 class)
 	return class << 24 | (fd & 0xffffff);
 }
 
-/* Is it a descriptor by which only the process itself, or time, wakes the thread?  Files without a name tell their kind. */
+/* Is it a descriptor by which only the process itself, or time, wakes the thread? */
 static __always_inline bool wakes_only(struct file *file)
 {
-	struct dentry *dentry = LOAD(file, file, f_path.dentry);
-	char kind[8] = {};
-
-	bpf_probe_read_kernel(kind, sizeof(kind), LOAD(dentry, dentry, d_name.name));
-	return !__builtin_memcmp(kind, "[eventfd", 8) || !__builtin_memcmp(kind, "[timerfd", 8) ||
-	       !__builtin_memcmp(kind, "[signalf", 8);
+	return is_of_kind(file, "[eventfd") || is_of_kind(file, "[timerfd") || is_of_kind(file, "[signalf");
 }
 
 /* Does the process hold the other end of the pipe as well?  Then that is how its threads wake each other. */

@@ -74,7 +74,7 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("net.send", "waiting until a peer takes data", object="peer"),
     Account("ipc.pipe", "waiting for another process at a pipe", object="pipe"),
     Account("ipc.unix", "waiting for another process at a unix socket", object="peer"),
-    Account("wait.io_uring", "waiting for completions of io_uring or libaio", object="in flight or idle"),
+    Account("wait.io_uring", "waiting for completions of io_uring or libaio", object="in flight or uncounted"),
     Account("runtime.safepoint", "stopped by its own language runtime", object="operation", measured=False),
     Account("wait.events", "waiting for events, work among them: poll, select, epoll, inotify", _IDLE),
     Account("wait.timer", "sleeping for a chosen time", _IDLE),

@@ -19,8 +19,8 @@ from perfdiag.units import size
 _FIXED = {
     "": "",
     "inflight": "requests in flight",
-    "idle": "nothing in flight",
-    "io_uring:idle": "io_uring, nothing in flight",
+    "idle": "io_uring or libaio, nothing read or written",
+    "uncounted": "nobody knows what is in flight",
 }
 ABSTRACT_NAME_BYTES = 55  # that are kept (bpf/records_objects.h)
 HALTPOLL = "haltpoll idle"  # of the driver haltpoll: a guest that gives its CPU back to its host

@@ -180,6 +180,7 @@ MARKERS: tuple[Marker, ...] = (
         """
         io_cqring_wait io_cqring_wait_schedule __io_cqring_wait_schedule io_sq_thread read_events do_io_getevents
         aio_read_events_ring __x64_sys_io_getevents""",
+        "wait.events",
     ),
     # Without descriptors poll() and select() are a sleep (apr_sleep): how many there were the account knows alone.
     _marker(

@@ -142,7 +142,10 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 		return write_file(recorder, key, &name);
 	case OBJECT_FUNCTION: return json_format(json, key, "function:%s", marker_name(id));
 	case OBJECT_PORT: return json_format(json, key, "port:%llu", id);
-	case OBJECT_IN_FLIGHT: return json_text(json, key, id ? "inflight" : "idle");
+	case OBJECT_IN_FLIGHT:
+		if (id == IN_FLIGHT_UNKNOWN)
+			return json_text(json, key, "uncounted");
+		return json_text(json, key, id == IN_FLIGHT_SOME ? "inflight" : "idle");
 	case OBJECT_EXIT: return json_text(json, key, "exit");
 	case OBJECT_RETURN: return json_text(json, key, "return to user space");
 	case OBJECT_FAULT: return json_text(json, key, "page fault");

@@ -19,7 +19,7 @@ from lab.support.guest import CPUS, DTRACE_DISK, DTRACE_KERNEL, LAB, ROOT_DISK, 
 from lab.support.processes import GuestRecorder, GuestWorkload
 from lab.support.programs import GuestProgram
 from lab.support.scripts import GuestScript
-from live import test_cpu, test_disk
+from live import test_completions, test_cpu, test_disk
 from live.conftest import built, cleanup, record  # noqa: F401 - fixtures
 from live.support.fixtures import Cleanup
 from live.tools import test_engines, test_flushlat, test_pgcache, test_runqlat, test_wakerchain_py
@@ -139,7 +139,7 @@ def _guest_as_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     guest = request.getfixturevalue("guest")
     for module in (test_cpu, test_engines, test_runqlat):
         monkeypatch.setattr(module, "SHARED_CPU", CPUS - 1)
-    for module in (test_disk, test_engines, test_flushlat, test_pgcache):
+    for module in (test_completions, test_disk, test_engines, test_flushlat, test_pgcache):
         monkeypatch.setattr(module, "slow_disk", host.slow_disk)
     monkeypatch.setattr(test_wakerchain_py, "Program", functools.partial(GuestProgram, guest))
     monkeypatch.setattr(test_cpu, "cgroup", host.cgroup_of(guest))

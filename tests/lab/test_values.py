@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from live.support.fixtures import Record, Start
 from live.support.truth import assert_waited
+from live.test_completions import (  # noqa: F401
+    test_a_ring_that_waits_for_work,
+    test_libaio_reads_and_then_waits_for_nothing,
+    test_more_requests_than_are_looked_at,
+    test_reads_in_flight,
+    test_what_nobody_takes_is_in_flight,
+)
 from live.test_cpu import (  # noqa: F401
     test_a_quota_of_20_percent,
     test_a_spinner_in_system_calls_is_kernel_time,

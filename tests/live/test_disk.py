@@ -118,12 +118,6 @@ def test_completions_are_awaited(name: str, tmp_path: Path, cleanup: Cleanup, st
     assert row.object == "inflight", row
 
 
-def test_a_silent_socket_behind_io_uring(start: Start, record: Record) -> None:
-    """in_iowait is set, and yet no disk is involved."""
-    recording, truth = record(start("uring", "--mode", "socket", "--silence-ms", 700))
-    assert_waited(recording.thread(truth["pid"]), truth["wait_ns"], "wait.io_uring")
-
-
 def test_a_huge_directory(tmp_path: Path, start: Start, record: Record) -> None:
     """Very many files in one directory: all of it is explained."""
     recording, truth = record(start("huge_directory", "--directory", tmp_path / "huge", "--count", 10007))

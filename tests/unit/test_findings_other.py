@@ -109,8 +109,8 @@ def test_an_operation_that_receives_is_within_any_limit() -> None:
     assert over("msgrcv") == 0 and over("ioctl") == 1
 
 
-def completing(durations: dict[str, int]) -> Builder:
-    return Builder().thread(cpu_user="1 s").row("wait.io_uring", "inflight", durations=durations)
+def completing(durations: dict[str, int], key: str = "inflight") -> Builder:
+    return Builder().thread(cpu_user="1 s").row("wait.io_uring", key, durations=durations)
 
 
 def test_slow_completions_are_compared_with_the_device() -> None:
@@ -127,7 +127,6 @@ def test_prompt_completions_are_profile_and_few_are_fine() -> None:
 
 @pytest.mark.parametrize("device", [{}, {"service": "2 ms", "count": 30}])
 def test_what_no_device_explains_accuses_nobody(device: dict[str, str]) -> None:
-    """libaio with nothing in flight, a connection to accept, a socket's answer: they look alike."""
     builder = completing({"500 ms": 8})
     model = (builder.device(operation="write", **device) if device else builder).model()
     found = finding(model, URING)
@@ -135,9 +134,11 @@ def test_what_no_device_explains_accuses_nobody(device: dict[str, str]) -> None:
     assert decide(model, diagnose(model)).kind == "cannot tell"
 
 
-def test_an_idle_ring_is_no_latency() -> None:
-    model = Builder().thread(cpu_user="1 s").row("wait.io_uring", "idle", "8 s", count=3).model()
-    assert not findings(model, URING)
+@pytest.mark.parametrize("key", ["inflight", "uncounted", ""])
+def test_what_could_not_be_counted_is_said(key: str) -> None:
+    """The kernel's lists were longer than is looked at, or a script recorded, which counts nothing."""
+    found = finding(completing({"500 ms": 8}, key).model(), URING)
+    assert any("could not be counted" in limit for limit in found.limits) is (key != "inflight")
 
 
 def test_block_requests_not_measured_lower_the_confidence() -> None:

@@ -56,7 +56,7 @@ def test_rebooking_changes_no_other_account(builder: Builder) -> None:
         return sum(model.ns(name) if after else before.get(name, 0) for name in names)
 
     proven = ("wait.parked", "lock.futex", "wait.work", "wait.timer")
-    groups = [("cpu.user", "cpu.kernel"), proven, ("wait.io_uring", "wait.events")]
+    groups = [("cpu.user", "cpu.kernel"), proven]
     moved = {name for group in groups for name in group}
     for group in [*groups, *((name,) for name in BY_NAME if name not in moved)]:
         assert total(*group, after=True) == total(*group, after=False)
@@ -200,18 +200,6 @@ def test_a_runtime_lock_found_by_scanning_needs_no_second_witness() -> None:
 def test_scanned_names_contradict_each_other() -> None:
     assert judge_scan(["pthread_mutex_lock", "main"]) is Verdict.LOCK
     assert judge_scan(["pthread_mutex_lock", "pthread_cond_wait"]) is Verdict.NO_LOCK
-
-
-def test_a_ring_with_nothing_in_flight_is_idle() -> None:
-    model = (
-        Builder()
-        .thread("a", rest="wait.timer")
-        .row("wait.io_uring", "inflight", "1 s", count=10)
-        .row("wait.io_uring", "idle", "3 s", count=10)
-        .model()
-    )
-    assert (model.ns("wait.io_uring"), model.busy_ns) == (1 * S, 1 * S)
-    assert model.threads[0].accounts["wait.io_uring"].ns == 1 * S
 
 
 def test_a_recording_without_its_end_counts_what_its_last_interval_knows() -> None:

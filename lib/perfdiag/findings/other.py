@@ -104,13 +104,12 @@ def _may_be_fifo(model: Model, row: Row) -> bool:
     title="Completions of asynchronous I/O are waited for",
     accounts=(URING,),
     meaning="Threads wait in io_uring_enter or io_getevents while requests are in flight. Short waits are profile;"
-    " from 10 ms on a device is slow, if its own requests take half as long. Else a peer or file system can be slow, or"
-    " nobody wants anything (a connection to accept, a timer, libaio with nothing in flight): cannot tell. With nothing"
-    " in flight in a ring the wait is for work and counted as idle.",
+    " from 10 ms on a device is slow, if its own requests take half as long. Else a peer or file system can be slow:"
+    " cannot tell. With nothing in flight but polls, accepts, receives and timeouts the wait is for work and counted as"
+    " idle; where requests could not be counted it can be so, too, and the finding says that.",
     measured="Waits of wait.io_uring with requests in flight over the window, joined with the block requests of the"
     " same window: their time per request says whether the device explains the wait.",
-    alternatives="A socket or timeout among the requests, which waits for work; work done by io_uring's own kernel"
-    " threads, which are not in these books.",
+    alternatives="Work done by io_uring's own kernel threads, which are not in these books.",
     remedies="See the DISK or NET findings for what the requests go to; submit fewer at once.",
     verify="perfdiag latency again: p50 of wait.io_uring.",
 )
@@ -127,6 +126,7 @@ def io_uring(model: Model) -> Iterable[Outcome]:
     busiest = max(model.devices, key=lambda device: device.queue_ns + device.service_ns, default=None)
     each = requests_of([busiest]).mean_ns if busiest and busiest.count else 0
     explained = each >= EXPLAINING_PART * typical
+    uncounted = any(row.key != "inflight" for row in rows)
     untold = "" if explained or typical < SLOW_COMPLETION_NS else "; cannot tell for whom: no device takes so long"
     if busiest and each:
         evidence.append(
@@ -142,7 +142,8 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         model,
         Confidence.HIGH,
         [
-            "what the requests were for (disk, socket, timer) is not known" + "; libaio's may be none" * bool(untold),
+            "what the requests were for (disk, peer) is not known",
+            "in some waits requests could not be counted: there may have been none" if uncounted else "",
             "" if model.measured("block") else "block requests were not measured",
         ],
     )
@@ -155,7 +156,7 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         claims_of(rows),
         evidence,
         [fix("see the DISK and NET findings for what the requests go to; fewer requests in flight shorten each")],
-        alternatives=["a socket or timer among the requests, which waits for work"],
+        alternatives=["with requests that could not be counted: nobody wanted anything"] * uncounted,
         limits=limits,
         verify=f"{again(model)}: p50 of wait.io_uring",
     )

@@ -21,8 +21,6 @@ from perfdiag.ledger.books import UNLISTED, Books, busy_ns, move, newest_unliste
 from perfdiag.ledger.inside import parked_of
 from perfdiag.ledger.moves import (
     complete_proven,
-    rings_of,
-    set_idle_rings_apart,
     set_receiving_apart,
     take_proven_of_processes,
 )
@@ -65,13 +63,12 @@ def build(recording: Recording) -> Model:
     )
     names = objects.Names(facts, recording)
     rows = rows_of(recording, books, futexes, receiving, names)
-    recorded, rings = summed(books), rings_of(rows)
+    recorded = summed(books)
     for book in books:
         set_receiving_apart(book, receiving)
         for futex in getattr(book.line, "futexes", ()):
             if booking := futexes.booking(book.pid, futex.object):
                 book.move(PARKED, booking.account, futex.sum_ns, futex.count, futex.sum_ns)
-        set_idle_rings_apart(book, rings)
         book.pack()
     take_proven_of_processes(books, recording, futexes)
 

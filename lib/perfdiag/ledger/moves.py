@@ -10,8 +10,7 @@ import msgspec
 from perfdiag import schema
 from perfdiag.futexes import Futexes
 from perfdiag.ledger.books import Books, move
-from perfdiag.ledger.rows import IDLE_RING_KEY
-from perfdiag.model import AccountTotal, Row
+from perfdiag.model import AccountTotal
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, RECEIVING, Receiving
 
@@ -58,25 +57,4 @@ def set_receiving_apart(book: Books, receiving: Receiving) -> None:
             book.move(account, PARKED, round(waits.ns * part), round(waits.count * part), waits.max_ns)
 
 
-def rings_of(rows: Sequence[Row]) -> dict[int, tuple[int, int]]:
-    """Return how long each process waited for completions, with none in flight and with some."""
-    found: dict[int, tuple[int, int]] = {}
-    for row in rows:
-        idle, busy = row.key == IDLE_RING_KEY, row.account == "wait.io_uring"
-        if idle or busy:
-            had, ns = found.get(row.pid, (0, 0)), row.distribution.sum_ns
-            found[row.pid] = (had[0] + ns * idle, had[1] + ns * busy)
-    return found
-
-
-def set_idle_rings_apart(book: Books, rings: Mapping[int, tuple[int, int]]) -> None:
-    """Completions waited for with nothing in flight are idle; a thread's part of them is that of its process."""
-    waiting = book.accounts.get("wait.io_uring")
-    if waiting is None:
-        return
-    idle, busy = rings.get(book.pid, (0, 0))
-    if idle:
-        book.move("wait.io_uring", "wait.events", round(waiting.ns * idle / (idle + busy)))
-
-
-__all__ = ["complete_proven", "rings_of", "set_idle_rings_apart", "set_receiving_apart", "take_proven_of_processes"]
+__all__ = ["complete_proven", "set_receiving_apart", "take_proven_of_processes"]

@@ -15,8 +15,6 @@ from perfdiag.packed import Counts
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 
-IDLE_RING_KEY = "io_uring:idle"
-
 
 def rows_of(
     recording: Recording, books: Sequence[Books], futexes: Futexes, receiving: Receiving, names: objects.Names
@@ -29,8 +27,6 @@ def rows_of(
         distribution = Distribution(line.count, line.sum_ns, line.max_ns, Counts(line.buckets))
         if account == PARKED and (booking := futexes.booking(line.pid, key)):
             account, key = booking
-        elif account == "wait.io_uring" and key == "idle":
-            account, key = "wait.events", IDLE_RING_KEY
         elif recording.header.options.host:
             key = _of_whom(key, line.pid)
         waker = (line.waker_tid, line.waker_count, line.waker_comm)
@@ -75,4 +71,4 @@ def _of_whom(key: str, pid: int) -> str:
     return f"task:{rest}" if kind == "own" and rest.partition(":")[0] != str(pid) else key
 
 
-__all__ = ["IDLE_RING_KEY", "rows_of"]
+__all__ = ["rows_of"]

@@ -13,7 +13,17 @@ from unit.support.reports import diagnosis, finding
 
 SECOND = 1_000_000_000
 KEYWORDS = [account.name.replace(".", "_") for account in ACCOUNTS]
-OBJECTS = ["", "device:254:0", "peer:10.0.0.1:80", "task:7:cc1", "idle:2", "inflight", "idle", "mount:0:51"]
+OBJECTS = [
+    "",
+    "device:254:0",
+    "peer:10.0.0.1:80",
+    "task:7:cc1",
+    "idle:2",
+    "inflight",
+    "idle",
+    "uncounted",
+    "mount:0:51",
+]
 FUTEXES = ["futex:0x1000", "futex:0x2000", "futex:0x3000"]
 LOCK_STACK = ["__lll_lock_wait (libc.so.6)", "pthread_mutex_lock (libc.so.6)"]
 IDLE_STACK = ["__futex_abstimed_wait_common64 (libc.so.6)", "pthread_cond_wait (libc.so.6)"]
