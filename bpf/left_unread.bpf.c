@@ -16,16 +16,15 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define MOST_NOT_ACCEPTED 4096 /* of one socket that listens */
 
+/* What lies behind a client's end is its farewell, as TLS has it, more often than a request that it waits for. */
 static __always_inline bool has_unread(const struct sock *sock, __u16 family)
 {
 	struct tcp_sock *tcp = (struct tcp_sock *)sock;
-	__u8 state = LOAD(sock, sock, __sk_common.skc_state);
-	__u32 bytes;
 
 	if (family == AF_UNIX)
 		return LOAD(sock, sock, sk_receive_queue.qlen) > 0;
-	bytes = LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq);
-	return bytes > (state == TCP_CLOSE_WAIT); /* its end counts as a byte */
+	return LOAD(sock, sock, __sk_common.skc_state) == TCP_ESTABLISHED &&
+	       LOAD(tcp_sock, tcp, rcv_nxt) != LOAD(tcp_sock, tcp, copied_seq);
 }
 
 static __always_inline void describe_left(struct left_unread *left, struct sock *sock, __u16 family)

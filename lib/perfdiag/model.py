@@ -22,6 +22,7 @@ from perfdiag.exchanges import Exchange
 from perfdiag.facts import Facts
 from perfdiag.packed import ByName, Columns, added
 from perfdiag.requests import RequestTime
+from perfdiag.unread import is_awaited
 
 
 class NotRecorded(LookupError):
@@ -228,6 +229,11 @@ class Model:
     def cpus_online(self) -> int:
         """How many CPUs the host had.  Raises NotRecorded."""
         return _recorded(self.header.host.cpus_online, "the number of CPUs")
+
+    @property
+    def requests_awaited(self) -> list[schema.RequestLeft]:
+        """What is left unread and somebody may wait for: what came before the window may have been no request."""
+        return [line for line in self.requests_left if not line.earlier or is_awaited(line)]
 
     @property
     def page_bytes(self) -> int:

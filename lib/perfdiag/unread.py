@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfdiag import schema
+from perfdiag.accounts import Kind, kind_of
 from perfdiag.exchanges import Exchange
 
 if TYPE_CHECKING:
@@ -41,6 +42,16 @@ class Part(NamedTuple):
     served: bool | None  # it was with another request; None: not recorded
     part: float
     left: bool = False  # of requests that nobody had read when the window ended
+
+
+def is_awaited(line: schema.RequestLeft) -> bool:
+    """Return whether what is left unread surely waits for its reader, who is kept from reading.
+
+    Who is idle and does not read has chosen so: what came is no request to him, or he listens to others first.
+    """
+    kept = (each for each in line.parts if each.account in KEPT_FROM or kind_of(each.account) is not Kind.IDLE)
+    kept_ns = sum(each.sum_ns for each in kept)
+    return 2 * kept_ns >= line.sum_ns > 0
 
 
 def has_finding(name: str, total: AccountTotal, requests: int = 0) -> bool:
@@ -108,4 +119,4 @@ def _met(parts: Sequence[Part], passed: Sequence[bool]) -> Met:
     return Met(dict(passed_on), dict(others), taken if known else None)
 
 
-__all__ = ["BOUND", "RUNQ", "Met", "Part", "has_finding", "met_at_loops", "met_at_workers", "parts_of"]
+__all__ = ["BOUND", "RUNQ", "Met", "Part", "has_finding", "is_awaited", "met_at_loops", "met_at_workers", "parts_of"]

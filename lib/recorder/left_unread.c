@@ -24,9 +24,10 @@ struct reader {
 
 static struct left {
 	__u64 object;
+	bool earlier; /* they arrived before the window */
 	__u64 count, sum_ns, oldest_ns;
 	struct unread_part parts[UNREAD_PARTS];
-} lefts[MOST_LEFT_OBJECTS];
+} lefts[2 * MOST_LEFT_OBJECTS];
 static size_t count;
 
 /* Reads what an iterator writes, things of `size` bytes; returns how many, or -errno. */
@@ -171,21 +172,21 @@ static void explain(struct left *left, const struct chain_copy *reader, __u64 be
 	}
 }
 
-static struct left *left_at(__u64 object)
+static struct left *left_at(__u64 object, bool earlier)
 {
 	for (size_t i = 0; i < count; i++)
-		if (lefts[i].object == object)
+		if (lefts[i].object == object && lefts[i].earlier == earlier)
 			return &lefts[i];
-	if (count == MOST_LEFT_OBJECTS)
+	if (count == 2 * MOST_LEFT_OBJECTS)
 		return NULL;
-	lefts[count] = (struct left){ .object = object };
+	lefts[count] = (struct left){ .object = object, .earlier = earlier };
 	return &lefts[count++];
 }
 
 static void add_left(struct recorder *recorder, struct reader *readers, const struct left_unread *found, __u64 now)
 {
 	__u64 begun = found->begun > recorder->start_ns ? found->begun : recorder->start_ns;
-	struct left *left = left_at(found->object);
+	struct left *left = left_at(found->object, found->begun < recorder->start_ns);
 	const struct chain_copy *reader;
 
 	if (!left)
@@ -259,6 +260,7 @@ void left_unread_write(struct recorder *recorder)
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, "request_left");
 		object_write(recorder, "object", lefts[i].object);
+		json_bool(json, "earlier", lefts[i].earlier);
 		json_u64(json, "count", lefts[i].count);
 		json_u64(json, "sum_ns", lefts[i].sum_ns);
 		json_u64(json, "oldest_ns", lefts[i].oldest_ns);

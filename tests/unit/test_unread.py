@@ -125,9 +125,9 @@ def test_no_part_is_counted_twice(parts: dict[Pair, int]) -> None:
         assert sum(told) == pytest.approx(1 if any(parts.values()) else 0, abs=1e-9)
 
 
-def left(count: int, account: str, *, oldest_ns: int, sum_ns: int, known: float = 1.0) -> schema.RequestLeft:
-    part = schema.LeftPart(account, account, False, round(sum_ns * known))
-    return schema.RequestLeft(PORT, count, sum_ns, oldest_ns, [part])
+def left(count: int, account: str, *, oldest_ns: int, sum_ns: int, earlier: bool = True) -> schema.RequestLeft:
+    parts = [schema.LeftPart(account, account, False, sum_ns)]
+    return schema.RequestLeft(PORT, earlier, count, sum_ns, oldest_ns, parts)
 
 
 def test_a_server_that_is_stopped_all_the_time_is_asked_in_vain() -> None:
@@ -150,9 +150,20 @@ def test_who_reads_nothing_all_the_time_is_told_by_what_he_is_in() -> None:
 def test_nobody_is_acquitted_while_requests_lie_unread() -> None:
     """Too little of the window to rank causes by it, and all threads wait for work: somebody is not answered."""
     builder = Builder(comm="app", window="10 s").thread("app", cpu_user="1 ms", rest="net.accept")
-    builder.line(left(1, "net.accept", oldest_ns=2 * S, sum_ns=2 * S))
+    builder.line(left(1, "net.accept", oldest_ns=2 * S, sum_ns=2 * S, earlier=False))
     verdict = decide(builder.model(), diagnose(builder.model()))
     assert verdict.kind == "cannot tell", verdict
+
+
+def test_what_an_idle_reader_has_left_for_long_is_no_request() -> None:
+    """A byte that nobody wants, on a connection on which only the server talks: the disk is still the cause."""
+    builder = Builder(comm="app", window="10 s").thread("app", cpu_user="1 ms", rest="wait.timer")
+    builder.row("disk.flush", "device:8:0", durations={"400 ms": 10})
+    expected = decide(builder.model(), diagnose(builder.model()))
+    builder.line(left(1, "wait.timer", oldest_ns=500 * S, sum_ns=10 * S))
+    model = builder.model()
+    assert model.request_time is None and not model.requests_awaited
+    assert decide(model, diagnose(model)) == expected
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def delays_of(model: Model) -> Latencies:
 
 def is_held_up(model: Model) -> bool:
     """Return whether delays are no mere wake-ups: half of their time lies in longer ones, or some are never read."""
-    oldest_ns = max((line.oldest_ns for line in model.requests_left), default=0)
+    oldest_ns = max((line.oldest_ns for line in model.requests_awaited), default=0)
     return delays_of(model).typical_ns() >= HELD_UP_NS or oldest_ns >= HELD_UP_NS
 
 

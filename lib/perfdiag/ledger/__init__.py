@@ -30,7 +30,7 @@ from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 from perfdiag.requests import request_time
-from perfdiag.unread import Part, parts_of
+from perfdiag.unread import Part, is_awaited, parts_of
 
 
 def build(recording: Recording) -> Model:
@@ -124,7 +124,7 @@ def build(recording: Recording) -> Model:
             servers(exchanges, threads, _unread(recording, exchanges, accounts)),
             busy_ns(accounts),
             window_ns,
-            recording.requests_left,
+            _awaited(recording),
         ),
         host=_host(recording),
         unseen=lacking.unseen_accounts(recording.header),
@@ -132,7 +132,11 @@ def build(recording: Recording) -> Model:
 
 
 def _unread(recording: Recording, exchanges: Sequence[Exchange], accounts: Mapping[str, AccountTotal]) -> list[Part]:
-    return parts_of(recording.requests_unread, recording.requests_left, exchanges, accounts)
+    return parts_of(recording.requests_unread, _awaited(recording), exchanges, accounts)
+
+
+def _awaited(recording: Recording) -> list[schema.RequestLeft]:
+    return [line for line in recording.requests_left if is_awaited(line)]
 
 
 def _finer(accounts: Mapping[str, AccountTotal]) -> dict[str, dict[str, int]]:

@@ -29,7 +29,7 @@ def called(model: Model) -> list[shape.Call]:
 
 def unread(model: Model) -> list[shape.Unread]:
     """Return what nobody had read in the end, by port, the oldest first."""
-    lines = sorted(model.requests_left, key=lambda line: (-line.oldest_ns, line.object))
+    lines = sorted(model.requests_awaited, key=lambda line: (-line.oldest_ns, line.object))
     return [shape.Unread(place=place(line.object), count=line.count, oldest_ns=line.oldest_ns) for line in lines]
 
 

@@ -106,7 +106,7 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
 
 def left_unread(model: Model) -> str:
     """Return that requests have waited for long and are not read, where; else ""."""
-    lines = [line for line in model.requests_left if line.oldest_ns >= SLOW_ANSWER_NS]
+    lines = [line for line in model.requests_awaited if line.oldest_ns >= SLOW_ANSWER_NS]
     if not lines:
         return ""
     oldest_ns = max(line.oldest_ns for line in lines)

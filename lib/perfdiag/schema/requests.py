@@ -127,6 +127,7 @@ class RequestLeft(Line, tag="request_left"):
     """
 
     object: Object  # as in Exchange
+    earlier: bool  # they arrived before the window, or it is not known when
     count: Count
     sum_ns: Nanoseconds  # since they arrived, or the window began
     oldest_ns: Nanoseconds  # since the first of them arrived; 0: that is not known of any
