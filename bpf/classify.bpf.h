@@ -50,13 +50,17 @@ static __always_inline bool awaits_events(struct blocked *blocked)
 	       !read_open_file(blocked->task, call->arguments[0], &open) && open.magic == ANON_INODE_MAGIC;
 }
 
-/* Completions are waited for in light sleep: whoever sleeps deep is still submitting, and its stack tells for what. */
+/*
+ * Completions are waited for in light sleep.  Whoever sleeps deep is still submitting, and its stack tells for what; as a
+ * rule for a page or a block of metadata that has to be read, where it waits for I/O.
+ */
 static __always_inline struct wait classify_completions(struct blocked *blocked, __u32 class)
 {
 	__u32 in_flight = IN_FLIGHT_SOME;
 
 	if (blocked->state & TASK_UNINTERRUPTIBLE) {
-		struct wait wait = ask_stack(blocked, WAIT(ACCOUNT_WAIT_IO_URING, 0));
+		struct wait wait =
+			ask_stack(blocked, WAIT(blocked->in_iowait ? ACCOUNT_DISK_READ : ACCOUNT_WAIT_IO_URING, 0));
 
 		if (wait.account != ACCOUNT_WAIT_IO_URING)
 			return wait;

@@ -12,6 +12,7 @@ from live.test_completions import (  # noqa: F401
     test_libaio_reads_and_then_waits_for_nothing,
     test_more_requests_than_are_looked_at,
     test_reads_in_flight,
+    test_submitting_waits_itself,
     test_what_nobody_takes_is_in_flight,
 )
 from live.test_cpu import (  # noqa: F401

@@ -73,3 +73,13 @@ def test_libaio_reads_and_then_waits_for_nothing(
     assert {row.object for row in recording.details("wait.io_uring")} == {"inflight"}
     idle_ns = sum(row.sum_ns for row in recording.details("wait.events") if row.object == "idle")
     assert idle_ns == pytest.approx(truth["silent_ns"], rel=SHARE), table(thread)
+
+
+def test_submitting_waits_itself(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
+    """Through the page cache libaio reads while it submits: that is a read, not a wait for completions."""
+    disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", read_us=5000, fill={"read.data": 64}))
+    path = disk.mountpoint / "read.data"
+    recording, truth = record(start("aio_read", "--count", 61, "--file", path, "--buffered", 1))
+    thread = recording.thread(truth["pid"])
+    assert_waited(thread, truth["submit_ns"], "disk.read")
+    assert not ns_of(thread, "wait.io_uring"), table(thread)
