@@ -39,6 +39,7 @@ EVENTS = (
 MOST_BYTES_PER_NS = 1000
 # The distribution of a measure and the field that sums the same.
 MEASURED_NS = {"whole": "sum_ns", "read_delay": "read_delay_ns"}
+CONNECT = "connect"  # counts connections, and those that are still being made
 
 
 def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
@@ -50,6 +51,7 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     yield from _of_latencies(recording, exceeds)
     yield from _of_parked(recording, exceeds)
     yield from _of_unread(recording, exceeds)
+    yield from _of_readers(recording)
     yield from _of_left(recording, exceeds)
     yield from _of_peers(recording, exceeds)
 
@@ -117,16 +119,25 @@ def _of_latencies(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
         lines = exchanges.get(key, [])
         if not lines:
             yield f"a distribution ({measure}) is of requests or calls that do not stand there"
-        if len(lines) != len(timed) or measure not in MEASURED_NS:  # names can be lost, and lines are alike then
+        if len(lines) != len(timed) or measure not in (
+            *MEASURED_NS,
+            CONNECT,
+        ):  # names can be lost: lines are alike then
             continue
-        counts = sum(line.count for line in lines), sum(each.count for each in timed)
+        counts = sum(_timed(line, measure) for line in lines), sum(each.count for each in timed)
         if max(counts) > min(counts) * 1.02 + (recording.header.host.cpus_online or 1):
             yield f"{counts[0]:,} requests or calls have {counts[1]:,} in their distribution ({measure})"
+        if measure == CONNECT:
+            continue
         field = MEASURED_NS[measure]
         sums_ns = sum(getattr(line, field) for line in lines), sum(each.sum_ns for each in timed)
         if exceeds(max(sums_ns), min(sums_ns)):
             own, timed_ns = map(duration, sums_ns)
             yield f"{field} of requests or calls is {own}, in their distribution {timed_ns}"
+
+
+def _timed(line: schema.Exchange, measure: str) -> int:
+    return line.connects + line.connects_failed + line.connecting if measure == CONNECT else line.count
 
 
 def _of_parked(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
@@ -151,6 +162,19 @@ def _of_unread(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
         for object, ns in unread.items():
             if exceeds(ns, delays[object]):
                 yield f"requests lay unread {duration(ns)}, by their exchanges {duration(delays[object])}"
+
+
+def _of_readers(recording: Recording) -> Iterator[str]:
+    """Whatever a thread has read ends in one of these counts; few find no room in them, or are told as several."""
+    read = sum(line.requests_read or 0 for line in recording.threads.values())
+    begun = sum(
+        line.count + line.unanswered + line.open + line.untimed + line.declined
+        for line in recording.exchanges
+        if line.direction == "accepted"
+    )
+    lost = recording.footer.lost if recording.footer else {}
+    if read > 2 * begun + (recording.header.host.cpus_online or 1) and not lost.get("exchanges_full"):
+        yield f"threads have read {read:,} requests, of which {begun:,} are told"
 
 
 def _of_left(recording: Recording, exceeds: Exceeds) -> Iterator[str]:

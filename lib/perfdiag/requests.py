@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.excess import beyond_median
 from perfdiag.exchanges import Exchange
+from perfdiag.loops import Servers
 from perfdiag.parked import Parked, scaled
 from perfdiag.requestsums import (
     ARRIVING,
@@ -29,10 +29,6 @@ from perfdiag.requestsums import (
     of_slow,
 )
 from perfdiag.unread import Met
-
-if TYPE_CHECKING:
-    from perfdiag.loops import Servers
-    from perfdiag.model import ThreadLedger
 
 # A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
 # batch job with a page of metrics.
@@ -59,8 +55,7 @@ class RequestTime:
     count: int
     ns: int
     accounts: Mapping[str, int]
-    loops: Sequence[ThreadLedger] = ()  # event loops that serve them; none: workers do
-    met: Met = field(default_factory=Met)  # what those met that lay unread
+    by: Servers = field(default_factory=Servers)  # who serves them
     excess: bool = False  # of those over the objective alone, what they took beyond the median of their name
     median_over: bool = False  # of a name the median itself is over it: of that name, all they took
     rows: Mapping[tuple[str, str], int] = field(default_factory=dict)  # parked in futexes, by account and key of `Row`
@@ -68,14 +63,15 @@ class RequestTime:
     parked_tids: frozenset[int] = frozenset()  # threads that were parked there
 
     @property
-    def loop(self) -> bool:
-        """Whether event loops serve them, not workers."""
-        return bool(self.loops)
+    def met(self) -> Met:
+        """Return what those met that lay unread."""
+        return self.by.met
 
     @property
     def uncertain_ns(self) -> int:
         """Return the time that could hide another cause."""
-        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained"))
+        unfollowed = () if self.by.followed else (QUEUED,)
+        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", *unfollowed))
 
 
 def request_time(
@@ -125,8 +121,7 @@ def request_time(
         (sum(each.line.over_slo for each in missed) if slow else whole.count) + left_count,
         sum(accounts.values()),
         accounts,
-        by.loops,
-        by.met,
+        by,
         bool(slow),
         any(map(_median_over, missed)),
         rows,

@@ -31,6 +31,7 @@ PART_AND_WHOLE: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     schema.Operation: (("errors", "count"), ("over_slo", "count"), ("max_ns", "sum_ns")),
     schema.Process: (("processes", "threads"),),
     schema.Rpc: (("errors", "count"),),
+    schema.Thread: (("requests_turned", "requests_read"),),
     schema.VmExit: (("running_ns", "sum_ns"), ("polled_ns", "sum_ns"), ("max_ns", "sum_ns")),
 }
 # Time of nothing: the first is 0 where the second is.
@@ -64,11 +65,11 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
 
 def _of_parts(line: schema.Line, pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
     for part, whole in pairs:
-        had, most = getattr(line, part), getattr(line, whole)
+        had, most = getattr(line, part), getattr(line, whole) or 0
         if type(line) in STILL_COUNTED:
             most += max(1, int(most * STILL_COUNTED_SHARE))
         if had > most:
-            shown = [duration(ns) if part.endswith("_ns") else f"{ns:,}" for ns in (had, getattr(line, whole))]
+            shown = [duration(ns) if part.endswith("_ns") else f"{ns:,}" for ns in (had, getattr(line, whole) or 0)]
             yield f"{part} of a line {_name(line)} is {shown[0]}, its {whole} {shown[1]}"
 
 

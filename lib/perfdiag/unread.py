@@ -23,6 +23,8 @@ JUDGED = ("disk.", "nfs.", "net.", "ipc.", "remote.", "memory.", "lock.")
 LONG_NS = 10_000_000
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND = "net.request"
+# Who is in one of these takes up whatever it listens to.  A request that lies unread meanwhile is none of that.
+LISTENS = ("wait.events", "net.accept", "wait.work", BOUND)
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,13 @@ class Met:
 
     passed_on: Mapping[str, float] = field(default_factory=dict)  # what has findings of its own
     others: Mapping[str, float] = field(default_factory=dict)  # what is the reader's own affair
-    taken: float | None = None  # while their reader was with others, or bound to them; None: not recorded
+    taken: float = 0.0  # of the others: while their reader was with other requests, or bound to other connections
+    unheard: float = 0.0  # while their reader listened, and not to them
+
+    @property
+    def unknown(self) -> float:
+        """Return the part of which no line of time tells: it lies before its beginning, or was too short to be kept."""
+        return max(0.0, 1 - sum(self.passed_on.values()) - sum(self.others.values()) - self.unheard)
 
 
 class Part(NamedTuple):
@@ -39,7 +47,8 @@ class Part(NamedTuple):
 
     named: str  # the account, its own or its root's, that has findings of its own; "" where none has
     account: str  # its own
-    served: bool | None  # it was with another request; None: not recorded
+    root: str  # of the thread it waited for; its own where it waited for none
+    served: bool  # it was with another request
     part: float
     left: bool = False  # of requests that nobody had read when the window ended
 
@@ -60,7 +69,8 @@ def has_finding(name: str, total: AccountTotal, requests: int = 0) -> bool:
     Many short waits for one of so many requests are as long as one.
     """
     pieces = min(total.count, requests) if requests else total.count
-    return name in KEPT_FROM or (name.startswith(JUDGED) and total.ns >= LONG_NS * max(1, pieces))
+    is_judged = name.startswith(JUDGED) and kind_of(name) is not Kind.IDLE
+    return name in KEPT_FROM or (is_judged and total.ns >= LONG_NS * max(1, pieces))
 
 
 def parts_of(
@@ -69,7 +79,7 @@ def parts_of(
     exchanges: Sequence[Exchange],
     accounts: Mapping[str, AccountTotal],
 ) -> list[Part]:
-    """Return what readers were recorded to be in; nothing of recordings that do not tell.
+    """Return what readers were recorded to be in.
 
     `accounts` are those of the target.  With an objective that some missed it is what those met.  Where a reader waited
     for another thread, that one's account counts if it has findings, else that of the wait.
@@ -85,15 +95,15 @@ def parts_of(
 
     def part(line: schema.RequestUnread | schema.LeftPart, *, left: bool) -> Part:
         named = next((name for name in (line.root, line.account) if name in known), "")
-        return Part(named, line.account, line.served, line.sum_ns / whole_ns, left)
+        return Part(named, line.account, line.root, line.served, line.sum_ns / whole_ns, left)
 
     read = [part(line, left=False) for line in lines if line.over_slo or not slow]
     return read + [part(each, left=True) for line in left for each in line.parts]
 
 
 def met_at_loops(parts: Sequence[Part]) -> Met:
-    """Return what requests met that waited for event loops."""
-    return _met(parts, [bool(part.named) for part in parts])
+    """Return what requests met that waited for event loops, which listen also while requests are under way."""
+    return _met((part, bool(part.named), part.root in LISTENS) for part in parts)
 
 
 def met_at_workers(parts: Sequence[Part]) -> Met:
@@ -102,21 +112,31 @@ def met_at_workers(parts: Sequence[Part]) -> Met:
     One more would have spared a request all that this one was in while it served others, but for what keeps any from
     reading.  More workers are of no use to what nobody reads.
     """
-    own = [bool(part.named) and (part.served is False or part.left) for part in parts]
-    return _met(parts, [part.named in KEPT_FROM or is_own for part, is_own in zip(parts, own, strict=True)])
+
+    def is_passed(part: Part) -> bool:
+        return part.named in KEPT_FROM or (bool(part.named) and (not part.served or part.left))
+
+    return _met((part, is_passed(part), not _is_taken(part) and part.root in LISTENS) for part in parts)
 
 
-def _met(parts: Sequence[Part], passed: Sequence[bool]) -> Met:
+def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
+    """Return the sums of parts, each with whether findings of its own have it, and whether its reader listened."""
     passed_on: defaultdict[str, float] = defaultdict(float)
     others: defaultdict[str, float] = defaultdict(float)
-    for part, is_passed in zip(parts, passed, strict=True):
+    taken = unheard = 0.0
+    for part, is_passed, listened in parts:
         if is_passed:
             passed_on[part.named] += part.part
+        elif listened:
+            unheard += part.part
         else:
             others[part.account] += part.part
-    known = all(part.served is not None for part in parts)
-    taken = sum(part.part for part in parts if part.served or part.account == BOUND)
-    return Met(dict(passed_on), dict(others), taken if known else None)
+            taken += part.part if _is_taken(part) else 0.0
+    return Met(dict(passed_on), dict(others), taken, unheard)
 
 
-__all__ = ["BOUND", "RUNQ", "Met", "Part", "has_finding", "is_awaited", "met_at_loops", "met_at_workers", "parts_of"]
+def _is_taken(part: Part) -> bool:
+    return part.served or part.account == BOUND
+
+
+__all__ = ["BOUND", "LISTENS", "Met", "Part", "has_finding", "is_awaited", "met_at_loops", "met_at_workers", "parts_of"]

@@ -171,7 +171,7 @@ def test_a_worker_with_a_connection_for_each_request_is_no_loop(
     recording = stopped(recorder)
     requests = served(recording, "GET /each")
     assert (requests.line.count, requests.line.turns) == (101, 0), requests.line
-    assert not servers([requests], model_of(recording).threads).loop
+    assert not servers(model_of(recording).threads).loop
 
 
 def test_a_thread_that_turns_between_connections_is_one(serving: Serving, attach: Attach, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_thread_that_turns_between_connections_is_one(serving: Serving, attach
         recording = stopped(recorder)
     requests = served(recording, "GET /turn")
     assert (requests.line.count, requests.line.turns) == (106, 105), requests.line
-    assert servers([requests], model_of(recording).threads).loop
+    assert servers(model_of(recording).threads).loop
 
 
 @pytest.mark.timeout(180)

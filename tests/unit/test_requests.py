@@ -103,7 +103,7 @@ def test_a_loop_keeps_requests_waiting_while_it_is_busy() -> None:
     by = Servers(LOOPS, 0.5, Met({"runq.busy": 0.25}))
     time = timed(exchange(100, 10 * S, {"cpu.user": 2 * S}), by=by)
     assert time and time.accounts == {"cpu.user": 2 * S, QUEUED: 3 * S, "runq.busy": S, REST: 4 * S}
-    assert time.loop and time.loops is LOOPS, "looked for once"
+    assert time.by is by, "looked for once"
 
 
 def test_an_account_that_evidence_divides_afterwards() -> None:

@@ -15,20 +15,14 @@ from perfdiag.report.verdict import decide
 from perfdiag.unread import Met, Part, met_at_loops, met_at_workers, parts_of
 
 from unit.support import Builder
-from unit.support.exchanges import PORT, exchange, joined, latency
+from unit.support.exchanges import PORT, exchange, joined, latency, unread
 
 S, MS = 1_000_000_000, 1_000_000
 FLUSHES = {"disk_flush": ("4 s", 10), "cpu_user": "100 ms", "rest": "wait.events"}
 Pair = tuple[str, str]
 
 
-def unread(
-    parts: Mapping[Pair, int], *, over_slo: bool = False, served: bool | None = True
-) -> list[schema.RequestUnread]:
-    return [schema.RequestUnread(PORT, "", over_slo, *pair, ns, served) for pair, ns in parts.items()]
-
-
-def parts_by(parts: Mapping[Pair, int], delay_ns: int = 10 * S, served: bool | None = True) -> list[Part]:
+def parts_by(parts: Mapping[Pair, int], delay_ns: int = 10 * S, served: bool = True) -> list[Part]:
     """Return what requests met at a thread whose flushes take 400 ms each."""
     lines = joined([exchange(100, 20 * S, read_delay_ns=delay_ns, turns=100)])
     accounts = Builder().thread("server", **FLUSHES).model().accounts
@@ -41,12 +35,12 @@ def met_by(parts: Mapping[Pair, int]) -> Met:
 
 def test_what_has_findings_of_its_own_has_that_time() -> None:
     found = met_by({("disk.flush", "disk.flush"): 6 * S, ("cpu.user", "cpu.user"): 3 * S})
-    assert found == Met({"disk.flush": 0.6}, {"cpu.user": 0.3}, pytest.approx(0.9))
+    assert found == Met({"disk.flush": 0.6}, {"cpu.user": 0.3}, 0.3) and found.unknown == pytest.approx(0.1)
 
 
 def test_the_root_of_a_wait_goes_before_the_wait() -> None:
     found = met_by({("wait.parked", "disk.flush"): 6 * S, ("wait.parked", "wait.timer"): 2 * S})
-    assert found == Met({"disk.flush": 0.6}, {"wait.parked": 0.2}, pytest.approx(0.8))
+    assert found == Met({"disk.flush": 0.6}, {"wait.parked": 0.2}, 0.2)
 
 
 def test_short_waits_are_the_readers_own() -> None:
@@ -54,36 +48,52 @@ def test_short_waits_are_the_readers_own() -> None:
     assert found == Met({}, {"disk.read": 0.5}, 0.5)
 
 
-def test_a_recording_that_does_not_tell_is_asked_nothing() -> None:
+def test_where_nothing_lay_unread_nothing_was_met() -> None:
     assert not parts_by({}) and not parts_by({("cpu.user", "cpu.user"): S}, delay_ns=0)
-    assert met_at_workers(parts_by({("cpu.user", "cpu.user"): S}, served=None)).taken is None
+
+
+def test_a_loop_that_listens_to_something_else_is_not_held_up() -> None:
+    """Its limit of connections is reached: it takes up what it listens to, and none of those that wait."""
+    met = met_by({("wait.events", "wait.events"): 8 * S, ("net.request", "net.request"): S, ("cpu.user",) * 2: S})
+    assert met == Met({}, {"cpu.user": 0.1}, 0.1, 0.9)
+
+
+def test_a_worker_that_waits_for_one_connection_serves_no_other() -> None:
+    met = met_at_workers(parts_by({("net.request", "net.request"): 8 * S, ("net.accept",) * 2: S}, served=False))
+    assert met == Met({}, {"net.request": 0.8}, 0.8, 0.1)
+
+
+def test_who_waits_for_whoever_hands_out_work_is_in_what_that_one_is() -> None:
+    """The selector hands requests to workers, and sleeps: these are idle, and would take up whatever came."""
+    met = met_at_workers(parts_by({("wait.work", "wait.timer"): 8 * S}, served=False))
+    assert met == Met({}, {"wait.work": 0.8}, 0, 0)
 
 
 def test_with_an_objective_that_of_slow_requests_counts() -> None:
     lines = joined([exchange(100, 20 * S, read_delay_ns=10 * S, over_slo=9, over_slo_read_delay_ns=2 * S)])
     parts = unread({("cpu.user", "cpu.user"): 5 * S}) + unread({("disk.flush", "disk.flush"): S}, over_slo=True)
     accounts = Builder().thread("server", **FLUSHES).model().accounts
-    assert met_at_loops(parts_of(parts, [], lines, accounts)) == Met({"disk.flush": 0.5}, {}, 0.5)
+    assert met_at_loops(parts_of(parts, [], lines, accounts)) == Met({"disk.flush": 0.5})
 
 
 def test_another_worker_would_have_spared_all_but_what_keeps_any_from_reading() -> None:
     met = {("disk.flush", "disk.flush"): 5 * S, ("runq.busy", "runq.busy"): 2 * S, ("cpu.user", "cpu.user"): S}
     unread = parts_by(met)
-    by = servers(joined([exchange(100, S)]), Builder().thread("worker", rest="wait.work").model().threads, unread)
-    assert by.met == Met({"runq.busy": 0.2}, {"disk.flush": 0.5, "cpu.user": 0.1}, pytest.approx(0.8))
+    by = servers(Builder().thread("worker", rest="wait.work", requests=(100, 0)).model().threads, unread)
+    assert by.met == Met({"runq.busy": 0.2}, {"disk.flush": 0.5, "cpu.user": 0.1}, pytest.approx(0.6))
 
 
 def test_who_serves_nobody_is_himself_kept_from_reading() -> None:
     """A thread for each connection that waits for a disk, though nobody has asked it anything yet, or is stopped."""
     met = met_at_workers(parts_by({("disk.flush", "disk.flush"): 5 * S, ("wait.stopped",) * 2: 4 * S}, served=False))
-    assert met == Met({"disk.flush": 0.5, "wait.stopped": 0.4}, {}, 0)
+    assert met == Met({"disk.flush": 0.5, "wait.stopped": 0.4})
 
 
 def test_a_pool_is_not_full_because_it_was_stopped() -> None:
     """A thread for each of eight connections: stopped for three seconds of four, and asked meanwhile."""
     builder = Builder(comm="app", window="4 s")
     for _ in range(8):
-        builder.thread("app", cpu_user="3 ms", wait_stopped="3 s", rest="net.request")
+        builder.thread("app", cpu_user="3 ms", wait_stopped="3 s", rest="net.request", requests=(12, 0))
     delays = [3 * S] * 8 + [MS // 10] * 92
     builder.line(exchange(100, sum(delays) + 100 * MS, {"cpu.user": 24 * MS}, read_delay_ns=sum(delays)))
     builder.line(latency([each + MS for each in delays]))
@@ -97,7 +107,7 @@ def test_a_pool_is_not_full_because_it_was_stopped() -> None:
 
 def test_a_loop_that_is_hardly_seen_to_turn_is_still_told_by_what_it_was_in() -> None:
     """On average over its window a loop that waits all the time for a full pipe, in one wait, meets nobody."""
-    builder = Builder(comm="node").thread("node", cpu_user="100 ms", ipc_pipe=("9 s", 3), rest="wait.events")
+    builder = Builder(comm="node").thread("node", cpu_user="100 ms", ipc_pipe=("9 s", 3), requests=(100, 100))
     builder.line(exchange(100, 50 * S, {"cpu.user": S}, read_delay_ns=45 * S, turns=100))
     builder.line(latency([500 * MS] * 100))
     builder.line(latency([450 * MS] * 100, "read_delay"))
@@ -121,8 +131,9 @@ def test_a_loop_that_is_hardly_seen_to_turn_is_still_told_by_what_it_was_in() ->
 def test_no_part_is_counted_twice(parts: dict[Pair, int]) -> None:
     found = parts_by(parts, delay_ns=max(1, sum(parts.values())))
     for met in (met_at_loops(found), met_at_workers(found)):
-        told = [*met.passed_on.values(), *met.others.values()]
+        told = [*met.passed_on.values(), *met.others.values(), met.unheard]
         assert sum(told) == pytest.approx(1 if any(parts.values()) else 0, abs=1e-9)
+        assert 0 <= met.taken <= sum(met.others.values()) + 1e-9 and met.unknown == pytest.approx(1 - sum(told))
 
 
 def left(count: int, account: str, *, oldest_ns: int, sum_ns: int, earlier: bool = True) -> schema.RequestLeft:

@@ -12,12 +12,22 @@ from perfdiag.findings.holders import ROOTS
 from perfdiag.findings.lock_advice import waiting_code
 from perfdiag.findings.samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
 from perfdiag.findings.target import again
-from perfdiag.findings.unread import HELD_UP_NS, delays_of, hardly_unread, is_held_up, read_after, unread_ns
+from perfdiag.findings.unread import (
+    HELD_UP_NS,
+    delays_of,
+    hardly_unread,
+    is_held_up,
+    meanwhile,
+    not_followed,
+    read_after,
+    unread_ns,
+)
 from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, percent, plain, top
-from perfdiag.loops import LOOP_FREE, taken
+from perfdiag.loops import taken
 from perfdiag.model import Model, ThreadLedger
 from perfdiag.requests import QUEUED
 from perfdiag.units import first_of
+from perfdiag.unread import LISTENS
 
 # A program with less of the CPU samples of the target names no function.
 WORTH_PROGRAM = 0.1
@@ -47,13 +57,15 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if time is None or not model.measured("requests"):
         yield without_time(model, "LOOP-BLOCKED", "no requests were served")
         return
-    if not time.loop:
+    if not time.by.followed:
+        yield not_followed("LOOP-BLOCKED", time)
+        return
+    if not time.by.loop:
         yield Check("LOOP-BLOCKED", "no event loop that serves requests was seen", 0.0, "count")
         return
-    recorded = sum(time.met.others.values()) if time.met.taken is not None else None
-    delays, queued = delays_of(model), unread_ns(time, recorded)
+    delays, queued = delays_of(model), unread_ns(time, sum(time.met.others.values()))
     if queued < FAULT_SHARE * time.ns or not is_held_up(model):
-        yield hardly_unread("LOOP-BLOCKED", time)
+        yield hardly_unread("LOOP-BLOCKED", time, queued)
         return
     held = _held_up(model, time.met.others)
     confidence, limits = judged(model, Confidence.HIGH if held.sure else Confidence.LOW, [held.unsure])
@@ -64,7 +76,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         f"The event loop is held up{held.claim}: requests wait for it, up to {duration(delays.max_ns)} before they are"
         " read.",
         {QUEUED: queued},
-        [read_after(delays), *_which(time.loops), *held.evidence],
+        [read_after(delays), meanwhile(time.met), *_which(time.by.loops), *held.evidence],
         [fix(held.remedy)],
         alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
         limits=limits,
@@ -123,7 +135,7 @@ def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
 
 def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:
     """Return which of several processes' loops are with somebody all the time; requests are not told apart by them."""
-    loops = [loop for loop in found if any(name in loop.accounts for name in LOOP_FREE)]  # not who only computes
+    loops = [loop for loop in found if any(name in loop.accounts for name in LISTENS)]  # not who only computes
     loops.sort(key=lambda loop: (-taken(loop), loop.tid))
     if len(loops) < 2:
         return []

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from perfdiag.exchanges import Latencies, together
-from perfdiag.findings.base import Check, Evidence
+from perfdiag.findings.base import Check, Evidence, Silence
 from perfdiag.findings.calls import spread
-from perfdiag.findings.weigh import duration, percent
+from perfdiag.findings.weigh import FAULT_SHARE, duration, percent
 from perfdiag.model import Model
 from perfdiag.requests import QUEUED, RequestTime
+from perfdiag.units import first_of
+from perfdiag.unread import Met
 
 # Less than this is a wake-up: nobody holds up a loop with it.  Half of the delay must lie in longer ones: a loop that
 # has all it can do keeps each request waiting for some microseconds, and one of half a million for an accident.
 HELD_UP_NS = 20_000_000
+SHOWN = 3  # accounts of readers
 
 
-def unread_ns(time: RequestTime, part: float | None) -> int:
-    """Return for how long requests lay unread, but for what findings of its own have.
+def unread_ns(time: RequestTime, part: float) -> int:
+    """Return for how long requests lay unread in the `part` that is meant, of all the time in which they did.
 
-    Of that only the `part` counts in which their readers were recorded to be in what is meant; None: recordings of
-    earlier versions do not tell, and all of it does.
+    What findings of their own have of it is no longer in it.
     """
-    queued = time.accounts.get(QUEUED, 0)
     left = 1 - sum(time.met.passed_on.values())
-    if part is None:
-        return queued
-    return round(queued * min(1.0, part / left)) if left > 0 else 0
+    return round(time.accounts.get(QUEUED, 0) * min(1.0, part / left)) if left > 0 else 0
+
+
+def not_followed(id: str, time: RequestTime) -> Check | Silence:
+    """Return that rule `id` knows nothing of a recording without the lines of time of who reads."""
+    queued = time.accounts.get(QUEUED, 0)
+    if queued < FAULT_SHARE * time.ns:
+        return hardly_unread(id, time, queued)
+    reason = "recorded before requests were followed to who reads them: in what that one was is not known"
+    return Silence(id, reason, "perfdiag record, once more")
 
 
 def delays_of(model: Model) -> Latencies:
@@ -38,11 +46,25 @@ def is_held_up(model: Model) -> bool:
     return delays_of(model).typical_ns() >= HELD_UP_NS or oldest_ns >= HELD_UP_NS
 
 
-def hardly_unread(id: str, time: RequestTime) -> Check:
-    """Return that of rule `id` nothing was found, with how long requests waited to be read."""
-    queued = time.accounts.get(QUEUED, 0)
-    text = f"requests wait {duration(queued)} to be read, {percent(queued / time.ns)} of their time"
-    return Check(id, text, queued / time.ns, "share")
+def hardly_unread(id: str, time: RequestTime, ns: int) -> Check:
+    """Return that rule `id` found nothing, with how long requests waited for what it looks at."""
+    return Check(
+        id, f"requests wait {duration(ns)} to be read, {percent(ns / time.ns)} of their time", ns / time.ns, "share"
+    )
+
+
+def meanwhile(met: Met) -> Evidence:
+    """Return in what those were who then read them, and for which part of the time that is not known."""
+    names = sorted(met.others, key=lambda name: -met.others[name])
+    told = [f"{percent(met.others[name])} in {name}" for name in names]
+    if met.passed_on:
+        told.append(f"{percent(sum(met.passed_on.values()))} in what has findings of its own")
+    if met.unheard:
+        told.append(f"{percent(met.unheard)} idle")
+    text = f"who read them was meanwhile {first_of(told, SHOWN)}; {percent(met.taken)} with other requests"
+    return Evidence(
+        f"{text}; for {percent(met.unknown)} that is not known", met.taken, "share", "lines of time", met.unknown
+    )
 
 
 def read_after(delays: Latencies) -> Evidence:
@@ -53,4 +75,13 @@ def read_after(delays: Latencies) -> Evidence:
     return Evidence(text, float(delays.sum_ns), "ns", "sockets")
 
 
-__all__ = ["HELD_UP_NS", "delays_of", "hardly_unread", "is_held_up", "read_after", "unread_ns"]
+__all__ = [
+    "HELD_UP_NS",
+    "delays_of",
+    "hardly_unread",
+    "is_held_up",
+    "meanwhile",
+    "not_followed",
+    "read_after",
+    "unread_ns",
+]

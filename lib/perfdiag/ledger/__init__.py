@@ -121,7 +121,7 @@ def build(recording: Recording) -> Model:
             lost,
             _finer(accounts),
             parked_of(recording, futexes),
-            servers(exchanges, threads, _unread(recording, exchanges, accounts)),
+            servers(threads, _unread(recording, exchanges, accounts)),
             busy_ns(accounts),
             window_ns,
             _awaited(recording),

@@ -107,7 +107,7 @@ class RequestUnread(Line, tag="request_unread"):
     account: Word  # of the thread itself
     root: Word  # of the thread that it waited for, however far behind others; `account` where it waited for none
     sum_ns: Nanoseconds
-    served: bool | None = None  # that thread was with another request; older recordings do not say
+    served: bool = False  # that thread was with another request; recordings without requests_read do not say
 
 
 class LeftPart(msgspec.Struct, frozen=True, array_like=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfdiag import schema
@@ -48,6 +48,13 @@ def served(count: int, each_ns: int, accounts: dict[str, int] | None = None, **f
     return [line, latency([each_ns] * count, object=line.object, name=line.name, direction=line.direction)]
 
 
+def unread(
+    parts: Mapping[tuple[str, str], int], *, over_slo: bool = False, served: bool = True
+) -> list[schema.RequestUnread]:
+    """Return in what the readers of requests were, by account and root, while those lay unread."""
+    return [schema.RequestUnread(PORT, "", over_slo, *pair, ns, served) for pair, ns in parts.items()]
+
+
 def joined(lines: Sequence[schema.Line]) -> list[Exchange]:
     """Return what lines mean together."""
     return exchanges_of(
@@ -56,4 +63,4 @@ def joined(lines: Sequence[schema.Line]) -> list[Exchange]:
     )
 
 
-__all__ = ["PORT", "exchange", "fine_bucket", "joined", "latency", "served"]
+__all__ = ["PORT", "exchange", "fine_bucket", "joined", "latency", "served", "unread"]

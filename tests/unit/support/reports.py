@@ -302,8 +302,8 @@ def crowded() -> Report:
 
 
 def proxy() -> Report:
-    """A recording of nginx, 5 s with `--slo 'GET /api/items/1=100ms' --slo 'GET /upload=2s'`: four clients in turn ask
-    it for a file and, twice as often, for what an upstream answers after 5 ms, each tenth time after 300 ms."""
+    """A recording of nginx, which proxy.sh beside it makes: it is asked for a file and, twice as often, for what an
+    upstream answers after 5 ms, each tenth time after 300 ms."""
     return recorded("proxy")
 
 

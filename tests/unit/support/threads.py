@@ -41,12 +41,12 @@ class Threads:
         exited: bool = False,
         open_books: bool = False,
         open: tuple[str, str, Time] | None = None,
-        requests: tuple[int, int] | None = None,
+        requests: tuple[int | None, int] = (0, 0),
         **accounts: Sum,
     ) -> Self:
         """Add a thread.  `wall` defaults to the window; `user` and `kernel` are its ticks (default: cpu.* as given,
         cpu_user and cpu_kernel together being written as the recorder does).  `open`: (account, object, since when
-        before the end).  `requests`: how many it has read, and for how many of these it turned from another connection.
+        before the end).  `requests`: as in reads().
         """
         pid = self.pid if pid is None else pid
         taken = {thread["tid"] for thread in self._threads}
@@ -73,10 +73,16 @@ class Threads:
                 "open_books": open_books,
                 "open": open,
                 "futexes": [],
-                "requests_read": requests[0] if requests else None,
-                "requests_turned": requests[1] if requests else 0,
+                "requests_read": requests[0],
+                "requests_turned": requests[1],
             }
         )
+        return self
+
+    def reads(self, requests: int | None, turned: int = 0) -> Self:
+        """Let the last thread read so many requests; for so many of these it turned from another connection.  None: as
+        in recordings made before that was recorded."""
+        self._threads[-1] |= {"requests_read": requests, "requests_turned": turned}
         return self
 
     def row(
