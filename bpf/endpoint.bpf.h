@@ -94,13 +94,18 @@ static __always_inline __u64 exchange_object(const struct sock *sock, __u16 fami
 	return object;
 }
 
+/* When the kernel's clock stood at so many ticks; 0: just now. */
+static __always_inline __u64 ticks_ns(__u32 at_ticks, __u64 now)
+{
+	__u32 ticks = (__u32)bpf_jiffies64() - at_ticks;
+
+	return ticks > 1 && ticks * knobs.tick_ns < now ? now - ticks * knobs.tick_ns : 0;
+}
+
 /* A request may have come in before its connection was followed: TCP knows when, to a tick. */
 static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
 {
-	__u32 ticks;
-
 	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP || LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
 		return 0;
-	ticks = (__u32)bpf_jiffies64() - LOAD(inet_connection_sock, sock, icsk_ack.lrcvtime);
-	return ticks > 1 && ticks * knobs.tick_ns < now ? now - ticks * knobs.tick_ns : 0;
+	return ticks_ns(LOAD(inet_connection_sock, sock, icsk_ack.lrcvtime), now);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * left_unread - which requests has nobody read when the window ends, and in what are those who could?
+ * left_unread - which requests has nobody read when the window ends, and in what are those who could?  On which
+ *               connections that were silent all along is the last word a question, if it is one?
  *
  * HOOKS   iter/task_file, iter/task, once each, at the end.
  * COST    a look at each open file of the host, of the target's sockets a few loads; of each thread of the target one
  *         copy of its line of time, if there is such a request.
  * CANNOT  see those in the queues of unix sockets that listen; tell when one came in on a unix socket that the window
- *         has not met before; tell requests from other data on a connection that is read rarely.
+ *         has not met before; tell requests from other data on a connection that is read rarely; tell whose last word it
+ *         was on a connection closer than a tick, nor on a unix socket at all; tell a question from what needs no answer.
  */
 #include "chain.bpf.h"
 #include "endpoint.bpf.h"
@@ -32,6 +34,7 @@ static __always_inline void describe_left(struct left_unread *left, struct sock 
 	const struct connection *connection = connection_of(sock);
 
 	left->sock = (__u64)sock;
+	left->direction = DIRECTION_ACCEPTED;
 	left->object = connection ? connection->object : exchange_object(sock, family, DIRECTION_ACCEPTED);
 	left->tid = connection ? connection->tid : 0;
 	left->begun = connection && connection->readable_at ? connection->readable_at
@@ -47,6 +50,65 @@ static __always_inline bool is_left(const struct sock *sock, __u16 family)
 			   connection->direction != DIRECTION_ACCEPTED))
 		return false;
 	return has_unread(sock, family);
+}
+
+static __always_inline __u32 received_ticks(const struct sock *sock)
+{
+	return LOAD(inet_connection_sock, sock, icsk_ack.lrcvtime);
+}
+
+/*
+ * Was the last word on a connection of TCP the client's?  Times are ticks.  Within one the sequence tells: the last segment
+ * that acknowledged what was sent would have begun behind all that came in, had that been an answer.
+ */
+static __always_inline bool is_asked(const struct sock *sock)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+	__s32 later = received_ticks(sock) - LOAD(tcp_sock, tcp, lsndtime);
+
+	if (!LOAD(tcp_sock, tcp, bytes_received) || LOAD(tcp_sock, tcp, snd_una) != LOAD(tcp_sock, tcp, write_seq))
+		return false;
+	return later > 0 || (!later && LOAD(tcp_sock, tcp, snd_wl1) != LOAD(tcp_sock, tcp, rcv_nxt));
+}
+
+/* Likewise the target's, which has connected; one within a tick is not seen: an answer to a keep-alive looks the same. */
+static __always_inline bool has_asked(const struct sock *sock)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+
+	if (!LOAD(tcp_sock, tcp, bytes_sent))
+		return false;
+	return !LOAD(tcp_sock, tcp, bytes_received) ||
+	       (__s32)(LOAD(tcp_sock, tcp, lsndtime) - received_ticks(sock)) > 0;
+}
+
+/* Those that the window has met say themselves what they have left. */
+static __always_inline bool is_silent(const struct sock *sock, __u16 family, __u32 direction)
+{
+	if (connection_of(sock) || has_unread(sock, family))
+		return false;
+	if (family == AF_UNIX)
+		return direction == DIRECTION_ACCEPTED && LOAD(sock, sock, __sk_common.skc_state) == TCP_ESTABLISHED;
+	if (LOAD(sock, sock, __sk_common.skc_state) != TCP_ESTABLISHED)
+		return false;
+	return direction == DIRECTION_ACCEPTED ? is_asked(sock) : has_asked(sock);
+}
+
+/* False: its last word was just now, so it was used in a way that is not followed. */
+static __always_inline bool describe_silent(struct left_unread *left, struct sock *sock, __u16 family, __u32 direction)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+	bool accepted = direction == DIRECTION_ACCEPTED;
+
+	left->sock = (__u64)sock;
+	left->object = exchange_object(sock, family, direction);
+	left->direction = direction;
+	left->silent = 1;
+	if (family == AF_UNIX)
+		return true;
+	left->begun = ticks_ns(accepted ? received_ticks(sock) : LOAD(tcp_sock, tcp, lsndtime), bpf_ktime_get_ns());
+	left->never = !(accepted ? LOAD(tcp_sock, tcp, bytes_sent) : LOAD(tcp_sock, tcp, bytes_received));
+	return left->begun;
 }
 
 struct queue {
@@ -80,6 +142,7 @@ int tell_left_unread(struct bpf_iter__task_file *ctx)
 	struct record *record;
 	struct socket *socket;
 	struct sock *sock;
+	__u32 direction;
 	__u16 family;
 
 	if (!task || !file || (LOAD(inode, LOAD(file, file, f_inode), i_mode) & S_IFMT) != S_IFSOCK)
@@ -103,9 +166,12 @@ int tell_left_unread(struct bpf_iter__task_file *ctx)
 		bpf_loop(MOST_NOT_ACCEPTED, tell_next, &queue, 0);
 		return 0;
 	}
-	if (direction_of(sock, family) != DIRECTION_ACCEPTED || !is_left(sock, family))
+	direction = direction_of(sock, family);
+	if (direction == DIRECTION_ACCEPTED && is_left(sock, family))
+		describe_left(&queue.left, sock, family);
+	else if (!direction || !is_silent(sock, family, direction) ||
+		 !describe_silent(&queue.left, sock, family, direction))
 		return 0;
-	describe_left(&queue.left, sock, family);
 	bpf_seq_write(ctx->meta->seq, &queue.left, sizeof(queue.left));
 	return 0;
 }

@@ -159,13 +159,20 @@ struct unread_key {
 	struct unread_in in;
 };
 
-/* A request that has arrived and that nobody has read when the window ends. */
+/*
+ * A request that has arrived and that nobody has read when the window ends; or, `silent`, a connection that nobody has used
+ * in the window, and whose last word asks for an answer, if anything does.
+ */
 struct left_unread {
 	__u64 sock;   /* whose it is: processes share those that listen */
 	__u64 object; /* as in struct exchange_key */
-	__u64 begun;  /* 0: not known */
+	__u64 begun;  /* 0: not known; of a silent one also whose the last word is */
 	__u32 tid;    /* who read there last; 0: not known */
 	__u32 tgid;
+	__u8 direction; /* enum direction */
+	__u8 silent;
+	__u8 never; /* who was asked there has not said anything yet */
+	__u8 padding[5];
 };
 
 /* What is timed of an exchange: of requests all, of calls the first two. */

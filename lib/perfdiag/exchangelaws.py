@@ -53,6 +53,7 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     yield from _of_unread(recording, exceeds)
     yield from _of_readers(recording)
     yield from _of_left(recording, exceeds)
+    yield from _of_silent(recording, exceeds)
     yield from _of_peers(recording, exceeds)
 
 
@@ -193,6 +194,17 @@ def _of_left(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
             yield f"a request is left unread for {duration(line.oldest_ns)}: longer than since boot"
         if now_ns and exceeds(line.sum_ns, line.count * max(0, now_ns - recording.header.start_ns)):
             yield f"{line.count:,} requests are left unread, {duration(line.sum_ns)}: longer than the window"
+
+
+def _of_silent(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+    footer = recording.footer
+    for line in recording.silent:
+        if line.never > line.count:
+            yield f"of {line.count:,} silent connections {line.never:,} never had an answer"
+        if footer and exceeds(line.oldest_ns, footer.at_ns):
+            yield f"a connection is silent for {duration(line.oldest_ns)}: longer than since boot"
+        if footer and line.oldest_ns and exceeds(footer.at_ns - recording.header.start_ns, line.oldest_ns):
+            yield f"a connection that was silent all along is so for {duration(line.oldest_ns)}: not the whole window"
 
 
 def _of_peers(recording: Recording, exceeds: Exceeds) -> Iterator[str]:

@@ -218,6 +218,7 @@ class Model:
     calibrations: Sequence[schema.Calibration] = ()
     exchanges: Sequence[Exchange] = ()  # requests served and calls made, those that took most time first
     requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
+    silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
     request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
     host: Host | None = None  # None: of chosen processes
     host_side: HostSide | None = None  # None: the report of one recording

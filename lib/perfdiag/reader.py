@@ -62,6 +62,7 @@ class Recording:
     requests_left: list[schema.RequestLeft] = field(default_factory=list)
     requests_parked: list[schema.RequestParked] = field(default_factory=list)
     requests_unread: list[schema.RequestUnread] = field(default_factory=list)
+    silent: list[schema.Silent] = field(default_factory=list)
     rpcs: list[schema.Rpc] = field(default_factory=list)
     nfs_flushes: list[schema.NfsFlush] = field(default_factory=list)
     nfs_server: list[schema.NfsServer] = field(default_factory=list)
@@ -283,6 +284,7 @@ _LISTS: dict[type[schema.Line], str] = {
     schema.RequestLeft: "requests_left",
     schema.RequestParked: "requests_parked",
     schema.RequestUnread: "requests_unread",
+    schema.Silent: "silent",
     schema.Rpc: "rpcs",
     schema.NfsFlush: "nfs_flushes",
     schema.NfsServer: "nfs_server",

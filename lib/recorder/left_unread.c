@@ -208,6 +208,20 @@ static void forget(struct reader *readers, void *array)
 	free(array);
 }
 
+/* Hands the silent ones over, and returns how many others there are, which stand first then. */
+static size_t take_silent(struct recorder *recorder, struct left_unread *found, size_t number, __u64 now)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < number; i++) {
+		if (found[i].silent)
+			silent_add(recorder, &found[i], now);
+		else
+			found[kept++] = found[i];
+	}
+	return kept;
+}
+
 int left_unread_take(struct recorder *recorder)
 {
 	_cleanup_close_ int fd = probes_left_unread_fd(recorder), chains = -1;
@@ -219,6 +233,10 @@ int left_unread_take(struct recorder *recorder)
 
 	if (number <= 0)
 		return number;
+	now = now_ns();
+	number = take_silent(recorder, found, merge_shared(found, number), now);
+	if (!number)
+		return 0;
 	chains = probes_chains_fd(recorder);
 	threads = read_all(chains, sizeof(*copies), MOST_READERS, (void **)&copies);
 	if (threads < 0)
@@ -231,8 +249,6 @@ int left_unread_take(struct recorder *recorder)
 		array[i].copy = copies[i];
 		HASH_ADD(hh, readers, tid, sizeof(array[i].tid), &array[i]);
 	}
-	now = now_ns();
-	number = merge_shared(found, number);
 	for (ssize_t i = 0; i < number; i++)
 		add_left(recorder, readers, &found[i], now);
 	forget(readers, array);

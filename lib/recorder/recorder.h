@@ -259,6 +259,9 @@ void requests_write(struct recorder *recorder);
 /* left_unread.c: requests that nobody has read when the window ends */
 int left_unread_take(struct recorder *recorder); /* before requests_end(): -ENOENT where sockets are not seen */
 void left_unread_write(struct recorder *recorder);
+/* silent.c: connections that nobody has used in the window, and that may hold a question without an answer */
+void silent_add(struct recorder *recorder, const struct left_unread *found, __u64 now);
+void silent_write(struct recorder *recorder);
 /* tables_memory.c: files read, dirty pages */
 void tables_write_memory(struct recorder *recorder);
 

@@ -106,6 +106,7 @@ void tables_write(struct recorder *recorder)
 	sockets_write(recorder);
 	requests_write(recorder);
 	left_unread_write(recorder);
+	silent_write(recorder);
 	nfs_write(recorder);
 	cpus_write(recorder);
 	vm_exits_write(recorder);

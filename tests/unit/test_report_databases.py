@@ -39,12 +39,13 @@ def test_a_backend_without_stacks_is_not_acquitted() -> None:
     text = told(backend(cpu_user="1 ms")).verdict
     assert text.kind == Kind.CANNOT_TELL.value and "waits for row and table locks as it waits for clients" in text.text
     assert "To tell: pg_blocking_pids(pid) in pg_stat_activity." in text.text
-    assert told(backend("redis", cpu_user="1 ms")).verdict.kind == Kind.ELSEWHERE.value
+    redis = backend("redis", cpu_user="1 ms").exchange("port:6379", "accepted", {"100 us": 3})
+    assert told(redis).verdict.kind == Kind.ELSEWHERE.value
 
 
 def test_a_backend_whose_stacks_show_its_client_is_acquitted() -> None:
     """A healthy server that could not be told."""
-    quiet = told(backend(talking=10, cpu_user="1 ms"))
+    quiet = told(backend(talking=10, cpu_user="1 ms").exchange("port:5432", "accepted", {"100 us": 3}))
     assert quiet.verdict.kind == Kind.ELSEWHERE.value and not any("PostgreSQL" in m.what for m in quiet.not_measured)
     other = backend(talking=10, cpu_user="1 ms").thread("postgres", pid=200)  # of which there is no stack
     assert told(other).verdict.kind == Kind.CANNOT_TELL.value

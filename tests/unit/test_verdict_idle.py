@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag import schema
 from perfdiag.facts import Listener, Listeners
 from perfdiag.findings.base import Severity
 from perfdiag.model import Model
@@ -18,11 +19,59 @@ S = 1_000_000_000
 
 
 @pytest.mark.parametrize("account", ["wait.events", "net.accept", "wait.signal"])
-def test_waiting_for_work_acquits(account: str) -> None:
-    kind, text = verdict(Builder().thread("a", cpu_user="20 ms", rest=account).model())
+def test_requests_that_were_answered_acquit_and_waiting_for_work_does_not(account: str) -> None:
+    """A server that hangs with the questions of all its clients gets no work either."""
+    builder = Builder().thread("a", cpu_user="20 ms", rest=account)
+    kind, text = verdict(builder.model())
+    assert kind == Kind.PROFILE.value and "not the slow part" not in text
+    assert text.startswith("No work came. It waited 9.98 s for ")
+    assert "look at who should send it. No request of this window shows whether it answers." in text
+    assert "busy for 20.0 ms of 10.0 s" in text
+    kind, text = verdict(builder.exchange("port:8080", "accepted", {"100 us": 3}).model())
     assert kind == Kind.ELSEWHERE.value
-    assert text.startswith("This process is not the slow part: no work came. It waited 9.98 s for ")
-    assert "look at who should send it" in text and "busy for 20.0 ms of 10.0 s" in text
+    assert text.startswith("This process is not the slow part. Its 3 requests took p50 about 100 us, longest 100 us")
+
+
+def test_requests_that_took_long_acquit_nobody() -> None:
+    builder = Builder().thread("a", cpu_user="20 ms").exchange("port:8080", "accepted", {"900 ms": 3})
+    kind, text = verdict(builder.model())
+    assert kind == Kind.CANNOT_TELL.value and "Its 3 requests took p50 about 890 ms" in text
+
+
+def silent(count: int, ago_ns: int, **fields: str) -> Line:
+    names = {"object": "port:8080", "direction": "accepted", **fields}
+    return schema.Silent(**names, pid=100, count=count, never=0, oldest_ns=ago_ns)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (silent(6, 12 * S), "6 connections on port 8080 have been silent since their client spoke, for up to 12.0 s"),
+        (
+            silent(1, 0, object="file:254:0:7:socket"),
+            "Whether clients wait on 1 silent connection at file:254:0:7:socket",
+        ),
+        (
+            silent(2, 12 * S, object="peer:10.0.0.7:80", direction="connected"),
+            "10.0.0.7:80 has said nothing since asked, for up to 12.0 s",
+        ),
+        (exchange(3, 3000, open=2, oldest_ns=S), "2 requests on port 8080 have no answer after 1.00 s."),
+        (
+            exchange(3, 3000, unanswered=1, unanswered_longest_ns=S),
+            "1 request on port 8080 has had no answer when its connection ended, 1.00 s later.",
+        ),
+    ],
+)
+def test_nobody_is_acquitted_while_somebody_may_wait(line: Line, told: str) -> None:
+    builder = Builder().thread("a", cpu_user="20 ms").exchange("port:80", "accepted", {"100 us": 3})
+    assert verdict(builder.model())[0] == Kind.ELSEWHERE.value
+    kind, text = verdict(builder.line(line).model())
+    assert kind == Kind.CANNOT_TELL.value and told in text
+    peer = finding("NET-PEER-SLOW", {"net.receive": 3 * S}, "10.0.0.7:80 answers slowly.")
+    busy = Builder().thread("a", net_receive="3 s")
+    assert verdict(busy.model(), peer)[0] == Kind.ELSEWHERE.value
+    kind, text = verdict(busy.line(line).model(), peer)
+    assert kind == Kind.CAUSE.value and told in text
 
 
 @pytest.mark.parametrize(("waits", "none_came"), [(1, True), (80, False)])
@@ -31,7 +80,7 @@ def test_events_that_came_may_be_of_whoever_it_asks_in_turn(waits: int, none_cam
     builder = Builder().thread("master", rest="wait.signal")
     model = builder.thread("a", pid=200, wait_events=("9900 ms", waits), rest="runq.busy").model()
     kind, text = verdict(model)
-    assert kind == Kind.ELSEWHERE.value and ("no work came" in text) is none_came
+    assert kind == Kind.PROFILE.value and ("No work came" in text) is none_came
     assert ("ls -l /proc/200/fd." in text) is not none_came and "ss -tnp" not in text, "no connection was seen"
     connected = builder.socket("peer:10.0.0.9:41000", local="10.0.0.2:80").model()
     assert ("ss -tnp | grep pid=200." in verdict(connected)[1]) is not none_came
@@ -178,7 +227,7 @@ def listening(rest: str, queued: int, *lines: Line, measured: bool = True) -> Mo
 @pytest.mark.parametrize("rest", ["wait.events", "wait.parked", "wait.timer"])
 def test_whom_nobody_asked_and_who_accepts_nobody(rest: str) -> None:
     """An idle database was only said to be parked."""
-    asked = "It listens on port 8080, and no request came in meanwhile."
+    asked = "It listens on port 8080, and no request came in meanwhile: nothing shows whether it answers."
     assert asked in verdict(listening(rest, 0))[1]
     assert asked not in verdict(listening(rest, 0, exchange(1, 1000)))[1]
     assert asked not in verdict(listening(rest, 0, measured=False))[1]
@@ -188,8 +237,12 @@ def test_whom_nobody_asked_and_who_accepts_nobody(rest: str) -> None:
 
 @pytest.mark.parametrize(("unanswered", "acquitted"), [(50, False), (1, True)])
 def test_who_answers_nobody_is_not_acquitted(unanswered: int, acquitted: bool) -> None:
+    """A farewell needs no answer: that connection ends at once."""
     builder = Builder().thread("a", wait_events=("9900 ms", 80), rest="cpu.user")
-    kind, text = verdict(builder.line(exchange(5, 5000, unanswered=unanswered, unanswered_longest_ns=S)).model())
+    longest_ns = 1000 if acquitted else S
+    kind, text = verdict(
+        builder.line(exchange(5, 5000, unanswered=unanswered, unanswered_longest_ns=longest_ns)).model()
+    )
     assert (kind == Kind.ELSEWHERE.value) is acquitted, text
     assert ("50 of 55 requests had no answer when their connections ended." in text) is not acquitted, text
 

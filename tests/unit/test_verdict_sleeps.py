@@ -120,7 +120,8 @@ def test_an_idle_server_whose_housekeeper_sleeps_is_not_acquitted_either() -> No
 
 @pytest.mark.parametrize(("timer", "told"), [("190 ms", False), ("210 ms", True)])
 def test_a_short_sleep_beside_busier_time_is_not_worth_a_word(timer: str, told: bool) -> None:
-    model = Builder().thread("a", cpu_user="195 ms", wait_timer=timer).model()
+    builder = Builder().thread("a", cpu_user="195 ms", wait_timer=timer)
+    model = builder.exchange("port:8080", "accepted", {"100 us": 3}).model()
     assert (sleep(model) is not None) is told
     assert (verdict(model)[0] == Kind.ELSEWHERE.value) is not told
 

@@ -71,7 +71,8 @@ def test_a_target_that_was_stopped_for_a_while() -> None:
 
 def test_a_stop_of_a_moment_is_none() -> None:
     """Being attached to by a tracer stops a process for less than a millisecond."""
-    model = Builder().thread("a", wait_stopped="1 ms").model()
+    builder = Builder().thread("a", wait_stopped="1 ms")
+    model = builder.exchange("port:8080", "accepted", {"100 us": 3}).model()
     assert stop(model) is None and verdict(model)[0] == Kind.ELSEWHERE.value
 
 

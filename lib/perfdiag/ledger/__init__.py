@@ -114,6 +114,7 @@ def build(recording: Recording) -> Model:
         calibrations=recording.calibrations,
         exchanges=exchanges,
         requests_left=recording.requests_left,
+        silent=recording.silent,
         request_time=None
         if recording.header.options.host  # whose requests are those of many targets
         else request_time(

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from perfdiag.findings.unread import HELD_UP_NS
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
-from perfdiag.report.shape import Call, Percentiles, Report, Request, Unread
+from perfdiag.report.shape import Call, Percentiles, Report, Request, Silent, Unread
 from perfdiag.requests import beyond
 from perfdiag.units import about, count, duration, plural, share
 
@@ -20,12 +20,14 @@ _MOST = 1000  # names, and peers, of a full page: who wants more wants a table, 
 def requests(report: Report, page: Page) -> Section:
     """Each name with its percentiles; what all of them spent their time in; the peers that were asked."""
     unread = [each for each in report.unread if each.oldest_ns >= HELD_UP_NS]
-    if not report.requests and not report.calls and not unread:
+    silent = [each for each in report.silent if each.oldest_ns]
+    if not (report.requests or report.calls or unread or silent):
         return Section([], [])
     most = _MOST if page.full else LINES  # those of a page are drawn, not those that it has no room for anyway
     requests, calls = report.requests[:most], report.calls[:most]
-    told = [_unread(each) for each in unread] + [_served(each) for each in requests] + [_called(each) for each in calls]
-    untold = len(unread) + len(report.requests) + len(report.calls) - len(told)
+    waiting = [*map(_unread, unread), *map(_silent, silent)]
+    told = waiting + [_served(each) for each in requests] + [_called(each) for each in calls]
+    untold = len(waiting) + len(report.requests) + len(report.calls) - len(told)
     blocks: list[Block] = []
     if report.request_time:
         blocks.append([page.chunk(_consists(report), 2, first="  ", limit=2)])  # no later than what stands below it
@@ -54,6 +56,13 @@ def _consists(report: Report) -> str:
 def _unread(unread: Unread) -> str:
     many = f"{count(unread.count)} {'has' if unread.count == 1 else 'have'} arrived"
     return f"{unread.place}: {many} and nobody reads, for up to {duration(unread.oldest_ns)}"
+
+
+def _silent(silent: Silent) -> str:
+    many = f"{plural(silent.count, 'connection')} silent"
+    word = "since the target spoke" if silent.called else "since the client spoke"
+    where = f"calls to {silent.place}" if silent.called else silent.place
+    return f"{where}: {many} {word}, {duration(silent.oldest_ns or 0)} ago: a question without an answer, or none"
 
 
 def _served(request: Request) -> str:

@@ -41,6 +41,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         operations=books.operations(model),
         requests=requests.served(model),
         unread=requests.unread(model),
+        silent=requests.silent(model),
         calls=requests.called(model),
         request_time=requests.time(model),
         accounts=books.accounts(model),

@@ -15,8 +15,9 @@ from perfdiag.findings.virtual_cpus import reasonless_ns
 from perfdiag.findings.weigh import rowless_ns
 from perfdiag.ledger import UNLISTED
 from perfdiag.model import Model, ThreadLedger
-from perfdiag.report import databases, leftover, rest, shape
+from perfdiag.report import acquittal, databases, leftover, rest, shape
 from perfdiag.report.words import (
+    CLIENTS_LOOK,
     Kind,
     first_sentence,
     full_thread,
@@ -79,14 +80,15 @@ def without_time(
     otherwise = f"Otherwise it waited {waits}." if waits and model.idle_ns > model.busy_ns and not sleep else ""
     unseen = [hidden.sentence, hidden.tells] if hidden else []
     unseen = rest.untold_tasks(model) or unseen
-    nothing = rowless[:1].upper() + rowless[1:] or NO_FAULT
+    doubts = acquittal.doubts(model)
+    nothing = rowless[:1].upper() + rowless[1:] or ("" if doubts else NO_FAULT)
     if waits and not sleep and model.busy_ns < rest.FELT * model.window_ns:
         hardly = f"Hardly busy, {duration(model.busy_ns)} in {duration(model.window_ns)}: it waited {waits}."
-        return verdict(Kind.PROFILE, [hardly, *(unseen or [_senders(model)]), *busiest, nothing], first)
+        return verdict(Kind.PROFILE, [hardly, *doubts, *(unseen or [_senders(model)]), *busiest, nothing], first)
     untold = any("cannot tell" in finding.claim for finding in first)
     most_time = leftover.most_time(model, diagnosis, first) if first else ""
     kind = Kind.CANNOT_TELL if untold and first[0].share >= MOST else Kind.PROFILE
-    return verdict(kind, [most_time, *busiest, "" if untold else nothing, *unseen, *slept, otherwise], first)
+    return verdict(kind, [most_time, *busiest, *doubts, "" if untold else nothing, *unseen, *slept, otherwise], first)
 
 
 def _without_rows(model: Model) -> tuple[int, str]:
@@ -99,11 +101,11 @@ def _without_rows(model: Model) -> tuple[int, str]:
 
 
 def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | None, acquit: bool) -> shape.Verdict:
-    """Of a target that is hardly busy: only waiting for work acquits it."""
+    """Of a target that is hardly busy: only requests that it has answered acquit it."""
     waits, parked = rest.waits(model), rest.stuck_or_idle(model)
     work_ns = model.ns(*rest.FOR_WORK, "wait.signal")
-    asked, busy = _asked(model), _busy(model)
-    end = [asked, busy]
+    asked, busy, doubts = _asked(model), _busy(model), acquittal.doubts(model)
+    end = [*doubts, asked, busy]
     number = sum(thread.threads for thread in parked)
     stuck = f"{plural(number, 'thread')}{_of(parked)} stayed parked all the time: an idle pool, or deadlocked."
     if parked and all(map(rest.receives, parked)):
@@ -134,11 +136,22 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
             Kind.CANNOT_TELL,
             [f"Cannot tell: {hidden.sentence}", hidden.tells, f"It waited {waits}.", *end],
         )
-    came, look = "no work came", f"It waited {waits}: look at who should send it."
+    if doubts or acquittal.is_slow(model):
+        answered = acquittal.answered(model)
+        return verdict(
+            Kind.CANNOT_TELL,
+            ["Cannot tell whether it is the slow part.", *doubts, answered, f"It waited {waits}.", busy],
+        )
+    unproven = "" if asked else acquittal.unproven(model)
+    came, look = "No work came.", f"It waited {waits}: look at who should send it."
     if senders := _senders(model):
-        came, look = f"it waited {waits}", senders
-    start = "This process is not the slow part:" if acquit else "Otherwise"
-    return verdict(Kind.ELSEWHERE if acquit else Kind.PROFILE, [f"{start} {came}.", look, *end])
+        came, look = f"It waited {waits}.", senders
+    if asked or unproven or not acquit:
+        start = "" if acquit else "Otherwise "
+        return verdict(Kind.PROFILE, [start + (came[0].lower() + came[1:] if start else came), look, unproven, *end])
+    otherwise = f"Otherwise it waited {waits}."
+    parts = ["This process is not the slow part.", acquittal.answered(model), acquittal.unseen(model), otherwise]
+    return verdict(Kind.ELSEWHERE, [*parts, CLIENTS_LOOK, *end])
 
 
 def _asked(model: Model) -> str:
@@ -151,7 +164,8 @@ def _asked(model: Model) -> str:
         return f"At the end {many} waited to be accepted on {_ports(waiting)}."
     if not model.measured("requests") or not_followed(model) or any(each.served for each in model.exchanges):
         return ""
-    return f"It listens on {_ports(listeners.sockets)}, and no request came in meanwhile."
+    none = "no request came in meanwhile: nothing shows whether it answers"
+    return f"It listens on {_ports(listeners.sockets)}, and {none}."
 
 
 def _ports(sockets: Sequence[Listener]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from perfdiag import schema
 from perfdiag.exchanges import Exchange, Latencies
+from perfdiag.findings.peers import name_of
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
 from perfdiag.packed import Sums, numbers_by_name
@@ -31,6 +33,24 @@ def unread(model: Model) -> list[shape.Unread]:
     """Return what nobody had read in the end, by port, the oldest first."""
     lines = sorted(model.requests_awaited, key=lambda line: (-line.oldest_ns, line.object))
     return [shape.Unread(place=place(line.object), count=line.count, oldest_ns=line.oldest_ns) for line in lines]
+
+
+def silent(model: Model) -> list[shape.Silent]:
+    """Return the connections that may hold a question from before the window, by port or peer, the oldest first."""
+    places: defaultdict[tuple[str, str, bool], list[schema.Silent]] = defaultdict(list)
+    for line in model.silent:
+        places[line.direction, line.object, bool(line.oldest_ns)].append(line)
+    found = [
+        shape.Silent(
+            place=name_of(object, place(object)),
+            called=direction == "connected",
+            pids=sorted({line.pid for line in lines if line.pid}),
+            count=sum(line.count for line in lines),
+            oldest_ns=max(line.oldest_ns for line in lines) or None,
+        )
+        for (direction, object, _), lines in places.items()
+    ]
+    return sorted(found, key=lambda each: (-(each.oldest_ns or 0), each.place))
 
 
 def time(model: Model) -> shape.RequestTime | None:
@@ -116,4 +136,4 @@ def _sums(parts: Sequence[schema.PartSum]) -> Mapping[str, int]:
     return {printable(part.account): part.sum_ns for part in parts}
 
 
-__all__ = ["called", "percentiles", "served", "time", "unread"]
+__all__ = ["called", "percentiles", "served", "silent", "time", "unread"]

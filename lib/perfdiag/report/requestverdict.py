@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from perfdiag.exchanges import together
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.findings.weigh import ENOUGH_FOR_P99, FAULT_SHARE
+from perfdiag.findings.weigh import FAULT_SHARE
 from perfdiag.model import Model
-from perfdiag.report import databases, shape, stopped
+from perfdiag.report import acquittal, databases, shape, stopped
 from perfdiag.report.rest import STOPPED
 from perfdiag.report.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
 from perfdiag.report.words import (
+    CLIENTS_LOOK,
     Kind,
     first_sentence,
     largest_found,
@@ -23,7 +23,7 @@ from perfdiag.report.words import (
 )
 from perfdiag.requests import RequestTime, beyond
 from perfdiag.requestsums import PARKED, QUEUED
-from perfdiag.units import about, duration, first_of, plural, share
+from perfdiag.units import duration, first_of, share
 
 LEADING = 0.5  # of the requests' time
 SHOWN = 3  # accounts of readers
@@ -58,8 +58,10 @@ def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> shape.Verdi
         cannot = f"Cannot tell: {duration(unknown_ns)} of {duration(time.ns)} of request time could not be followed."
         return verdict(Kind.CANNOT_TELL, [cannot, largest_found(timed[:1]), answers], timed[:1])
     unsure = "Probably: " if first.confidence is Confidence.LOW else ""
-    if first.id in SOMEBODY_ELSE and first.share >= LEADING and second is None and not unsure:
-        return verdict(Kind.ELSEWHERE, ["This process is not the slow part.", told(first), answers], [first])
+    theirs = first.id in SOMEBODY_ELSE and first.share >= LEADING and second is None and not unsure
+    if theirs and not acquittal.doubts(model):
+        parts = ["This process is not the slow part.", told(first), answers, acquittal.unseen(model)]
+        return verdict(Kind.ELSEWHERE, parts, [first])
     if second:
         which = ["Their order is within measurement error."] if unknown_ns > gap_ns else []
         return verdict(Kind.CAUSES, [f"{unsure}{told(first)}", told(second), *which, answers], timed[:2])
@@ -92,11 +94,10 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Ve
         hidden = databases.leading(model)
         tells = [hidden.sentence, hidden.tells] if hidden else next_step(model)
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, answers])
-    look = "Clients that see more than that have it on their way here."
     profile = [each for each in diagnosis.findings if each.id != SLO_BREACH][:1]  # that is said for itself
     missed = any(each.id == SLO_BREACH and each.severity is not Severity.INFO for each in diagnosis.findings)
     nothing = "No cause found." if missed else "No fault found."
-    return verdict(Kind.PROFILE, [nothing, answers, most, look, *map(told, profile)], profile)
+    return verdict(Kind.PROFILE, [nothing, answers, most, CLIENTS_LOOK, *map(told, profile)], profile)
 
 
 def _readers(time: RequestTime) -> str:
@@ -112,16 +113,8 @@ def _explained(diagnosis: Diagnosis) -> bool:
 
 
 def _answers(model: Model) -> str:
-    """Return how long all requests took, also where only those over the objective rank the findings."""
-    whole = together(each.whole for each in model.exchanges if each.served)
-    if not whole.count:
-        return left_unread(model)
-    p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
-    many = whole.count >= ENOUGH_FOR_P99
-    slowest = f"p99 {about(p99)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
-    middle = f"p50 {about(p50)}, " if p50 is not None else ""
-    answered = f"Its {plural(whole.count, 'request')} took {middle}{slowest} at its own sockets."
-    return f"{answered} {left_unread(model)}".rstrip()
+    """Return how long all requests took, and who may wait still."""
+    return " ".join(filter(None, [acquittal.answered(model), left_unread(model), *acquittal.doubts(model)]))
 
 
 __all__ = ["decide"]

@@ -9,7 +9,7 @@ import msgspec
 from perfdiag.findings import Diagnosis
 from perfdiag.findings.base import RULES, Confidence, Finding, Role, Severity
 from perfdiag.model import Model
-from perfdiag.report import databases, leftover, rest, shape, stopped
+from perfdiag.report import acquittal, databases, leftover, rest, shape, stopped
 from perfdiag.report.faultless import without_time
 from perfdiag.report.words import (
     Kind,
@@ -110,8 +110,11 @@ def _named(
     slept = _besides(model, timed[:1])
     hidden = databases.leading(model)
     leads = hidden is not None and hidden.ns > first.claimed_ns
-    if acquit and not slept and not leads and not _critical(faults, [first]) and _is_somebody_elses(model, timed):
-        return verdict(Kind.ELSEWHERE, ["This process is not the slow part.", told(first)], [first])
+    waiting = acquittal.doubts(model)
+    acquit = acquit and not (slept or leads or waiting or _critical(faults, [first]))
+    if acquit and _is_somebody_elses(model, timed):
+        parts = ["This process is not the slow part.", told(first), acquittal.unseen(model)]
+        return verdict(Kind.ELSEWHERE, parts, [first])
     rivals = [each for each in timed[1:2] if each.role is first.role or each.role is not Role.BACKGROUND]
     if rivals and rivals[0].share >= SECOND_CAUSE:
         kind, named = Kind.CAUSES, list(timed[:2])
@@ -142,7 +145,7 @@ def _named(
     parts = [*critical, *proven, *causes, hardly, *unproven, most_time, *slept, returns]
     if sleep and slept and sleep.felt_ns >= max(model.window_ns / 2, first.claimed_ns):
         parts = [*critical, *proven, causes[0], *slept, *causes[1:], hardly, *unproven, most_time]
-    return verdict(kind, parts, named)
+    return verdict(kind, [*parts, *waiting], named)
 
 
 def _sleeps_longer(model: Model, sleep: rest.Sleep, first: Finding) -> bool:

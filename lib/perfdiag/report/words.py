@@ -22,6 +22,7 @@ from perfdiag.text import printable
 from perfdiag.units import duration, first_of, plural, share
 
 SHOWN = 3  # ports
+CLIENTS_LOOK = "Clients that see more than that have it on their way here."
 LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
 SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
@@ -175,6 +176,7 @@ def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) 
 
 
 __all__ = [
+    "CLIENTS_LOOK",
     "LONGEST_TEXT",
     "Kind",
     "first_sentence",

@@ -23,6 +23,7 @@ from perfdiag.schema.requests import (
     RequestLeft,
     RequestParked,
     RequestUnread,
+    Silent,
 )
 from perfdiag.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
@@ -86,6 +87,7 @@ AnyLine = (
     | RequestLeft
     | RequestParked
     | RequestUnread
+    | Silent
     | Latency
     | Calibration
     | Operation
@@ -136,6 +138,7 @@ __all__ = [
     "RequestParked",
     "RequestUnread",
     "Rpc",
+    "Silent",
     "Socket",
     "Stack",
     "Target",

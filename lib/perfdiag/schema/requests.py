@@ -134,6 +134,22 @@ class RequestLeft(Line, tag="request_left"):
     parts: Annotated[Sequence[LeftPart], at_most(RECORDER["UNREAD_PARTS"])]  # of `sum_ns`, as far as that is known
 
 
+class Silent(Line, tag="silent"):
+    """Connections on which nothing came or went in the window, and on which somebody may wait since before.
+
+    Of TCP those on which the last word was a question, if it was one: the client's where the target has accepted, the
+    target's where it has connected.  What needs no answer looks the same, and times are as fine as the kernel's clock
+    ticks.  Of accepted unix sockets all: they keep no time.
+    """
+
+    object: Object  # these two as in Exchange
+    direction: Word
+    pid: Count  # who holds them; 0: several processes
+    count: Count
+    never: Count  # of them, on which who was asked has not said anything yet
+    oldest_ns: Nanoseconds  # since the first of these last words; 0: whose the last was is not known
+
+
 class Latency(Line, tag="latency"):
     """How long one thing of an exchange took.
 
@@ -163,4 +179,5 @@ __all__ = [
     "RequestLeft",
     "RequestParked",
     "RequestUnread",
+    "Silent",
 ]

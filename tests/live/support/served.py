@@ -245,3 +245,14 @@ def flushes(path: str) -> Serve:
             connection.sendall(OK)
 
     return serve
+
+
+def but_never(path: str) -> Serve:
+    """Return what answers each request at once, but those for that path never."""
+
+    def serve(connection: socket.socket) -> None:
+        while asked := head(connection):
+            if path.encode() not in asked:
+                connection.sendall(OK)
+
+    return serve

@@ -123,6 +123,9 @@ class Full:
                 yield {"type": "request_left", "object": f"port:{number // 2}", "earlier": number % 2 > 0, "count": 5,
                        "sum_ns": 50_000_000, "oldest_ns": 10_000_000,
                        "parts": [["wait.parked", "disk.flush", True, 1_000_000]] * 12}  # fmt: skip
+            if number < 2048:
+                yield {"type": "silent", "object": f"port:{number}", "direction": "accepted", "pid": 100 + number % 64,
+                       "count": 5, "never": 2, "oldest_ns": 3600 * S}  # fmt: skip
             for account in ("disk.flush", "wait.parked"):
                 yield {"type": "request_unread", "object": key["object"], "name": key["name"], "over_slo": False,
                        "account": account, "root": "disk.flush", "sum_ns": 5_000_000, "served": True}  # fmt: skip

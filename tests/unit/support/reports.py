@@ -174,8 +174,9 @@ def cannot_tell() -> Report:
 
 
 def elsewhere() -> Report:
-    """A process that waits for work."""
-    model = Builder(comm="nginx").thread("nginx", cpu_user="20 ms").thread("nginx", cpu_user="3 ms").model()
+    """A process that waits for work, and answers what comes."""
+    builder = Builder(comm="nginx").thread("nginx", cpu_user="20 ms").thread("nginx", cpu_user="3 ms")
+    model = builder.exchange("port:80", "accepted", {"100 us": 5}).model()
     return make(model, diagnosis(model, checks=checks(2)), Config())
 
 

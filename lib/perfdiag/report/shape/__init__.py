@@ -14,7 +14,7 @@ from perfdiag.report.shape.books import Account, Operation, Releaser, Stack, Thr
 from perfdiag.report.shape.causes import Checked, Evidence, Finding, NotMeasured, Remedy, Verdict
 from perfdiag.report.shape.everyone import Consumer, Consumers, Everyone
 from perfdiag.report.shape.hostside import Exits, HostFinding, HostSide, HostTime
-from perfdiag.report.shape.requests import Call, Percentiles, Request, RequestTime, Unread
+from perfdiag.report.shape.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
 from perfdiag.report.shape.target import Host, Process, Target, Window
 from perfdiag.report.shape.trust import Cost, Coverage, Program
 
@@ -52,6 +52,7 @@ class Report(Part, frozen=True, kw_only=True):
     host_side: HostSide | None = None  # of a guest whose host was recorded too
     requests: list[Request] = []  # that the target served
     unread: list[Unread] = []  # requests that nobody had read in the end
+    silent: list[Silent] = []  # connections that may hold a question from before the window
     calls: list[Call] = []  # that it made
     request_time: RequestTime | None = None  # the whole of all shares of findings; None: that is `busy_ns`
 
@@ -83,6 +84,7 @@ __all__ = [
     "Report",
     "Request",
     "RequestTime",
+    "Silent",
     "Stack",
     "Target",
     "Thread",

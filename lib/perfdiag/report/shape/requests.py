@@ -52,6 +52,16 @@ class Unread(Part, frozen=True, kw_only=True):
     oldest_ns: int  # since the first of them arrived, as far as that is known
 
 
+class Silent(Part, frozen=True, kw_only=True):
+    """Connections that nobody used in the window, and whose last word before may have been a question."""
+
+    place: Untrusted  # "port 80", or the peer that was asked
+    called: bool  # the target asked there
+    pids: list[int]  # that hold them
+    count: int
+    oldest_ns: int | None  # since the first of these words; None: whose the last was is not known
+
+
 class Call(Part, frozen=True, kw_only=True):
     """Calls to one peer, from the last byte sent to the first byte of the answer."""
 
@@ -82,4 +92,4 @@ class RequestTime(Part, frozen=True, kw_only=True):
     accounts: dict[str, int]  # and those of requests, "request.peers", "request.held", ...
 
 
-__all__ = ["Call", "Percentiles", "Request", "RequestTime", "Unread"]
+__all__ = ["Call", "Percentiles", "Request", "RequestTime", "Silent", "Unread"]
