@@ -10,6 +10,7 @@ struct blocked {
 	__u32 state, flags;
 	__s32 marker; /* innermost marker on its stack, -1: none, MARKER_UNKNOWN: not asked yet */
 	bool in_iowait;
+	bool frozen;	  /* on its way back to user space */
 	bool other_task;  /* not the current one */
 	bool serves;	  /* out: a client's request may end it */
 	bool needs_stack; /* out: the answer would be better with a marker */
@@ -27,12 +28,23 @@ struct wait {
 
 #define WAIT(a, o) ((struct wait){ .account = (a), .object = (o) })
 
+/*
+ * By the freezer of cgroup v2.  Who waits for a child made by vfork() is marked so, too, and who is asked to freeze need
+ * not be there yet.
+ */
+static __always_inline bool is_frozen(struct task_struct *task)
+{
+	return task->jobctl & JOBCTL_TRAP_FREEZE && bpf_core_field_exists(task->frozen) &&
+	       BPF_CORE_READ_BITFIELD(task, frozen);
+}
+
 static __always_inline void describe(struct task_struct *task, struct blocked *blocked)
 {
 	blocked->task = task;
 	blocked->state = task_state(task);
 	blocked->flags = task->flags;
 	blocked->in_iowait = BPF_CORE_READ_BITFIELD(task, in_iowait);
+	blocked->frozen = is_frozen(task);
 	blocked->marker = MARKER_UNKNOWN;
 	blocked->needs_stack = false;
 	blocked->other_task = task != bpf_get_current_task_btf();

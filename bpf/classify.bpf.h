@@ -131,7 +131,7 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 {
 	if (blocked->flags & PF_EXITING)
 		return classify_exit(blocked);
-	if (blocked->state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN))
+	if (blocked->state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN) || blocked->frozen)
 		return WAIT(ACCOUNT_WAIT_STOPPED, 0);
 	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
 	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))

@@ -178,8 +178,10 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
 	unsigned int on_cpu;
 	int exit_state;
+	unsigned long jobctl;
 	int pid, tgid;
 	int nr_dirtied;
 	unsigned long dirty_paused_when;

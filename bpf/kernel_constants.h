@@ -8,7 +8,8 @@
 #define TASK_DEAD 0x0080
 #define TASK_FROZEN 0x8000 /* f5d39b020809 ("freezer,sched: Rewrite core freezer logic"), v6.1 */
 #define TASK_NOLOAD 0x0400
-#define PF_VCPU 0x00000001 /* in a guest, or in an interrupt that came there */
+#define JOBCTL_TRAP_FREEZE (1UL << 23) /* 76f969e8948d ("cgroup: cgroup v2 freezer"), v5.2 */
+#define PF_VCPU 0x00000001	       /* in a guest, or in an interrupt that came there */
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
 #define PF_MEMALLOC 0x00000800

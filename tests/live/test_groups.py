@@ -137,6 +137,27 @@ def test_a_process_that_is_born_in_the_group(group: Path, resident: Workload, st
     assert born.process.pid not in {row.pid for row in recording.threads}, "its parent is outside"
 
 
+def test_a_group_that_is_frozen(group: Path, resident: Workload, attach: Attach) -> None:
+    """Its threads sleep on their way back to user space, as others do that wait for a page there."""
+    resident.start()
+    recorder = attach(resident)
+    resident.await_threads(2)
+    told_ns = time.monotonic_ns()
+    (group / "cgroup.freeze").write_text("1")
+    until(lambda: "frozen 1" in (group / "cgroup.events").read_text(), "the group is frozen")
+    frozen_ns = time.monotonic_ns()
+    time.sleep(0.8)
+    least_ns = time.monotonic_ns() - frozen_ns
+    (group / "cgroup.freeze").write_text("0")
+    until(lambda: "frozen 0" in (group / "cgroup.events").read_text(), "the group is thawed")
+    most_ns = time.monotonic_ns() - told_ns
+    recording = stop_and_check(recorder)
+    rows = recording.of_process(resident.pid)
+    assert len(rows) > 1
+    for row in rows:
+        assert 0.95 * least_ns < ns_of(row, "wait.stopped") < 1.05 * most_ns, (least_ns, most_ns, table(row))
+
+
 def test_a_group_that_is_made_inside(group: Path, resident: Workload, start: Start, attach: Attach) -> None:
     moved = outsider(start)
     recorder = follow(attach, group, resident)
