@@ -35,6 +35,8 @@ class Met:
     others: Mapping[str, float] = field(default_factory=dict)  # what is the reader's own affair
     taken: float = 0.0  # of the others: while their reader was with other requests, or bound to other connections
     unheard: float = 0.0  # while their reader listened, and not to them
+    behind: Mapping[str, float] = field(default_factory=dict)  # of the others: it waited for a thread that was in these
+    elsewhere: Mapping[str, float] = field(default_factory=dict)  # the rest of the others: something of its own
 
     @property
     def unknown(self) -> float:
@@ -123,6 +125,8 @@ def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
     """Return the sums of parts, each with whether findings of its own have it, and whether its reader listened."""
     passed_on: defaultdict[str, float] = defaultdict(float)
     others: defaultdict[str, float] = defaultdict(float)
+    behind: defaultdict[str, float] = defaultdict(float)
+    elsewhere: defaultdict[str, float] = defaultdict(float)
     taken = unheard = 0.0
     for part, is_passed, listened in parts:
         if is_passed:
@@ -131,8 +135,13 @@ def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
             unheard += part.part
         else:
             others[part.account] += part.part
-            taken += part.part if _is_taken(part) else 0.0
-    return Met(dict(passed_on), dict(others), taken, unheard)
+            if _is_taken(part):
+                taken += part.part
+            elif part.root != part.account:
+                behind[part.root] += part.part
+            else:
+                elsewhere[part.account] += part.part
+    return Met(dict(passed_on), dict(others), taken, unheard, dict(behind), dict(elsewhere))
 
 
 def _is_taken(part: Part) -> bool:

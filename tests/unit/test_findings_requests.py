@@ -19,7 +19,7 @@ from unit.support.shown import plain
 
 S, MS = 1_000_000_000, 1_000_000
 LOOP, POOL, TIMER, PEER = "LOOP-BLOCKED", "POOL-SATURATED", "WAIT-TIMER-IN-REQUEST", "NET-PEER-SLOW"
-ELSEWHERE, DEAF = "READER-ELSEWHERE", "READER-NOT-LISTENING"
+ELSEWHERE, DEAF, THREAD = "READER-ELSEWHERE", "READER-NOT-LISTENING", "WAIT-THREAD-IN-REQUEST"
 UPSTREAM = "peer:10.0.0.7:5432"
 HANDLER = {"user": ["renderYearlyReport (app.js)"]}
 
@@ -201,6 +201,19 @@ def test_requests_that_their_reader_does_not_listen_to() -> None:
     assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 16 * S}
     assert "does not listen" in found.claim and "10 % that is not known" in str(found.evidence)
     assert dict(finding(limited(turns=0).model(), DEAF).claims) == {QUEUED: 16 * S}
+
+
+def test_readers_that_wait_for_a_thread_that_serves_nobody() -> None:
+    """A virtual machine stops all threads for its collections, on a futex, while one of its own computes."""
+    builder = Builder(comm="java").thread("VM Thread", tid=150, cpu_user="2 s", rest="wait.work")
+    builder.thread("worker", cpu_user="1 s", wait_parked="4 s", rest="net.accept")
+    builder.because("wait.parked", "futex:0x10", "cpu.user", "2 s", root_tid=150)
+    requests(builder, {"cpu.user": 1000}, count=100, delays=[400] * 50 + [0] * 50, met={"cpu.user": 0.02}, served=False)
+    builder.line(unread({("wait.parked", "cpu.user"): 18 * S}, served=False)[0])
+    found = finding(builder.model(), THREAD)
+    assert dict(found.claims) == {QUEUED: 18 * S}
+    assert "who reads them waits for VM Thread (150), which mostly runs its own code" in found.claim
+    assert check(builder.model(), ELSEWHERE).number == pytest.approx(0.02, rel=0.06), "that is another thread's doing"
 
 
 def test_a_reader_that_is_woken_at_once_listens() -> None:

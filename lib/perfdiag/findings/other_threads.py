@@ -11,6 +11,7 @@ from perfdiag.findings.calls import without_time
 from perfdiag.findings.holders import ROOT_PART, ROOTS
 from perfdiag.findings.lock_advice import waiting_code
 from perfdiag.findings.parked_waits import Waits, parked_waits
+from perfdiag.findings.readers import waiting_readers
 from perfdiag.findings.target import again
 from perfdiag.findings.weigh import (
     FAULT_OF_WINDOW,
@@ -24,7 +25,7 @@ from perfdiag.findings.weigh import (
     top,
 )
 from perfdiag.model import Model
-from perfdiag.requests import RequestTime
+from perfdiag.requests import QUEUED, RequestTime
 
 LOCK, THREAD = "LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST"
 # A request that waits for less is handed to another thread and back.
@@ -38,13 +39,15 @@ JUDGED = ("runq.", "disk.", "nfs.", "net.", "memory.", "remote.")
 @rule(
     "WAIT-THREAD-IN-REQUEST",
     title="Requests wait for another thread",
-    accounts=(PARKED,),
-    meaning="The thread that serves a request is parked on a futex until another thread wakes it: for work that it gave"
-    " away, or for an answer that it shares with others. Inside a request that is no idling: the request waits, too.",
+    accounts=(PARKED, QUEUED),
+    meaning="The thread that serves a request, or is to read it, is parked on a futex until another thread wakes it:"
+    " for work that it gave away, for an answer that it shares with others, or until a virtual machine lets it go on."
+    " Inside a request that is no idling: the request waits, too.",
     measured="Time parked inside requests that one thread served from begin to end, by futex; whom it was for, and what"
-    " that one was in meanwhile, compared at each wake-up inside a request (sched_waking), over the window. Waits that"
-    " are shown to be for a lock, or are for others that serve requests and wait likewise, are LOCK-CONTENTION's; what"
-    " is waited for behind a slow disk or peer is that one's, also where another thread comes with the peer's answer.",
+    " that one was in meanwhile, compared at each wake-up inside a request (sched_waking), over the window. Of requests"
+    " that lie unread, for what their reader waited. Waits that are shown to be for a lock, or are for others that"
+    " serve requests and wait likewise, are LOCK-CONTENTION's; what is waited for behind a slow disk or peer is that"
+    " one's, also where another thread comes with the peer's answer.",
     alternatives="Requests that are meant to wait for news (long polling); work that other threads do for them.",
     remedies="See what the thread does that is waited for; shorten what threads do while others wait for them.",
     verify="perfdiag latency again: wait.parked in the requests' time.",
@@ -57,9 +60,11 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
         return
     known = parked_waits(model, time)
     found = [waits for waits in known if waits.ns >= FAULT_SHARE * time.ns and not waits.in_turn]
+    unread = list(waiting_readers(model, time))
+    yield from unread
     for waits in found:
         yield _finding(model, time, waits)
-    if not found:
+    if not found and not unread:
         part = sum(waits.ns for waits in known) / time.ns
         yield Check(THREAD, f"requests wait {percent(part)} of their time for other threads", part, "share")
 

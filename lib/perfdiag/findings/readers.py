@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Severity, rule
 from perfdiag.findings.calls import without_time
+from perfdiag.findings.holders import MAJORITY, ROOTS
 from perfdiag.findings.target import again
 from perfdiag.findings.unread import (
     HELD_UP_NS,
@@ -17,10 +19,11 @@ from perfdiag.findings.unread import (
     read_after,
     unread_ns,
 )
-from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged
+from perfdiag.findings.weigh import FAULT_SHARE, duration, fix, judged, plain, thread_of
 from perfdiag.model import Model
-from perfdiag.requests import QUEUED
+from perfdiag.requests import QUEUED, RequestTime
 
+THREAD = "WAIT-THREAD-IN-REQUEST"
 ELSEWHERE, DEAF = "READER-ELSEWHERE", "READER-NOT-LISTENING"
 
 
@@ -49,12 +52,12 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
     if time.by.loop:
         yield Check(ELSEWHERE, "event loops read requests: see LOOP-BLOCKED", 0.0, "count")
         return
-    queued = unread_ns(time, sum(time.met.others.values()) - time.met.taken)
+    queued = unread_ns(time, sum(time.met.elsewhere.values()))
     if queued < FAULT_SHARE * time.ns or not is_held_up(model):
         yield hardly_unread(ELSEWHERE, time, queued)
         return
     delays = delays_of(model)
-    does = max(time.met.others, key=lambda name: time.met.others[name])
+    does = max(time.met.elsewhere, key=lambda name: time.met.elsewhere[name])
     confidence, limits = judged(model, Confidence.HIGH, [])
     yield Finding(
         ELSEWHERE,
@@ -68,6 +71,44 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
+
+
+def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
+    """Return what requests wait to be read while who reads them waits for another thread: WAIT-THREAD-IN-REQUEST."""
+    met = time.met
+    queued = unread_ns(time, sum(met.behind.values()))
+    if time.by.loop or queued < FAULT_SHARE * time.ns or not is_held_up(model):
+        return
+    delays = delays_of(model)
+    root = max(met.behind, key=lambda name: met.behind[name])
+    does = ROOTS.get(root, (f"is in {root}", ""))[0]
+    who = _waited_for(model, root)
+    unseen = "" if who else "which thread that is was not seen, or it is not one"
+    confidence, limits = judged(model, Confidence.HIGH, [unseen])
+    name = who or "another thread"
+    yield Finding(
+        THREAD,
+        Severity.WARNING,
+        confidence,
+        f"Requests wait up to {duration(delays.max_ns)} to be read, as who reads them waits for {name}, which mostly"
+        f" {does}.",
+        {QUEUED: queued},
+        [read_after(delays), meanwhile(met)],
+        [fix(f"see what {name} does, and why those that serve requests have to wait for it")],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+    )
+
+
+def _waited_for(model: Model, root: str) -> str:
+    """Return the name of the thread that was in `root` while others waited for it, "" where it was not mostly one."""
+    ns_by_tid: Counter[int] = Counter()
+    for chain in model.chains:
+        if chain.root == root and chain.account.startswith(("wait.parked", "lock.")):
+            ns_by_tid[chain.root_tid] += chain.ns
+    tid, ns = max(ns_by_tid.items(), key=lambda item: item[1], default=(0, 0))
+    thread = thread_of(model, tid)
+    return f"{plain(thread.comm)} ({tid})" if thread and ns > MAJORITY * ns_by_tid.total() else ""
 
 
 @rule(
@@ -114,4 +155,4 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
     )
 
 
-__all__ = ["reader_elsewhere", "reader_not_listening"]
+__all__ = ["reader_elsewhere", "reader_not_listening", "waiting_readers"]

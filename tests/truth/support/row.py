@@ -36,6 +36,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs: list[str] = []  # programs without which the row cannot be made
     ports: list[str] = []  # names for free ports besides PORT; all are listened on before the load begins
     seconds: float = 6  # of the recording
+    slo: str = ""  # the objective of all requests, which ranks what those have met that missed it
     warm_seconds: float = 1  # of load before the recording: the first requests are of another kind
     disk: bool = False  # an ext4 at $disk, as slow as READ_US, WRITE_US and FLUSH_US say
     listens: bool = True  # on PORT

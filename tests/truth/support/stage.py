@@ -10,7 +10,6 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -187,7 +186,7 @@ def make(row: Row, case: Case, output: Path, cache: Path) -> Made:
         load = stage.start(row.load, piped=True) if row.load else None
         time.sleep(row.warm_seconds)
         began, waited = time.monotonic(), _somebody_waited_s()
-        report = _record(target.pid, row.seconds, output)
+        report = _record(target.pid, row, output)
         busy = None if waited is None else ((_somebody_waited_s() or 0) - waited) / (time.monotonic() - began)
         assert target.poll() is None, f"the server has ended: {stage.errors()}"
         return Made(report, ended(load, stage.folder, output) if load else {}, busy)
@@ -200,12 +199,13 @@ def _somebody_waited_s() -> float | None:
     return None
 
 
-def _record(pid: int, seconds: float, output: Path) -> Report:
-    words: Sequence[object] = [ROOT / "build/bin/perfdiag", "latency", "--pid", pid, "--duration", seconds, "--json"]
+def _record(pid: int, row: Row, output: Path) -> Report:
+    words: list[object] = [ROOT / "build/bin/perfdiag", "latency", "--pid", pid, "--duration", row.seconds, "--json"]
+    words += ["--slo", row.slo] if row.slo else []
     done = subprocess.run(
         [*map(str, words), "--record", str(output)],
         capture_output=True,
-        timeout=PATIENCE_SECONDS + seconds,
+        timeout=PATIENCE_SECONDS + row.seconds,
         start_new_session=True,
         preexec_fn=_never_before_servers,
         check=False,
