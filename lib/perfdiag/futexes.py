@@ -15,7 +15,7 @@ from perfdiag.futexwaiters import brief, exclusive, woken_by_own_process
 from perfdiag.reader import Recording
 from perfdiag.runtimeidle import IDLE_BY_ID, WORK, idle_thread
 from perfdiag.runtimelocks import BY_ID, Words, lock_of, on_top
-from perfdiag.symbols import symbol_of
+from perfdiag.symbols import WAITS_FOR_ROOM, symbol_of
 
 # The C library's locks.
 _LOCK = re.compile(
@@ -43,7 +43,6 @@ _ABOVE_THE_GIL = re.compile(r"_?PyEval_\w+|PyGILState_Ensure|_Py_HandlePending|_
 _FOR_REQUESTS = ("net.accept", "net.request")
 # In one of these he waits for work, or for the answer of somebody whom he has asked: nothing shows which.
 _FOR_NEWS = ("wait.events", "ipc.pipe", "ipc.unix")
-_WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "unix_dgram_sendmsg"})
 
 
 class Verdict(Enum):
@@ -115,7 +114,7 @@ class Futexes:
         writers = {
             (stack.pid, stack.account)
             for stack in recording.stacks
-            if stack.account in _FOR_NEWS and not _WRITING.isdisjoint(stack.kernel)
+            if stack.account in _FOR_NEWS and not WAITS_FOR_ROOM.isdisjoint(stack.kernel)
         }
         self._of_pools = _mostly_behind(
             recording, lambda line: _waits_for_news(line) and (line.pid, own_account(line)) not in writers

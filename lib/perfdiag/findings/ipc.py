@@ -29,6 +29,7 @@ from perfdiag.findings.weigh import (
     worth,
 )
 from perfdiag.model import Model, Row
+from perfdiag.symbols import WAITS_FOR_ROOM
 
 OTHER_END = "'s other end"
 # One thread that ended at least half of the waits is the one at the other end.
@@ -36,8 +37,6 @@ MAJORITY = 0.5
 # Of so many waits some waker would be known, if one thread ended most of them.
 MANY_WAITS = 20
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice", "vmsplice", "tee")
-# Kernel functions in which a writer waits for room, at pipes (by two names) and unix sockets.
-WRITING = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "unix_dgram_sendmsg"})
 
 
 @rule(
@@ -187,7 +186,7 @@ def _writing_in_stacks(model: Model, rows: list[Row]) -> float | None:
     keys, sums = {row.key for row in rows}, {True: 0, False: 0}
     for stack in model.wait_stacks(rows[0].account):
         if stack.object in keys and stack.kernel:
-            sums[not WRITING.isdisjoint(stack.kernel)] += stack.weight_ns
+            sums[not WAITS_FOR_ROOM.isdisjoint(stack.kernel)] += stack.weight_ns
     return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
 
 
