@@ -18,8 +18,12 @@ Key = tuple[str, str, str]
 # Fields of one exchange: each pair stands in one line.  Programs of that many CPUs may still run while it is read, and
 # have counted a part already, of which the whole was read before.
 PART_AND_WHOLE_COUNTS = (
-    *(("over_slo", "count"), ("whole", "count"), ("turns", "count"), ("unsure", "count")),
-    *(("over_slo_unsure", "over_slo"), ("over_slo_unsure", "unsure")),
+    ("over_slo", "count"),
+    ("whole", "count"),
+    ("turns", "count"),
+    ("unsure", "count"),
+    ("over_slo_unsure", "over_slo"),
+    ("over_slo_unsure", "unsure"),
 )
 ANSWERING = ("held", "untaken")
 PART_AND_WHOLE_NS = (

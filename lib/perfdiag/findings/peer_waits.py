@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag import schema
@@ -99,6 +100,7 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
     rest = without_timeouts(whole, repeated) if repeated >= ENOUGH_RETRANSMITS else whole
     peers = [peer for peer in map(peer_of, keys) if peer]
     like_delayed = looks_alike(model, connections, rows)
+    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
     return PeerWaits(
         rows,
         peers,
@@ -108,20 +110,18 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
         typical_ns(rest),
         rest.sum_ns,
         like_delayed,
-        _answers(model, set(keys)),
-        _all_short(model, set(keys)),
+        _answers(calls, set(keys)),
+        _all_short(model, calls),
     )
 
 
-def _all_short(model: Model, keys: set[str]) -> bool:
-    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
+def _all_short(model: Model, calls: Sequence[schema.Exchange]) -> bool:
     sent_bytes, count = sum(line.bytes_out for line in calls), sum(line.count for line in calls)
     return 0 < sent_bytes <= ACKNOWLEDGEMENT_BYTES * count and not any(each.served for each in model.exchanges)
 
 
-def _answers(model: Model, keys: set[str]) -> int | None:
+def _answers(calls: Sequence[schema.Exchange], keys: set[str]) -> int | None:
     """Return how many answers came from the peers `keys`; None where that is not known of all of them."""
-    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
     if {line.object for line in calls} != keys or any(line.unanswered for line in calls):
         return None
     return sum(line.count for line in calls)

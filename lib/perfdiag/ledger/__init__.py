@@ -5,7 +5,7 @@ Every step moves nanoseconds between accounts of one thread and creates or destr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -13,7 +13,7 @@ from perfdiag import coverage, lacking, objects, schema
 from perfdiag.accounts import Kind
 from perfdiag.chains import Chain, chains_of
 from perfdiag.cpusplit import CpuSplit
-from perfdiag.exchanges import Exchange, exchanges_of
+from perfdiag.exchanges import exchanges_of
 from perfdiag.facts import Facts
 from perfdiag.facts.host import HostFacts
 from perfdiag.futexes import Futexes
@@ -30,7 +30,7 @@ from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 from perfdiag.requests import request_time
-from perfdiag.unread import Part, is_awaited, parts_of
+from perfdiag.unread import is_awaited, parts_of
 
 
 def build(recording: Recording) -> Model:
@@ -79,6 +79,8 @@ def build(recording: Recording) -> Model:
     )
     wall_ns = sum(thread.wall_ns for thread in threads)
     exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
+    awaited = [line for line in recording.requests_left if is_awaited(line)]
+    unread = parts_of(recording.requests_unread, awaited, exchanges, accounts)
     lost = recording.footer.lost if recording.footer else {}
     stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
     return Model(
@@ -122,22 +124,14 @@ def build(recording: Recording) -> Model:
             lost,
             _finer(accounts),
             parked_of(recording, futexes),
-            servers(threads, _unread(recording, exchanges, accounts)),
+            servers(threads, unread),
             busy_ns(accounts),
             window_ns,
-            _awaited(recording),
+            awaited,
         ),
         host=_host(recording),
         unseen=lacking.unseen_accounts(recording.header),
     )
-
-
-def _unread(recording: Recording, exchanges: Sequence[Exchange], accounts: Mapping[str, AccountTotal]) -> list[Part]:
-    return parts_of(recording.requests_unread, _awaited(recording), exchanges, accounts)
-
-
-def _awaited(recording: Recording) -> list[schema.RequestLeft]:
-    return [line for line in recording.requests_left if is_awaited(line)]
 
 
 def _finer(accounts: Mapping[str, AccountTotal]) -> dict[str, dict[str, int]]:

@@ -35,15 +35,17 @@ def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> shape.Verdi
     """Name what takes the requests' time; without a fault say how fast they are answered here."""
     stop = stopped.stop(model)
     begin = [stop.sentence] if stop else []
-    stopped_ns = time.accounts.get(STOPPED, 0) if stop else 0
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     timed = [finding for finding in faults if finding.share >= SECOND_CAUSE]
     failed = [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in timed]
     begin += [f"{first_sentence(finding.claim).rstrip('.')} ({finding.id})." for finding in failed[:1]]
-    made = _timed(model, time, timed) if timed else _no_fault(model, time, diagnosis)
-    if not timed and stopped_ns >= FAULT_SHARE * time.ns:
-        waited = f"Requests waited for it for {share(stopped_ns / time.ns)} of their time."
+    if timed:
+        made = _timed(model, time, timed)
+    elif stop and time.accounts.get(STOPPED, 0) >= FAULT_SHARE * time.ns:
+        waited = f"Requests waited for it for {share(time.accounts[STOPPED] / time.ns)} of their time."
         made = verdict(Kind.CAUSE, [waited, _answers(model)])
+    else:
+        made = _no_fault(model, time, diagnosis)
     named = [finding.id for finding in failed[:1]] + list(made.ids)
     kind = Kind.CAUSE.value if failed and not timed else made.kind
     return with_objective(shape.Verdict(kind=kind, text=" ".join([*begin, made.text]), ids=named), diagnosis)
