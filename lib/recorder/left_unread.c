@@ -11,6 +11,7 @@
 #include <uthash.h>
 #include "cleanup.h"
 #include "recorder.h"
+#include "unread_parts.h"
 
 #define MOST_LEFT 65536	       /* requests; 2.6 MB */
 #define MOST_LEFT_OBJECTS 1024 /* ports and addresses, as in `accepting` of follow.bpf.h */
@@ -115,61 +116,20 @@ static const struct chain_copy *reader_of(struct reader *readers, const struct l
 	return found;
 }
 
-static void add_part(struct left *left, struct unread_in in, __u64 ns)
-{
-	for (size_t i = 0; ns && i < UNREAD_PARTS; i++) {
-		struct unread_part *part = &left->parts[i];
-
-		if (part->ns &&
-		    (part->in.account != in.account || part->in.root != in.root || part->in.served != in.served))
-			continue;
-		part->in = in;
-		part->ns += ns;
-		return;
-	}
-}
-
-/* As add_segment() of unread.bpf.h has it. */
-static void add_segment(struct left *left, const struct segment *segment, __u64 ns)
-{
-	static const __u32 accounts[] = { ACCOUNT_CPU_USER, ACCOUNT_RUNQ_BUSY, ACCOUNT_RUNQ_WAKING };
-	__u8 own = segment->way.depth ? segment->way.steps[0] : segment->way.root;
-	struct unread_in in = { .served = segment->way.account };
-	__u64 left_ns = ns - part_ns(segment, PART_UNKNOWN, ns);
-
-	for (__u32 part = PART_RAN; part < PART_UNKNOWN; part++) {
-		__u64 part_of_ns = part_ns(segment, part, ns);
-
-		in.root = accounts[part];
-		in.account = segment->way.depth ? own : in.root;
-		add_part(left, in, part_of_ns);
-		left_ns -= part_of_ns;
-	}
-	in.account = own;
-	in.root = segment->way.root;
-	add_part(left, in, left_ns);
-}
-
 /* In what its reader was since it arrived, or the window began. */
 static void explain(struct left *left, const struct chain_copy *reader, __u64 begun)
 {
-	const struct chain *chain = &reader->chain;
 	struct unread_in in = { .account = reader->account, .root = reader->account, .served = reader->served };
-	__u64 since = chain->end > begun ? chain->end : begun;
+	__u64 end = reader->chain.end, until = reader->at;
+	__u32 back = 0;
 
-	if (reader->at > since)
-		add_part(left, in, reader->at - since);
-	for (__u32 back = 0; back < chain->valid && back < CHAIN_SEGMENTS; back++) {
-		__u32 index = (chain->last - back) % CHAIN_SEGMENTS;
-		const struct segment *segment = &chain->segments[index];
-		__u64 begin = segment->begin > begun ? segment->begin : begun;
-		__u64 end = end_of_segment(chain, index, back);
-
-		if (end <= begun)
-			return;
-		if (end > begin && segment->way.root < ACCOUNT_COUNT)
-			add_segment(left, segment, end - begin);
+	if (end < until) {
+		until = end > begun ? end : begun;
+		if (reader->at > until)
+			add_unread_part(left->parts, in, reader->at - until);
 	}
+	while (back < CHAIN_SEGMENTS && add_segment_before(left->parts, &reader->chain, back, begun, &until))
+		back++;
 }
 
 static struct left *left_at(__u64 object, bool earlier)
@@ -259,6 +219,8 @@ static void write_parts(struct json *json, const struct unread_part *parts)
 {
 	json_array(json, "parts");
 	for (size_t i = 0; i < UNREAD_PARTS && parts[i].ns; i++) {
+		if (parts[i].in.account >= ACCOUNT_COUNT || parts[i].in.root >= ACCOUNT_COUNT)
+			continue;
 		json_array(json, NULL);
 		json_text(json, NULL, account_names[parts[i].in.account]);
 		json_text(json, NULL, account_names[parts[i].in.root]);
