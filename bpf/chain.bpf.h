@@ -31,6 +31,12 @@ LEDGER_SHARED struct {
 
 #define MERGED_KNOWN 2 /* of a merged segment at least half is its root, */
 #define MERGED_LOST 32 /* and of at most one part in 32 it is not known what it was */
+/*
+ * A loop that sleeps in each of ten thousand turns a second would fill its chain in half a millisecond.  Turns as short as
+ * that are merged however little of them is the root, up to so long a segment: what is cut inside is told pro rata.
+ */
+#define MERGED_TURN_NS 1000000
+#define MERGED_TURNS_NS 16000000
 /* So many can lie between two flushes of a queue: run, be woken and wait for an interpreter's lock. */
 #define MERGED_OVER 12
 
@@ -94,14 +100,16 @@ static __always_inline void add_between(struct between *between, const struct se
 		between->ns[PART_UNKNOWN] += ns;
 }
 
-/* Merges what lies between into the segment before, up to `end`; false if that would say too little of it. */
-static __always_inline bool merge(struct segment *before, const struct between *between, __u64 end)
+/* Merges what lies between into the segment before, from its end up to `end`; false if that would say too little of it. */
+static __always_inline bool merge(struct segment *before, const struct between *between, __u64 before_end, __u64 end)
 {
 	__u64 whole = end - before->begin, other = 0;
 
 	for (__u32 part = 0; part < CHAIN_PARTS; part++)
 		other += between->ns[part];
-	if (other * MERGED_KNOWN > whole || between->ns[PART_UNKNOWN] * MERGED_LOST > whole || whole >> 40)
+	if (between->ns[PART_UNKNOWN] * MERGED_LOST > whole || whole >> 40)
+		return false;
+	if (other * MERGED_KNOWN > whole && (whole > MERGED_TURNS_NS || end - before_end > MERGED_TURN_NS))
 		return false;
 	if (!other)
 		return true;
@@ -124,15 +132,17 @@ __weak __noinline int append(struct chain *chain, struct segment *segment, __u64
 	add_parts(&between, segment, end - segment->begin);
 	for (__u32 back = 0; back < MERGED_OVER && back < chain->valid; back++) {
 		struct segment *before;
+		__u64 before_end;
 
 		index = (chain->last - back) % CHAIN_SEGMENTS;
 		before = &chain->segments[index];
+		before_end = end_of_segment(chain, index, back);
 		if (before->object != segment->object || before->way.word != segment->way.word) {
-			add_between(&between, before, end_of_segment(chain, index, back) - before->begin, segment->way);
+			add_between(&between, before, before_end - before->begin, segment->way);
 			continue;
 		}
-		add_parts(&between, before, end_of_segment(chain, index, back) - before->begin);
-		if (!merge(before, &between, end))
+		add_parts(&between, before, before_end - before->begin);
+		if (!merge(before, &between, before_end, end))
 			break;
 		chain->last -= back;
 		chain->valid -= back;

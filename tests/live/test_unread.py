@@ -11,13 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from perfdiag import schema
 
-from live.support.fixtures import Attach, Serving
+from live.support import laws
+from live.support.fixtures import Attach, Serving, Start
+from live.support.recording import ns_of
 from live.support.serving import Server, asked, http, served, stopped
 
 S = 1_000_000_000
 CLIENTS, EACH = 11, 5
 # Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h); where neighbours have the CPU again
 # and again, a thread's last segments do not reach back to the arrival.
+KINDS = ("cpu.", "wait.timer", "runq.")
 KNOWN, DISTURBED, KNOWN_IF_DISTURBED = 0.95, 0.02, 0.5
 CASES = {  # what a request meets: the thread's own account, and the root of that
     "sleeps": ("lambda: time.sleep(0.02)", "wait.timer", "wait.timer"),
@@ -59,7 +62,9 @@ def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None
     known = KNOWN_IF_DISTURBED if queued_ns > DISTURBED * line.read_delay_ns else KNOWN
     assert known * line.read_delay_ns <= sum(unread.values()) <= line.read_delay_ns, (line, unread)
     reads = [(thread.requests_read, thread.requests_turned) for thread in recording.threads if thread.requests_read]
-    assert len(reads) == 1 and reads[0][0] == line.count and reads[0][1] > 0.9 * line.count, reads
+    assert len(reads) == 1 and reads[0][0] == line.count and reads[0][1] > 0.8 * line.count, (
+        reads
+    )  # who asks last asks alone
     assert served_ns > 0.9 * sum(unread.values()), "the loop was with others"
     assert unread[account, root] > 0.9 * (sum(unread.values()) - queued_ns), (line, unread)
 
@@ -90,3 +95,28 @@ def test_what_a_stopped_server_leaves(serving: Serving, attach: Attach) -> None:
         (part,) = line.parts
         assert (part.account, part.root, part.served) == ("wait.stopped", "wait.stopped", False)
         assert part.sum_ns > KNOWN * line.sum_ns
+
+
+@pytest.mark.parametrize(("compute_us", "sleep_us"), [(60, 15), (40, 20), (5, 40), (400, 100)])
+def test_a_loop_of_many_turns(compute_us: int, sleep_us: int, start: Start, attach: Attach) -> None:
+    """Each request waits for 46 turns: 5 ms of queue at ten thousand a second, of which sixteen segments keep 0.5 ms
+    unless they are merged.  What it met is what the loop does all the time, to 2 % of that."""
+    count = 2 * S // (compute_us + sleep_us + 50) // 1000
+    turns = start("turns", "--compute-us", compute_us, "--sleep-us", sleep_us, "--count", count)
+    recorder = attach(turns, only=True)
+    truth = turns.run()
+    recording = recorder.wait("targets gone")
+    laws.check(recording)
+    line = served(recording, "GET /turn").line
+    unread: Counter[str] = Counter()
+    for each in recording.of(schema.RequestUnread):
+        assert each.account == each.root, each
+        unread[each.root] += each.sum_ns
+    assert line.count == count and line.read_delay_ns > 45 * truth["elapsed_ns"] * 0.9, (line, truth)
+    assert KNOWN * line.read_delay_ns <= sum(unread.values()) <= line.read_delay_ns, unread
+    row = recording.thread(turns.pid)
+    does = {kind: ns_of(row, kind) / truth["elapsed_ns"] for kind in KINDS}
+    met = {kind: sum(ns for name, ns in unread.items() if name.startswith(kind)) / line.read_delay_ns for kind in KINDS}
+    for kind in KINDS:
+        assert met[kind] == pytest.approx(does[kind], abs=0.02), (kind, met, does)
+    assert count * sleep_us * 1000 <= ns_of(row, "wait.timer") <= truth["slept_ns"]
