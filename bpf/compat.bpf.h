@@ -231,9 +231,20 @@ struct call {
 	__s64 number;	/* -1: not in a system call (a fault or an interrupt) */
 	bool returning; /* the call is over, the kernel works on the way back */
 	bool i386;
-	__u64 arguments[4];
+	__u64 arguments[5];
 	__u64 stack_pointer;
 };
+
+/* Those that take an address. */
+#if defined(__TARGET_ARCH_x86)
+#define NUMBER_SENDTO 44
+#define NUMBER_SENDMSG 46
+#define NUMBER_SENDMMSG 307
+#else
+#define NUMBER_SENDTO 206
+#define NUMBER_SENDMSG 211
+#define NUMBER_SENDMMSG 269
+#endif
 
 static __always_inline void read_call(struct task_struct *task, struct call *call)
 {
@@ -253,11 +264,13 @@ static __always_inline void read_call(struct task_struct *task, struct call *cal
 		call->arguments[1] = regs->cx;
 		call->arguments[2] = regs->dx;
 		call->arguments[3] = regs->si;
+		call->arguments[4] = regs->di;
 	} else {
 		call->arguments[0] = regs->di;
 		call->arguments[1] = regs->si;
 		call->arguments[2] = regs->dx;
 		call->arguments[3] = regs->r10;
+		call->arguments[4] = regs->r8;
 	}
 #else
 	call->number = regs->syscallno;
@@ -268,5 +281,6 @@ static __always_inline void read_call(struct task_struct *task, struct call *cal
 	call->arguments[1] = regs->regs[1];
 	call->arguments[2] = regs->regs[2];
 	call->arguments[3] = regs->regs[3];
+	call->arguments[4] = regs->regs[4];
 #endif
 }

@@ -11,6 +11,7 @@
  *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
  *         where nobody tries to send more before there is room, or where it is not TCP.
  */
+#include "datagram.bpf.h"
 #include "outbound.bpf.h"
 #include "request.bpf.h"
 #include "untaken.bpf.h"
@@ -60,9 +61,11 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	record = record_of(bpf_get_current_task_btf());
 	if (!record)
 		return 0;
-	connection = met(sock, &known);
+	connection = is_datagram(sock) ? datagram_from(sock, &known) : met(sock, &known);
 	if (!connection)
 		return 0;
+	if (is_plain_datagram(connection))
+		COUNT_EXCHANGES(connection, untimed);
 	id = id_of(sock, connection);
 	now = bpf_ktime_get_ns();
 	if (!known && !connection->readable_at)
@@ -94,7 +97,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 /* The answer to the first question of a socket can be there before the socket is followed. */
 static __always_inline void note_early_answer(const struct sock *sock, struct connection *connection, __u64 now)
 {
-	if (connection->direction == DIRECTION_LOOKUP && LOAD(sock, sock, sk_receive_queue.qlen))
+	if (asks_by_datagrams(connection) && LOAD(sock, sock, sk_receive_queue.qlen))
 		connection->readable_at = now;
 }
 
@@ -116,11 +119,15 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	record = record_of(bpf_get_current_task_btf());
 	if (!record)
 		return 0;
-	connection = met(sock, &known);
+	now = bpf_ktime_get_ns();
+	connection = is_datagram(sock) ? datagram_to(sock, now, &known) : met(sock, &known);
 	if (!connection)
 		return 0;
+	if (is_plain_datagram(connection))
+		COUNT_EXCHANGES(connection, unawaited);
+	if (connection->direction == DIRECTION_DATAGRAM_PORT)
+		return 0;
 	id = id_of(sock, connection);
-	now = bpf_ktime_get_ns();
 	if (connection->direction == DIRECTION_ACCEPTED) {
 		send_answer(record, connection, &id, length, now);
 		note_sent(sock, connection, now);
@@ -176,7 +183,7 @@ int BPF_PROG(sk_data_ready, struct sock *sock)
 	note_readable(sock, connection, now);
 	if (connection->direction == DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ASKED)
 		return 0;
-	if (connection->direction == DIRECTION_LOOKUP && connection->pending > 1)
+	if (asks_by_datagrams(connection) && connection->pending > 1)
 		connection->pending--;
 	else if (is_end_only(sock, connection))
 		end_connection(connection, now);
@@ -250,6 +257,7 @@ static long end_one(void *map, const __u64 *address, struct connection *connecti
 		return 0;
 	}
 	sum->open++;
+	sum->awaited += connection->awaited;
 	if (owed_ns(connection, *now) > sum->oldest_ns) /* the target runs on: it may have begun just now */
 		sum->oldest_ns = owed_ns(connection, *now);
 	if (connection->direction != DIRECTION_ACCEPTED)

@@ -45,6 +45,18 @@ static __always_inline struct socket_id id_of(const struct sock *sock, const str
 	return (struct socket_id){ .address = (__u64)sock, .cookie = connection->cookie };
 }
 
+/* Questions by UDP are outstanding together, and are asked again. */
+static __always_inline bool asks_by_datagrams(const struct connection *connection)
+{
+	return connection->direction == DIRECTION_LOOKUP || connection->direction == DIRECTION_DATAGRAM;
+}
+
+/* By UDP, and it may need no answer. */
+static __always_inline bool is_plain_datagram(const struct connection *connection)
+{
+	return connection->direction >= DIRECTION_DATAGRAM;
+}
+
 /*
  * Accepted connections are copies of the socket that listens (sk_clone_lock() in net/core/sock.c): they have its limit
  * of the queue, which others never set.  (listen() with a backlog of 0 leaves no trace: such are taken for connected.)

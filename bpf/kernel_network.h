@@ -21,6 +21,12 @@ struct sk_buff_head {
 	__u32 qlen;
 };
 
+struct socket_wq {
+	struct {
+		struct list_head head;
+	} wait;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
@@ -28,6 +34,7 @@ struct sock {
 	__u32 sk_max_ack_backlog;
 	struct pid *sk_peer_pid;
 	struct socket *sk_socket;
+	struct socket_wq *sk_wq;
 };
 
 struct sockaddr_un {

@@ -133,6 +133,27 @@ static long tell_next(__u32 number, struct queue *queue)
 	return 0;
 }
 
+/* Does anybody wait at that socket, or has it in an epoll? */
+static __always_inline bool is_watched(const struct sock *sock)
+{
+	struct socket_wq *queue = LOAD(sock, sock, sk_wq);
+	struct list_head *head;
+
+	if (!queue)
+		return false;
+	head = (struct list_head *)((char *)queue + bpf_core_field_offset(struct socket_wq, wait.head));
+	return LOAD(list_head, head, next) != head;
+}
+
+/* A question by UDP that has no answer: who feeds others does not look at what comes. */
+static __always_inline void note_awaited(const struct sock *sock)
+{
+	struct connection *connection = connection_of(sock);
+
+	if (connection && asks_by_datagrams(connection) && connection->exchange == EXCHANGE_ASKED && is_watched(sock))
+		connection->awaited = 1;
+}
+
 SEC("iter/task_file")
 int tell_left_unread(struct bpf_iter__task_file *ctx)
 {
@@ -156,6 +177,8 @@ int tell_left_unread(struct bpf_iter__task_file *ctx)
 		return 0;
 	queue.left.tgid = task->tgid;
 	family = LOAD(sock, sock, __sk_common.skc_family);
+	if (family == AF_INET || family == AF_INET6)
+		note_awaited(sock);
 	if (family != AF_UNIX && LOAD(sock, sock, sk_protocol) != IPPROTO_TCP)
 		return 0;
 	if (family != AF_UNIX && LOAD(sock, sock, __sk_common.skc_state) == TCP_LISTEN) {

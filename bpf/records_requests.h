@@ -4,9 +4,11 @@
 
 /* Whose side of a connection the target has. */
 enum direction {
-	DIRECTION_ACCEPTED = 1, /* its local port listens: what comes in are requests */
-	DIRECTION_CONNECTED,	/* what goes out are calls */
-	DIRECTION_LOOKUP,	/* calls, too: of names, by UDP */
+	DIRECTION_ACCEPTED = 1,	 /* its local port listens: what comes in are requests */
+	DIRECTION_CONNECTED,	 /* what goes out are calls */
+	DIRECTION_LOOKUP,	 /* calls, too: of names, by UDP */
+	DIRECTION_DATAGRAM,	 /* what goes out by UDP else may ask for something */
+	DIRECTION_DATAGRAM_PORT, /* what comes in by UDP where nothing was sent before may */
 };
 
 enum exchange {
@@ -85,6 +87,7 @@ struct connection {
 	__u8 turned;		   /* the thread came from another connection that is still open */
 	__u8 held;		   /* the kernel has kept the last of what was sent back, small as it is */
 	__u8 timed_out;		   /* a wait for the answer to this call has ended by time */
+	__u8 awaited;		   /* somebody watches this socket, of datagrams, for what comes when the window ends */
 	__u8 tells;		   /* the target has sent what nobody asked for */
 	__u8 unsure;		   /* enum unsure */
 	__u8 one_way;		   /* it has sent nothing yet, though things came before */
@@ -109,14 +112,14 @@ struct exchange_sum {
 	__u64 count;	  /* answered */
 	__u64 ns;	  /* requests: until the last byte of the answer; calls: until its first */
 	__u64 unanswered; /* the connection ended before */
-	__u64 unawaited;  /* calls: more was sent, after a wait for the answer had ended by time */
-	__u64 untimed;	  /* requests of which nothing tells whether they were answered, or had to be */
-	__u64 unsure;	  /* answered ones of which that is not sure, see there */
-	__u64 open;	  /* not answered when the window ended */
-	__u64 early;	  /* requests that came in well before the one before was answered: pipelined */
-	__u64 declined;	  /* connections whose requests are told apart by frames */
-	__u64 turns;	  /* answered ones whose thread had turned to them from another connection, still open */
-	__u64 whole;	  /* requests that one thread served: their parts are known */
+	__u64 unawaited;  /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
+	__u64 untimed; /* requests of which nothing tells whether they were answered, or had to be; of UDP: all received */
+	__u64 unsure;	/* answered ones of which that is not sure, see there */
+	__u64 open;	/* not answered when the window ended */
+	__u64 early;	/* requests that came in well before the one before was answered: pipelined */
+	__u64 declined; /* connections whose requests are told apart by frames */
+	__u64 turns;	/* answered ones whose thread had turned to them from another connection, still open */
+	__u64 whole;	/* requests that one thread served: their parts are known */
 	__u64 whole_ns;
 	__u64 read_delay_ns;
 	__u64 arriving_ns; /* of requests, from their first byte read until their last */
@@ -130,6 +133,7 @@ struct exchange_sum {
 	__u64 untaken_ns; /* of requests, while what clients had not taken filled send buffers */
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
 	__u64 bytes_in, bytes_out;
+	__u64 awaited; /* of those by UDP that are open: somebody watches their socket */
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns;	     /* of those that are open */
 	__u64 unanswered_longest_ns; /* of requests whose connection ended */
@@ -137,7 +141,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 26 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 27 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

@@ -110,6 +110,8 @@ static __always_inline void look_at_internet(struct set *set, struct sock *sock,
 		set->mixed = true;
 	else if (protocol == IPPROTO_TCP && (state == TCP_SYN_SENT || set->class == SYSCALL_SEND))
 		note_asked_item(set, peer_object(sock, family), SYSCALL_SEND);
+	else if (connection && is_plain_datagram(connection) && !connection->answered)
+		set->mixed = true; /* who feeds others has such a socket in its loop, too */
 	else if (connection && connection->exchange == EXCHANGE_ASKED)
 		note_asked_item(set, connection->object, SYSCALL_RECEIVE);
 	else

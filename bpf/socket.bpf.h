@@ -112,6 +112,23 @@ static __always_inline void classify_unix(const struct sock *sock, __u32 class, 
 	*object = peer ? OBJECT(OBJECT_UNIX, LOAD(pid, peer, numbers[0].nr)) : 0;
 }
 
+/* Who is waited for: at a socket of UDP that is not connected whom it has asked last. */
+static __always_inline __u64 awaited_peer(const struct sock *sock, __u16 family)
+{
+	const struct connection *connection;
+	__u64 object;
+
+	if (LOAD(sock, sock, sk_protocol) == IPPROTO_UDP && !LOAD(sock, sock, __sk_common.skc_dport)) {
+		connection = connection_of(sock);
+		if (connection &&
+		    (connection->direction == DIRECTION_DATAGRAM || connection->direction == DIRECTION_LOOKUP))
+			return connection->object;
+	}
+	object = peer_object(sock, family);
+	name_peer(sock, family, object);
+	return object;
+}
+
 /* Returns the socket that is received from, 0: it is for something else. */
 static __always_inline __u64 classify_socket(struct open_file *open, __u32 class, __u32 *account, __u64 *object)
 {
@@ -142,8 +159,7 @@ static __always_inline __u64 classify_socket(struct open_file *open, __u32 class
 		*object = OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
 		return 0;
 	}
-	*object = family == AF_VSOCK ? 0 : peer_object(sock, family);
-	name_peer(sock, family, *object);
+	*object = family == AF_VSOCK ? 0 : awaited_peer(sock, family);
 	if (class == SYSCALL_CONNECT || state == TCP_SYN_SENT)
 		*account = ACCOUNT_NET_CONNECT;
 	else

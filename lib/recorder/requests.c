@@ -12,9 +12,9 @@
 
 static const char *direction_name(unsigned int direction)
 {
-	static const char *const names[] = { "unknown", "accepted", "connected", "lookup" };
+	static const char *const names[] = { "unknown", "accepted", "connected", "lookup", "datagram", "datagram_port" };
 
-	return names[direction <= DIRECTION_LOOKUP ? direction : 0];
+	return names[direction <= DIRECTION_DATAGRAM_PORT ? direction : 0];
 }
 
 static void write_name(struct recorder *recorder, __u32 hash)
@@ -96,6 +96,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "untaken_ns", sum->untaken_ns);
 	json_u64(json, "bytes_in", sum->bytes_in);
 	json_u64(json, "bytes_out", sum->bytes_out);
+	json_u64(json, "awaited", sum->awaited);
 	write_parts(json, "accounts", sum->parts_ns);
 	write_slow(json, slow);
 	json_write(json, &recorder->output);

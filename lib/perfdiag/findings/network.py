@@ -8,6 +8,7 @@ from perfdiag import schema
 from perfdiag.findings.base import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
 from perfdiag.findings.clients import clients_finding
 from perfdiag.findings.connects import told_apart
+from perfdiag.findings.datagrams import Datagrams, datagrams
 from perfdiag.findings.delayed_acks import evidence_of, lengths, telling
 from perfdiag.findings.host_ends import on_this_host
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS, outstanding
@@ -33,6 +34,7 @@ from perfdiag.findings.weigh import (
 )
 from perfdiag.model import Model, Row
 from perfdiag.requests import PEERS
+from perfdiag.units import plural
 
 ACCOUNTS = ("net.receive", "net.connect", "net.send")
 
@@ -51,7 +53,8 @@ ACCOUNTS = ("net.receive", "net.connect", "net.send")
     " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
     " NET-DELAYED-ACK): where those are not ruled out, the claim names both. Of requests: the calls made for them, from"
     " the last byte sent to the first received, while an event loop serves others, or while the request's thread is"
-    " parked until another one comes with the answer.",
+    " parked until another one comes with the answer. By UDP datagrams are counted by peer; of one that has sent"
+    " nothing back while threads wait there, how many it got is told.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
     " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
     " or nothing was written between the waits, or nothing ever came, whether for work or for an answer cannot"
@@ -100,6 +103,9 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
 
 def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
     found, keys = waits_for(model, connections, group), {row.key for row in group}
+    sent = datagrams(model, keys)
+    if sent.unanswered:
+        return _unanswered(model, found, sent)
     if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
         came, may = "asked for nothing meanwhile", "work or for one long answer"
         if found.one_way or nothing_came(model, group):
@@ -107,7 +113,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         look = f"{_look(found.peers)}; or {_where(found.peers)}"
         return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
     severity, claim, remedies = _judgement(model, found)
-    evidence = [waits(together(group), f"waits for {found.name}")]
+    evidence = [waits(together(group), f"waits for {found.name}"), *sent.evidence]
     round_trip = found.round_trip_ns
     if round_trip is not None:
         evidence.append(Evidence(f"shortest round trip {duration(round_trip)}", float(round_trip), "ns", "tcp_info"))
@@ -145,6 +151,26 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "a peer that has nothing to say yet: then this is waiting for work",
         ],
         verify=f"{again(model)}: waits for {found.name} near the round trip, or {duration(SLOW_ANSWER_NS)} above it",
+    )
+
+
+def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
+    """Return that threads wait for the answers to datagrams of which none came."""
+    confidence, limits = judged(
+        model, Confidence.MEDIUM, ["by UDP nothing tells whether what was sent asks for anything"]
+    )
+    return Finding(
+        "NET-PEER-SLOW",
+        fault(model, together(found.rows).sum_ns),
+        confidence,
+        f"{found.name} has answered none of {plural(sent.sent, 'datagram')}, and threads wait there for"
+        f" {duration(together(found.rows).sum_ns)}.",
+        claims_of(found.rows),
+        [waits(together(found.rows), f"waits for {found.name}"), *sent.evidence],
+        [fix(f"see whether anybody answers there, and whether a firewall drops it; or {_where(found.peers)}")],
+        alternatives=["a feed that needs no answer, whose sender waits there for something else"],
+        limits=limits,
+        verify=f"{again(model)}: datagrams from {found.name}",
     )
 
 

@@ -91,6 +91,8 @@ def _served(request: Request) -> str:
 
 
 def _called(call: Call) -> str:
+    if call.datagrams is not None:
+        return _sent(call, call.datagrams)
     kind = "name look-ups of" if call.lookups else "calls to"
     parts = [f"{kind} {call.peer}: {count(call.whole.count)}, {call.per_second:.3g}/s"]
     parts += _percentiles(call.whole)
@@ -114,6 +116,15 @@ def _called(call: Call) -> str:
         waits = "not answered, the first asked" if call.lookups else "still waiting, for up to"
         ago = " ago" if call.lookups else ""
         parts.append(f"{count(call.open)} {waits} {duration(call.oldest_ns)}{ago}")
+    return ", ".join(parts)
+
+
+def _sent(call: Call, datagrams: int) -> str:
+    """By UDP: several at once are counted and not timed."""
+    parts = [f"datagrams to {call.peer}: {count(datagrams)}, {count(call.came_back or 0)} came back"]
+    parts += _percentiles(call.whole)
+    if call.open and call.came_back:
+        parts.append(f"the first without an answer sent {duration(call.oldest_ns)} ago")
     return ", ".join(parts)
 
 

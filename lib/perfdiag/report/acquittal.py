@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag import schema
 from perfdiag.exchanges import Exchange, Latencies, together
 from perfdiag.findings.calls import not_followed
+from perfdiag.findings.datagrams import unanswered
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS
 from perfdiag.findings.peers import name_of
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
@@ -46,8 +47,15 @@ def is_slow(model: Model) -> bool:
 
 def doubts(model: Model) -> list[str]:
     """Return sentences on who may wait for the target's answer, and on whose it may wait for itself."""
-    told = (_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model))
+    told = (_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model), _unheard(model))
     return [each for each in told if each]
+
+
+def came_by_datagram(model: Model) -> str:
+    """Return the sentence on what the target got by UDP, and sent there; "" where nothing came."""
+    ports = [each.line for each in model.exchanges if each.line.direction == "datagram_port"]
+    came, went = sum(line.untimed for line in ports), sum(line.unawaited for line in ports)
+    return f"On {_places(ports)} it got {plural(came, 'datagram')} and sent {went:,}." if came else ""
 
 
 def unseen(model: Model) -> str:
@@ -61,7 +69,7 @@ def unseen(model: Model) -> str:
         not_followed(model),
     ]
     told = "; ".join(part for part in parts if part)
-    return f"Not followed: {told}." if told else ""
+    return " ".join(filter(None, [f"Not followed: {told}." if told else "", came_by_datagram(model)]))
 
 
 def _whole(model: Model) -> Latencies:
@@ -137,6 +145,17 @@ def _owed(model: Model) -> str:
     return f"{who}, for up to {duration(oldest_ns)}: {owes} an answer, or needed to send none."
 
 
+def _unheard(model: Model) -> str:
+    """Return that peers answer no question by UDP."""
+    sent = unanswered(model)
+    if not sent:
+        return ""
+    has, number = "has" if len(sent) == 1 else "have", sum(sent.values())
+    ask = "it asks" if number == 1 else "they ask"
+    told = f"{first_of(list(sent), SHOWN)} {has} answered none of {plural(number, 'datagram')}, if {ask} for anything."
+    return f"{told} {came_by_datagram(model)}".rstrip()
+
+
 def _oldest_first(lines: Sequence[schema.Silent]) -> list[schema.Silent]:
     return sorted(lines, key=lambda line: (-line.oldest_ns, line.object))
 
@@ -145,4 +164,4 @@ def _places(lines: Iterable[schema.Silent | schema.Exchange]) -> str:
     return first_of(list(dict.fromkeys(place(line.object) for line in lines)), SHOWN)
 
 
-__all__ = ["answered", "doubts", "is_slow", "unproven", "unseen"]
+__all__ = ["answered", "came_by_datagram", "doubts", "is_slow", "unproven", "unseen"]

@@ -26,7 +26,8 @@ def served(model: Model) -> list[shape.Request]:
 
 def called(model: Model) -> list[shape.Call]:
     """Return the calls and look-ups by peer, likewise."""
-    return [_call(model, each) for each in model.exchanges if not each.served]
+    called = [each for each in model.exchanges if not each.served and each.line.direction != "datagram_port"]
+    return [_call(model, each) for each in called]
 
 
 def unread(model: Model) -> list[shape.Unread]:
@@ -112,6 +113,8 @@ def _call(model: Model, exchange: Exchange) -> shape.Call:
     return shape.Call(
         peer=exchange.object,
         lookups=line.direction == "lookup",
+        datagrams=line.unawaited if line.direction == "datagram" else None,
+        came_back=line.untimed if line.direction == "datagram" else None,
         per_second=_per_second(model, line.count),
         whole=percentiles(exchange.whole),
         outstanding_share=min(1.0, line.busy_ns / model.window_ns) if model.window_ns else 0.0,
@@ -121,7 +124,7 @@ def _call(model: Model, exchange: Exchange) -> shape.Call:
         connect=percentiles(exchange.connect),
         connects_failed=line.connects_failed,
         connecting=line.connecting,
-        unawaited=line.unawaited,
+        unawaited=0 if line.direction == "datagram" else line.unawaited,
         retries=line.retries,
         bytes_in=line.bytes_in,
         bytes_out=line.bytes_out,

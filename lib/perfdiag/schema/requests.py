@@ -30,7 +30,8 @@ PartSums = Annotated[Sequence[PartSum], at_most(ACCOUNTS)]
 
 class Exchange(Line, tag="exchange"):
     """Requests of one name on one port of the target's ("accepted"), or calls and name look-ups that it made of one
-    peer ("connected", "lookup").
+    peer ("connected", "lookup").  By UDP also what it sent to a peer ("datagram") or got at a port ("datagram_port"),
+    whether that asks for anything or not: `unawaited` were sent, `untimed` received.
 
     A request lasts from its first byte's arrival until the last byte of its answer was sent, a call from its last
     byte sent until the first byte of its answer arrived.
@@ -79,6 +80,7 @@ class Exchange(Line, tag="exchange"):
     # of `count`, those that may have been no requests: what the target then sent may be news of its own accord
     unsure: Count = 0
     over_slo_unsure: Count = 0
+    awaited: Count = 0  # of `open`, by UDP: somebody watches their socket
 
 
 class RequestParked(Line, tag="request_parked"):

@@ -67,6 +67,8 @@ class Call(Part, frozen=True, kw_only=True):
 
     peer: Untrusted
     lookups: bool  # of names
+    datagrams: int | None  # sent by UDP, whether they ask for something or not; None: no such calls
+    came_back: int | None  # of these
     per_second: float
     whole: Percentiles
     outstanding_share: float  # of the window, in which at least one was not answered

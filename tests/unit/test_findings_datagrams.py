@@ -1,0 +1,57 @@
+"""Peers that answer nothing by UDP, and feeds that nobody has to answer."""
+
+from __future__ import annotations
+
+from perfdiag.findings import diagnose
+from perfdiag.findings.base import Severity
+from perfdiag.report.verdict import decide
+from perfdiag.report.words import Kind
+
+from unit.support import Builder
+from unit.support.exchanges import exchange
+from unit.support.judging import finding, findings
+
+PEER, ID = "peer:10.0.0.7:1812", "NET-PEER-SLOW"
+S = 1_000_000_000
+
+
+def asking(sent: int, received: int, count: int = 0, each_ns: int = S) -> Builder:
+    """A thread that waits nine seconds of ten for a peer."""
+    builder = Builder().thread("asks").row("net.receive", PEER, durations={"1 s": 9})
+    open_calls = {"open": 1, "oldest_ns": 9 * S, "awaited": 1} if not received else {}
+    line = exchange(
+        count, count * each_ns, object=PEER, direction="datagram", unawaited=sent, untimed=received, **open_calls
+    )
+    return builder.line(line)
+
+
+def test_who_answers_nothing_is_named_with_what_he_got() -> None:
+    model = asking(30, 0).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", PEER): 9 * S}
+    assert "10.0.0.7:1812 has answered none of 30 datagrams, and threads wait there for 9.00 s." in found.claim
+    verdict = decide(model, diagnose(model))
+    assert verdict.kind == Kind.CAUSE.value and "not the slow part" not in verdict.text
+
+
+def test_who_answers_slowly_is_told_as_others_are() -> None:
+    found = finding(asking(9, 9, count=9).model(), ID)
+    assert "answers slowly" in found.claim
+    assert any("9 datagrams sent, 9 came back" in each.text for each in found.evidence)
+
+
+def test_who_waits_for_news_between_its_keep_alives_blames_nobody() -> None:
+    """It is fed: what it waits for is not what it sent."""
+    model = asking(3, 90, count=3, each_ns=1_000_000).model()
+    assert not any(each.severity is not Severity.INFO for each in findings(model, ID))
+
+
+def test_a_feed_is_not_waited_for() -> None:
+    builder = Builder().thread("feeds", cpu_user="5 ms").exchange("port:80", "accepted", {"100 us": 5})
+    feed = {"object": PEER, "direction": "datagram", "unawaited": 900, "open": 1, "oldest_ns": 9 * S}
+    model = builder.line(exchange(0, 0, **feed)).model()
+    assert not findings(model, ID) and decide(model, diagnose(model)).kind == Kind.ELSEWHERE.value
+    watched = builder.line(exchange(0, 0, **{**feed, "object": "peer:10.0.0.8:1812", "awaited": 1})).model()
+    verdict = decide(watched, diagnose(watched))
+    assert verdict.kind == Kind.CANNOT_TELL.value
+    assert "10.0.0.8:1812 has answered none of 900 datagrams, if they ask for anything." in verdict.text
