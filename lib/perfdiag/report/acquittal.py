@@ -37,7 +37,11 @@ def unproven(model: Model) -> str:
     """Return why nothing shows that the target answers; "" where requests do."""
     if not model.measured("requests"):
         return "Whether it answers was not measured."
-    return "" if _whole(model).count else "No request of this window shows whether it answers."
+    if _whole(model).count:
+        return ""
+    if came := came_by_datagram(model):
+        return f"{came} Which of these are answers is not followed."
+    return "No request of this window shows whether it answers."
 
 
 def is_slow(model: Model) -> bool:

@@ -164,8 +164,8 @@ def _asked(model: Model) -> str:
         return f"At the end {many} waited to be accepted on {_ports(waiting)}."
     if not model.measured("requests") or not_followed(model) or any(each.served for each in model.exchanges):
         return ""
-    if came := acquittal.came_by_datagram(model):
-        return f"{came} Which of these are answers is not followed."
+    if acquittal.came_by_datagram(model):
+        return ""
     none = "no request came in meanwhile: nothing shows whether it answers"
     return f"It listens on {_ports(listeners.sockets)}, and {none}."
 

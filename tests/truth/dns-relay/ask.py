@@ -1,4 +1,4 @@
-"""Asks a resolver for a name again and again until it is interrupted, and does not care whether it answers: PORT RATE."""
+"""Asks a resolver for a name again and again until it is interrupted, whether it answers or not: PORT RATE."""
 
 import itertools
 import json
