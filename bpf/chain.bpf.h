@@ -32,11 +32,12 @@ LEDGER_SHARED struct {
 #define MERGED_KNOWN 2 /* of a merged segment at least half is its root, */
 #define MERGED_LOST 32 /* and of at most one part in 32 it is not known what it was */
 /*
- * A loop that sleeps in each of ten thousand turns a second would fill its chain in half a millisecond.  Turns as short as
- * that are merged however little of them is the root, up to so long a segment: what is cut inside is told pro rata.
+ * A loop that sleeps in each of ten thousand turns a second would fill its chain in half a millisecond.  Turns that
+ * are no longer than a neighbour has the CPU are merged however little of them is the root, up to so long a segment: what
+ * is cut inside is told pro rata.
  */
-#define MERGED_TURN_NS 1000000
-#define MERGED_TURNS_NS 16000000
+#define MERGED_TURN_NS 4000000
+#define MERGED_TURNS_NS 32000000
 /* So many can lie between two flushes of a queue: run, be woken and wait for an interpreter's lock. */
 #define MERGED_OVER 12
 
@@ -168,6 +169,23 @@ static __always_inline void append_own(struct chain *chain, const struct record 
 					    .account = record->serving_since > chain->end || is_serving(record) } };
 
 	append(chain, &segment, end);
+}
+
+/*
+ * What a new thread is asked for may have waited before there was one: for its maker, whose line of time it goes on with.
+ */
+static __always_inline void inherit_chain(struct task_struct *child, struct task_struct *maker,
+					  const struct record *record, __u64 now)
+{
+	struct chain *chain = chain_of(child), *made_by = chain_of(maker);
+
+	if (!chain || !made_by)
+		return;
+	__builtin_memcpy(chain->segments, made_by->segments, sizeof(chain->segments));
+	chain->last = made_by->last;
+	chain->valid = made_by->valid;
+	chain->end = made_by->end;
+	append_own(chain, record, ACCOUNT_CPU_USER, 0, now);
 }
 
 static __always_inline __u32 vote_by_time(__u32 tid, __u64 *votes_ns, __u32 other, __u64 ns)

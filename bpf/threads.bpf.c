@@ -26,7 +26,8 @@ struct {
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct record *record = record_of(parent);
+	struct record *record = record_of(parent), *maker = record;
+	__u64 now = bpf_ktime_get_ns();
 
 	/* A child can begin its life in the group (CLONE_INTO_CGROUP), and its parent can have just come into it. */
 	if (knobs.host ? is_left_out(child)
@@ -37,9 +38,11 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	if (!record)
 		return 0;
 	begin_write(record);
-	open_record(record, child, bpf_ktime_get_ns());
+	open_record(record, child, now);
 	record->state = STATE_RUNNABLE;
 	end_write(record);
+	if (maker)
+		inherit_chain(child, parent, maker, now);
 	return 0;
 }
 

@@ -34,8 +34,8 @@ ELSEWHERE, DEAF = "READER-ELSEWHERE", "READER-NOT-LISTENING"
     meaning="Requests have arrived, and the thread that then reads them, or makes the one that does, is with no request"
     " meanwhile: it sleeps, computes or waits for something of its own before it comes to them.",
     measured="Over the window: time from a request's first byte in the socket until it was read, as far as the line of"
-    " time of the thread that read it has it in something else than requests. What it waits for a CPU, or for long for"
-    " a disk, a peer or a lock, is those findings'.",
+    " time of the thread that read it has it in something else than requests; that of a new thread goes on with its"
+    " maker's. What it waits for a CPU, or for long for a disk, a peer or a lock, is those findings'.",
     alternatives="Work that belongs to a request which another thread has read (a queue inside the program).",
     remedies="Give that work to a thread that serves nobody.",
     verify="perfdiag latency again: the delay until requests are read.",

@@ -29,7 +29,7 @@ def listening(backlog: int = 4096, path: str = "") -> socket.socket:
     return listener
 
 
-def thread_each(listener: socket.socket, serve: Serve) -> None:
+def thread_each(listener: socket.socket | Late, serve: Serve) -> None:
     """Serve each connection on a thread of its own."""
 
     def whole(connection: socket.socket) -> None:
@@ -39,6 +39,18 @@ def thread_each(listener: socket.socket, serve: Serve) -> None:
     while True:
         connection, _ = listener.accept()
         threading.Thread(target=whole, args=(connection,), daemon=True).start()
+
+
+class Late:
+    """A socket that listens, whose owner sleeps before it accepts."""
+
+    def __init__(self, listener: socket.socket, seconds: float) -> None:
+        self.listener, self.seconds = listener, seconds
+
+    def accept(self) -> tuple[socket.socket, object]:
+        """Accept one connection, late."""
+        time.sleep(self.seconds)
+        return self.listener.accept()
 
 
 def one_after_another(listener: socket.socket, serve: Serve) -> None:
