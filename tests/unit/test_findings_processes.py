@@ -24,9 +24,16 @@ PEER, CHILD, SINGLE = "IPC-PEER-SLOW", "PROC-CHILD-SLOW", "CPU-SINGLE-THREAD"
 
 
 def test_a_slow_server_behind_a_unix_socket_is_named() -> None:
+    builder = Builder().thread(cpu_user="1 s").row("ipc.unix", "unix:700:cupsd", durations={"50 ms": 100})
+    asked = finding(builder.exchange("unix:700:cupsd", "connected", {"50 ms": 100}).model(), PEER)
+    assert asked.severity is Severity.WARNING and "cupsd (700) answers slowly" in asked.claim
+
+
+def test_whether_who_was_asked_for_nothing_is_slow_cannot_be_told() -> None:
+    """A reader of jobs was told that its producer "writes slowly, or has nothing to write", as a fault."""
     model = Builder().thread(cpu_user="1 s").row("ipc.unix", "unix:700:cupsd", durations={"50 ms": 100}).model()
     found = finding(model, PEER)
-    assert found.severity is Severity.WARNING and "cupsd (700) writes slowly" in found.claim
+    assert found.severity is Severity.INFO and "for a slow writer or for work, cannot tell" in found.claim
     assert dict(found.claims) == {("ipc.unix", "unix:700:cupsd"): 5_000_000_000}
     assert "--pid 700" in found.remedies[0].text
     assert found.confidence is Confidence.MEDIUM  # waiting for work looks the same
@@ -111,7 +118,7 @@ def test_wakers_that_take_turns_so_that_none_is_known_may_be_the_targets_own() -
     builder = Builder(cpus=2).thread("pool", pid=100, cpu_user="1 s")
     builder.row("ipc.pipe", "pipe:5", durations={"20 ms": 400})
     alone = finding(builder.model(), PEER)
-    assert alone.severity is Severity.WARNING and "writes slowly" in alone.claim
+    assert "for a slow writer or for work" in alone.claim
     for pid in range(101, 105):
         builder.thread("worker", pid=pid, cpu_user="4 s")
     found = finding(builder.model(), PEER)

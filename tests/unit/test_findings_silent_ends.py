@@ -42,10 +42,10 @@ def test_who_waits_where_nothing_came_waits_for_work_or_for_an_answer(object: st
 
 
 @pytest.mark.parametrize("object", ENDS)
-def test_where_something_came_its_sender_is_slow(object: str) -> None:
+def test_where_something_came_a_peer_is_slow_that_may_have_been_asked(object: str) -> None:
     for model in (waiting(object, 2).model(), waiting(object, lasts=False).model()):
         found = finding(model, NET if object == DB else IPC)
-        assert found.severity is Severity.WARNING and "slowly" in found.claim
+        assert "nothing came" not in found.claim and (found.severity is Severity.WARNING) == (object == DB)
 
 
 @pytest.mark.parametrize("object", ENDS)
@@ -115,11 +115,11 @@ def test_a_process_that_waits_at_its_own_pair_of_sockets_is_not_acquitted() -> N
         assert verdict(model)[0] == "cannot tell"
 
 
-def test_a_child_outside_the_target_that_answers_at_such_a_pair_is_named() -> None:
+def test_a_child_outside_the_target_that_writes_to_such_a_pair_is_named() -> None:
     builder = (
         Builder()
         .thread("reads")
         .row("ipc.unix", "unix:100:reads", "9 s", count=90, waker_tid=900, waker_count=90, waker_comm="helper")
     )
     found = finding(builder.model(), IPC)
-    assert found.severity is Severity.WARNING and found.claim.startswith("helper (900) writes slowly")
+    assert "for helper (900): for a slow writer or for work, cannot tell" in found.claim

@@ -102,6 +102,10 @@ def test_a_moment_of_another_wait_is_not_worth_a_word() -> None:
     assert "for events (wait.events)" in text and "net.accept" not in text
 
 
+def test_who_reads_logs_that_nobody_wants_answered_waits_for_work() -> None:
+    assert "for work (net.request)" in verdict(Builder().thread("collector", rest="net.request").model())[1]
+
+
 def test_an_event_loop_beside_parked_threads_did_get_work() -> None:
     builder = Builder().thread("a", wait_events=("9990 ms", 80), rest="runq.busy").thread("pool", rest="wait.parked")
     text = verdict(builder.model())[1]

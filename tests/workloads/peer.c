@@ -11,19 +11,21 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#define QUESTION_BYTES 100 /* as of a small request: what is as short as an acknowledgement may be one */
+
 static void serve(int listener, long answer_ms, bool asked)
 {
 	bool asked_before = false;
-	char byte;
+	char question[QUESTION_BYTES];
 	int fd;
 
 	prctl(PR_SET_NAME, "peer-server");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fd = CHECK(accept(listener, NULL, NULL));
-	while ((!asked && asked_before) || read(fd, &byte, 1) == 1) {
+	while ((!asked && asked_before) || read(fd, question, sizeof(question)) == sizeof(question)) {
 		asked_before = true;
 		sleep_ns(answer_ms * MILLISECOND);
-		if (write(fd, &byte, 1) != 1)
+		if (write(fd, "x", 1) != 1)
 			break;
 	}
 	_exit(0);
@@ -53,6 +55,7 @@ int main(int argc, char **argv)
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t length = sizeof(address);
 	int listener = CHECK(socket(AF_INET, SOCK_STREAM, 0)), fd = CHECK(socket(AF_INET, SOCK_STREAM, 0));
+	char question[QUESTION_BYTES] = "x";
 	int on = 1;
 	uint64_t wait_ns = 0;
 
@@ -68,7 +71,7 @@ int main(int argc, char **argv)
 	for (long i = 0; i < count; i++) {
 		uint64_t begin;
 
-		if ((asks || i == 0) && write(fd, "x", 1) != 1)
+		if ((asks || i == 0) && write(fd, question, sizeof(question)) != sizeof(question))
 			die("write");
 		begin = now_ns();
 		receive(fd, how);

@@ -52,7 +52,7 @@ WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendf
     " processes of the target that wait for each other the stage that works, or sleeps, is named: it waits at most a"
     " quarter of its time, and at most half as much as any other; a fault where it sleeps.",
     alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here:"
-    " where nothing came at all, neither is said.",
+    " where nothing came at all, or nothing was asked for, neither is said.",
     remedies="Measure the other process in the same way.",
     verify="perfdiag latency --pid PEER, while this target waits.",
 )
@@ -101,6 +101,15 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     own = peer_pid(rows[0].key) in {row.pid for row in rows}  # it made both ends, and may hold both
     if not writes and (nothing_came(model, rows) or (own and not waker and slow)):
         return _silent(model, rows, own=own, written=writing is None)
+    # A socket names who listened or made the pair; who ends the waits may be a child that inherited it.
+    other = waker or peer_pid(rows[0].key)
+    measure = (
+        f"measure the other end: perfdiag latency {f'--pid {other}' if other else '--pid PEER (lsof -E names it)'}"
+    )
+    if slow and not writes and not asked:
+        whom = where.removeprefix(" at ") or who.removesuffix(OTHER_END)
+        came = f"half of that in waits of {about(typical_ns(whole))}{f' for {who}' if where else ''}"
+        return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may="a slow writer or for work")
     if in_turn:
         claim = (
             f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
@@ -112,11 +121,6 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         claim = f"{who} answers fast{where} ({about(typical_ns(whole))} a wait), but there are {whole.count:,} waits."
     elif writes:
         claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
-    elif not asked:
-        claim = (
-            f"{who} writes slowly{where}, or has nothing to write: half the waiting time is in waits of"
-            f" {about(typical_ns(whole))}."
-        )
     else:
         claim = f"{who} answers slowly{where}: half the waiting time is in waits of {about(typical_ns(whole))}."
     hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
@@ -131,9 +135,6 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
             "that it writes is told by sampled stacks" if writes and slow and sampled is not None else "",
         ],
     )
-    # A socket names who listened or made the pair; who ends the waits may be a child that inherited it.
-    other = waker or peer_pid(rows[0].key)
-    measured_at = f"--pid {other}" if other else "--pid PEER (lsof -E names it)"
     return Finding(
         "IPC-PEER-SLOW",
         fault(model, whole.sum_ns) if slow else Severity.INFO,
@@ -141,7 +142,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         claim,
         claims_of(rows),
         evidence,
-        [fix(f"measure the other end: perfdiag latency {measured_at}")],
+        [fix(measure)],
         alternatives=[] if writes else ["a worker that waits for its next job"],
         limits=limits,
         verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",

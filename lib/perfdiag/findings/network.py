@@ -57,8 +57,8 @@ ACCOUNTS = ("net.receive", "net.connect", "net.send")
     " nothing back while threads wait there, how many it got is told.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
     " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
-    " or nothing was written between the waits, or nothing ever came, whether for work or for an answer cannot"
-    " be told.",
+    " or nothing was written between the waits, or no more than acknowledges what came, or nothing ever came, whether"
+    " for work or for an answer cannot be told.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
     verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
 )
@@ -112,6 +112,10 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             came, may = "nothing came", "work or for an answer"
         look = f"{_look(found.peers)}; or {_where(found.peers)}"
         return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
+    if found.perhaps_acknowledges and found.slow:
+        came = f"half of that in waits of {about(found.typical_ns)}"
+        may = "slow answers or for the next of what it acknowledges"
+        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
     severity, claim, remedies = _judgement(model, found)
     evidence = [waits(together(group), f"waits for {found.name}"), *sent.evidence]
     round_trip = found.round_trip_ns
@@ -131,12 +135,9 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     perhaps_own = _perhaps_own(model, connections, keys)
     long = found.receives and found.typical_ns >= LONG_ANSWER_NS
     for_work = "who asks a queue for work, which answers when there is some, waits in the same way" if long else ""
-    acknowledges = ""
-    if found.perhaps_acknowledges and found.slow:
-        acknowledges = "a consumer that acknowledges each message waits for the next one in the same way"
     if perhaps_own:
         best = Confidence.MEDIUM
-    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work, acknowledges])
+    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work])
     return Finding(
         "NET-PEER-SLOW",
         severity,
@@ -215,8 +216,7 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
         return severity, claim, [telling(), *remedies]
     way_ns = found.round_trip_ns
     beyond = f", {about(found.typical_ns - way_ns)} more than the round trip" if way_ns is not None else ""
-    or_sends = ", or sends at its own pace what is acknowledged" if found.perhaps_acknowledges else ""
-    claim = f"{name} answers slowly{or_sends}: half the waiting time is in waits of {typical}{beyond}."
+    claim = f"{name} answers slowly: half the waiting time is in waits of {typical}{beyond}."
     return severity, claim, remedies
 
 

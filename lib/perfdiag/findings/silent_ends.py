@@ -1,7 +1,7 @@
-"""Pipes and connections at which nothing came through the whole window: waited for as work, or as an answer?
+"""Pipes and connections at which nothing came, or nothing that was asked for: waited for as work, or as an answer?
 
-A worker without a job and a client of a server that hangs stand in the same call.  Where no wait ended, nothing tells
-them apart, so nobody is accused, and nobody acquitted.
+A worker without a job and a client of a server that hangs stand in the same call, and so do who takes one message
+after the other and who is answered slowly.  Where nothing tells them apart nobody is accused, and nobody acquitted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def silent(
         claims_of(rows),
         [waits(together(rows), f"waits at {whom}")],
         [fix(look)],
-        alternatives=["a reader that waits for its next job", "somebody at the other end who hangs"],
+        alternatives=["a reader that waits for its next job", "somebody at the other end who is slow, or hangs"],
         limits=limits,
         verify=f"{again(model)}, while work is being done: waits at {whom}",
     )

@@ -28,7 +28,7 @@ TIMER, STOPPED, PARKED, CHILD = "wait.timer", "wait.stopped", "wait.parked", "wa
 EVENTS = "wait.events"
 # What somebody else ends, as a rule by sending work; the words fit "waited 3 s ...".  Whose events a server waits for,
 # its clients' or those of whoever it asks in turn, no wait shows.
-FOR_WORK = (EVENTS, "net.accept", "vm.halt")
+FOR_WORK = (EVENTS, "net.accept", "net.request", "vm.halt")
 _OTHERS = {EVENTS: f"for events ({EVENTS})", "wait.signal": "for a signal", CHILD: "for child processes"}
 
 _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait.events")
