@@ -49,9 +49,6 @@ connection = connected()
 pipe, writer = os.pipe()
 subprocess.Popen(["sleep", "9"], pass_fds=[writer], stdout=subprocess.DEVNULL)
 os.close(writer)
-sink, datagrams = (socket.socket(type=socket.SOCK_DGRAM) for _ in range(2))
-sink.bind(("127.0.0.1", 0))
-datagrams.connect(sink.getsockname())
 while True:
     if how == "one-way":
         connection.sendall(b"a line")
@@ -65,9 +62,6 @@ while True:
             pass
     elif how == "pipe":
         polled(pipe)
-    elif how == "datagrams":
-        datagrams.send(b"a line")
-        polled(datagrams)
     elif how == "hung":
         connection.sendall(b"a question")
         received(connection)
@@ -88,7 +82,6 @@ def recorded(how: str, attach: Attach, cleanup: Cleanup) -> Recording:
     [
         ("one-way", "wait.parked"),
         ("one-way, poll", "wait.parked"),
-        ("datagrams", "wait.parked"),
         ("answered", "wait.timer"),
         ("pipe", "wait.timer"),
     ],
