@@ -96,6 +96,29 @@ class Exchange:
         return self.whole.quantile_ns(0.5)
 
 
+def is_loopback(address: str) -> bool:
+    """Return whether an address, as objects have it, is this host's itself."""
+    return address.startswith(("127.", "[::ffff:127.")) or address == "[::1]"
+
+
+def own_calls(exchanges: Iterable[Exchange]) -> tuple[list[Exchange], list[Exchange]]:
+    """Return the calls that the target makes of itself, which are among the requests that it served, and the others."""
+    found = list(exchanges)
+    ports = {each.line.object.removeprefix("port:") for each in found if each.served}
+    own: list[Exchange] = []
+    others: list[Exchange] = []
+    for each in found:
+        address, _, port = each.line.object.removeprefix("peer:").rpartition(":")
+        if not each.served:
+            (own if is_loopback(address) and port in ports else others).append(each)
+    return own, others
+
+
+def calls_ns(calls: Iterable[Exchange]) -> int:
+    """Return how long calls took, with the connects for them."""
+    return sum(each.line.sum_ns + each.connect.sum_ns for each in calls)
+
+
 def exchanges_of(
     lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency], resolve: Callable[[str], str] = printable
 ) -> list[Exchange]:
@@ -124,4 +147,13 @@ def exchanges_of(
     return sorted(found, key=lambda each: (-each.line.sum_ns, each.line.object, each.line.name))
 
 
-__all__ = ["Exchange", "Latencies", "exchanges_of", "fine_edges_ns", "together"]
+__all__ = [
+    "Exchange",
+    "Latencies",
+    "calls_ns",
+    "exchanges_of",
+    "fine_edges_ns",
+    "is_loopback",
+    "own_calls",
+    "together",
+]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from perfdiag import schema
 from perfdiag.accounts import Kind, kind_of
 from perfdiag.excess import beyond_median
-from perfdiag.exchanges import Exchange
+from perfdiag.exchanges import Exchange, calls_ns, own_calls
 from perfdiag.loops import Servers
 from perfdiag.parked import Parked, scaled
 from perfdiag.requestsums import (
@@ -116,6 +116,8 @@ def request_time(
     ranked = slow or accounts_of(whole, all_rows)
     rows = _of(ranked, _rows(added(of_slow(each.line) for each in missed), parked.over_slo_ns)) if slow else all_rows
     ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
+    if not slow:
+        ranked[PEERS] = _of_others(ranked.get(PEERS, 0), exchanges)
     accounts = _held_up(_divided(ranked, finer), by)
     return RequestTime(
         (sum(each.line.over_slo for each in missed) if slow else whole.count) + left_count,
@@ -128,6 +130,14 @@ def request_time(
         all_rows,
         parked.tids,
     )
+
+
+def _of_others(peers_ns: int, exchanges: Sequence[Exchange]) -> int:
+    """Return how much of the waiting for peers is for others: what the target asks itself are requests as well, and
+    their accounts stand there."""
+    own, others = own_calls(exchanges)
+    own_ns = calls_ns(own)
+    return round(peers_ns * (1 - own_ns / (own_ns + calls_ns(others)))) if own_ns else peers_ns
 
 
 def unsure(lines: Iterable[schema.Exchange], *, slow: bool = False) -> bool:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from perfdiag import report
+from perfdiag.facts import Listener, Listeners
 from perfdiag.findings import diagnose
 from perfdiag.findings.base import Confidence, Severity
 from perfdiag.model import Model
 from perfdiag.report.verdict import decide
 
 from unit.support import Builder
+from unit.support.exchanges import served
 from unit.support.hosts import host
 from unit.support.judging import check, finding, findings, knowing, outcomes, silence
 from unit.support.reports import RUNBOOKS
 from unit.support.work import function_calls
 
 PEER, SELF, DELAYED = "NET-PEER-SLOW", "NET-SELF-SLOW", "NET-DELAYED-ACK"
+S = 1_000_000_000
 BACKEND, QUESTIONS = "peer:127.0.0.1:18102", "peer:127.0.0.1:43606"
 
 
@@ -69,6 +73,36 @@ def test_a_peer_on_this_host_may_be_a_server_of_the_targets_own_in_epoll() -> No
     assert "whether the target answers there itself is not known: ss -ltnp sport = :8080" in found.limits
     assert decide(beside, diagnose(beside)).kind != "elsewhere"
     assert finding(host(client), PEER).confidence is Confidence.HIGH  # who answers here is of this host in any case
+
+
+def test_a_server_in_epoll_is_known_by_its_socket_that_listens() -> None:
+    client = Builder().thread("client", cpu_user="10 ms").thread("loop", cpu_user="10 ms")
+    client.row("net.receive", "peer:127.0.0.1:8080", durations={"100 ms": 90})
+    beside = client.socket("peer:127.0.0.1:8080", local="127.0.0.1:43606").model()
+    own = Listener("127.0.0.1", 8080, 0, 128, 0, [100])
+    model = knowing(beside, listeners=Listeners([own], 128, own_namespace=True, complete=True))
+    assert finding(model, SELF).claims and not findings(model, PEER)
+    other = replace(own, port=8081)
+    model = knowing(beside, listeners=Listeners([other], 128, own_namespace=True, complete=True))
+    assert finding(model, PEER).confidence is Confidence.HIGH
+
+
+@pytest.mark.parametrize(
+    ("peer", "own"), [("127.0.0.1:8080", True), ("127.0.0.1:8081", False), ("10.0.0.7:8080", False)]
+)
+def test_requests_that_ask_the_target_itself(peer: str, own: bool) -> None:
+    """Those are requests as well: what they met was counted twice, and once as a slow peer's."""
+    builder = Builder(comm="front").thread("front", cpu_user="10 ms")
+    for line in (
+        *served(100, S // 10, {"wait.events": 9 * S}, object="port:80", peers_ns=9 * S),
+        *served(100, 9 * S // 100, object=f"peer:{peer}", direction="connected", busy_ns=9 * S),
+        *served(100, 9 * S // 100, {"disk.read": 9 * S}, object="port:8080"),
+    ):
+        builder.line(line)
+    time = builder.model().request_time
+    assert time
+    assert time.accounts.get("request.peers", 0) == (0 if own else 9 * S)
+    assert bool(findings(builder.model(), PEER)) is not own
 
 
 def ends_of(*clients: int, server: int = 56713, answers: str = "5 ms", asks: str = "9 s") -> Builder:

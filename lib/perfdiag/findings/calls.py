@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfdiag.exchanges import Exchange, Latencies, fine_edges_ns
+from perfdiag.exchanges import Exchange, Latencies, calls_ns, fine_edges_ns, own_calls
 from perfdiag.findings.base import Check, Severity, Silence
 from perfdiag.findings.weigh import (
     ENOUGH_FOR_P99,
@@ -30,11 +30,12 @@ def by_peer(model: Model, direction: str) -> dict[str, Exchange]:
 def of_requests_ns(model: Model, own_ns: int) -> int:
     """Return how much of what requests wait for while no thread does is `own_ns` of calls, look-ups or connects.
 
-    For whose request a call was made is summed over all peers: each has its part by how long its own took.
+    For whose request a call was made is summed over all peers: each has its part by how long its own took.  What the
+    target asks itself is not among them.
     """
     if model.request_time is None:
         return 0
-    all_ns = sum(each.line.sum_ns + each.connect.sum_ns for each in model.exchanges if not each.served)
+    all_ns = calls_ns(own_calls(model.exchanges)[1])
     return model.request_time.accounts.get(PEERS, 0) * min(own_ns, all_ns) // all_ns if all_ns else 0
 
 

@@ -180,7 +180,8 @@ def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
     Of a whole host it is of no account."""
     near = sorted(str(peer.port) for key in keys if (peer := peer_of(key)) and connections.near(key))
     serving = any("wait.events" in t.accounts and not set(ACCOUNTS) & t.accounts.keys() for t in model.threads)
-    if not near or not serving or model.host:
+    listeners = model.facts.listeners  # those at which it answers are known then
+    if not near or not serving or model.host or (listeners and listeners.complete):
         return ""
     return f"whether {subject(model)} answers there itself is not known: ss -ltnp sport = :{near[0]}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.exchanges import Exchange
+from perfdiag.exchanges import Exchange, own_calls
 from perfdiag.findings.base import Confidence, Evidence, Finding, Remedy, Severity
 from perfdiag.findings.calls import of_requests_ns, spread
 from perfdiag.findings.peers import name_of, peer_of
@@ -33,7 +33,8 @@ def outstanding(model: Model) -> Iterable[Finding]:
     time = model.request_time
     if time is None:
         return
-    calls = [each for each in model.exchanges if each.line.direction == "connected" and each.line.sum_ns]
+    others = own_calls(model.exchanges)[1]
+    calls = [each for each in others if each.line.direction == "connected" and each.line.sum_ns]
     for each in calls:
         ns = of_requests_ns(model, each.line.sum_ns)
         if ns >= WORTH_SHARE * time.ns:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfdiag import schema
+from perfdiag.exchanges import is_loopback
 from perfdiag.facts.texts import words_of
 from perfdiag.findings.weigh import plain
 from perfdiag.model import Model, Row, once
@@ -28,7 +29,7 @@ class Peer:
     @property
     def local(self) -> bool:
         """Whether it is this host itself."""
-        return self.address.startswith(("127.", "[::ffff:127.")) or self.address == "[::1]"
+        return is_loopback(self.address)
 
     @property
     def unconnected(self) -> bool:
@@ -58,9 +59,11 @@ class Connections:
 
     def __init__(self, model: Model) -> None:
         self.sockets: Mapping[str, schema.Socket] = {socket.object: socket for socket in model.sockets}
-        # Where somebody of the target waits for connections, or was asked: an event loop waits for all at once.
+        # Where the target listens, waits for connections, or was asked: an event loop waits for all at once.
         self._accepts = {row.key.removeprefix("port:") for row in model.rows_of("net.accept")}
         self._accepts |= {each.line.object.removeprefix("port:") for each in model.exchanges if each.served}
+        listeners = model.facts.listeners
+        self._accepts |= {str(each.port) for each in listeners.sockets} if listeners else set()
         words = words_of(model.facts.sysctl("net/ipv4/ip_local_port_range"))
         self._first = int(words[0]) if words and words[0].isascii() and words[0].isdigit() else EPHEMERAL_PORT
         near = {key: socket for key, socket in self.sockets.items() if self.near(key)}

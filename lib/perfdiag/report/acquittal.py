@@ -12,7 +12,7 @@ from perfdiag.exchanges import Exchange, Latencies, together
 from perfdiag.findings.calls import not_followed
 from perfdiag.findings.datagrams import unanswered
 from perfdiag.findings.outstanding import SLOW_ANSWER_NS
-from perfdiag.findings.peers import name_of
+from perfdiag.findings.peers import connections_of, name_of
 from perfdiag.findings.weigh import ENOUGH_FOR_P99
 from perfdiag.model import Model
 from perfdiag.report.words import place
@@ -139,7 +139,8 @@ def _timeless(model: Model) -> str:
 
 def _owed(model: Model) -> str:
     """Return that peers may owe answers since before the window."""
-    lines = [line for line in model.silent if line.direction == "connected"]
+    own = connections_of(model).answered_here  # that is among what clients wait for
+    lines = [line for line in model.silent if line.direction == "connected" and not own(line.object)]
     if not lines:
         return ""
     oldest_ns = max(line.oldest_ns for line in lines)
