@@ -101,13 +101,20 @@ static __always_inline void add_between(struct between *between, const struct se
 		between->ns[PART_UNKNOWN] += ns;
 }
 
+static __always_inline __u64 sum_of_parts(const struct between *between)
+{
+	__u64 sum = 0;
+
+	for (__u32 part = 0; part < CHAIN_PARTS; part++)
+		sum += between->ns[part];
+	return sum;
+}
+
 /* Merges what lies between into the segment before, from its end up to `end`; false if that would say too little of it. */
 static __always_inline bool merge(struct segment *before, const struct between *between, __u64 before_end, __u64 end)
 {
-	__u64 whole = end - before->begin, other = 0;
+	__u64 whole = end - before->begin, other = sum_of_parts(between);
 
-	for (__u32 part = 0; part < CHAIN_PARTS; part++)
-		other += between->ns[part];
 	if (between->ns[PART_UNKNOWN] * MERGED_LOST > whole || whole >> 40)
 		return false;
 	if (other * MERGED_KNOWN > whole && (whole > MERGED_TURNS_NS || end - before_end > MERGED_TURN_NS))
@@ -133,7 +140,7 @@ __weak __noinline int append(struct chain *chain, struct segment *segment, __u64
 	add_parts(&between, segment, end - segment->begin);
 	for (__u32 back = 0; back < MERGED_OVER && back < chain->valid; back++) {
 		struct segment *before;
-		__u64 before_end;
+		__u64 before_end, other;
 
 		index = (chain->last - back) % CHAIN_SEGMENTS;
 		before = &chain->segments[index];
@@ -142,9 +149,12 @@ __weak __noinline int append(struct chain *chain, struct segment *segment, __u64
 			add_between(&between, before, before_end - before->begin, segment->way);
 			continue;
 		}
+		other = sum_of_parts(&between);
 		add_parts(&between, before, before_end - before->begin);
 		if (!merge(before, &between, before_end, end))
 			break;
+		if (other > before->longest_other_ns)
+			before->longest_other_ns = other < ~0U ? other : ~0U;
 		chain->last -= back;
 		chain->valid -= back;
 		chain->end = end;

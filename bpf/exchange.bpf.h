@@ -153,6 +153,7 @@ __weak __noinline int end_request(struct connection *connection)
 	add_bytes(sum, connection);
 	__sync_fetch_and_add(&sum->first_byte_ns, connection->answered - connection->begun);
 	add(&sum->read_delay_ns, connection->read_delay_ns);
+	add(&sum->unread_error_ns, connection->unread_error_ns);
 	add(&sum->arriving_ns, connection->arrived - connection->begun - connection->read_delay_ns);
 	add(&sum->peers_ns, connection->peers_ns);
 	add(&sum->untaken_ns, connection->untaken_ns);

@@ -32,7 +32,7 @@ struct segment {
 	union way way;
 	__u32 tid; /* the thread that was in the root */
 	__u16 parts[CHAIN_PARTS];
-	__u32 padding;
+	__u32 longest_other_ns; /* that was merged at once */
 };
 
 /* Waits of a thread on one object that had one root, the same way. */

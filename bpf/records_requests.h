@@ -67,6 +67,7 @@ struct connection {
 	__u64 answered;	   /* first byte of the answer */
 	__u64 last;	   /* last byte of the answer so far */
 	__u64 read_delay_ns;	   /* of the request, from readable until read, the first time */
+	__u64 unread_error_ns;	   /* `unread` may tell so much of that to the wrong parts */
 	__u64 arrived;		   /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;		   /* calls made for this request, from sent to answered */
 	__u64 held_ns;		   /* the end of the answer was kept back, part of `last` */
@@ -122,7 +123,8 @@ struct exchange_sum {
 	__u64 whole;	/* requests that one thread served: their parts are known */
 	__u64 whole_ns;
 	__u64 read_delay_ns;
-	__u64 arriving_ns; /* of requests, from their first byte read until their last */
+	__u64 unread_error_ns; /* of these so much can be told as the wrong parts of it */
+	__u64 arriving_ns;     /* of requests, from their first byte read until their last */
 	__u64 peers_ns;
 	__u64 connects, connects_failed;
 	__u64 connecting;    /* neither, when the window ended */
@@ -141,7 +143,7 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
-#define EXCHANGE_SUMS 27 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 28 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

@@ -42,7 +42,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->read_delay_ns = now - begun;
 	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
-	connection->untaken_ns = connection->full_since = 0;
+	connection->untaken_ns = connection->full_since = connection->unread_error_ns = 0;
 	connection->several = 0;
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
 	connection->request++;

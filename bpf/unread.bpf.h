@@ -12,7 +12,7 @@
 struct unread {
 	struct connection *connection;
 	struct chain *chain;
-	__u64 begun, until;
+	__u64 begun, until, error_ns;
 };
 
 static __always_inline void add_ran(struct connection *connection, bool served, __u64 ns)
@@ -24,7 +24,8 @@ static __always_inline void add_ran(struct connection *connection, bool served, 
 
 static long book_segment(__u32 back, struct unread *unread)
 {
-	return !add_segment_before(unread->connection->unread, unread->chain, back, unread->begun, &unread->until);
+	return !add_segment_before(unread->connection->unread, unread->chain, back, unread->begun, &unread->until,
+				   &unread->error_ns);
 }
 
 /*
@@ -34,7 +35,7 @@ static long book_segment(__u32 back, struct unread *unread)
 __weak __noinline int book_unread(struct connection *connection, struct chain *chain, __u64 begun, __u64 served_at,
 				  __u64 now)
 {
-	struct unread unread = { connection, chain, begun, now };
+	struct unread unread = { connection, chain, begun, now, 0 };
 	__u64 end;
 
 	if (!connection || !chain)
@@ -45,5 +46,6 @@ __weak __noinline int book_unread(struct connection *connection, struct chain *c
 		add_ran(connection, served_at > unread.until, now - unread.until);
 	}
 	bpf_loop(CHAIN_SEGMENTS, book_segment, &unread, 0);
+	connection->unread_error_ns = unread.error_ns;
 	return 0;
 }

@@ -51,11 +51,26 @@ static inline void add_segment(struct unread_part *parts, const struct segment *
 }
 
 /*
+ * How wrong a piece that is cut off a merged segment can be: where its root and the others come in turn by one of these,
+ * and never by more than what is left of it, or than what of the whole is its root.
+ */
+static inline __u64 cut_error_ns(const struct segment *segment, __u64 whole_ns, __u64 piece_ns)
+{
+	__u64 other_ns = 0, error_ns = piece_ns < segment->longest_other_ns ? piece_ns : segment->longest_other_ns;
+
+	for (__u32 part = 0; part < CHAIN_PARTS; part++)
+		other_ns += part_ns(segment, part, whole_ns);
+	if (whole_ns - piece_ns < error_ns)
+		error_ns = whole_ns - piece_ns;
+	return whole_ns - other_ns < error_ns ? whole_ns - other_ns : error_ns;
+}
+
+/*
  * Goes one segment back, and adds what of it lies between `begun` and `*until`, where the one after it began; false: it
- * was the last.  The chain can be written meanwhile: no moment counts twice, and none after the first `*until`.
+ * was the last.  `*error_ns`: how wrong that can be.  The chain can be written meanwhile: no moment counts twice, and none after the first `*until`.
  */
 static inline _Bool add_segment_before(struct unread_part *parts, const struct chain *chain, __u32 back, __u64 begun,
-				       __u64 *until)
+				       __u64 *until, __u64 *error_ns)
 {
 	const struct segment *segment = &chain->segments[(chain->last - back) % CHAIN_SEGMENTS];
 	__u64 begin = segment->begin > begun ? segment->begin : begun;
@@ -64,6 +79,8 @@ static inline _Bool add_segment_before(struct unread_part *parts, const struct c
 		return 0;
 	if (begin < *until) {
 		add_segment(parts, segment, *until - begin);
+		if (segment->begin < begin)
+			*error_ns = cut_error_ns(segment, *until - segment->begin, *until - begin);
 		*until = begin;
 	}
 	return 1;

@@ -26,11 +26,13 @@ PART_AND_WHOLE_COUNTS = (
     ("over_slo_unsure", "unsure"),
 )
 ANSWERING = ("held", "untaken")
+PARTS = ("read_delay", "unread_error", "arriving", *ANSWERING)
 PART_AND_WHOLE_NS = (
     ("over_slo_ns", "sum_ns"),
-    *((f"{part}_ns", "sum_ns") for part in ("whole", "read_delay", "arriving", *ANSWERING)),
-    *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", "read_delay", "arriving", *ANSWERING)),
-    *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "read_delay", "arriving", "peers", *ANSWERING)),
+    *((f"{part}_ns", "sum_ns") for part in ("whole", *PARTS)),
+    *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", *PARTS)),
+    *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "peers", *PARTS)),
+    ("unread_error_ns", "read_delay_ns"),
 )
 # Parts of a request, one after the other: it waits to be read, arrives, and its answer waits for room, or is kept back
 # when all of it is written.  (These two may overlap: the buffer is full, and its last piece is kept back.)

@@ -26,6 +26,7 @@ class Servers:
     loops: Sequence[ThreadLedger] = ()  # event loops; none where workers serve
     busy: float = 0.0  # the part of their time in which loops are with somebody
     met: Met = field(default_factory=Met)  # what requests meet at them
+    error: float = 0.0  # which part of that may be told of the wrong accounts
     followed: bool = True  # who read requests was recorded, and in what he was before; older recordings do not tell
 
     @property
@@ -34,13 +35,13 @@ class Servers:
         return bool(self.loops)
 
 
-def servers(threads: Sequence[ThreadLedger], unread: Sequence[Part] = ()) -> Servers:
-    """Return who serves the requests of a target; `unread`: what requests were seen to meet."""
+def servers(threads: Sequence[ThreadLedger], unread: Sequence[Part] = (), error: float = 0.0) -> Servers:
+    """Return who serves the requests of a target; `unread`: what requests were seen to meet, but for `error`."""
     if not any(thread.requests_read is not None for thread in threads):
         return Servers(followed=False)
     if loops := _event_loops(threads):
-        return Servers(loops, _busy(loops), met_at_loops(unread))
-    return Servers(met=met_at_workers(unread))
+        return Servers(loops, _busy(loops), met_at_loops(unread), error)
+    return Servers(met=met_at_workers(unread), error=error)
 
 
 def taken(loop: ThreadLedger) -> float:

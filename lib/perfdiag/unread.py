@@ -103,6 +103,15 @@ def parts_of(
     return read + [part(each, left=True) for line in left for each in line.parts]
 
 
+def error_of(exchanges: Sequence[Exchange]) -> float:
+    """Return which part of the time in which requests lay unread may be told of the wrong accounts."""
+    served = [each.line for each in exchanges if each.served]
+    slow = any(line.over_slo for line in served)
+    delay_ns = sum(line.over_slo_read_delay_ns if slow else line.read_delay_ns for line in served)
+    error_ns = sum((line.over_slo_unread_error_ns if slow else line.unread_error_ns) or 0 for line in served)
+    return min(1.0, error_ns / delay_ns) if delay_ns else 0.0
+
+
 def met_at_loops(parts: Sequence[Part]) -> Met:
     """Return what requests met that waited for event loops, which listen also while requests are under way."""
     return _met((part, bool(part.named), part.root in LISTENS) for part in parts)
@@ -148,4 +157,15 @@ def _is_taken(part: Part) -> bool:
     return part.served or part.account == BOUND
 
 
-__all__ = ["BOUND", "LISTENS", "Met", "Part", "has_finding", "is_awaited", "met_at_loops", "met_at_workers", "parts_of"]
+__all__ = [
+    "BOUND",
+    "LISTENS",
+    "Met",
+    "Part",
+    "error_of",
+    "has_finding",
+    "is_awaited",
+    "met_at_loops",
+    "met_at_workers",
+    "parts_of",
+]

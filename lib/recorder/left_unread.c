@@ -120,7 +120,7 @@ static const struct chain_copy *reader_of(struct reader *readers, const struct l
 static void explain(struct left *left, const struct chain_copy *reader, __u64 begun)
 {
 	struct unread_in in = { .account = reader->account, .root = reader->account, .served = reader->served };
-	__u64 end = reader->chain.end, until = reader->at;
+	__u64 end = reader->chain.end, until = reader->at, error_ns;
 	__u32 back = 0;
 
 	if (end < until) {
@@ -128,7 +128,7 @@ static void explain(struct left *left, const struct chain_copy *reader, __u64 be
 		if (reader->at > until)
 			add_unread_part(left->parts, in, reader->at - until);
 	}
-	while (back < CHAIN_SEGMENTS && add_segment_before(left->parts, &reader->chain, back, begun, &until))
+	while (back < CHAIN_SEGMENTS && add_segment_before(left->parts, &reader->chain, back, begun, &until, &error_ns))
 		back++;
 }
 

@@ -88,7 +88,7 @@ def test_who_reads_was_made_too_late(serving: Serving, attach: Attach) -> None:
         if (each.account, each.root, each.served) == ("wait.timer", "wait.timer", False)
     )
     assert line.count == FEW and line.read_delay_ns > 0.7 * line.sum_ns > 0.7 * S / 10 * FEW, line
-    assert slept_ns > 0.9 * line.read_delay_ns, line
+    assert slept_ns > 0.8 * line.read_delay_ns, line
 
 
 def test_what_a_stopped_server_leaves(serving: Serving, attach: Attach) -> None:
@@ -139,8 +139,10 @@ def test_a_loop_of_many_turns(compute_us: int, sleep_us: int, start: Start, atta
     row = recording.thread(turns.pid)
     known = KNOWN_IF_DISTURBED if ns_of(row, "runq.busy") > 0.1 * truth["elapsed_ns"] else KNOWN
     assert known * line.read_delay_ns <= sum(unread.values()) <= line.read_delay_ns, unread
+    assert line.unread_error_ns, "turns are merged, and each request is cut off such a segment"
+    assert line.unread_error_ns < 0.2 * line.read_delay_ns or known < KNOWN, "neighbours have the CPU for whole slices"
     does = {kind: ns_of(row, kind) / truth["elapsed_ns"] for kind in KINDS}
     met = {kind: sum(ns for name, ns in unread.items() if name.startswith(kind)) / line.read_delay_ns for kind in KINDS}
     for kind in KINDS if known == KNOWN else ():
         assert met[kind] == pytest.approx(does[kind], abs=0.02), (kind, met, does)
-    assert count * sleep_us * 1000 <= ns_of(row, "wait.timer") <= truth["slept_ns"]
+    assert 0.95 * count * sleep_us * 1000 <= ns_of(row, "wait.timer") <= truth["slept_ns"], "some are over at once"

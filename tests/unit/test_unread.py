@@ -12,7 +12,7 @@ from perfdiag import schema
 from perfdiag.findings import diagnose
 from perfdiag.loops import servers
 from perfdiag.report.verdict import decide
-from perfdiag.unread import Met, Part, met_at_loops, met_at_workers, parts_of
+from perfdiag.unread import Met, Part, error_of, met_at_loops, met_at_workers, parts_of
 
 from unit.support import Builder
 from unit.support.exchanges import PORT, exchange, joined, latency, unread
@@ -46,6 +46,13 @@ def test_the_root_of_a_wait_goes_before_the_wait() -> None:
 def test_short_waits_are_the_readers_own() -> None:
     found = met_by({("disk.read", "disk.read"): 5 * S})  # the target has none that are long
     assert found == Met({}, {"disk.read": 0.5}, 0.5)
+
+
+def test_the_error_of_what_was_cut_off_merged_segments() -> None:
+    lines = [exchange(100, 20 * S, read_delay_ns=10 * S, unread_error_ns=S), exchange(9, 2 * S, object="port:1")]
+    assert error_of(joined(lines)) == 0.1
+    slow = exchange(100, 20 * S, read_delay_ns=10 * S, unread_error_ns=S, over_slo=9, over_slo_read_delay_ns=2 * S)
+    assert error_of(joined([slow])) == 0, "none of those that took too long is cut"
 
 
 def test_where_nothing_lay_unread_nothing_was_met() -> None:

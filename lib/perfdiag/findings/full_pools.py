@@ -69,7 +69,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         confidence,
         f"All workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         {QUEUED: queued},
-        [read_after(delays), meanwhile(met)],
+        [read_after(delays), meanwhile(time.by)],
         [more],
         alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
         limits=limits,

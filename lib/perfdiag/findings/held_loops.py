@@ -76,7 +76,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         f"The event loop is held up{held.claim}: requests wait for it, up to {duration(delays.max_ns)} before they are"
         " read.",
         {QUEUED: queued},
-        [read_after(delays), meanwhile(time.met), *_which(time.by.loops), *held.evidence],
+        [read_after(delays), meanwhile(time.by), *_which(time.by.loops), *held.evidence],
         [fix(held.remedy)],
         alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
         limits=limits,

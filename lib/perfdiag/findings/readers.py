@@ -66,7 +66,7 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         f"Requests wait up to {duration(delays.max_ns)} to be read, as who reads them is with something else, mostly in"
         f" {does}.",
         {QUEUED: queued},
-        [read_after(delays), meanwhile(time.met)],
+        [read_after(delays), meanwhile(time.by)],
         [fix("see what that thread does before it reads, or accepts; give that to one that serves nobody")],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
@@ -93,7 +93,7 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
         f"Requests wait up to {duration(delays.max_ns)} to be read, as who reads them waits for {name}, which mostly"
         f" {does}.",
         {QUEUED: queued},
-        [read_after(delays), meanwhile(met)],
+        [read_after(delays), meanwhile(time.by)],
         [fix(f"see what {name} does, and why those that serve requests have to wait for it")],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
@@ -147,7 +147,7 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         f"Requests wait up to {duration(delays.max_ns)} to be read, while who reads them is idle and does not listen to"
         " them: a limit of connections, or of requests at a time, is reached, or input is held back.",
         {QUEUED: queued},
-        [read_after(delays), meanwhile(time.met)],
+        [read_after(delays), meanwhile(time.by)],
         [fix("find that limit and raise it, if what it protects can take more; else shorten what fills it")],
         alternatives=["a wake-up that was lost (EPOLLET, EPOLLONESHOT and not all was read)"],
         limits=limits,

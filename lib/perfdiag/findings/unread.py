@@ -6,10 +6,10 @@ from perfdiag.exchanges import Latencies, together
 from perfdiag.findings.base import Check, Evidence, Silence
 from perfdiag.findings.calls import spread
 from perfdiag.findings.weigh import FAULT_SHARE, duration, percent
+from perfdiag.loops import Servers
 from perfdiag.model import Model
 from perfdiag.requests import QUEUED, RequestTime
 from perfdiag.units import first_of
-from perfdiag.unread import Met
 
 # Less than this is a wake-up: nobody holds up a loop with it.  Half of the delay must lie in longer ones: a loop that
 # has all it can do keeps each request waiting for some microseconds, and one of half a million for an accident.
@@ -53,18 +53,18 @@ def hardly_unread(id: str, time: RequestTime, ns: int) -> Check:
     )
 
 
-def meanwhile(met: Met) -> Evidence:
-    """Return in what those were who then read them, and for which part of the time that is not known."""
+def meanwhile(by: Servers) -> Evidence:
+    """Return in what those were who then read them, for which part of the time that is not known, and how surely."""
+    met = by.met
     names = sorted(met.others, key=lambda name: -met.others[name])
-    told = [f"{percent(met.others[name])} in {name}" for name in names]
+    parts = [f"{percent(met.others[name])} in {name}" for name in names]
     if met.passed_on:
-        told.append(f"{percent(sum(met.passed_on.values()))} in what has findings of its own")
+        parts.append(f"{percent(sum(met.passed_on.values()))} in what has findings of its own")
     if met.unheard:
-        told.append(f"{percent(met.unheard)} idle")
-    text = f"who read them was meanwhile {first_of(told, SHOWN)}; {percent(met.taken)} with other requests"
-    return Evidence(
-        f"{text}; for {percent(met.unknown)} that is not known", met.taken, "share", "lines of time", met.unknown
-    )
+        parts.append(f"{percent(met.unheard)} idle")
+    text = f"who read them was meanwhile {first_of(parts, SHOWN)}; {percent(met.taken)} with other requests"
+    told = f"{text} (+-{percent(by.error)}); for {percent(met.unknown)} that is not known"
+    return Evidence(told, met.taken, "share", "lines of time", by.error + met.unknown)
 
 
 def read_after(delays: Latencies) -> Evidence:

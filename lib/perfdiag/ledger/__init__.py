@@ -30,7 +30,7 @@ from perfdiag.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns
 from perfdiag.reader import Recording
 from perfdiag.receiving import PARKED, Receiving
 from perfdiag.requests import request_time
-from perfdiag.unread import is_awaited, parts_of
+from perfdiag.unread import error_of, is_awaited, parts_of
 
 
 def build(recording: Recording) -> Model:
@@ -124,7 +124,7 @@ def build(recording: Recording) -> Model:
             lost,
             _finer(accounts),
             parked_of(recording, futexes),
-            servers(threads, unread),
+            servers(threads, unread, error_of(exchanges)),
             busy_ns(accounts),
             window_ns,
             awaited,

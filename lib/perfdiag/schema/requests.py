@@ -74,6 +74,9 @@ class Exchange(Line, tag="exchange"):
     # Of requests, while the send buffer was full of what the client had not taken.
     untaken_ns: Nanoseconds | None = None
     over_slo_untaken_ns: Nanoseconds = 0
+    # Of `read_delay_ns`, what request_unread may tell of the wrong accounts: cut off what was short and merged.
+    unread_error_ns: Nanoseconds | None = None
+    over_slo_unread_error_ns: Nanoseconds = 0
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection ended
     unawaited: Count = 0  # calls: a wait for their answer ended by a timeout, and more was sent
     untimed: Count = 0  # requests of which nothing tells whether they were answered, or had to be
