@@ -103,7 +103,9 @@ def test_a_moment_of_another_wait_is_not_worth_a_word() -> None:
 
 
 def test_who_reads_logs_that_nobody_wants_answered_waits_for_work() -> None:
-    assert "for work (net.request)" in verdict(Builder().thread("collector", rest="net.request").model())[1]
+    text = verdict(Builder().thread("collector", net_request=("9 s", 90), rest="net.request").model())[1]
+    assert text.startswith("Little work came. It waited 10.0 s for work (net.request)")
+    assert verdict(Builder().thread("collector", rest="net.request").model())[1].startswith("No work came.")
 
 
 def test_an_event_loop_beside_parked_threads_did_get_work() -> None:

@@ -37,6 +37,7 @@ NO_FAULT = "No fault found: nothing is outside its norm."
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 SHOWN = 3
+FOR_CLIENTS = ("net.accept", "net.request")
 # Whose norm is that of what they wait for; those of CPU time are its own.
 _NORMS = frozenset(each.name for each in ACCOUNTS if each.object and not each.name.startswith("cpu."))
 
@@ -144,6 +145,8 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
         )
     unproven = "" if asked else acquittal.unproven(model)
     came, look = "No work came.", f"It waited {waits}: look at who should send it."
+    if _got_work(model):
+        came, look = "Little work came.", f"It waited {waits}: look at who sends it."
     if senders := _senders(model):
         came, look = f"It waited {waits}.", senders
     if asked or unproven or not acquit:
@@ -152,6 +155,12 @@ def _idle(model: Model, sleep: rest.Sleep | None, hidden: databases.Hidden | Non
     otherwise = f"Otherwise it waited {waits}."
     parts = ["This process is not the slow part.", acquittal.answered(model), acquittal.unseen(model), otherwise]
     return verdict(Kind.ELSEWHERE, [*parts, CLIENTS_LOOK, *end])
+
+
+def _got_work(model: Model) -> bool:
+    """Return whether waits for clients ended, more than were under way when the recording began."""
+    waits = [t.accounts[name].count - t.threads for t in model.threads for name in FOR_CLIENTS if name in t.accounts]
+    return any(ended > 0 for ended in waits)
 
 
 def _asked(model: Model) -> str:
