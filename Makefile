@@ -152,7 +152,7 @@ readme: build workloads ## put the report of a fresh demo into README.md
 
 ##@ Habits
 .PHONY: lint lint-c lint-python lint-shell lint-man fmt lock check-arm64
-C_FILES = $(wildcard bpf/*.[ch] lib/recorder/*.[ch] tests/workloads/*.[ch] tests/bench/*.[ch] tests/unit/c/*.[ch])
+C_FILES = $(wildcard bpf/*/*.[ch] bpf/core/*/*.[ch] lib/recorder/*.[ch] lib/recorder/*/*.[ch] tests/workloads/*.[ch] tests/bench/*.[ch] tests/unit/c/*.[ch])
 SHELL_FILES = $(shell grep -rlIE '^\#!/bin/(ba)?sh' .ci lib tests 2>/dev/null)
 
 lint: lint-c lint-python lint-shell lint-man ## what CI checks besides the tests
@@ -243,10 +243,10 @@ FORCE:
 build/:
 	$(Q)mkdir -p $@
 
-# Kernel side: one object a subsystem, linked into one, with one skeleton.
+# Kernel side: one object for each program's file, linked into one, with one skeleton.
 BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 BPF_FLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Ibpf -I/usr/include/$(MACHINE)-linux-gnu -Wall -Werror
-BPF_SOURCES := $(wildcard bpf/*.bpf.c)
+BPF_SOURCES := $(wildcard bpf/*/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=build/bpf/%.bpf.o)
 
 build/bpf/%.bpf.o: bpf/%.bpf.c | packages
@@ -257,7 +257,7 @@ build/bpf/%.bpf.o: bpf/%.bpf.c | packages
 # sched defines the maps that the others declare extern: the linker wants to meet the definitions first.
 build/bpf/perfdiag.bpf.o: $(BPF_OBJECTS)
 	$(call say,BPFLINK,$@)
-	$(Q)$(BPFTOOL) gen object $@ build/bpf/sched.bpf.o $(filter-out build/bpf/sched.bpf.o,$^)
+	$(Q)$(BPFTOOL) gen object $@ build/bpf/sched/sched.bpf.o $(filter-out build/bpf/sched/sched.bpf.o,$^)
 
 build/include/perfdiag.skel.h: build/bpf/perfdiag.bpf.o
 	$(call say,SKELETON,$@)
@@ -265,9 +265,9 @@ build/include/perfdiag.skel.h: build/bpf/perfdiag.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name perfdiag >$@
 
 # Recorder and launcher: static, so that they need nothing of the host they diagnose, and little of its memory.
-SHARED_SOURCES := lib/recorder/capabilities.c lib/recorder/oom_kills.c
-LAUNCHER_SOURCES := $(SHARED_SOURCES) $(patsubst %,lib/recorder/%.c,launcher out_of_memory resource_limits)
-RECORDER_SOURCES := $(SHARED_SOURCES) $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c))
+SHARED_SOURCES := lib/recorder/base/capabilities.c lib/recorder/base/oom_kills.c
+LAUNCHER_SOURCES := $(SHARED_SOURCES) $(wildcard lib/recorder/launcher/*.c)
+RECORDER_SOURCES := $(SHARED_SOURCES) $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c lib/recorder/*/*.c))
 RECORDER_OBJECTS := $(RECORDER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
 RECORDER_LIBRARIES := -lbpf -lelf -lz -llzma -lseccomp
 C_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -DPERFDIAG_VERSION='"$(VERSION)"' \
@@ -280,7 +280,7 @@ endif
 
 build/include/syscall_names.inc: SYSCALL_HEADER = asm/unistd.h
 build/include/syscall_names_i386.inc: SYSCALL_HEADER = asm/unistd_32.h
-$(filter %.inc,$(GENERATED)): lib/recorder/syscall_names.sh | packages
+$(filter %.inc,$(GENERATED)): lib/recorder/program/syscall_names.sh | packages
 	$(call say,NAMES,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)CC=$(CC) sh $< $(SYSCALL_HEADER) >$@
@@ -319,4 +319,4 @@ build/bench/instructions.so: tests/bench/instructions.c | packages
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<
 
--include $(wildcard build/bpf/*.d build/recorder/*.d build/workloads/*.d)
+-include $(wildcard build/bpf/*/*.d build/recorder/*.d build/recorder/*/*.d build/workloads/*.d)

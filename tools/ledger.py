@@ -100,7 +100,7 @@ ACCOUNTS = [
     "unexplained",
 ]
 
-# System calls that say what they wait for: those of lib/recorder/syscall_table.c, by account.
+# System calls that say what they wait for: those of lib/recorder/program/syscall_table.c, by account.
 CALLS = {
     "disk.flush": "fsync fdatasync sync_file_range syncfs sync msync",
     "wait.events": "poll ppoll ppoll_time64 select _newselect pselect6 pselect6_time64"

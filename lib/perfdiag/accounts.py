@@ -29,7 +29,7 @@ class Account:
 
 _IDLE, _UNKNOWN = Kind.IDLE, Kind.UNKNOWN
 
-# The order is the order of the enum in bpf/records.h; a test compares the two.
+# The order is the order of the enum in bpf/core/records.h; a test compares the two.
 ACCOUNTS: tuple[Account, ...] = (
     Account("cpu.user", "running its own code", object="hot stack"),
     Account("cpu.kernel", "running kernel code on its own behalf", object="hot stack"),

@@ -22,7 +22,7 @@ _FIXED = {
     "idle": "io_uring or libaio, nothing read or written",
     "uncounted": "nobody knows what is in flight",
 }
-ABSTRACT_NAME_BYTES = 55  # that are kept (bpf/records_objects.h)
+ABSTRACT_NAME_BYTES = 55  # that are kept (bpf/core/records/objects.h)
 HALTPOLL = "haltpoll idle"  # of the driver haltpoll: a guest that gives its CPU back to its host
 
 

@@ -11,13 +11,13 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-#include "cleanup.h"
-#include "host.h"
-#include "privileges.h"
-#include "probes.h"
+#include "base/cleanup.h"
+#include "rows/host_mode.h"
+#include "base/privileges.h"
+#include "program/probes.h"
 #include "recorder.h"
-#include "set_user_id.h"
-#include "standard.h"
+#include "base/set_user_id.h"
+#include "base/standard_descriptors.h"
 
 #define EXIT_TARGET_GONE 4
 #define MORE_DESCRIPTORS 128 /* besides those of programs: maps, files, pipes of helpers */

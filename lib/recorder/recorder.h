@@ -2,48 +2,17 @@
 /*
  * The recorder: loads the BPF programs, follows the target, writes the recording.  It interprets nothing.
  *
- * options.c               the command line
- * control.c               the line protocol with the unprivileged side
- * main.c                  signals, memory, where the recording goes, exit status
- * window.c                the window: begin, loop, end
- * header.c                the first and the last line
- * script*.c, engine.c     scripts that record, where these programs cannot
- * load.c                  loading, each program on its own terms
- * probes.c                the table of programs; attaching
- * iterators.c             programs that go over the tasks
- * probe_needs.c           which of them a recording asks for
- * cost.c                  what they cost and lost
- * interval.c              what is done when, paced by its cost
- * events.c                the ring buffer
- * rows.c                  snapshots: threads and intervals
- * sums.c                  account sums and the open segment
- * details.c               distributions by object
- * because.c               roots of waits for other threads
- * folds.c                 books by name: of ended threads, of a host's rest
- * host*.c                 host mode: threads folded into processes
- * tables.c                devices, operations
- * sockets.c               connections
- * requests.c              requests served, calls made
- * tables_memory.c         files read, dirty pages
- * nfs.c                   calls, flushes, and requests served
- * kvm.c                   exits of virtual CPUs
- * cpus.c                  what each CPU did for the target
- * clock_events.c          the CPUs' counters of cycles
- * calibration.c           a guest's clock
- * limits.c                how long what has one name may take
- * privileges.c            capabilities, which are given up step by step
- * namespaces.c            a child that opens sockets in other network namespaces
- * markers.c               kernel functions that mark a wait
- * objects.c               object ids as text
- * map_walk.c              reading the hashes of the programs
- * stacks.c                stacks, folded and named
- * unnamed.c               of which files they lack names, and why
- * sleepers.c              stacks of threads that wait at the end
- * facts*.c                host facts
- * *symbols*.c, perf_map.c names for addresses
- * process_*.c             reading /proc/PID
- * *maps*.c                what processes had mapped, also when they have ended
- * helper.c                children that ask what may hang
+ * main.c      signals, memory limits, where the recording goes, exit status
+ * window/     one window from begin to end: command line, control protocol, header, what is done at each interval
+ * program/    the BPF programs: which are needed, loading, attaching, what they cost; tables they are given
+ * rows/       what threads did: snapshots, account sums, details, stacks, the ring buffer, host mode
+ * tables/     what the programs keep beside the threads: devices, NFS, requests, sockets, VM exits, CPUs, the clock
+ * facts/      files of /proc and /sys, read by children with a deadline and recorded as they stand
+ * symbols/    names for addresses, also of processes that have ended
+ * script/     scripts for bpftrace, bcc and DTrace that record where these programs cannot
+ * output/     the JSON writer and the files it writes to
+ * base/       capabilities, helper processes, /proc/PID, clock, clean-up attributes
+ * launcher/   build/bin/perfdiag: starts the recorder before Python, then becomes Python
  */
 #pragma once
 #include <stdbool.h>
@@ -51,13 +20,13 @@
 #include <stdint.h>
 #include <linux/types.h>
 #include <sys/types.h>
-#include "json.h"
-#include "lack.h"
-#include "monotonic.h"
-#include "output.h"
-#include "records.h"
-#include "symbols.h"
-#include "unnamed.h"
+#include "output/json.h"
+#include "base/lack.h"
+#include "base/monotonic.h"
+#include "output/output.h"
+#include "core/records.h"
+#include "symbols/symbols.h"
+#include "symbols/unnamed_addresses.h"
 
 #define NS_PER_SECOND 1000000000ULL
 #ifndef PERFDIAG_VERSION
@@ -163,7 +132,7 @@ int lost_count(struct recorder *recorder, unsigned int counter, uint64_t *ret); 
 /* A program met itself on its CPU; at the end of a system call that is mostly somebody else's, and no time is lost. */
 uint64_t skipped_runs(struct recorder *recorder, bool of_operations);
 
-/* limits.c */
+/* program/objectives.c */
 /* `text` is the name that somebody typed; 0, or -EDOM and has said why. */
 int limits_add(struct options *options, const char *text, uint64_t ns);
 int limits_fill(struct recorder *recorder); /* the kernel side's map */
@@ -201,7 +170,7 @@ void rows_end(struct recorder *recorder);
 /* `open`: the same record before its open segment was added. */
 void thread_write(struct recorder *recorder, const struct record *record, const struct record *open);
 
-/* because.c */
+/* rows/wait_roots.c */
 void because_end(struct recorder *recorder); /* before the last rows: no wait is to have more roots than time */
 void because_write(struct recorder *recorder);
 
@@ -232,7 +201,7 @@ void stacks_name(struct recorder *recorder, unsigned int deadline_ms, bool last)
 void stacks_write(struct recorder *recorder);
 void stacks_free(struct recorder *recorder);
 
-/* tables.c */
+/* tables/devices.c */
 void tables_write(struct recorder *recorder);
 
 /* sockets.c */
@@ -242,27 +211,27 @@ void sockets_write(struct recorder *recorder);
 void nfs_write(struct recorder *recorder);
 __u64 nfs_object(struct recorder *recorder, __u64 object); /* the mount, where it is known by now */
 void nfs_server_write(struct recorder *recorder, const char *key, __u64 client);
-/* calibration.c: in a guest, how fast this CPU runs; takes 10 to 15 ms each time */
+/* tables/guest_clock.c: in a guest, how fast this CPU runs; takes 10 to 15 ms each time */
 void calibration_write(struct recorder *recorder);
 
 /* cpus.c: read at either end of the window */
 void cpus_begin(struct recorder *recorder);
 void cpus_end(struct recorder *recorder);
 void cpus_write(struct recorder *recorder);
-/* kvm.c: exits of virtual CPUs */
+/* tables/vm_exits.c: exits of virtual CPUs */
 const char *vm_vendor_name(enum vm_vendor vendor);
 void vm_exits_write(struct recorder *recorder);
 /* requests.c */
 void requests_begin(struct recorder *recorder);
 void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
-/* left_unread.c: requests that nobody has read when the window ends */
+/* tables/unread_at_end.c: requests that nobody has read when the window ends */
 int left_unread_take(struct recorder *recorder); /* before requests_end(): -ENOENT where sockets are not seen */
 void left_unread_write(struct recorder *recorder);
-/* silent.c: connections that nobody has used in the window, and that may hold a question without an answer */
+/* tables/silent_connections.c: connections that nobody has used in the window, and that may hold a question without an answer */
 void silent_add(struct recorder *recorder, const struct left_unread *found, __u64 now);
 void silent_write(struct recorder *recorder);
-/* tables_memory.c: files read, dirty pages */
+/* tables/memory.c: files read, dirty pages */
 void tables_write_memory(struct recorder *recorder);
 
 /* window.c: 0, or what kept the recording from being made, as -errno */

@@ -13,7 +13,7 @@ from typing import Any
 
 NS = 1_000_000_000
 
-# lib/recorder/interval.c
+# lib/recorder/window/interval.c
 INTERVAL_NS, LATER_INTERVAL_NS, LATER_FROM_NS = NS // 4, NS, 60 * NS
 THREAD_ROWS_NS, ROW_BYTES_PER_SECOND = 10 * NS, 16384
 SERIES_NS = 5 * NS

@@ -21,7 +21,7 @@ from live.support.model import model_of
 from live.support.serving import PROGRAM, answered, exchanged, http, served, stopped
 
 MS = 1_000_000
-HEADER = ROOT / "bpf/connection.bpf.h"
+HEADER = ROOT / "bpf/request/connection.bpf.h"
 
 # One thread turns from one to the other of two connections, both of which stay open.
 TURNING = """

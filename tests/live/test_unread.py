@@ -18,8 +18,8 @@ from live.support.serving import Server, asked, http, served, stopped
 
 S = 1_000_000_000
 CLIENTS, EACH, FEW = 11, 5, 4
-# Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/chain.bpf.h); where neighbours have the CPU again
-# and again, a thread's last segments do not reach back to the arrival.
+# Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/wait/timeline.bpf.h); where neighbours have the
+# CPU again and again, a thread's last segments do not reach back to the arrival.
 KINDS = ("cpu.", "wait.timer", "runq.")
 KNOWN, DISTURBED, KNOWN_IF_DISTURBED = 0.95, 0.02, 0.5
 CASES = {  # what a request meets: the thread's own account, and the root of that

@@ -29,7 +29,7 @@ def without_cast(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Link the recorder; from an archive the linker takes what main.o needs, and leaves the launcher."""
     program = tmp_path_factory.mktemp("linked") / "perfdiag-recorder"
     objects, archive = ROOT / "build/recorder", program.with_suffix(".a")
-    run("ar", "rcs", archive, *objects.glob("*.o"))
+    run("ar", "qcs", archive, *objects.rglob("*.o"))
     words = [*FLAGS, f"-I{GENERATED}", "-static", "-pthread", "-Wl,--wrap=bpf_object__load_skeleton", "-o", program]
     words += [SOURCES / "without_cast.c", objects / "main.o", archive, "-lbpf", "-lelf", "-lz", "-llzma", "-lseccomp"]
     compile_c([str(word) for word in words])

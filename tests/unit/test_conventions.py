@@ -198,7 +198,7 @@ def test_text_is_parsed_by_the_kernels_own_blanks(path: Path) -> None:
         assert parting == [], "perfdiag.facts.texts has lines_of() and words_of()"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "bpf").glob("*.bpf.c")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "bpf").rglob("*.bpf.c")), ids=lambda path: path.name)
 def test_probe_header(path: Path) -> None:
     """The header says which question a probe answers, where it hooks, what it costs and what it cannot see."""
     header = path.read_text().split("*/")[0]
@@ -216,7 +216,7 @@ def test_c_licence(path: Path) -> None:
 
 
 def test_accounts_are_the_same_on_both_sides() -> None:
-    records = (ROOT / "bpf/records.h").read_text()
+    records = (ROOT / "bpf/core/records.h").read_text()
     block = records[records.index("#define ACCOUNTS(X)") : records.index("#define ACCOUNT_ENUM")]
     pairs = re.findall(r'X\((\w+), "([a-z_.]+)"\)', block)
     assert [name for _, name in pairs] == [account.name for account in ACCOUNTS if account.recorded]

@@ -14,7 +14,7 @@ from perfdiag.reader import Recording
 from conftest import ROOT
 from unit.support.recording import Builder
 
-C_SOURCE = (ROOT / "lib/recorder/privileges.c").read_text()
+C_SOURCE = (ROOT / "lib/recorder/base/privileges.c").read_text()
 KNOWN = [name for capabilities, _ in lacking.COSTS for name in capabilities]
 
 

@@ -17,7 +17,7 @@ from conftest import ROOT
 from unit.support.programs import program
 
 PATH = ROOT / "tools/ledger.py"
-TABLE = (ROOT / "lib/recorder/syscall_table.c").read_text()
+TABLE = (ROOT / "lib/recorder/program/syscall_table.c").read_text()
 CLASSES = {
     match[1]: set(" ".join(re.findall(r'"([^"]*)"', match[2])).split())
     for match in re.finditer(r"\[SYSCALL_(\w+)\] =((?:\s*\"[^\"]*\")+)", TABLE)

@@ -20,7 +20,7 @@ from perfdiag.schema import limits
 from conftest import ROOT
 from unit.support import Builder
 
-SOURCES = [*ROOT.glob("bpf/*.[ch]"), *ROOT.glob("lib/recorder/*.[ch]")]
+SOURCES = [*ROOT.glob("bpf/**/*.[ch]"), *ROOT.glob("lib/recorder/**/*.[ch]")]
 SCRIPTS = ("tools/ledger.py", "tools/ledger.bt", "dtrace/ledger.d")
 STRUCTS = [each for each in vars(schema).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)]
 PAGE = (ROOT / "man/perfdiag-recording.5").read_text()
@@ -45,12 +45,12 @@ def test_the_numbers_are_those_of_the_recorder() -> None:
 
 
 def test_there_is_room_for_what_is_counted_by_its_names() -> None:
-    records = (ROOT / "bpf/records.h").read_text()
+    records = (ROOT / "bpf/core/records.h").read_text()
     accounts, counters = (records.partition(f"#define {name}(X)")[2].partition("#define")[0].count("\tX(")
                           for name in ("ACCOUNTS", "COUNTERS"))  # fmt: skip
     assert 40 < accounts <= limits.ACCOUNTS and 15 < counters <= limits.COUNTERS - 10
-    assert 50 < (ROOT / "lib/recorder/probes.c").read_text().count(".feature = ") <= limits.PROBES
-    assert "char reason[160]" in (ROOT / "lib/recorder/probes.h").read_text()
+    assert 50 < (ROOT / "lib/recorder/program/probes.c").read_text().count(".feature = ") <= limits.PROBES
+    assert "char reason[160]" in (ROOT / "lib/recorder/program/probes.h").read_text()
 
 
 def test_the_numbers_of_scripts_are_those_of_their_sources() -> None:

@@ -111,5 +111,5 @@ def test_no_object_breaks_or_commands(kind: str, rest: str) -> None:
 
 
 def test_as_much_of_an_abstract_name_is_kept_as_the_report_takes_for_a_cut_one() -> None:
-    text = (ROOT / "bpf/records_objects.h").read_text()
+    text = (ROOT / "bpf/core/records/objects.h").read_text()
     assert f"#define ABSTRACT_NAME_BYTES {objects.ABSTRACT_NAME_BYTES} " in text

@@ -84,4 +84,4 @@ def test_a_command_lasts_as_long_as_it_takes() -> None:
 
 
 def test_as_many_names_as_the_recorder_has_room_for() -> None:
-    assert re.search(rf"#define LIMITS {MOST_OBJECTIVES} ", (ROOT / "bpf/knobs.h").read_text())
+    assert re.search(rf"#define LIMITS {MOST_OBJECTIVES} ", (ROOT / "bpf/core/records/settings.h").read_text())

@@ -89,7 +89,7 @@ def test_names() -> None:
     names = set(re.findall(r"`([^`]+)`", table))
     accounts = {account.name for account in ACCOUNTS}
     classes = {name.split(".")[0] + ".*" for name in accounts}
-    probes = {path.name.removesuffix(".bpf.c") for path in (ROOT / "bpf").glob("*.bpf.c")}
+    probes = {path.name.removesuffix(".bpf.c") for path in (ROOT / "bpf").rglob("*.bpf.c")}
     assert names - accounts - classes - probes - set(RULES) == set()
     assert {probe for probe in probes if probe not in names} == set(), "a probe that answers no question"
     assert set(RULES) - names == set(), "findings that answer no question"

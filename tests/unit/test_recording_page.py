@@ -74,7 +74,7 @@ def test_version_and_untrusted_fields() -> None:
 def test_objects() -> None:
     """The page lists what object_write() of the recorder writes, by what stands before the first colon."""
     told = re.findall(r'^\.It Li "?(.*?)"?$', section("OBJECTS"), re.MULTILINE)
-    writer = (ROOT / "lib/recorder/objects.c").read_text() + (ROOT / "lib/recorder/nfs.c").read_text()
+    writer = (ROOT / "lib/recorder/rows/objects.c").read_text() + (ROOT / "lib/recorder/tables/nfs.c").read_text()
     texts = re.findall(r"json_text\(&?(?:recorder->)?json, key, ([^;]*);", writer)
     formats = re.findall(r"(?:json_format\(&?(?:recorder->)?json, key|snprintf\(text), ([^;]*);", writer)
     written = {text for line in texts for text in re.findall(r'"([^"]*)"', line)}
@@ -87,13 +87,16 @@ def test_objects() -> None:
 
 def test_counters() -> None:
     """Each counter stands on the page: those of the kernel side in the same words, then the recorder's own."""
-    records = (ROOT / "bpf/records.h").read_text()
+    records = (ROOT / "bpf/core/records.h").read_text()
     block = records[records.index("#define COUNTERS(X)") : records.index("#define COUNTER_ENUM")]
     counters = dict(re.findall(r'X\(\w+, "(\w+)"\)\s*/\* (.*?) \*/', block))
     assert len(counters) == block.count("\tX(")
     told = dict(re.findall(r"^\.It Va (\w+)\n(.*)$", section("LOSSES"), re.MULTILINE))
     footer = (
-        (ROOT / "lib/recorder/header.c").read_text().partition('json_object(json, "lost");')[2].partition("json_end")[0]
+        (ROOT / "lib/recorder/window/header.c")
+        .read_text()
+        .partition('json_object(json, "lost");')[2]
+        .partition("json_end")[0]
     )
     own = re.findall(r'json_u64\(json, "(\w+)"', footer)
     assert own and list(told)[-len(own) :] == own
@@ -105,7 +108,7 @@ def test_counters() -> None:
 
 def test_features_are_those_of_the_recorder() -> None:
     """What a program's absence costs is told for each feature there is, and tests can only take away what there is."""
-    table = (ROOT / "lib/recorder/probes.c").read_text()
+    table = (ROOT / "lib/recorder/program/probes.c").read_text()
     recorded = set(re.findall(r'\.feature = "(\w+)"', table))
     assert recorded == set(coverage.FEATURES)
     assert recorded == set(FEATURES) | {"host", "nfs", "nfsd"}, "the rest is not attached everywhere"

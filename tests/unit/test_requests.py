@@ -63,7 +63,7 @@ def test_nothing_has_no_quantile() -> None:
 
 
 def test_constants_are_those_of_the_kernel_side() -> None:
-    header = (ROOT / "bpf/records_requests.h").read_text()
+    header = (ROOT / "bpf/core/records/requests.h").read_text()
     assert f"#define LATENCY_UNIT_SHIFT {schema.LATENCY_UNIT_NS.bit_length() - 1}\n" in header
     doublings = (schema.LATENCY_BUCKETS - schema.LATENCY_STEPS) // schema.LATENCY_STEPS
     assert f"#define LATENCY_DOUBLINGS {doublings} " in header

@@ -121,7 +121,7 @@ def test_without_stacks_agreement_is_unknown_not_perfect() -> None:
 
 def test_the_recorders_own_markers_never_contradict_the_witness() -> None:
     """What the recorder books by a marker, where it must ask the stack, the second witness must accept."""
-    source = (ROOT / "lib/recorder/markers.c").read_text()
+    source = (ROOT / "lib/recorder/program/markers.c").read_text()
     booked = re.findall(r"\{ \"(\w+)\", ACCOUNT_(\w+) \}", source)
     assert len(booked) == source.count(", ACCOUNT_") > 50
     by_constant = {name.replace(".", "_").upper(): name for name in BY_NAME}

@@ -46,5 +46,5 @@ def test_every_reason_has_a_remedy(reason: str) -> None:
 
 
 def test_reasons_are_those_of_the_recorder() -> None:
-    written = re.findall(r'\[LACK_\w+\] = "(.*?)"', (ROOT / "lib/recorder/unnamed.c").read_text())
+    written = re.findall(r'\[LACK_\w+\] = "(.*?)"', (ROOT / "lib/recorder/symbols/unnamed_addresses.c").read_text())
     assert sorted(written) == sorted(unnamed.REASONS)

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 LONGEST_NS = 366 * 86400 * 10**9
 LONGEST_NAME = 255  # more than the 64 bytes of a request that are looked at
-SCRIPTS = ("bcc", "bpftrace", "dtrace")  # engines that run one, as in lib/recorder/engine.c
+SCRIPTS = ("bcc", "bpftrace", "dtrace")  # engines that run one, as in lib/recorder/script/engine.c
 MOST_OBJECTIVES = 32  # as the recorder has room for
 DEFAULT_DURATION_NS = 10 * 10**9
 

@@ -7,7 +7,7 @@
 #define __weak __attribute__((weak))
 #define __noinline __attribute__((noinline))
 
-#include "bucket.h"
+#include "core/bucket.h"
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: facts.c facts_child.c facts_list.c facts_cgroup.c facts_affinity.c facts_threads.c facts_read.c facts_cpuid.c facts_tcp.c facts_listen.c sock_diag.c facts_oom.c process_files.c json.c output.c capabilities.c namespaces.c */
+/* SOURCES: facts/facts.c facts/child.c facts/list.c facts/cgroups.c facts/affinity.c facts/kernel_threads.c facts/read.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c base/sock_diag.c facts/oom_log.c base/process_files.c output/json.c output/output.c base/capabilities.c base/namespaces.c */
 /* Host facts as this host has them. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "facts_internal.h"
+#include "facts/internal.h"
 #include "check.h"
 #include "facts_text.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: facts_oom.c */
+/* SOURCES: facts/oom_log.c */
 /* Which lines of a report of the OOM killer are kept. */
 #include <string.h>
-#include "facts_internal.h"
+#include "facts/internal.h"
 #include "check.h"
 
 static unsigned int lines;

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "facts.h"
-#include "monotonic.h"
+#include "facts/facts.h"
+#include "base/monotonic.h"
 #include "check.h"
 
 #define DEADLINE_MS 8000

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Books by name: how many names are told apart. */
-/* SOURCES: folds.c */
+/* SOURCES: rows/folds.c */
 #include "check.h"
-#include "folds.h"
+#include "rows/folds.h"
 
 #define MOST 3
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: header.c json.c output.c */
+/* SOURCES: window/header.c output/json.c output/output.c */
 /* WRAPS: fopen clock_gettime */
 /* The footer: what the recording cost, and what of it the kernel does not tell. */
-#include "cost.c"
+#include "program/cost.c"
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/mman.h>

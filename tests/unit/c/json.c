@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: json.c output.c */
+/* SOURCES: output/json.c output/output.c */
 /* WRAPS: realloc */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "cleanup.h"
-#include "json.h"
-#include "output.h"
+#include "base/cleanup.h"
+#include "output/json.h"
+#include "output/output.h"
 #include "check.h"
 
 static int allocations_left = -1; /* -1: as many as you like */

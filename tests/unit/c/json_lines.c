@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* No test but a tool of tests: takes strings (length as 4 bytes, then the bytes), answers each with a JSON line. */
-/* SOURCES: json.c output.c */
+/* SOURCES: output/json.c output/output.c */
 #include <stdio.h>
 #include <stdlib.h>
-#include "json.h"
-#include "output.h"
+#include "output/json.h"
+#include "output/output.h"
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which records of /dev/kmsg are kept: each read of it gives one, as one of such a socket does. */
-/* SOURCES: facts_oom.c facts_cpuid.c facts_tcp.c facts_listen.c sock_diag.c process_files.c namespaces.c capabilities.c json.c output.c */
-#include "../../../lib/recorder/facts_read.c"
+/* SOURCES: facts/oom_log.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c base/sock_diag.c base/process_files.c base/namespaces.c base/capabilities.c output/json.c output/output.c */
+#include "../../../lib/recorder/facts/read.c"
 #include <sys/socket.h>
 #include "check.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: kernel_symbols.c */
+/* SOURCES: symbols/kernel_symbols.c */
 /* WRAPS: fopen */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "symbols.h"
+#include "symbols/symbols.h"
 #include "check.h"
 
 static const char *fake; /* what /proc/kallsyms says; NULL: the real one */

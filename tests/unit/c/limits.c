@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Limits by name: a name that is typed is made as that of a request, and stands once. */
-/* SOURCES: syscall_table.c json.c output.c */
+/* SOURCES: program/syscall_table.c output/json.c output/output.c */
 #include <sys/syscall.h>
-#include "../../../lib/recorder/limits.c"
+#include "../../../lib/recorder/program/objectives.c"
 #include "check.h"
 
 static struct options options;

@@ -2,9 +2,9 @@
 /* For tests that end a process right after it was met: nobody else waits for the answer of the helper. */
 #pragma once
 #include <unistd.h>
-#include "monotonic.h"
-#include "remembered_maps.h"
-#include "symbols.h"
+#include "base/monotonic.h"
+#include "symbols/remembered_maps.h"
+#include "symbols/symbols.h"
 
 /* Returns whether the files of the process are known. */
 static inline bool meet_and_wait(pid_t pid)

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <linux/types.h>
-#include "records.h"
-#include "naming.h"
+#include "core/records.h"
+#include "request/name_rules.h"
 
 #define HEAD " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

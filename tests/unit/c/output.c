@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: output.c */
+/* SOURCES: output/output.c */
 /* WRAPS: poll */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "output.h"
+#include "output/output.h"
 #include "check.h"
 
 #define LINES 3001 /* a prime, and more than pipe and buffer hold */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: process_files.c */
+/* SOURCES: base/process_files.c */
 /* LIBS: -pthread */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "process_files.h"
+#include "base/process_files.h"
 #include "check.h"
 
 #define EVIL_NAME "a) Z 1 (" /* what a comm may look like */

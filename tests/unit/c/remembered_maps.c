@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names in processes that have ended: twins of this one, whose function is known. */
-/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c symbols_filter.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
+/* SOURCES: symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/perf_map.c base/capabilities.c */
 /* LIBS: -lelf -llzma -lseccomp */
 /* WRAPS: statx */
 #define _GNU_SOURCE
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "monotonic.h"
-#include "symbols.h"
+#include "base/monotonic.h"
+#include "symbols/symbols.h"
 #include "check.h"
 #include "meet.h"
 

@@ -4,15 +4,15 @@
  * stderr what the recording then says of those that lack something.  With --later it meets the process, says so when
  * its files are known, and resolves when it is told to.
  */
-/* SOURCES: unnamed.c json.c output.c user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c symbols_child.c symbols_filter.c process_maps.c elf_symbols.c perf_map.c capabilities.c */
+/* SOURCES: symbols/unnamed_addresses.c output/json.c output/output.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/perf_map.c base/capabilities.c */
 /* LIBS: -lelf -llzma -lseccomp */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "meet.h"
-#include "symbols.h"
-#include "unnamed.h"
+#include "symbols/symbols.h"
+#include "symbols/unnamed_addresses.h"
 
 static void meet(pid_t pid)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: sleepers.c process_files.c helper.c capabilities.c */
+/* SOURCES: rows/sleepers.c base/process_files.c base/helper.c base/capabilities.c */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "sleepers.h"
+#include "rows/sleepers.h"
 #include "check.h"
 
 /* Between this process and the one that sleeps. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The filter for who reads hostile files: what it lets through, and that anything else is the end of the process. */
-/* SOURCES: symbols_filter.c */
+/* SOURCES: symbols/symbols_filter.c */
 /* LIBS: -lseccomp */
 /* WRAPS: access */
 #define _GNU_SOURCE
@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "symbol_lookup.h"
-#include "symbols_child.h"
+#include "symbols/symbol_lookup.h"
+#include "symbols/symbols_child.h"
 #include "check.h"
 
 #define FILTER_FAILED 3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Includes the source itself, because the lists of names are its own. */
-#include "../../../lib/recorder/syscall_table.c"
+#include "../../../lib/recorder/program/syscall_table.c"
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include "check.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The parent's side against children that do what they should not. */
-/* SOURCES: user_symbols.c helper.c remembered_maps.c maps_child.c process_files.c capabilities.c */
+/* SOURCES: symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c base/process_files.c base/capabilities.c */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "monotonic.h"
-#include "symbols.h"
-#include "symbols_child.h"
+#include "base/monotonic.h"
+#include "symbols/symbols.h"
+#include "symbols/symbols_child.h"
 #include "check.h"
 
 #define COUNT 3

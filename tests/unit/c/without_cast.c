@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <bpf/libbpf.h>
-#include "records.h"
+#include "core/records.h"
 #include "perfdiag.skel.h"
 
 int __real_bpf_object__load_skeleton(struct bpf_object_skeleton *skeleton);

@@ -63,7 +63,7 @@ def system_call_names() -> Path:
     for name, header in SYSCALL_HEADERS.items():
         if header == "asm/unistd_32.h" and os.uname().machine != "x86_64":
             continue
-        script = [str(RECORDER / "syscall_names.sh"), header]
+        script = [str(RECORDER / "program/syscall_names.sh"), header]
         names = subprocess.run(script, env=os.environ | {"CPPFLAGS": f"-I{folder}"}, capture_output=True, check=True)
         replace(folder / name, names.stdout)
     return folder
@@ -72,7 +72,7 @@ def system_call_names() -> Path:
 def build(name: str, flavour: str) -> Path:
     """Compile tests/unit/c/NAME.c with what its first lines ask for; return the program."""
     source = SOURCES / f"{name}.c"
-    head = source.read_text()[:600]
+    head = source.read_text()[:1200]
 
     def words(key: str) -> list[str]:
         found = re.search(rf"/\* {key}: (.*) \*/", head)

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few kernel fields that are read, as CO-RE types: the loader moves each access to where the running kernel has
+ * the field.  A field that some kernels lack is asked for with bpf_core_field_exists() first; where its type or place
+ * changed, compat.bpf.h knows.
+ */
+#pragma once
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct list_head {
+	struct list_head *next;
+};
+
+struct kernfs_node {
+	const char *name;
+	__u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+	int level;
+	struct cgroup *ancestors[];
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+enum cgroup_subsys_id { cpu_cgrp_id = 1 };
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[16];
+	struct list_head cgrp_links;
+};
+
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
+};
+
+struct rq {
+	__u64 prev_steal_time, prev_steal_time_rq;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+	__u64 throttled_clock_self_time;
+	int throttle_count;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+	void *s_fs_info;
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+	struct hlist_node d_alias;
+	struct inode *d_inode;
+};
+
+/* Its union may have a name, see alias_offset(). */
+struct dentry___named {
+	struct {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+struct inode {
+	struct hlist_head i_dentry;
+	__u16 i_mode;
+	__u32 i_rdev;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__s64 i_size;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+	void *private_data;
+	unsigned int f_flags;
+};
+
+struct vm_area_struct {
+	struct file *vm_file;
+};
+
+struct rb_node {
+	unsigned long __rb_parent_color;
+	struct rb_node *rb_right, *rb_left;
+};
+
+struct rb_root_cached {
+	struct {
+		struct rb_node *rb_node;
+	} rb_root;
+};
+
+struct eventpoll {
+	struct rb_root_cached rbr;
+};
+
+/* One descriptor of an epoll instance. */
+struct epitem {
+	struct rb_node rbn;
+	struct {
+		struct file *file;
+		int fd;
+	} ffd;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct signal_struct {
+	int nr_threads;
+	struct {
+		int counter;
+	} live;
+};
+
+struct thread_info {
+	__u32 status;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
+	unsigned int on_cpu;
+	int exit_state;
+	unsigned long jobctl;
+	int pid, tgid;
+	int nr_dirtied;
+	unsigned long dirty_paused_when;
+	char comm[16];
+	__u64 self_exec_id;
+	__u64 utime, stime, gtime;
+	struct sched_entity se;
+	struct task_struct *group_leader, *real_parent;
+	struct signal_struct *signal;
+	struct mm_struct *mm;
+	struct files_struct *files;
+	struct io_uring_task *io_uring;
+	struct css_set *cgroups;
+	struct pid *thread_pid;
+	struct bpf_local_storage *bpf_storage;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long bx, r8, r10, cx, dx, si, di, orig_ax, ax, ip, sp;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, orig_x0;
+	__s32 syscallno;
+};
+#else
+#error "perfdiag knows the system call registers of x86-64 and arm64 only"
+#endif
+
+struct backing_dev_info {
+	char dev_name[64];
+};
+
+struct percpu_counter {
+	__s64 count;
+};
+
+enum wb_stat_item { WB_RECLAIMABLE, WB_WRITEBACK, WB_DIRTIED, WB_WRITTEN, NR_WB_STAT_ITEMS };
+
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+	struct percpu_counter stat[NR_WB_STAT_ITEMS];
+	struct cgroup_subsys_state *memcg_css;
+};
+
+/* Its flags have a type of their own on 6.18, see folio_pages(). */
+struct folio {
+	unsigned long flags;
+	struct address_space *mapping;
+	unsigned int _folio_nr_pages;
+	unsigned char _folio_order;
+};
+
+struct folio___typed {
+	struct {
+		unsigned long f;
+	} flags;
+	unsigned int _nr_pages;
+};
+
+enum pageflags { PG_head = 6 };
+
+struct trace_event_raw_balance_dirty_pages {
+	unsigned long wb_setpoint;
+};
+
+struct gendisk {
+	int major, first_minor;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	__u64 start_time_ns, io_start_time_ns;
+};
+
+struct hrtimer {
+	void *function;
+};
+
+/* See victim_is_task(). */
+struct trace_event_raw_mark_victim {
+	__u32 uid;
+};
+
+/* Where storage for a task comes from, see may_allocate_anywhere(). */
+struct bpf_local_storage_map {
+	bool bpf_ma, use_kmalloc_nolock;
+};
+
+struct bpf_local_storage {
+	__u64 mem_charge;
+};
+
+/* See is_preemptible(). */
+struct tp_transition_snapshot {
+	unsigned long srcu_gp;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+};
+
+#include "core/kernel/modules.h"
+#include "core/kernel/network.h"
+#include "core/kernel/rings.h"
+
+#pragma clang attribute pop
+
+#include "core/kernel/constants.h"

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cpu_samples - which functions does a running thread spend its CPU time in?
+ *
+ * HOOKS   tp_btf hrtimer_expire_entry, for the scheduler tick's own timer; with hrtimer_expire_exit, also whether it is
+ *         a timer that wakes a thread, or the current task.
+ * COST    a stack walk per tick of a CPU that runs the target (250 a second at CONFIG_HZ=250).  No timer of its own:
+ *         nothing is armed, no idle CPU is woken, no thread's switch gets dearer.
+ * CANNOT  see work that runs in step with the tick (always just after it) in its true proportion.
+ */
+#include "core/maps.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
+{
+	struct task_struct *task;
+	struct record *record;
+	struct cpu_state *cpu = this_cpu();
+	struct stack_event *event;
+
+	if (cpu)
+		cpu->interrupts |= IN_TIMER;
+	if ((__u64)timer->function != knobs.tick_function)
+		return 0;
+	task = bpf_get_current_task_btf();
+	record = record_of(task);
+	if (!record || record->state != STATE_RUNNING)
+		return 0;
+	if (cpu)
+		cpu->follows = 1; /* it ran before the start and has not left its CPU since */
+	if (cpu && knobs.tick_stride > 1 && ++cpu->ticks % knobs.tick_stride)
+		return 0;
+	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	if (!event) {
+		count_loss(COUNTER_STACKS_DROPPED);
+		return 0;
+	}
+	head_event(&event->event, EVENT_STACK, task->tgid, task->pid, bpf_ktime_get_ns());
+	event->account = vm_account(!knobs.sees_guests && task->flags & PF_VCPU ? VM_GUEST : record->vm,
+				    running_account(record->region));
+	event->object = event->account == ACCOUNT_VM_EXIT ? record->left.exit : 0;
+	event->on_cpu = 1;
+	event->weight_ns = knobs.tick_ns * (knobs.tick_stride > 1 ? knobs.tick_stride : 1);
+	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
+	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
+	event->scan_bytes = 0;
+	/* The walk may lose the callers, but never the interrupted address; where they are asked for, the words tell. */
+	if (knobs.all_stacks && !bpf_probe_read_user(event->scan, sizeof(event->scan), user_stack(task)))
+		event->scan_bytes = sizeof(event->scan);
+	bpf_ringbuf_submit(event, gather());
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(hrtimer_expire_exit)
+{
+	struct cpu_state *cpu = this_cpu();
+
+	if (cpu)
+		cpu->interrupts &= ~IN_TIMER;
+	return 0;
+}

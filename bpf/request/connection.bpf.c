@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * connection - how long do the requests take that the target serves, and the calls that it makes?
+ *
+ * HOOKS   tp_btf sock_recv_length, sock_send_length, sk_data_ready (Linux 6.3 and later), tcp_probe,
+ *         inet_sock_set_state.
+ * COST    one to three look-ups in hashes each time the target sends or receives, one or two more where names have limits
+ *         of their own; two loads each segment of TCP that comes in, whosever it is; for others' sockets one load,
+ *         but for a look-up of unix ones that nobody has accepted yet, where the target accepts on one.
+ * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
+ *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
+ *         where nobody tries to send more before there is room, or where it is not TCP.
+ */
+#include "network/datagram.bpf.h"
+#include "request/outbound_call.bpf.h"
+#include "request/request.bpf.h"
+#include "request/full_send_buffer.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define MSG_PEEK 2
+#define EAGAIN 11
+
+/* Has the target never sent anything on a connection by which it got something before what it has read now? */
+static __always_inline bool was_never_answered(const struct sock *sock, const struct connection *connection, int length)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+	__u64 unread;
+
+	if (connection->direction != DIRECTION_ACCEPTED || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP ||
+	    LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
+		return false;
+	unread = LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq);
+	return !LOAD(tcp_sock, tcp, bytes_sent) && LOAD(tcp_sock, tcp, bytes_received) > unread + length + 1; /* FIN */
+}
+
+/*
+ * The thread reads an answer that it has not waited for in this call, nor for a request of its own: whom it wakes now may
+ * have waited for that.
+ */
+static __always_inline void note_answer_read(struct record *record, const struct connection *connection)
+{
+	if (connection->exchange != EXCHANGE_ANSWERED || connection->direction == DIRECTION_ACCEPTED ||
+	    (!record->turned && (record->account == ACCOUNT_NET_RECEIVE || record->account == ACCOUNT_IPC_UNIX)) ||
+	    is_serving(record))
+		return;
+	record->answer = (struct answer){ connection->begun, connection->answered, connection->object };
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
+{
+	struct connection *connection, *owner;
+	struct record *record;
+	struct socket_id id;
+	__u64 now, begun;
+	bool known;
+
+	if (!knobs.window_open || length < 0 || (flags & MSG_PEEK))
+		return 0;
+	record = record_of(bpf_get_current_task_btf());
+	if (!record)
+		return 0;
+	connection = is_datagram(sock) ? datagram_from(sock, &known) : met(sock, &known);
+	if (!connection)
+		return 0;
+	if (is_plain_datagram(connection))
+		COUNT_EXCHANGES(connection, untimed);
+	id = id_of(sock, connection);
+	now = bpf_ktime_get_ns();
+	if (!known && !connection->readable_at)
+		connection->readable_at = arrived_ns(sock, now);
+	if (!known)
+		connection->one_way = was_never_answered(sock, connection, length);
+	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
+	connection->readable_at = 0;
+	if (connection->direction == DIRECTION_ACCEPTED) {
+		let_go(sock, connection, begun, now);
+		if (length) {
+			receive_request(record, connection, &id, length, begun, now);
+		} else {
+			end_untaken(connection, is_full(sock), now);
+			end_request(connection);
+		}
+		connection->bytes_in += length; /* after the request before has been summed up */
+		return 0;
+	}
+	connection->bytes_in += length;
+	record->idled = 0; /* what it does next may be an answer made of that */
+	note_answer_read(record, connection);
+	owner = owner_of(connection);
+	if (owner && owner->exchange == EXCHANGE_ASKED)
+		serve(record, &connection->owner, now);
+	return 0;
+}
+
+/* The answer to the first question of a socket can be there before the socket is followed. */
+static __always_inline void note_early_answer(const struct sock *sock, struct connection *connection, __u64 now)
+{
+	if (asks_by_datagrams(connection) && LOAD(sock, sock, sk_receive_queue.qlen))
+		connection->readable_at = now;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
+{
+	struct connection *connection;
+	struct record *record;
+	struct socket_id id;
+	__u64 now;
+	bool known;
+
+	if (!knobs.window_open)
+		return 0;
+	if (length == -EAGAIN)
+		note_refused(sock);
+	if (length <= 0)
+		return 0;
+	record = record_of(bpf_get_current_task_btf());
+	if (!record)
+		return 0;
+	now = bpf_ktime_get_ns();
+	connection = is_datagram(sock) ? datagram_to(sock, now, &known) : met(sock, &known);
+	if (!connection)
+		return 0;
+	if (is_plain_datagram(connection))
+		COUNT_EXCHANGES(connection, unawaited);
+	if (connection->direction == DIRECTION_DATAGRAM_PORT)
+		return 0;
+	id = id_of(sock, connection);
+	if (connection->direction == DIRECTION_ACCEPTED) {
+		send_answer(record, connection, &id, length, now);
+		note_sent(sock, connection, now);
+	} else {
+		if (!known)
+			note_early_answer(sock, connection, now);
+		send_call(record, connection, now);
+	}
+	connection->bytes_out += length;
+	connection->held = is_held(sock);
+	return 0;
+}
+
+/* Is all there is to read that the peer sends no more (its FIN counts as one byte)? */
+static __always_inline bool is_end_only(const struct sock *sock, const struct connection *connection)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+
+	if (connection->direction != DIRECTION_CONNECTED || sock->sk_protocol != IPPROTO_TCP ||
+	    sock->__sk_common.skc_state != TCP_CLOSE_WAIT)
+		return false;
+	return LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq) <= 1;
+}
+
+/*
+ * There is something to read.  Of unix sockets the kernel says so when it has let go of the queue: who has read it empty
+ * by now has said so already, or will.
+ */
+static __always_inline void note_readable(const struct sock *sock, struct connection *connection, __u64 now)
+{
+	if (connection->readable_at)
+		return;
+	connection->readable_at = now;
+	barrier();
+	if (sock->__sk_common.skc_family == AF_UNIX && !sock->sk_receive_queue.qlen)
+		__sync_val_compare_and_swap(&connection->readable_at, now, 0);
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(sk_data_ready, struct sock *sock)
+{
+	struct connection *connection;
+	__u64 now;
+
+	if (!knobs.window_open)
+		return 0;
+	connection = connection_given(sock);
+	if (!connection) {
+		note_early(sock);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	note_readable(sock, connection, now);
+	if (connection->direction == DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ASKED)
+		return 0;
+	if (asks_by_datagrams(connection) && connection->pending > 1)
+		connection->pending--;
+	else if (is_end_only(sock, connection))
+		end_connection(connection, now);
+	else
+		end_call(connection, now, held_ns(sock, connection, now));
+	return 0;
+}
+
+/* Before TCP looks at it, a segment on a connection that is established: what it acknowledges makes room to send. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(tcp_probe, struct sock *sock)
+{
+	struct connection *connection;
+
+	if (!knobs.window_open || !is_full(sock))
+		return 0;
+	connection = connection_given(sock);
+	if (connection)
+		note_room(connection, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* No more is sent on an accepted connection: all that was asked there is answered, though its end is still to come. */
+static __always_inline bool is_hung_up(const struct connection *connection, int state)
+{
+	return connection->direction == DIRECTION_ACCEPTED && (state == TCP_FIN_WAIT1 || state == TCP_LAST_ACK);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
+{
+	__u64 port = sock->__sk_common.skc_num;
+	struct connection *connection;
+	__u64 address = (__u64)sock, now;
+
+	if (!knobs.window_open || sock->sk_protocol != IPPROTO_TCP)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (new == TCP_SYN_SENT || old == TCP_SYN_SENT)
+		connect_state(sock, old, new, now);
+	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && bpf_map_lookup_elem(&accepting, &port))
+		follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
+	connection = connection_given(sock);
+	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
+		return 0;
+	let_go(sock, connection, now, now);
+	end_untaken(connection, is_full(sock), now);
+	end_connection(connection, now);
+	bpf_map_delete_elem(&connections, &address);
+	return 0;
+}
+
+static long end_one(void *map, const __u64 *address, struct connection *connection, const __u64 *now)
+{
+	struct socket_id id = { .address = *address, .cookie = connection->cookie };
+	struct exchange_tally *tally;
+	struct exchange_sum *sum;
+
+	if (!connection->connecting && (connection->exchange != EXCHANGE_ASKED || !is_open(&id))) {
+		end_untaken(connection, is_full_still(&id), *now);
+		end_connection(connection, *now);
+		return 0;
+	}
+	tally = tally_of(connection);
+	if (!tally)
+		return 0;
+	sum = &tally->sums[0];
+	if (connection->connecting) {
+		sum->connecting++;
+		add_connect(tally, *now > connection->connecting ? *now - connection->connecting : 0);
+		return 0;
+	}
+	sum->open++;
+	sum->awaited += connection->awaited;
+	if (owed_ns(connection, *now) > sum->oldest_ns) /* the target runs on: it may have begun just now */
+		sum->oldest_ns = owed_ns(connection, *now);
+	if (connection->direction != DIRECTION_ACCEPTED)
+		end_busy(sum, *now);
+	return 0;
+}
+
+/* Run once, at the end of the window. */
+SEC("syscall")
+int end_exchanges(void *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	return bpf_for_each_map_elem(&connections, end_one, &now, 0) < 0;
+}

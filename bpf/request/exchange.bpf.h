@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where requests and calls begin and end, and what is summed of them. */
+#pragma once
+#include "core/buckets.bpf.h"
+#include "request/connection.bpf.h"
+
+/* By port or peer, and name; 4,096 of 6.5 kB: allocated one by one, 33 MB if ever full. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct exchange_key);
+	__type(value, struct exchange_tally);
+} exchanges SEC(".maps");
+
+/* Where they were parked meanwhile; 4,096 of 32 bytes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct parked_key);
+	__type(value, struct parked_sum);
+} requests_parked SEC(".maps");
+
+/* In what their readers were while they lay unread; 8,192 of 32 bytes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 8192);
+	__type(key, struct unread_key);
+	__type(value, __u64);
+} requests_unread SEC(".maps");
+
+#define EARLY_NS 1000000 /* a request is sent before the end of the answer is seen by who sends that */
+
+static __always_inline struct exchange_tally *tally_of(struct connection *connection)
+{
+	struct exchange_key key = { .object = connection->object,
+				    .name = connection->name,
+				    .direction = connection->direction };
+
+	return FIND_OR_MAKE(exchanges, &key, COUNTER_EXCHANGES_FULL, NULL);
+}
+
+/* One more of what a sum counts: a field of struct exchange_sum. */
+#define COUNT_EXCHANGES(connection, field)                                                                             \
+	do {                                                                                                           \
+		struct exchange_tally *counted = tally_of(connection);                                                 \
+                                                                                                                       \
+		if (counted)                                                                                           \
+			__sync_fetch_and_add(&counted->sums[0].field, 1);                                              \
+	} while (0)
+
+__weak __noinline int count_latency(struct latency *latency, __u64 ns)
+{
+	__u32 bucket;
+
+	if (!latency)
+		return 0;
+	if (ns > latency->max_ns)
+		latency->max_ns = ns; /* two can race: the smaller one then stays */
+	bucket = latency_bucket(ns);
+	barrier_var(bucket); /* or the compiler drops the check, which the verifier asks for */
+	if (bucket < LATENCY_BUCKETS)
+		__sync_fetch_and_add(&latency->buckets[bucket], 1);
+	return 0;
+}
+
+__weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u64 ns)
+{
+	struct parked_key key = { .object = object, .tgid = tgid, .over_slo = over_slo };
+	struct parked_sum *sum = FIND_OR_MAKE(requests_parked, &key, COUNTER_DETAIL_FULL, NULL);
+
+	if (!sum)
+		return 0;
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->ns, ns);
+	return 0;
+}
+
+static __always_inline void add_served(struct exchange_sum *sum, const struct connection *connection, bool over_slo)
+{
+	for (int i = 0; i < REQUEST_PARTS; i++) {
+		const struct request_part *part = &connection->parts[i];
+		__u32 account = part->account;
+
+		if (!part->ns || account >= ACCOUNT_COUNT)
+			continue;
+		__sync_fetch_and_add(&sum->parts_ns[account], part->ns);
+		if (account == ACCOUNT_WAIT_PARKED)
+			add_parked(part->object, connection->tgid, over_slo, part->ns);
+	}
+}
+
+/* Of whichever requests: who read one is known, also where another thread answers it. */
+static __always_inline void add_unread(const struct connection *connection, bool over_slo)
+{
+	for (int i = 0; i < UNREAD_PARTS; i++) {
+		const struct unread_part *part = &connection->unread[i];
+		struct unread_key key = {
+			.object = connection->object, .name = connection->name, .over_slo = over_slo, .in = part->in
+		};
+		__u64 *sum;
+
+		if (!part->ns)
+			break;
+		sum = FIND_OR_MAKE(requests_unread, &key, COUNTER_DETAIL_FULL, NULL);
+		if (sum)
+			__sync_fetch_and_add(sum, part->ns);
+	}
+}
+
+static __always_inline void add_bytes(struct exchange_sum *sum, struct connection *connection)
+{
+	__sync_fetch_and_add(&sum->bytes_in, connection->bytes_in);
+	__sync_fetch_and_add(&sum->bytes_out, connection->bytes_out);
+	connection->bytes_in = connection->bytes_out = 0;
+}
+
+/* A locked addition costs as much as ten others, also of nothing. */
+static __always_inline void add(__u64 *sum, __u64 more)
+{
+	if (more)
+		__sync_fetch_and_add(sum, more);
+}
+
+/* May the request have been none, and was that what took the time? */
+static __always_inline bool is_unsure(const struct connection *connection, __u64 ns)
+{
+	return connection->unsure & UNSURE_TELLS || (connection->unsure && 2 * connection->paused_ns > ns);
+}
+
+/* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
+__weak __noinline int end_request(struct connection *connection)
+{
+	struct exchange_tally *tally;
+	struct exchange_sum *sum;
+	__u64 ns, limit;
+	bool over_slo;
+
+	if (!connection || connection->direction != DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ANSWERED)
+		return 0;
+	connection->exchange = EXCHANGE_NONE;
+	ns = connection->last - connection->begun;
+	limit = limit_of(OBJECT(OBJECT_REQUEST, connection->name));
+	over_slo = limit && ns >= limit;
+	tally = tally_of(connection);
+	if (!tally)
+		return 0;
+	sum = over_slo ? &tally->sums[1] : &tally->sums[0];
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->ns, ns);
+	add_bytes(sum, connection);
+	__sync_fetch_and_add(&sum->first_byte_ns, connection->answered - connection->begun);
+	add(&sum->read_delay_ns, connection->read_delay_ns);
+	add(&sum->unread_error_ns, connection->unread_error_ns);
+	add(&sum->arriving_ns, connection->arrived - connection->begun - connection->read_delay_ns);
+	add(&sum->peers_ns, connection->peers_ns);
+	add(&sum->untaken_ns, connection->untaken_ns);
+	add(&sum->held_ns, connection->held_ns);
+	add(&sum->turns, connection->turned);
+	add(&sum->unsure, is_unsure(connection, ns));
+	if (connection->read_delay_ns)
+		add_unread(connection, over_slo);
+	if (!connection->several) {
+		__sync_fetch_and_add(&sum->whole, 1);
+		__sync_fetch_and_add(&sum->whole_ns, ns);
+		add_served(sum, connection, over_slo);
+	}
+	count_latency(&tally->latencies[MEASURE_WHOLE], ns);
+	count_latency(&tally->latencies[MEASURE_FIRST_BYTE], connection->answered - connection->begun);
+	count_latency(&tally->latencies[MEASURE_READ_DELAY], connection->read_delay_ns);
+	return 0;
+}
+
+static __always_inline void begin_call(struct connection *connection, __u64 now)
+{
+	struct exchange_tally *tally = tally_of(connection);
+
+	connection->exchange = EXCHANGE_ASKED;
+	connection->begun = connection->asked = now;
+	connection->timed_out = 0;
+	if (tally && !__sync_fetch_and_add(&tally->sums[0].busy, 1))
+		tally->sums[0].busy_since = now;
+}
+
+/* One call less is not answered yet. */
+static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
+{
+	if (__sync_fetch_and_add(&sum->busy, -1) == 1 && now > sum->busy_since)
+		__sync_fetch_and_add(&sum->busy_ns, now - sum->busy_since);
+}
+
+/* The sender goes on without an answer: whether one was owed nobody knows, so nothing was under way for sure. */
+static __always_inline void give_up_call(struct connection *connection)
+{
+	struct exchange_tally *tally = tally_of(connection);
+
+	connection->exchange = EXCHANGE_NONE;
+	if (!tally)
+		return;
+	__sync_fetch_and_add(&tally->sums[0].unawaited, 1);
+	end_busy(&tally->sums[0], 0);
+}
+
+/* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */
+static __always_inline struct connection *owner_of(const struct connection *connection)
+{
+	struct connection *owner = connection_at(&connection->owner);
+
+	return owner && owner->request == connection->request ? owner : NULL;
+}
+
+/* For so long the request for which this connection was made, or asked for something, waited for the peer. */
+static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
+{
+	struct connection *owner = owner_of(connection);
+
+	if (owner)
+		__sync_fetch_and_add(&owner->peers_ns, ns);
+}
+
+/* The first byte of an answer is there: the rest of it is not waited for here. */
+__weak __noinline int end_call(struct connection *connection, __u64 now, __u64 held_ns)
+{
+	struct exchange_tally *tally;
+	struct exchange_sum *sum;
+	__u64 ns;
+
+	if (!connection)
+		return 0;
+	ns = now > connection->asked ? now - connection->asked : 0;
+	connection->exchange = EXCHANGE_ANSWERED;
+	connection->answered = now;
+	tally = tally_of(connection);
+	if (!tally)
+		return 0;
+	sum = &tally->sums[0];
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->ns, ns);
+	add_bytes(sum, connection);
+	__sync_fetch_and_add(&sum->held_ns, held_ns < ns ? held_ns : ns);
+	end_busy(sum, now);
+	count_latency(&tally->latencies[MEASURE_WHOLE], ns);
+	give_to_owner(connection, now > connection->begun ? now - connection->begun : 0);
+	return 0;
+}
+
+/* So long an answer is owed to what was asked: not while a request still arrives, as one without an end does. */
+static __always_inline __u64 owed_ns(const struct connection *connection, __u64 now)
+{
+	__u64 since = connection->direction == DIRECTION_ACCEPTED ? connection->arrived : connection->begun;
+
+	return now > since ? now - since : 0;
+}
+
+/* The connection is gone. */
+__weak __noinline int end_connection(struct connection *connection, __u64 now)
+{
+	struct exchange_tally *tally;
+	struct exchange_sum *sum;
+
+	if (!connection)
+		return 0;
+	if (connection->exchange == EXCHANGE_ASKED) {
+		tally = tally_of(connection);
+		if (!tally)
+			return 0;
+		sum = &tally->sums[0];
+		__sync_fetch_and_add(&sum->unanswered, 1);
+		connection->exchange = EXCHANGE_NONE;
+		if (connection->direction != DIRECTION_ACCEPTED)
+			end_busy(sum, now);
+		else if (owed_ns(connection, now) > sum->unanswered_longest_ns)
+			sum->unanswered_longest_ns = owed_ns(connection, now);
+	}
+	return end_request(connection);
+}

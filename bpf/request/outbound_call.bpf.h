@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Calls that the target makes on connections of its own, look-ups of names among them. */
+#pragma once
+#include "request/follow.bpf.h"
+#include "network/unacknowledged.bpf.h"
+
+#define ASKED_AGAIN_NS 100000000 /* after so long a look-up is sent once more; before, it is another one beside it */
+
+/* A look-up that is sent again after a while has not been answered. */
+static __always_inline void send_lookup(struct connection *connection, __u64 now)
+{
+	if (now - connection->asked < ASKED_AGAIN_NS)
+		connection->pending++;
+	else
+		COUNT_EXCHANGES(connection, retries);
+}
+
+/* For whose request is it that the thread calls?  Since it waited for events only what it read then tells. */
+static __always_inline void take_owner(struct connection *connection, struct record *record)
+{
+	struct connection *owner = record->serving_sure ? connection_at(&record->serving) : NULL;
+
+	connection->owner = owner ? record->serving : (struct socket_id){};
+	connection->request = owner ? owner->request : 0;
+}
+
+static __always_inline void send_call(struct record *record, struct connection *connection, __u64 now)
+{
+	if (connection->exchange == EXCHANGE_ASKED && connection->timed_out && !asks_by_datagrams(connection))
+		give_up_call(connection);
+	if (connection->exchange == EXCHANGE_ASKED) {
+		if (asks_by_datagrams(connection))
+			send_lookup(connection, now);
+		else
+			connection->asked = now;
+		return;
+	}
+	/* Who has connected for somebody's request asks for it first: by then the thread may have turned to others. */
+	if (connection->answered || !connection->owner.cookie)
+		take_owner(connection, record);
+	connection->pending = 1;
+	begin_call(connection, now);
+	/*
+	 * The answer can be there before the kernel says that the question was sent: then that took no time to tell.  What
+	 * has been there for longer answers something else.
+	 */
+	if (connection->readable_at > connection->answered && now - connection->readable_at < EARLY_NS)
+		end_call(connection, now, 0);
+}
+
+/* So long it took, or has taken so far, to be connected. */
+static __always_inline void add_connect(struct exchange_tally *tally, __u64 ns)
+{
+	__sync_fetch_and_add(&tally->sums[0].connect_ns, ns);
+	count_latency(&tally->latencies[MEASURE_CONNECT], ns);
+}
+
+/* A connection of the target's own is being made, was made, or could not be. */
+static __always_inline void connect_state(struct sock *sock, int old, int new, __u64 now)
+{
+	__u16 family = LOAD(sock, sock, __sk_common.skc_family);
+	struct connection *connection;
+	struct exchange_tally *tally;
+	struct exchange_sum *sum;
+	struct record *record;
+	__u32 resent;
+
+	if (new == TCP_SYN_SENT) {
+		record = record_of(bpf_get_current_task_btf());
+		if (!record)
+			return;
+		connection = follow(sock, family, DIRECTION_CONNECTED);
+		if (!connection)
+			return;
+		connection->connecting = now;
+		take_owner(connection, record);
+		return;
+	}
+	connection = connection_given(sock);
+	if (!connection || !connection->connecting)
+		return;
+	tally = tally_of(connection);
+	if (!tally)
+		return;
+	sum = &tally->sums[0];
+	resent = LOAD(tcp_sock, (const struct tcp_sock *)sock, total_retrans);
+	__sync_fetch_and_add(&sum->retries, resent);
+	__sync_fetch_and_add(new == TCP_ESTABLISHED ? &sum->connects : &sum->connects_failed, 1);
+	add_connect(tally, now - connection->connecting);
+	give_to_owner(connection, now - connection->connecting);
+	connection->connecting = 0;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Requests that come in on accepted connections, and their answers. */
+#pragma once
+#include "wait/call.bpf.h"
+#include "request/follow.bpf.h"
+#include "request/request_name.bpf.h"
+#include "request/read_delay.bpf.h"
+
+/* What the thread has run since its last switch is the request's that it serves, on that connection. */
+static __always_inline void credit(struct record *record, struct connection *connection, __u64 now)
+{
+	__u64 since = record->serving_since > record->since ? record->serving_since : record->since;
+
+	record->serving_since = now;
+	if (connection && connection->exchange != EXCHANGE_NONE && connection->tid == record->tid && now > since)
+		add_to_part(connection, ACCOUNT_CPU_USER, 0, now - since);
+}
+
+/* From now on the thread works for that request, no longer for the one `before`. */
+static __always_inline void turn_to(struct record *record, const struct socket_id *id, struct connection *before,
+				    __u64 now)
+{
+	credit(record, before, now);
+	record->serving = *id;
+}
+
+/* The thread works for that request, whatever it did before. */
+static __always_inline void serve(struct record *record, const struct socket_id *id, __u64 now)
+{
+	record->serving_sure = 1;
+	if (record->serving.cookie != id->cookie)
+		turn_to(record, id, connection_at(&record->serving), now);
+}
+
+static __always_inline void begin_request(struct connection *connection, __u32 name, __u64 begun, __u64 now)
+{
+	if (connection->exchange == EXCHANGE_ANSWERED && begun + EARLY_NS < connection->last)
+		COUNT_EXCHANGES(connection, early);
+	end_request(connection);
+	connection->name = name;
+	connection->begun = begun;
+	connection->read_delay_ns = now - begun;
+	connection->arrived = now;
+	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
+	connection->untaken_ns = connection->full_since = connection->unread_error_ns = 0;
+	connection->several = 0;
+	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
+	connection->request++;
+	__builtin_memset(connection->parts, 0, sizeof(connection->parts));
+	__builtin_memset(connection->unread, 0, sizeof(connection->unread));
+	connection->exchange = EXCHANGE_ASKED;
+}
+
+/* One that came in since the thread runs needs no look at what it was in before. */
+static __always_inline void explain_delay(const struct record *record, struct connection *connection, __u64 begun,
+					  __u64 now)
+{
+	struct chain *chain;
+
+	if (begun >= now)
+		return;
+	if (begun >= record->since) {
+		add_ran(connection, record->serving_since > begun, now - begun);
+		return;
+	}
+	chain = chain_of(bpf_get_current_task_btf());
+	if (chain)
+		book_unread(connection, chain, begun, record->serving_since, now);
+}
+
+enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
+
+/* "HTTP/1.1 100 Continue": all that was answered before the rest of a request came. */
+#define CONTINUE_BYTES 25
+
+/* Of TLS only the beginnings of records of data are requests. */
+static __always_inline enum looks look_at_tls(struct connection *connection, const char *text)
+{
+	__u32 type = tls_type(text);
+
+	if (type == TLS_HANDSHAKE && !connection->tls)
+		connection->tls = TLS_SHAKES;
+	if (type != TLS_DATA || is_tls_own(text, connection->tls == TLS_SHAKES))
+		return LOOKS_LIKE_NONE;
+	connection->tls = TLS_TALKS;
+	return LOOKS_NEW;
+}
+
+/* Who waits for the next request with a read of its first byte, as Go's server does, gets the rest of it by another. */
+static __always_inline void keep_beginning(struct connection *connection, const struct call *call, __u32 bytes)
+{
+	if (bytes && bytes <= sizeof(connection->beginning) &&
+	    !bpf_probe_read_user(connection->beginning, bytes, (void *)call->arguments[1]))
+		connection->beginning_bytes = bytes;
+}
+
+/* The name of such a request, now that there is more of it. */
+static __noinline int name_rest(struct connection *connection, __u32 bytes)
+{
+	__u32 kept = connection->beginning_bytes, room = REQUEST_BYTES - sizeof(connection->beginning);
+	struct naming naming = {};
+	struct call call;
+
+	connection->beginning_bytes = 0;
+	if (kept > sizeof(connection->beginning))
+		return 0;
+	read_call(bpf_get_current_task_btf(), &call);
+	if (call.number < 0 || call.i386)
+		return 0;
+	naming.bytes = kept + bytes;
+	__builtin_memcpy(naming.text, connection->beginning, sizeof(connection->beginning));
+	if (bpf_probe_read_user(naming.text + kept, bytes < room ? bytes : room, (void *)call.arguments[1]))
+		return 0;
+	if (is_known(naming.text) && !tls_type(naming.text) && *(__u32 *)naming.text != HTTP2_PREFACE)
+		connection->name = name_request(&naming);
+	return 0;
+}
+
+/* What came in on a connection on which all is answered: another request, the rest of the last one, or none? */
+static __noinline enum looks look_at_request(struct connection *connection, __u32 bytes, __u32 *name)
+{
+	struct naming naming = { .bytes = bytes };
+	struct call call;
+
+	connection->beginning_bytes = 0;
+	if (connection->nameless)
+		return LOOKS_NEW;
+	if (connection->name && connection->bytes_out == CONTINUE_BYTES)
+		return LOOKS_LIKE_REST; /* whatever it begins with */
+	read_call(bpf_get_current_task_btf(), &call);
+	if (!find_text(&naming, &call)) {
+		if (connection->tls)
+			return LOOKS_LIKE_NONE;
+		if (bytes <= TLS_HEADER) {
+			keep_beginning(connection, &call, bytes);
+			return LOOKS_NEW; /* too little to tell */
+		}
+		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
+		connection->nameless = 1;
+		return LOOKS_NEW;
+	}
+	if (connection->tls || tls_type(naming.text))
+		return look_at_tls(connection, naming.text);
+	if (*(__u32 *)naming.text == HTTP2_PREFACE) {
+		connection->multiplexed = connection->nameless = 1;
+		return LOOKS_NEW;
+	}
+	*name = name_request(&naming);
+	return LOOKS_NEW;
+}
+
+/* Of TCP only those that are open are kept. */
+static __always_inline bool is_kept_open(const struct socket_id *id, const struct connection *connection)
+{
+	return OBJECT_KIND(connection->object) == OBJECT_PORT ||
+	       (is_open(id) && can_send((const struct sock *)id->address));
+}
+
+/*
+ * The thread takes a request up.  Does it turn from one connection to another, as event loops do?  A worker keeps one
+ * until it is closed.  What it served before is as a rule what it read last.
+ */
+static __always_inline void take_up(struct record *record, struct connection *connection, const struct socket_id *id,
+				    __u64 now)
+{
+	struct socket_id last = record->read_last;
+	struct connection *before = last.cookie != id->cookie ? connection_at(&last) : NULL;
+
+	connection->tid = record->tid;
+	connection->tgid = record->tgid;
+	connection->turned = before && is_kept_open(&last, before);
+	record->requests_read++;
+	record->requests_turned += connection->turned;
+	record->read_last = *id;
+	record->serving_sure = 1;
+	if (record->serving.cookie == id->cookie)
+		record->serving_since = now; /* before that it served the one before, or waited for this one */
+	else if (record->serving.cookie == last.cookie)
+		turn_to(record, id, before, now);
+	else
+		turn_to(record, id, connection_at(&record->serving), now);
+}
+
+static __always_inline void receive_request(struct record *record, struct connection *connection,
+					    const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
+{
+	enum looks looks;
+	__u32 name = 0;
+
+	if (connection->multiplexed)
+		return;
+	if (connection->one_way) {
+		COUNT_EXCHANGES(connection, untimed);
+		return;
+	}
+	if (connection->exchange == EXCHANGE_ASKED) {
+		connection->several |= connection->tid != record->tid;
+		connection->arrived = now;
+		if (connection->beginning_bytes)
+			name_rest(connection, bytes);
+		serve(record, id, now);
+		return;
+	}
+	looks = look_at_request(connection, bytes, &name);
+	if (looks == LOOKS_LIKE_NONE)
+		return;
+	if (connection->multiplexed) {
+		end_request(connection);
+		COUNT_EXCHANGES(connection, declined);
+		return;
+	}
+	if (looks == LOOKS_LIKE_REST) {
+		connection->exchange = EXCHANGE_ASKED;
+		connection->arrived = now;
+		serve(record, id, now);
+	} else {
+		begin_request(connection, name, begun, now);
+		explain_delay(record, connection, begun, now);
+		take_up(record, connection, id, now);
+	}
+}
+
+/* Requests that were read at once are one here, until the head of a second answer is sent. */
+static __always_inline bool answers_another(const struct connection *connection, __u32 bytes)
+{
+	struct naming naming = { .bytes = bytes };
+	struct call call;
+
+	if (connection->exchange != EXCHANGE_ANSWERED || !connection->name || connection->bytes_out == CONTINUE_BYTES)
+		return false;
+	read_call(bpf_get_current_task_btf(), &call);
+	return find_text(&naming, &call) && *(__u32 *)naming.text == HTTP_ANSWER;
+}
+
+/*
+ * May be sent of its own accord what is sent now?  The thread has waited for something to do, most of the time since it
+ * read the request or sent the last of its answer, and read nothing since that an answer could be made of.  Texts with a
+ * name are answered.
+ */
+static __always_inline bool is_perhaps_news(const struct record *record, const struct connection *connection, __u64 now)
+{
+	__u64 since = connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last;
+
+	return record->idled > since && 2 * (record->since - record->idled) > now - since &&
+	       record->tid == connection->tid && !connection->name && !connection->tls && !connection->full_since;
+}
+
+/* Nobody has asked: a greeting, or news.  Who sends news may have sent some instead of the answer, too. */
+static __always_inline bool sends_unasked(const struct record *record, struct connection *connection, __u64 now)
+{
+	connection->one_way = 0;
+	if (connection->exchange == EXCHANGE_NONE) {
+		connection->tells |= connection->request != 0;
+		return true;
+	}
+	if (!is_perhaps_news(record, connection, now))
+		return false;
+	if (connection->exchange == EXCHANGE_ASKED && !connection->tells) {
+		connection->unsure |= UNSURE_LATE;
+		connection->paused_ns = record->since - record->idled;
+		return false;
+	}
+	connection->tells = 1;
+	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & UNSURE_LATE) {
+		COUNT_EXCHANGES(connection, untimed);
+		connection->exchange = EXCHANGE_NONE;
+	} else {
+		end_request(connection);
+	}
+	return true;
+}
+
+static __always_inline void send_answer(struct record *record, struct connection *connection,
+					const struct socket_id *id, __u32 bytes, __u64 now)
+{
+	if (sends_unasked(record, connection, now))
+		return;
+	if (answers_another(connection, bytes))
+		COUNT_EXCHANGES(connection, early);
+	connection->several |= connection->tid != record->tid;
+	serve(record, id, now);
+	credit(record, connection, now);
+	for (int i = 0; i < REQUEST_PARTS; i++) {
+		connection->parts[i].ns += connection->parts[i].after_ns;
+		connection->parts[i].after_ns = 0;
+	}
+	connection->last = now;
+	if (!connection->answered)
+		connection->answered = now;
+	connection->exchange = EXCHANGE_ANSWERED;
+}

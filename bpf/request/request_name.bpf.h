@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The plain text in which a request shows its name, and whether there is any. */
+#pragma once
+#include "core/compat.bpf.h"
+#include "core/object_names.bpf.h"
+#include "request/name_rules.h"
+
+#define HTTP2_PREFACE 0x20495250 /* "PRI ", as a number of this byte order: frames follow */
+#define HTTP_ANSWER 0x50545448	 /* "HTTP" */
+
+/* The names that were made last, by what they were made of. */
+struct recent_name {
+	__u64 text; /* its hash */
+	__u32 name, padding;
+};
+
+#define RECENT_NAMES 512
+#define REQUEST_NAMES 384 /* without a limit of their own: each takes one of `exchanges` on every port */
+
+static __u32 names_made; /* of these */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RECENT_NAMES);
+	__type(key, __u32);
+	__type(value, struct recent_name);
+} recent_names SEC(".maps");
+
+/* As struct iovec, and struct user_msghdr up to its vectors: fixed by the system call interface. */
+struct user_vector {
+	__u64 base, length;
+};
+
+struct user_message {
+	__u64 name, name_length, vectors;
+};
+
+/* Records of TLS begin with their type and version 3.x, 1 at the first. */
+#define TLS_HEADER 4 /* and one byte of the length */
+#define TLS_CHANGE_CIPHER 0x0314
+#define TLS_HANDSHAKE 0x0316
+#define TLS_DATA 0x0317
+/*
+ * RFC 8446, 5.2: the last message of a client's handshake looks like data.  It is the hash of all before (SHA-256 or
+ * SHA-384), 4 bytes, the type, and 16 bytes of authentication.
+ */
+#define TLS_FINISHED_SHA256 53
+#define TLS_FINISHED_SHA384 69
+#define TLS_ALERT 19 /* 2 bytes, the type, authentication: the connection is closed */
+
+static __always_inline __u32 tls_type(const char *text)
+{
+	__u32 type = *(const __u16 *)text;
+
+	return type == TLS_CHANGE_CIPHER || type == TLS_HANDSHAKE || type == TLS_DATA ? type : 0;
+}
+
+static __always_inline __u32 tls_length(const char *text)
+{
+	return (__u8)text[3] << 8 | (__u8)text[4];
+}
+
+/* Does a record that looks like data end the handshake (`shakes`: it is under way), or the connection? */
+static __always_inline bool is_tls_own(const char *text, bool shakes)
+{
+	__u32 length = tls_length(text);
+
+	return length == TLS_ALERT || (shakes && (length == TLS_FINISHED_SHA256 || length == TLS_FINISHED_SHA384));
+}
+
+static __always_inline bool is_known(const char *text)
+{
+	if (tls_type(text))
+		return true;
+	switch (*(const __u32 *)text) {
+	case 0x20544547: /* "GET " */
+	case 0x54534f50: /* "POST" */
+	case 0x20545550: /* "PUT " */
+	case 0x44414548: /* "HEAD" */
+	case 0x454c4544: /* "DELE" */
+	case 0x43544150: /* "PATC" */
+	case 0x4954504f: /* "OPTI" */
+	case HTTP_ANSWER:
+	case HTTP2_PREFACE: return true;
+	}
+	return false;
+}
+
+/* No more than the buffer has: what lies behind it in the target's memory was not sent by anybody. */
+static __always_inline bool read_text(struct naming *naming, __u64 address, __u64 room)
+{
+	__u32 bytes = naming->bytes < room ? naming->bytes : room;
+
+	if (!bpf_probe_read_user(naming->text, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES, (void *)address) &&
+	    bytes > TLS_HEADER && is_known(naming->text)) {
+		naming->bytes = bytes;
+		return true;
+	}
+	__builtin_memset(naming->text, 0, sizeof(naming->text)); /* for another try */
+	return false;
+}
+
+/*
+ * The bytes that the current call has read or sent: where its second argument points to, or a vector there, or that of
+ * a message there.  Which of them, the text tells.
+ */
+static __always_inline bool find_text(struct naming *naming, const struct call *call)
+{
+	struct user_message message = {};
+	struct user_vector vector = {};
+	void *argument = (void *)call->arguments[1];
+
+	if (call->number < 0 || call->i386)
+		return false;
+	if (read_text(naming, call->arguments[1], naming->bytes))
+		return true;
+	bpf_probe_read_user(&message, sizeof(message), argument);
+	if (read_text(naming, message.name, message.name_length)) /* as a vector */
+		return true;
+	bpf_probe_read_user(&vector, sizeof(vector), (void *)message.vectors);
+	return read_text(naming, vector.base, vector.length);
+}
+
+static long next_letter(__u32 index, struct naming **naming)
+{
+	return name_letter(index, *naming);
+}
+
+/*
+ * The hash of the name, which is kept; NAME_OTHERS where there is no room for it: somebody who tries one path after the
+ * other takes none from names with a limit, from peers and from files.  Global, so that the verifier walks it once, for
+ * whatever text: of one that it has seen being made empty it would follow what each letter can be.
+ */
+__weak __noinline __u32 make_name(struct naming *naming)
+{
+	struct object_name *name;
+	__u64 object;
+	bool limited;
+
+	if (!naming)
+		return 0;
+	if (begin_name(naming, knobs.seed))
+		bpf_loop(REQUEST_BYTES, next_letter, &naming, 0); /* takes nothing but what is on the stack */
+	else if (naming->bytes >= METHOD_BYTES)
+		return 0; /* "POSTAGE": only begins like one */
+	end_name(naming, knobs.seed);
+	naming->name.request.length = naming->length;
+	object = OBJECT(OBJECT_REQUEST, name_of(naming));
+	if (bpf_map_lookup_elem(&names, &object))
+		return name_of(naming);
+	limited = has_own_limit(object);
+	if (!limited && names_made >= REQUEST_NAMES)
+		return NAME_OTHERS;
+	name = new_name(object);
+	if (!name)
+		return name_of(naming);
+	__builtin_memcpy(name, &naming->name, sizeof(*name));
+	if (!limited)
+		__sync_fetch_and_add(&names_made, 1);
+	return name_of(naming);
+}
+
+/* The same, but who asks for what somebody has asked for lately costs a fourth. */
+static __always_inline __u32 name_request(struct naming *naming)
+{
+	const __u64 *words = (const __u64 *)naming->text;
+	__u32 bytes = naming->bytes < REQUEST_BYTES ? naming->bytes : REQUEST_BYTES;
+	__u64 text = mix(knobs.seed, bytes); /* nobody can send what is taken for another's */
+	struct recent_name *recent;
+	__u32 slot;
+
+	if (knobs.no_names)
+		return NAME_ALL;
+	for (int i = 0; i < REQUEST_BYTES / 8; i++)
+		text = mix(text, words[i]);
+	slot = text % RECENT_NAMES;
+	recent = bpf_map_lookup_elem(&recent_names, &slot);
+	if (!recent)
+		return make_name(naming);
+	if (recent->text != text) {
+		recent->name = make_name(naming);
+		recent->text = text;
+	}
+	return recent->name;
+}

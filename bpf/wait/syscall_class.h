@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What kind of wait a system call can be; the tables are in lib/recorder/program/syscall_table.c. */
+#pragma once
+
+enum syscall_class {
+	SYSCALL_NONE,	  /* no such call */
+	SYSCALL_FD_READ,  /* read and friends: fd first */
+	SYSCALL_FD_WRITE, /* write and friends: fd first */
+	SYSCALL_FSYNC,	  /* fsync, fdatasync, sync_file_range, syncfs: fd first */
+	SYSCALL_SYNC,	  /* no fd */
+	SYSCALL_MSYNC,	  /* address first */
+	SYSCALL_EVENTS,	  /* epoll_wait */
+	SYSCALL_SELECT,	  /* select: number of descriptors first */
+	SYSCALL_POLL,	  /* poll, ppoll: array of descriptors first, its length second */
+	SYSCALL_FUTEX,	  /* address first */
+	SYSCALL_SLEEP,
+	SYSCALL_CHILD,
+	SYSCALL_SIGNAL,
+	SYSCALL_CONNECT, /* fd first, here and to SYSCALL_SEND */
+	SYSCALL_ACCEPT,
+	SYSCALL_RECEIVE,
+	SYSCALL_SEND,
+	SYSCALL_SENDFILE, /* to the first fd, from the second */
+	SYSCALL_SPLICE,	  /* splice, copy_file_range: from the first fd, to the third argument */
+	SYSCALL_LOCK,	  /* flock, fcntl: fd first */
+	SYSCALL_URING,	  /* io_uring_enter: fd first */
+	SYSCALL_AIO,
+	SYSCALL_DIRECTORY, /* getdents: fd first */
+	SYSCALL_PATH,	   /* open, stat, rename, unlink: by name */
+	SYSCALL_FD_FILE,   /* fallocate, ftruncate, fstat, close: fd first */
+	SYSCALL_MEMORY,	   /* mmap, munmap, madvise, brk */
+	SYSCALL_EXEC,
+	SYSCALL_EXIT,
+	SYSCALL_OTHER,	 /* exists, and is told by its name */
+	SYSCALL_RESTART, /* restart_syscall: the call before goes on */
+};

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include "base/namespaces.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/privileges.h"
+#include "base/sock_diag.h"
+
+#define PASSED_MAX 2 /* a namespace, and where the answer goes: who asked may have been given up, another asks next */
+
+struct answer {
+	int error;
+	int somaxconn;
+};
+
+static int server = -1;
+
+static int send_with(int to, const struct answer *answer, const int *passed, int count)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MAX * sizeof(int))] = {};
+	struct iovec part = { (void *)answer, sizeof(*answer) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (count) {
+		message.msg_control = control;
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		*CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+							     .cmsg_type = SCM_RIGHTS,
+							     .cmsg_len = CMSG_LEN(count * sizeof(int)) };
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), passed, count * sizeof(int));
+	}
+	return sendmsg(to, &message, MSG_NOSIGNAL) == sizeof(*answer) ? 0 : -errno;
+}
+
+/* Fills in as many of passed[PASSED_MAX] as came, -1 the rest. */
+static int receive_with(int from, struct answer *answer, int *passed)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MAX * sizeof(int))];
+	struct iovec part = { answer, sizeof(*answer) };
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
+	struct cmsghdr *header;
+	ssize_t length;
+
+	memset(passed, -1, PASSED_MAX * sizeof(int));
+	do
+		length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+	while (length < 0 && errno == EINTR);
+	if (length != sizeof(*answer))
+		return length < 0 ? -errno : -EPIPE;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(passed, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+	return 0;
+}
+
+int own_somaxconn(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
+	int limit;
+
+	return file && fscanf(file, "%d", &limit) == 1 ? limit : -1;
+}
+
+static void serve_one(int home, int namespace, int asker)
+{
+	struct answer answer = { .somaxconn = -1 };
+	_cleanup_close_ int socket = -1;
+
+	if (setns(namespace, CLONE_NEWNET)) {
+		answer.error = errno;
+	} else {
+		answer.somaxconn = own_somaxconn();
+		socket = sock_diag_open();
+		answer.error = socket < 0 ? -socket : 0;
+	}
+	send_with(asker, &answer, &socket, socket >= 0);
+	if (setns(home, CLONE_NEWNET))
+		_exit(1); /* rather than keep a namespace alive whose last process may have ended */
+}
+
+/* Until the recorder ends. */
+static _Noreturn void serve(int askers)
+{
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	while (home >= 0) {
+		struct answer question;
+		int passed[PASSED_MAX], err = receive_with(askers, &question, passed);
+
+		if (err)
+			break;
+		serve_one(home, passed[0], passed[1]);
+		for (int i = 0; i < PASSED_MAX; i++)
+			close(passed[i]);
+	}
+	_exit(0);
+}
+
+static _Noreturn void become_server(int askers, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* The recorder's pipes must end with the recorder. */
+	if (getppid() != parent || capabilities_keep(OF_NAMESPACES, OF_NAMESPACES) || dup2(askers, STDIN_FILENO) < 0 ||
+	    syscall(SYS_close_range, STDIN_FILENO + 1, ~0U, 0))
+		_exit(1);
+	prctl(PR_SET_NAME, "perfdiag-netns");
+	serve(STDIN_FILENO);
+}
+
+void namespaces_start(void)
+{
+	pid_t parent = getpid(), child;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return;
+	child = fork();
+	if (!child)
+		become_server(ends[1], parent);
+	close(ends[1]);
+	if (child > 0)
+		server = ends[0];
+	else
+		close(ends[0]);
+}
+
+int namespaces_move(int fd)
+{
+	if (server < 0 || dup2(server, fd) < 0)
+		return fd;
+	server = fd;
+	return fd + 1;
+}
+
+int namespaces_socket(int namespace, int *somaxconn)
+{
+	_cleanup_close_ int mine = -1, theirs = -1;
+	struct answer answer = {};
+	int ends[2], passed[PASSED_MAX], err;
+
+	*somaxconn = -1;
+	if (server < 0)
+		return -EPERM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	mine = ends[0];
+	theirs = ends[1];
+	err = send_with(server, &answer, (int[]){ namespace, theirs }, PASSED_MAX);
+	if (err)
+		return err;
+	close(take_fd(theirs)); /* or its end, should the server have none, would never come */
+	err = receive_with(mine, &answer, passed);
+	if (err)
+		return err;
+	*somaxconn = answer.somaxconn;
+	return answer.error ? -answer.error : passed[0];
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Between the parts of the host facts: facts/list.c says what is wanted, facts/cgroups.c which directories of the
+ * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
+ * facts/nfs_connections.c and facts/listeners.c what is none, facts.c does it in children with a deadline.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum facts_phase {
+	FACTS_BEGIN = 1,
+	FACTS_SERIES = 2,
+	FACTS_END = 4,
+};
+
+#define FACTS_TEXT_MAX (64 * 1024)
+#define FACTS_DEFAULT_MAX (16 * 1024)
+#define FACTS_PATHS_MAX 8192 /* of one phase; hosts with more disks or CPUs than these tell lack the last ones */
+#define FACTS_TEXTS_MAX (8 * 1024 * 1024) /* of one phase, all texts together */
+#define FACTS_PIDS_MAX 64		  /* of so many targets everything is recorded, of the others nothing */
+
+/* One file to be read. */
+struct wanted {
+	char *path;
+	uint32_t limit;	   /* most bytes of text that are kept */
+	bool again;	   /* at the end too, even if the target is gone by then */
+	const char *until; /* the text is cut before this string; NULL: nowhere.  A literal of the table */
+};
+
+struct wanted_list {
+	struct wanted *items;
+	size_t count, capacity;
+};
+
+int wanted_add(struct wanted_list *list, const char *path, uint32_t limit, const char *until);
+bool wanted_has(const struct wanted_list *list, const char *path);
+void wanted_free(struct wanted_list *list);
+
+/* Everything of one phase, the most important first. */
+int facts_list(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
+/* What else the targets' namespaces hold; since 6.18 asking which those are waits for an exec to get through. */
+int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
+/* The files of the targets' control groups and of all their ancestors that can be seen from here. */
+int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
+
+/* Threads of the kernel that work for a feature of its memory. */
+int facts_list_kernel_threads(struct wanted_list *list);
+
+/* The threads of a process that may use other CPUs than its first one. */
+int facts_list_affinity(struct wanted_list *list, pid_t pid);
+
+/* Whether a record of the kernel log belongs to a report of the OOM killer; *lines is 0 before the first record. */
+bool log_line_of_oom_report(const char *record, unsigned int *lines);
+
+struct fact_text {
+	size_t length;
+	int error; /* errno, 0: read */
+	bool truncated;
+	char text[FACTS_TEXT_MAX];
+};
+
+/* What an instruction tells, under names that are no files. */
+#define CPUID_FACTS "/cpuid"
+void fact_read_cpuid(const char *path, struct fact_text *fact);
+
+/* Likewise what the network says of the connections to NFS servers. */
+#define SOCKET_FACTS "/sock_diag"
+#define NFS_CONNECTIONS_FACT SOCKET_FACTS "/nfs"
+void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fact);
+#define LISTENERS_FACT SOCKET_FACTS "/listen/" /* and of the sockets that process PID listens on */
+void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
+
+/* Reads a file, a link's destination, a directory's entry count, the kernel log's tail or a CPU's clock counters. */
+void fact_read(const struct wanted *wanted, struct fact_text *fact);

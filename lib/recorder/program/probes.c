@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of BPF programs: what each is for, attached or why not. */
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include "program/probes.h"
+#include "perfdiag.skel.h"
+
+#define TICK_NS 4000000ULL	    /* as most distributions have it */
+#define HOST_CPU_SAMPLES 1000	    /* a second, at most, of all CPUs of a host */
+#define STACK_PERIOD_NS 20000000ULL /* a thread that always waits gives 50 stacks a second, then they thin out */
+
+/*
+ * The order is that of attaching: an end before its beginning, which would else stand alone; the switch last, it begins
+ * the window.
+ */
+static const struct probe probes[] = {
+	{ .name = "cpu_idle", .feature = "idle_state" },
+	{ .name = "cpu_frequency", .feature = "clock", .need = needs_frequency },
+	{ .name = "clock_tick", .feature = "clock_counters", .need = needs_clock_events },
+	{ .name = "irq_handler_exit", .feature = "irq" },
+	{ .name = "irq_handler_entry", .feature = "irq" },
+	{ .name = "softirq_exit", .feature = "irq" },
+	{ .name = "softirq_entry", .feature = "irq" },
+	{ .name = "direct_reclaim_begin", .feature = "reclaim" },
+	{ .name = "direct_reclaim_end", .feature = "reclaim" },
+	{ .name = "cgroup_reclaim_begin", .feature = "reclaim" },
+	{ .name = "cgroup_reclaim_end", .feature = "reclaim" },
+	{ .name = "compaction_wanted", .feature = "compaction_order" },
+	{ .name = "compaction_begin", .feature = "compaction" },
+	{ .name = "compaction_end", .feature = "compaction" },
+	{ .name = "balance_dirty_pages", .feature = "dirty_throttle" },
+	{ .name = "filemap_fault", .feature = "fault_file" },
+	{ .name = "page_added", .feature = "page_cache" },
+	{ .name = "mark_victim", .feature = "oom" },
+	{ .name = "block_rq_complete", .feature = "block" },
+	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
+	{ .name = "end_exchanges", .feature = "requests" },
+	{ .name = "inet_sock_set_state", .feature = "requests", .need = needs_both_ways },
+	{ .name = "tcp_probe", .feature = "requests", .need = needs_both_ways },
+	{ .name = "sk_data_ready", .feature = "requests", .need = needs_both_ways },
+	{ .name = "sock_send_length", .feature = "requests", .need = needs_both_ways },
+	{ .name = "sock_recv_length", .feature = "requests", .need = needs_both_ways },
+	/* nfs and nfsd bring sunrpc along, whose hooks some of these are */
+	{ .name = "rpc_ended", .feature = "nfs", .module = "nfs" },
+	{ .name = "rpc_begun", .feature = "nfs", .module = "nfs" },
+	{ .name = "rpc_client_gone", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_mount_met", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_commit_begun", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_write_begun", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_fsync_exit", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_fsync_enter", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_writeback_exit", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_writeback_enter", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfs_readahead", .feature = "nfs", .module = "nfs" },
+	{ .name = "nfsd_answered", .feature = "nfsd", .module = "nfsd" },
+	{ .name = "nfsd_operation", .feature = "nfsd", .module = "nfsd" },
+	{ .name = "nfsd_compound", .feature = "nfsd", .module = "nfsd" },
+	{ .name = "hrtimer_expire_exit", .feature = "stacks", .need = needs_tick },
+	{ .name = "hrtimer_expire_entry", .feature = "stacks", .need = needs_tick },
+	{ .name = "sys_exit", .feature = "operations", .need = needs_slo },
+	{ .name = "host_waking", .feature = "host", .need = needs_host },
+	{ .name = "group_made", .feature = "group", .need = needs_group },
+	{ .name = "group_joined", .feature = "group", .need = needs_group },
+	{ .name = "kvm_pio", .feature = "vm_device", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_mmio", .feature = "vm_device", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_fast_mmio", .feature = "vm_device", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_vcpu_wakeup", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_userspace_exit", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_exit", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "kvm_entry", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "sched_process_fork", .feature = "ledger", .required = true },
+	{ .name = "sched_process_exec", .feature = "ledger", .required = true },
+	{ .name = "sched_waking", .feature = "ledger", .required = true },
+	{ .name = "sched_switch", .feature = "ledger", .required = true },
+	{ .name = "sweep", .feature = "ledger", .required = true },
+	{ .name = "snapshot", .feature = "ledger", .required = true },
+	{ .name = "gather_reasons", .feature = "chains" },
+	{ .name = "tell_left_unread", .feature = "requests", .need = needs_both_ways },
+	{ .name = "copy_chains", .feature = "requests", .need = needs_both_ways },
+};
+
+#define PROBES (sizeof(probes) / sizeof(*probes))
+
+size_t probes_count(void)
+{
+	return PROBES;
+}
+
+struct probe_state *probes_create(void)
+{
+	struct probe_state *states = calloc(PROBES, sizeof(*states));
+
+	for (size_t i = 0; states && i < PROBES; i++)
+		states[i].probe = &probes[i];
+	return states;
+}
+
+/* NULL, or why it is not needed. */
+static const char *not_needed(struct recorder *recorder, const struct probe_state *state, enum probe_stage stage)
+{
+	return state->probe->need ? state->probe->need(recorder, stage) : NULL;
+}
+
+/* Those that nobody will ask for are a tenth of the time to load. */
+bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *state)
+{
+	return !not_needed(recorder, state, PROBE_LOADED);
+}
+
+/*
+ * This clock advances once a tick.  Not from the kernel's configuration: where that cannot be read (no /boot in a
+ * container, no /proc/config.gz), libbpf loads nothing at all that asks for it.
+ */
+uint64_t probes_tick_ns(void)
+{
+	struct timespec tick;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) || tick.tv_sec || !tick.tv_nsec)
+		return TICK_NS;
+	return tick.tv_nsec;
+}
+
+void probes_seed(struct recorder *recorder)
+{
+	__u64 *seed = &recorder->skeleton->bss->knobs.seed;
+
+	if (getrandom(seed, sizeof(*seed), GRND_NONBLOCK) < 0)
+		*seed = now_ns(); /* just booted: better than nothing */
+}
+
+static void fill_knobs(struct recorder *recorder)
+{
+	struct knobs *knobs = &recorder->skeleton->bss->knobs;
+	const struct options *options = &recorder->options;
+	uint64_t start, end;
+
+	knobs->descendants = !options->only;
+	knobs->group = options->group;
+	knobs->all_stacks = options->stacks;
+	knobs->slo_ns = options->slo_ns;
+	knobs->own_limits = options->limit_count != 0;
+	knobs->no_names = options->no_request_names;
+	knobs->operations = options->slo_ns || limits_of_calls(options);
+	knobs->stack_period_ns = STACK_PERIOD_NS;
+	knobs->tick_ns = probes_tick_ns();
+	if (options->host) {
+		knobs->host = 1;
+		knobs->left_out[0] = getpid();
+		knobs->left_out[1] = options->control_fd >= 0 ? getppid() : 0;
+		knobs->tick_stride =
+			1 + NS_PER_SECOND / knobs->tick_ns * sysconf(_SC_NPROCESSORS_ONLN) / HOST_CPU_SAMPLES;
+	}
+	if (!recorder->symbols)
+		return;
+	memcpy(knobs->markers, recorder->markers, sizeof(knobs->markers));
+	knobs->marker_count = recorder->marker_count;
+	/*
+	 * ffb7e01c4e65 ("tick/nohz: Remove ... tick_sched_timer") renamed it in v6.8.  Kernels before it have the other
+	 * name, too, for another function: that of ticks without an hrtimer.
+	 */
+	if (!kernel_symbols_range(recorder->symbols, "tick_sched_timer", &start, &end) ||
+	    !kernel_symbols_range(recorder->symbols, "tick_nohz_handler", &start, &end))
+		knobs->tick_function = start;
+}
+
+bool probe_is_iterator(const struct probe_state *state)
+{
+	return !strncmp(bpf_program__section_name(state->program), "iter/", 5);
+}
+
+/* It has no hook: user space runs it. */
+bool probe_is_called(const struct probe_state *state)
+{
+	return bpf_program__type(state->program) == BPF_PROG_TYPE_SYSCALL;
+}
+
+int probes_attach(struct recorder *recorder)
+{
+	fill_knobs(recorder);
+	for (size_t i = 0; i < PROBES; i++) {
+		struct probe_state *state = &recorder->probes[i];
+		const char *reason;
+		int err;
+
+		if (!state->wanted || probe_is_called(state))
+			continue;
+		reason = not_needed(recorder, state, PROBE_ATTACHED);
+		if (reason) {
+			snprintf(state->reason, sizeof(state->reason), "%s", reason);
+			state->wanted = false;
+			continue;
+		}
+		state->link = probe_is_iterator(state) ? bpf_program__attach_iter(state->program, NULL)
+						       : bpf_program__attach(state->program);
+		if (state->program == recorder->skeleton->progs.kvm_entry)
+			recorder->skeleton->bss->knobs.sees_guests = state->link != NULL; /* no switch is seen yet */
+		if (state->program == recorder->skeleton->progs.sock_recv_length)
+			recorder->skeleton->bss->knobs.sees_requests = state->link != NULL;
+		if (state->link)
+			continue;
+		err = -errno;
+		snprintf(state->reason, sizeof(state->reason), "cannot be attached: %s", strerror(-err));
+		state->wanted = false;
+		if (state->probe->required) {
+			fprintf(stderr, "error: %s %s\n", state->probe->name, state->reason);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Many threads share one budget: about 800 stacks a second while all of them wait. */
+void probes_pace_stacks(struct recorder *recorder)
+{
+	recorder->skeleton->bss->knobs.stack_period_ns = STACK_PERIOD_NS * (1 + recorder->living / 16);
+}
+
+static void write_probe(struct json *json, const struct probe *probe, const char *hook, bool attached,
+			const char *reason)
+{
+	json_object(json, NULL);
+	json_text(json, "name", probe->name);
+	json_text(json, "hook", hook);
+	json_text(json, "feature", probe->feature);
+	json_bool(json, "attached", attached);
+	json_text(json, "reason", attached ? NULL : reason);
+	json_end(json);
+}
+
+/* Programs, and what some kernels are built without. */
+void probes_write(struct recorder *recorder)
+{
+	static const struct probe steal = { .name = "steal_clock", .feature = "steal" };
+	static const struct probe throttle = { .name = "throttled_clock", .feature = "throttle" };
+	static const struct probe storage = { .name = "storage_anywhere", .feature = "host" };
+	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
+	struct json *json = &recorder->json;
+
+	json_array(json, "probes");
+	for (size_t i = 0; i < PROBES; i++) {
+		const struct probe_state *state = &recorder->probes[i];
+		const char *hook = state->program ? bpf_program__section_name(state->program) : "";
+
+		if (state->link || state->reason[0])
+			write_probe(json, state->probe, hook, state->link, state->reason);
+	}
+	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock,
+		    "the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING");
+	write_probe(json, &throttle, "field of struct cfs_rq", knobs->has_throttled_clock,
+		    "the kernel has no CONFIG_CFS_BANDWIDTH");
+	if (knobs->host)
+		write_probe(json, &storage, "field of struct bpf_local_storage_map", !knobs->meets_later,
+			    "before Linux 6.4 storage for a task may wait for a lock: who slept is met some ms after it"
+			    " woke up");
+	json_end(json);
+}
+
+void probes_detach(struct recorder *recorder)
+{
+	for (size_t i = 0; recorder->probes && i < PROBES; i++)
+		bpf_link__destroy(recorder->probes[i].link);
+	free(recorder->probes);
+	recorder->probes = NULL;
+	perfdiag__destroy(recorder->skeleton);
+	recorder->skeleton = NULL;
+}

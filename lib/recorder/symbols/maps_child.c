@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The helper's side of remembered_maps.c: reads what processes have mapped, when told and while they are young. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/monotonic.h"
+#include "base/process_files.h"
+#include "symbols/remembered_maps.h"
+
+#define YOUNG 64      /* processes that are watched while they load their libraries: */
+#define SOON_MS 5     /* asked again after so long, then whenever that time has doubled, */
+#define GROWN_MS 2000 /* up to this age */
+
+/*
+ * maps tells the device of the file system, stat() that of the subvolume or overlay: only the latter can be compared
+ * with a file found by its path later.  A file on a dead mount answers from what is cached.
+ */
+static void identify(int process, struct mapping *mapping)
+{
+	struct statx status;
+	char name[64];
+
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, mapping->start, mapping->end);
+	if (statx(process, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &status))
+		return;
+	mapping->device = makedev(status.stx_dev_major, status.stx_dev_minor);
+	mapping->inode = status.stx_ino;
+}
+
+static size_t read_maps(int process, char *text)
+{
+	_cleanup_fclose_ FILE *maps = process_file(process, "maps");
+	_cleanup_free_ char *line = NULL;
+	struct mapping mapping;
+	size_t capacity = 0, length = 0;
+
+	while (maps && getline(&line, &capacity, maps) >= 0) {
+		size_t room = LARGEST_MAPS_BYTES - length, written;
+
+		if (!mapping_parse(line, &mapping) || !mapping.executable)
+			continue;
+		if (mapping.inode)
+			identify(process, &mapping);
+		written = snprintf(text + length, room,
+				   "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64 " %s\n", mapping.start,
+				   mapping.end, mapping.offset, major(mapping.device), minor(mapping.device),
+				   mapping.inode, mapping.path);
+		if (written >= room)
+			break;
+		length += written;
+	}
+	return length;
+}
+
+/* The kernel's buffer may be full: then this waits until the recorder comes by. */
+static void send_all(int fd, const void *data, size_t length)
+{
+	for (size_t done = 0; done < length;) {
+		ssize_t n = send(fd, (const char *)data + done, length - done, MSG_NOSIGNAL);
+
+		if (n < 0)
+			_exit(0);
+		done += n;
+	}
+}
+
+/* False: the process has ended. */
+static bool answer(int fd, pid_t pid, bool unasked)
+{
+	static char text[LARGEST_MAPS_BYTES];
+	_cleanup_close_ int process = process_open(pid), speaking = process_open(process_speaker(pid));
+	struct maps_record record = { .pid = pid, .unasked = unasked };
+
+	if (process >= 0 && !process_start_ticks(process, &record.start_ticks))
+		record.length = read_maps(speaking, text);
+	if (record.length || !unasked)
+		send_all(fd, &record, sizeof(record));
+	send_all(fd, text, record.length);
+	return record.length;
+}
+
+static struct young {
+	pid_t pid; /* 0: a free place */
+	int64_t first_ms, next_ms;
+} young[YOUNG];
+
+static void watch(pid_t pid, int64_t now)
+{
+	struct young *place = young;
+
+	for (size_t i = 0; i < YOUNG; i++) {
+		if (young[i].pid == pid) {
+			place = &young[i];
+			break;
+		}
+		if (young[i].first_ms < place->first_ms)
+			place = &young[i];
+	}
+	*place = (struct young){ .pid = pid, .first_ms = now, .next_ms = now + SOON_MS };
+}
+
+/* Asks again about those whose age has doubled; returns when the next one is due. */
+static int64_t grow(int fd)
+{
+	int64_t next = INT64_MAX;
+
+	for (size_t i = 0; i < YOUNG; i++) {
+		int64_t now = monotonic_ms();
+
+		if (!young[i].pid)
+			continue;
+		if (now >= young[i].next_ms) {
+			young[i].next_ms = now + (now - young[i].first_ms);
+			if (now - young[i].first_ms > GROWN_MS || !answer(fd, young[i].pid, true)) {
+				young[i] = (struct young){};
+				continue;
+			}
+		}
+		next = young[i].next_ms < next ? young[i].next_ms : next;
+	}
+	return next;
+}
+
+void maps_child(const void *unused, int fd)
+{
+	struct pollfd request = { .fd = fd, .events = POLLIN };
+	int buffer_bytes =
+		1024 * 1024; /* for what waits until the recorder comes by; the kernel gives what it allows */
+
+	(void)unused;
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof(buffer_bytes));
+	for (;;) {
+		int64_t now = monotonic_ms(), next = grow(fd), left = next > now ? next - now : 0;
+		pid_t pid;
+
+		if (poll(&request, 1, next == INT64_MAX ? -1 : (int)left) <= 0)
+			continue;
+		if (recv(fd, &pid, sizeof(pid), MSG_WAITALL) != sizeof(pid))
+			return; /* the recorder has ended */
+		if (answer(fd, pid, false))
+			watch(pid, now);
+	}
+}

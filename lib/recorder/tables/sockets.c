@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* TCP sockets that the target waited on. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "program/map_walk.h"
+#include "recorder.h"
+#include "perfdiag.skel.h"
+
+void sockets_write(struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.sockets) };
+	struct json *json = &recorder->json;
+	struct socket_sum sum;
+	__u64 key;
+
+	while (map_next(&walk, &key, &sum)) {
+		struct in_addr address;
+		char text[INET_ADDRSTRLEN];
+
+		address.s_addr = htonl(sum.local_address);
+		inet_ntop(AF_INET, &address, text, sizeof(text));
+		json_open(json, "socket");
+		object_write(recorder, "object", key);
+		json_format(json, "local", "%s:%u", sum.family == AF_INET ? text : "[]", sum.local_port);
+		json_u64(json, "rtt_us", sum.rtt_us);
+		json_u64(json, "minimum_rtt_us", sum.minimum_rtt_us);
+		json_u64(json, "congestion_window", sum.congestion_window);
+		json_u64(json, "in_flight", sum.in_flight);
+		json_u64(json, "send_window_bytes", sum.send_window_bytes);
+		json_u64(json, "receive_window_bytes", sum.receive_window_bytes);
+		json_u64(json, "retransmits", sum.retransmits);
+		json_u64(json, "retransmits_seen", sum.retransmits_seen);
+		json_u64(json, "waits_congestion", sum.waits_congestion);
+		json_u64(json, "waits_receiver", sum.waits_receiver);
+		json_u64(json, "waits_buffer", sum.waits_buffer);
+		json_u64(json, "waits_unasked", sum.waits_unasked);
+		json_write(json, &recorder->output);
+	}
+}

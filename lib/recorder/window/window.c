@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The window: from the first program attached to the last line written. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <bpf/libbpf.h>
+#include "base/cleanup.h"
+#include "facts/facts.h"
+#include "rows/host_mode.h"
+#include "window/interval.h"
+#include "base/privileges.h"
+#include "base/process_files.h"
+#include "recorder.h"
+#include "rows/sleepers.h"
+#include "perfdiag.skel.h"
+
+static int set_targets(struct recorder *recorder)
+{
+	const struct options *options = &recorder->options;
+
+	for (size_t i = 0; i < options->pid_count; i++) {
+		__u32 pid = options->pids[i], mode = options->on_exec[i] ? TARGET_ON_EXEC : TARGET_ALL;
+		int err = bpf_map__update_elem(recorder->skeleton->maps.targets, &pid, sizeof(pid), &mode, sizeof(mode),
+					       BPF_ANY);
+
+		if (err) {
+			fprintf(stderr, "error: cannot follow pid %u: %s\n", pid, strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* At once, if that time has passed. */
+static int arm(int timer, uint64_t at_ns)
+{
+	struct itimerspec spec = { .it_value = { .tv_sec = at_ns / NS_PER_SECOND, .tv_nsec = at_ns % NS_PER_SECOND } };
+
+	if (!at_ns)
+		spec.it_value.tv_nsec = 1; /* 0 would be never */
+
+	return timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, NULL) ? -errno : 0;
+}
+
+static bool has_on_exec(const struct options *options)
+{
+	for (size_t i = 0; i < options->pid_count; i++)
+		if (options->on_exec[i])
+			return true;
+	return false;
+}
+
+/* A process that is to exec can end before it does. */
+static bool any_alive(const struct options *options)
+{
+	for (size_t i = 0; i < options->pid_count; i++)
+		if (process_alive(options->pids[i]))
+			return true;
+	return false;
+}
+
+/* A command that was started to be followed ends as it should; whoever sees that first, it is no target lost. */
+static const char *reason_to_end(const struct options *options, const char *reason)
+{
+	for (size_t i = 0; i < options->pid_count; i++)
+		if (!options->on_exec[i])
+			return reason;
+	if (options->host)
+		return reason;
+	return any_alive(options) && !strcmp(reason, "signal") ? reason : "command ended";
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int loop(struct recorder *recorder, int signals)
+{
+	const struct options *options = &recorder->options;
+	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	uint64_t end = options->duration_ns ? recorder->start_ns + options->duration_ns : UINT64_MAX;
+	uint64_t next = recorder->start_ns + options->interval_ns, expirations;
+	struct pollfd fds[] = { { .fd = recorder->ring_fd, .events = POLLIN },
+				{ .fd = timer, .events = POLLIN },
+				{ .fd = signals, .events = POLLIN },
+				{ .fd = options->control_fd, .events = POLLIN } };
+	struct perfdiag__bss *bss = recorder->skeleton->bss;
+	int err = 0;
+
+	while (!err && !recorder->reason) {
+		if (recorder->awake) /* that came now, or while the host's facts were read */
+			next = interval_awake(recorder, next);
+		err = arm(timer, sooner(sooner(next, end), interval_sweep_due(recorder)));
+		if (err || (poll(fds, sizeof(fds) / sizeof(*fds), -1) < 0 && errno != EINTR))
+			return err ? err : -errno;
+		err = events_consume();
+		if (!err && now_ns() >= interval_sweep_due(recorder))
+			err = interval_sweep(recorder);
+		if (fds[1].revents && read(timer, &expirations, sizeof(expirations)) > 0 && !err) {
+			if (now_ns() >= end)
+				recorder->reason = "duration";
+			else if (now_ns() >= next)
+				err = interval_take(recorder, &next);
+		}
+		if (fds[2].revents || (fds[3].revents && control_read(options->control_fd)))
+			recorder->reason = reason_to_end(options, "signal");
+		if (err == -EPIPE) {
+			recorder->reason = "output closed";
+			err = 0;
+		}
+		/* Records were made and none is left, or none ever will be.  (Into a group others can come.) */
+		if (!recorder->reason && !options->group.id && !options->host &&
+		    !*(volatile __u32 *)&bss->live_threads &&
+		    (*(volatile __u64 *)&bss->last_serial || !any_alive(options)))
+			recorder->reason = reason_to_end(options, "targets gone");
+	}
+	return err;
+}
+
+/* A kernel thread has no address space: /proc/PID/statm reads as zeroes. */
+static int explain_no_thread(pid_t pid)
+{
+	_cleanup_fclose_ FILE *statm = NULL;
+	unsigned long pages;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	statm = fopen(path, "re");
+	if (statm && fscanf(statm, "%lu", &pages) == 1 && !pages) {
+		fprintf(stderr,
+			"error: pid %d is a kernel thread (or already dead): it has no time of its own to give back\n",
+			pid);
+		return -EINVAL;
+	}
+	fprintf(stderr, "error: no thread of pid %d is there any more\n", pid);
+	return -ESRCH;
+}
+
+int window_record(struct recorder *recorder, int signals)
+{
+	const struct options *options = &recorder->options;
+	size_t pid_count = options->pid_count;
+	const pid_t *pids = options->pids;
+	pid_t busiest[HOST_PIDS];
+	int err = set_targets(recorder);
+
+	probes_seed(recorder);
+	if (!err)
+		err = limits_fill(recorder);
+	if (!err)
+		err = probes_attach(recorder);
+	if (!err)
+		err = events_open(recorder);
+	if (!err) {
+		cost_begin();
+		err = privileges_attached();
+	}
+	recorder->start_ns = now_ns();
+	if (!err) {
+		requests_begin(recorder);
+		cpus_begin(recorder);
+	}
+	if (!err)
+		err = probes_sweep(recorder);
+	if (err)
+		return err;
+	recorder->skeleton->bss->knobs.swept = 1;
+	if (!recorder->skeleton->bss->live_threads && !has_on_exec(options) && !options->host)
+		return explain_no_thread(options->pids[0]);
+	interval_begin(recorder);
+	err = header_write(recorder);
+	if (err)
+		return err;
+	fprintf(stderr, "perfdiag-recorder: attached, following %u threads\n", recorder->skeleton->bss->live_threads);
+	control_say(options->control_fd, "attached\n");
+	facts_write(&recorder->output, "begin", options->pids, options->pid_count, options->patience_ms, events_pass);
+	calibration_write(recorder);
+	err = loop(recorder, signals);
+	if (err)
+		return err;
+	cost_end(recorder);
+	err = interval_sweep_due(recorder) == UINT64_MAX ? 0 : interval_sweep(recorder);
+	because_end(recorder);
+	err = rows_interval(recorder, true, true) ?: err;
+	if (err) {
+		fprintf(stderr, "warning: the last snapshot failed: %s\n", strerror(-err));
+		recorder->rows_lost++;
+	}
+	events_consume();
+	err = left_unread_take(recorder);
+	if (err && err != -ENOENT)
+		fprintf(stderr, "warning: requests that nobody has read are not counted: %s\n", strerror(-err));
+	requests_end(recorder);
+	recorder->end_ns = now_ns(); /* here, because no row may be later than the end of the window */
+	cpus_end(recorder);
+	if (options->host)
+		host_choose(recorder);
+	folded_write(recorder);
+	rows_end(recorder);
+	if (options->host) {
+		pids = busiest;
+		pid_count = host_busiest(recorder, busiest);
+		host_write(recorder);
+	}
+	facts_write(&recorder->output, "end", pids, pid_count, options->patience_ms, NULL);
+	calibration_write(recorder);
+	sleepers_take(recorder, SLEEPERS_DEADLINE_MS);
+	stacks_name(recorder, NAMES_DEADLINE_MS, true);
+	stacks_write(recorder);
+	stacks_free(recorder); /* ends the helper that names them, whose CPU time belongs into the footer */
+	because_write(recorder);
+	tables_write(recorder);
+	footer_write(recorder);
+	if (output_flush(&recorder->output))
+		recorder->reason = "output closed"; /* no sink took it all: each says why */
+	return 0;
+}
