@@ -89,9 +89,9 @@ workloads: $(patsubst tests/workloads/%.c,build/workloads/%,$(wildcard tests/wor
 man: deps ## write all manual pages to build/man
 	$(call say,MAN,build/man)
 	$(Q)mkdir -p build/man
-	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.manual build/man
-	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.scripts.page tools build/man
-	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.scripts.page dtrace build/man
+	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.documents.manual build/man
+	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.documents.script_page tools build/man
+	$(Q)PYTHONPATH=lib $(PYTHON) -m perfdiag.documents.script_page dtrace build/man
 	$(Q)cp man/*.[1-8] build/man
 
 test-unit: build workloads man ## tests that need no privilege

@@ -8,7 +8,7 @@
 #pragma once
 #include "core/records/cpus.h"
 
-/* The accounts of the ledger, in the order of lib/perfdiag/accounts.py (a test compares the two). */
+/* The accounts of the ledger, in the order of lib/perfdiag/recording/accounts.py (a test compares the two). */
 #define ACCOUNTS(X)                                                                                                    \
 	X(CPU_USER, "cpu.user")                                                                                        \
 	X(CPU_KERNEL, "cpu.kernel")                                                                                    \

@@ -14,10 +14,11 @@ from importlib import import_module
 
 import click
 
-from perfdiag import __version__, privileges
-from perfdiag.errors import HINTS, MEMORY_HINT, PerfdiagError
-from perfdiag.progress import say
-from perfdiag.text import printable
+from perfdiag import __version__
+from perfdiag.capture.progress import say
+from perfdiag.common import privileges
+from perfdiag.common.errors import HINTS, MEMORY_HINT, PerfdiagError
+from perfdiag.common.text import printable
 
 MESSAGE_LIMIT = 500
 COMMANDS = ("latency", "host", "record", "report", "check", "explain", "completion")  # the order of --help

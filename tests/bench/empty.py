@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from bench.processes import PATIENCE_SECONDS, running
 from live.support.recorder import RECORDER

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perfdiag.scripts import header
+from perfdiag.documents import script_header
 
 from bench.measure import UNTRACED, Context, Rounds, added, alternate, median, ratio
 from bench.processes import status
@@ -175,7 +175,7 @@ def keep(measured: Path) -> None:
     for path in sorted(measured.glob("*.json")):
         (MEASURED / path.name).write_text(path.read_text())
         text = of(path).text()
-        header.replace_overhead(file_of(path.stem), text)
+        script_header.replace_overhead(file_of(path.stem), text)
         print(f"  {file_of(path.stem).name}: {text}")
 
 

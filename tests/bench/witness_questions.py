@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from bench import witness_scenes as scenes
 from bench.witness_answers import (

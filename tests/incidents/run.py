@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
 import msgspec  # noqa: E402
-from perfdiag.report.shape import Report  # noqa: E402
+from perfdiag.report.contract import Report  # noqa: E402
 
 from conftest import forget_who_started_us  # noqa: E402
 from incidents.support import table  # noqa: E402

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from lab.support import host
 from lab.support.dtrace import DTraceScript

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from perfdiag.scripts import header
+from perfdiag.documents import script_header
 
 from lab.support import host
 from lab.support.dtrace import DATA, SCRIPTS, listed
@@ -48,7 +48,7 @@ ROW = re.compile(r" *\d+ ( *\S+) (.{17}) (.{33}) (\S+)")
 def test_it_compiles(name: str, guest: Guest) -> None:
     """What another system has is refused by one line; probes of a process are there when it is traced."""
     guest.run(f"for module in {MODULES}; do modprobe $module; done")
-    told = header.parse(SCRIPTS / f"{name}.d")
+    told = script_header.parse(SCRIPTS / f"{name}.d")
     of_process = "-Z" if "$1:" in (SCRIPTS / f"{name}.d").read_text() else ""
     status, said = guest.try_run(f"dtrace {of_process} -e -s /lab/dtrace/{name}.d 1")
     if dict(told.systems)["Linux"].startswith("none: "):

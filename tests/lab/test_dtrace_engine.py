@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from perfdiag import reader
-from perfdiag.findings import diagnose
-from perfdiag.ledger import build
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.model.builder import build
+from perfdiag.recording import reader
 
 from lab.support.guest import CPUS, Guest
 from lab.support.processes import GuestWorkload, Process

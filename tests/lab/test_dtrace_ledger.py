@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from lab.support import host
 from lab.support.guest import CPUS, Guest

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from perfdiag import findings, ledger, reader, report, schema
-from perfdiag.config import Config
-from perfdiag.report.shape import Consumers, Report
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.model import builder
+from perfdiag.recording import reader, schema
+from perfdiag.report import assembly
+from perfdiag.report.contract import Consumers, Report
 
 from lab.support import host
 from lab.support.guest import Guest
@@ -61,8 +64,8 @@ def spent_ns(recording: Recording, pid: int, *accounts: str) -> int:
 
 def reported(recording: Recording) -> Report:
     with recording.path.open("rb") as stream:
-        model = ledger.build(reader.read(stream))
-    return report.make(model, findings.diagnose(model), Config())
+        model = builder.build(reader.read(stream))
+    return assembly.make(model, engine.diagnose(model), Config())
 
 
 def consumers(made: Report, account: str) -> Consumers:

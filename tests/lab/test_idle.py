@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from lab.support.guest import CPUS, Guest
 from live.support.fixtures import Attach, Record, Start

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from perfdiag import kvm, schema
-from perfdiag.findings import diagnose
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.model.guest import exit_names
+from perfdiag.recording import schema
 
 from lab.support.guest import Guest
 from live.support import laws
@@ -29,7 +30,7 @@ def exits(recording: Recording) -> dict[tuple[str, str, bool], int]:
     """Return how often guests were left: by reason, device, and whether user space was asked."""
     counts: Counter[tuple[str, str, bool]] = Counter()
     for line in recording.of(schema.VmExit):
-        counts[kvm.reason(line.vendor, line.code), line.device, line.user] += line.count
+        counts[exit_names.reason(line.vendor, line.code), line.device, line.user] += line.count
         assert sum(count for _, count in line.buckets) == line.count, line
         assert line.running_ns <= line.sum_ns + 1000 * line.count and line.polled_ns <= line.running_ns, line
     return counts
@@ -79,7 +80,7 @@ def test_a_guest_that_halts_is_idle(start: Start, record: Record) -> None:
     assert found["IOIO", SERIAL, True] == 7 and truth["halts"] == 0
     thread = recording.thread(truth["pid"])
     idle_ns = ns_of(thread, "vm.halt")
-    halts = [line for line in recording.of(schema.VmExit) if kvm.reason(line.vendor, line.code) == "HLT"]
+    halts = [line for line in recording.of(schema.VmExit) if exit_names.reason(line.vendor, line.code) == "HLT"]
     assert sum(line.halted_ns for line in halts) == pytest.approx(idle_ns, abs=1000 * 61)
     assert 0.3 * 61 * 5_000_000 <= idle_ns <= truth["run_ns"], (truth, table(thread))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings import diagnose
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.recording import schema
 
 from lab.support.guest import Guest
 from live.support.fixtures import Attach, Record, Start

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from lab.support.guest import Guest
 from lab.support.host import GuestPath

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from lab.support.guest import Guest
 from lab.support.host import GuestPath

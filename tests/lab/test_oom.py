@@ -7,12 +7,14 @@ import io
 from collections.abc import Iterator
 
 import pytest
-from perfdiag import afterwards, ledger, reader, schema
-from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.findings.oom_kill import oom_kill
-from perfdiag.logclock import Clocks
-from perfdiag.model import Model
-from perfdiag.oom.causes import Cause, Holder, cause_of, group_holdings
+from perfdiag.diagnosis.evidence.memory.oom_causes import Cause, Holder, cause_of, group_holdings
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.rules.memory.oom_kill import oom_kill
+from perfdiag.facts.kernel_log_clock import Clocks
+from perfdiag.model import builder
+from perfdiag.model.model import Model
+from perfdiag.recording import reader, schema
+from perfdiag.report import kernel_log_review
 
 from lab.support.guest import Guest
 from lab.support.processes import GuestWorkload
@@ -39,7 +41,7 @@ def counted(guest: Guest) -> int:
 
 
 def model_of(recording: Recording) -> Model:
-    return ledger.build(reader.read(io.BytesIO(recording.path.read_bytes())))
+    return builder.build(reader.read(io.BytesIO(recording.path.read_bytes())))
 
 
 def only_finding(recording: Recording) -> Finding:
@@ -145,13 +147,13 @@ def test_all_kills_afterwards_from_the_log_alone(guest: Guest, start: Start, cle
     assert devour.end() == 137 and other.end() == 137
     guest.run("dd if=/dev/kmsg iflag=nonblock bs=16384 >/lab/oom.log 2>/dev/null || true")
     with (guest.folder / "oom.log").open("rb") as stream:
-        log = afterwards.saved_log(stream, "oom.log", Clocks.now())
+        log = kernel_log_review.saved_log(stream, "oom.log", Clocks.now())
     reports = log.told.reports
     assert sum(report.kills for report in reports) == counted(guest)
     last = reports[-1]
     assert last.whole_group == "/gone" and {victim.pid for victim in last.victims} == {devour.pid, other.pid}
     assert all(cause_of(report) is not Cause.UNKNOWN for report in reports)
-    told = afterwards.look_back(log, None, Clocks.now(), 0, Clocks.now().realtime_ns)
+    told = kernel_log_review.look_back(log, None, Clocks.now(), 0, Clocks.now().realtime_ns)
     assert len(told.kills) == len(reports) and "(memory.oom.group)" in told.kills[-1].claim
 
 
@@ -169,6 +171,6 @@ def test_settings_of_the_kernel(guest: Guest, start: Start, cleanup: Cleanup, se
     assert isinstance(devour, GuestWorkload) and devour.end() == 137
     guest.run("dmesg >/lab/settings.log")
     with (guest.folder / "settings.log").open("rb") as stream:
-        last = afterwards.saved_log(stream, "settings.log", Clocks.now()).told.reports[-1]
+        last = kernel_log_review.saved_log(stream, "settings.log", Clocks.now()).told.reports[-1]
     assert last.victim and last.victim.pid == devour.pid and cause_of(last) is Cause.CGROUP
     assert bool(last.tasks) == (name != "oom_dump_tasks")

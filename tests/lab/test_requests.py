@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from lab.support.guest import Guest
 from live.support.fixtures import Record, Start

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from lab.support.guest import Guest
 from live.support.fixtures import Record, Start

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings.base import Check, Confidence, Finding, Outcome, Severity
-from perfdiag.findings.frequency import low_clock
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Severity
+from perfdiag.diagnosis.rules.cpu.cpu_frequency_low import low_clock
+from perfdiag.recording import schema
 
 from lab.support.guest import Guest
 from live.support.fixtures import Attach, Record, Start

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
-from perfdiag.findings import diagnose
-from perfdiag.requests import ARRIVING, PEERS
-from perfdiag.schema.requests import Exchange
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.model.requests.request_time import ARRIVING, PEERS
+from perfdiag.recording.schema.requests import Exchange
 
 from live.support.calling import ask, fault, running_server
 from live.support.fixtures import Attach, Cleanup, Record, Start

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from perfdiag import report, schema
-from perfdiag.config import Config
-from perfdiag.findings import diagnose
+from perfdiag.common.config import Config
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.recording import schema
+from perfdiag.report import assembly
 
 from live.support.fixtures import Cleanup, Record, Start
 from live.support.host import slow_disk
@@ -88,7 +89,7 @@ def test_forty_threads_behind_one_flush(tmp_path: Path, cleanup: Cleanup, start:
         ]
         assert {(*line.steps, line.cut, line.root_object) for line in lines} == {(False, disk.device)}, lines
         model = model_of(recording)
-        verdict = report.make(model, diagnose(model), Config()).verdict
+        verdict = assembly.make(model, diagnose(model), Config()).verdict
         assert (verdict.kind, verdict.ids) == ("cause", ["DISK-FLUSH-SLOW"]), verdict
 
     at_best(attempt)

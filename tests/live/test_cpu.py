@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support import laws
 from live.support.fixtures import Attach, Record, Start

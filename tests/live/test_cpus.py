@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support.fixtures import Record, Start
 from live.support.recorder import RECORDER

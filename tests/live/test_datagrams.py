@@ -6,9 +6,9 @@ import socket
 import time
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings import diagnose
-from perfdiag.report.verdict import decide
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.recording import schema
+from perfdiag.report.verdict.verdict import decide
 
 from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup

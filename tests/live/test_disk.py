@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support.fixtures import Cleanup, Record, Start
 from live.support.host import SlowDisk, overlay, slow_disk

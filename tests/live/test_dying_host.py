@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfdiag import outfile, processes, schema, sockets
-from perfdiag.errors import TargetGone
+from perfdiag.capture import listening_sockets, output_file, processes
+from perfdiag.common.errors import TargetGone
+from perfdiag.recording import schema
 
 from live.support.dying import (
     PROGRAM,
@@ -186,7 +187,7 @@ def test_a_port_only_stuck_processes_could_listen_on(stuck: Workload) -> None:
     with socket.create_server(("", 0)) as server:
         port = server.getsockname()[1]
         with pytest.raises(TargetGone, match="not among those that tell") as caught:
-            sockets.listeners(port, [process for process in processes.everyone() if process.pid == child])
+            listening_sockets.listeners(port, [process for process in processes.everyone() if process.pid == child])
     assert caught.value.hint and f"--pid {child}" in caught.value.hint
 
 
@@ -203,7 +204,7 @@ def test_a_recording_file_on_a_dead_server(mounted: Mounted, start: Start, clean
     error, hint = ran.stderr.splitlines()
     assert error.startswith("error: cannot write ") and error.endswith("has not answered for 5 s"), error
     assert hint.startswith("HINT: give another file")
-    assert ran.took_s < outfile.OPEN_DEADLINE_S + REPORT_S
+    assert ran.took_s < output_file.OPEN_DEADLINE_S + REPORT_S
     assert remote.unanswered() > 0, "nothing was asked for: nothing was tested"
     assert_session_ends(ran.session)
 
@@ -238,7 +239,7 @@ def test_a_recording_file_whose_server_dies_in_the_window(
     assert len(errors) == 1 and re.fullmatch(unknown, errors[0]), stderr
     (writer,) = re.findall(r"^HINT: process (\d+) goes on with it", stderr, re.MULTILINE)
     assert Path(f"/proc/{writer}").exists(), "who writes it was ended"
-    assert took_s < outfile.CLOSE_DEADLINE_S + REPORT_S
+    assert took_s < output_file.CLOSE_DEADLINE_S + REPORT_S
     assert_session_ends(process.pid, 1)
     assert remote.unanswered() > 0, "nothing was asked for: nothing was tested"
     assert_session_ends(process.pid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
-from perfdiag.facts import Facts
+from perfdiag.facts.host_facts import Facts
+from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Record, Start
 from live.support.host import cgroup, enter

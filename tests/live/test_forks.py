@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from perfdiag.findings import RULES, diagnose
-from perfdiag.findings.base import Finding
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Finding
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.model import Model
 
 from live.support.fixtures import Attach, Start
 from live.support.model import model_of

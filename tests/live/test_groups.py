@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from perfdiag import cgroups, schema
+from perfdiag.capture import cgroups
+from perfdiag.recording import schema
 
 from live.support import laws
 from live.support.dying import PROGRAM

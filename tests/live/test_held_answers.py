@@ -6,7 +6,7 @@ import socket
 import time
 
 import pytest
-from perfdiag.requests import HELD
+from perfdiag.model.requests.request_time import HELD
 
 from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
-from perfdiag.facts import Facts
-from perfdiag.findings import RULES
-from perfdiag.findings.base import Check, Finding, Outcome, RemedyKind, Severity
+from perfdiag.diagnosis.rule import Check, Finding, Outcome, RemedyKind, Severity
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.facts.host_facts import Facts
+from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Start
 from live.support.model import model_of

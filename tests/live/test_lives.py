@@ -9,8 +9,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from perfdiag import schema
-from perfdiag.symbols import symbol_of
+from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.recording import schema
 
 from live.support import laws
 from live.support.fixtures import Attach, Record, Start

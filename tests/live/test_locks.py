@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
-from perfdiag.report import books
+from perfdiag.recording import schema
+from perfdiag.report import account_tables
 from perfdiag.report.stacks import waiting_code
 
 from conftest import ROOT
@@ -160,8 +160,8 @@ def test_a_deadlock_from_before_the_window(leader: str, start: Start, attach: At
     wanted = {name for (account, _), name in waiting_code(model).items() if account in ("lock.futex", "wait.parked")}
     joined = {"pthread_join", "main (deadlock)"} if leader == "joins" else set()
     assert {"first_then_second (deadlock)", "second_then_first (deadlock)"} == wanted - joined
-    assert {wait.comm for wait in books.still_waiting(model)} == {"deadlock"}
+    assert {wait.comm for wait in account_tables.still_waiting(model)} == {"deadlock"}
     stacks = [stack for stack in recording.of(schema.Stack) if stack.kind == "wait"]
     assert all(stack.user and "(libc" in stack.user[0] for stack in stacks), stacks
     if any("lll_lock_wait" in stack.user[0] for stack in stacks):  # a C library with symbols proves it
-        assert model.ns("lock.futex") > 1.9 * model.window_ns and len(books.still_waiting(model)) == 2
+        assert model.ns("lock.futex") > 1.9 * model.window_ns and len(account_tables.still_waiting(model)) == 2

@@ -9,7 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from perfdiag import reader, schema, unnamed
+from perfdiag.model.stacks import unresolved_symbols
+from perfdiag.recording import reader, schema
 
 from live.support import laws
 from live.support.fixtures import Attach, Cleanup, Start
@@ -105,5 +106,5 @@ def test_a_file_whose_table_of_symbols_is_cut_off_is_told(cleanup: Cleanup, atta
         ("damaged", "damaged", len(without))
     ]
     with recording.path.open("rb") as stream:
-        (item,) = unnamed.not_measured(reader.read(stream))
+        (item,) = unresolved_symbols.not_measured(reader.read(stream))
     assert item.what.startswith(f"names of {len(without):,} of {len(frames):,} sampled addresses (in damaged)")

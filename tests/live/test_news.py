@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.recording import schema
 
 from live.support.calling import running_server
 from live.support.fixtures import Attach, Cleanup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Serving
 from live.support.serving import asked, exchanged, http, stopped

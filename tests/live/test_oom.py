@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from perfdiag import ledger, reader, schema
-from perfdiag.findings.base import Finding, Severity
-from perfdiag.findings.oom_kill import oom_kill
+from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.diagnosis.rules.memory.oom_kill import oom_kill
+from perfdiag.model import builder
+from perfdiag.recording import reader, schema
 
 from live.support.dying import PROGRAM
 from live.support.fixtures import Attach, Cleanup, Start
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.may_skip("a memory controller of cgroup version 1")
 
 
 def only_finding(recording: Recording) -> Finding:
-    model = ledger.build(reader.read(io.BytesIO(recording.path.read_bytes())))
+    model = builder.build(reader.read(io.BytesIO(recording.path.read_bytes())))
     found = [outcome for outcome in oom_kill(model) if isinstance(outcome, Finding)]
     assert len(found) == 1, found
     return found[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings import diagnose
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Record, Start
 from live.support.model import model_of

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfdiag import processes, record
-from perfdiag.commands import session
-from perfdiag.deadline import is_stopped
-from perfdiag.errors import PerfdiagError
+from perfdiag.capture import processes, session
+from perfdiag.capture import recorder as record
+from perfdiag.common.deadline import is_stopped
+from perfdiag.common.errors import PerfdiagError
 
 from conftest import ROOT
 from unit.support.nobody import run_as_nobody

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from perfdiag import processes, reader, schema
-from perfdiag.text import LONGEST_TYPED, typed
+from perfdiag.capture import processes
+from perfdiag.common.text import LONGEST_TYPED, typed
+from perfdiag.recording import reader, schema
 
 from live.support import laws
 from live.support.fixtures import Attach, Start

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from perfdiag.requests import PEERS, QUEUED
+from perfdiag.model.requests.request_time import PEERS, QUEUED
 
 from live.support.fixtures import Attach, Serving
 from live.support.model import model_of

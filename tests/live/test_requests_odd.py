@@ -7,7 +7,7 @@ import socket
 import time
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Serving
 from live.support.model import model_of

@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from perfdiag import findings, report, schema
-from perfdiag.config import Config
-from perfdiag.findings.base import Severity
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.recording import schema
+from perfdiag.report import assembly
 
 from live.support.fixtures import Attach, Cleanup, Serving
 from live.support.host import slow_disk
@@ -57,7 +59,7 @@ def test_forty_requests_behind_one_flush(tmp_path: Path, cleanup: Cleanup, servi
     assert requests.line.whole == requests.line.count == 120, requests.line
     assert booked_ns(recording, "wait.parked") == parked_ns(recording) > 0.8 * requests.line.sum_ns
     model = model_of(recording)
-    made = report.make(model, findings.diagnose(model), Config())
+    made = assembly.make(model, engine.diagnose(model), Config())
     assert made.verdict.kind == "cause" and made.verdict.ids == ["DISK-FLUSH-SLOW"], made.verdict
     assert made.findings[0].share > 0.5 and "-> disk.flush" in made.findings[0].claim, made.findings[0]
     assert sum(each.share for each in made.findings) + made.unclaimed_share == pytest.approx(1)
@@ -72,7 +74,7 @@ def test_forty_requests_behind_a_flush_that_is_fast(
     recorder = attach(server.pid)
     for _ in range(40):
         ask_together(server, 1, 1)
-    found = findings.diagnose(model_of(stopped(recorder))).findings
+    found = engine.diagnose(model_of(stopped(recorder))).findings
     wrong = [each for each in found if each.severity is not Severity.INFO and "parked" in str(each.claims)]
     assert not wrong, wrong
 
@@ -85,7 +87,7 @@ def test_a_worker_that_all_requests_wait_for(serving: Serving, attach: Attach) -
     requests = served(recording, "GET /")
     model = model_of(recording)
     assert model.request_time and model.request_time.accounts["wait.parked"] > 0.8 * requests.line.sum_ns
-    first = findings.diagnose(model).findings[0]
+    first = engine.diagnose(model).findings[0]
     assert (first.id, first.severity) == ("WAIT-THREAD-IN-REQUEST", Severity.WARNING), first
     assert "sleeps by its own choice" in first.claim and first.share > 0.8, first
 
@@ -102,7 +104,7 @@ def test_a_pool_that_is_parked_between_requests(serving: Serving, attach: Attach
     assert booked_ns(recording, "wait.parked") < 0.05 * requests.line.sum_ns, requests.line
     parked = [line for line in recording.of(schema.Because) if line.account == "wait.parked" and line.inside]
     assert sum(line.sum_ns for line in parked) < 0.05 * requests.line.sum_ns, parked
-    found = findings.diagnose(model_of(recording)).findings
+    found = engine.diagnose(model_of(recording)).findings
     assert not [each for each in found if each.id == "WAIT-THREAD-IN-REQUEST"], found
 
 
@@ -118,7 +120,7 @@ def test_an_answer_that_another_thread_comes_with(helper: bool, serving: Serving
     assert booked_ns(recording, "wait.parked") > 0.9 * requests.sum_ns, requests
     model = model_of(recording)
     assert model.request_time and model.request_time.accounts["request.peers"] > 0.8 * requests.sum_ns
-    first = findings.diagnose(model).findings[0]
+    first = engine.diagnose(model).findings[0]
     assert (first.id, first.severity) == ("NET-PEER-SLOW", Severity.WARNING) and first.share > 0.8, first
 
 
@@ -131,7 +133,7 @@ def test_a_thread_that_comes_late_with_an_answer(serving: Serving, attach: Attac
     model = model_of(recording)
     assert model.request_time, recording.of(schema.Exchange)
     assert model.request_time.accounts.get("request.peers", 0) < 0.2 * served(recording, "GET /").line.sum_ns
-    first = findings.diagnose(model).findings[0]
+    first = engine.diagnose(model).findings[0]
     assert (first.id, first.severity) == ("WAIT-THREAD-IN-REQUEST", Severity.WARNING), first
 
 
@@ -154,7 +156,7 @@ def test_who_waits_for_news_waits_for_nobody_in_here(kept: bool, serving: Servin
                 answered(reading)
     model = model_of(stopped(recorder))
     assert kept == (model.request_time is None), model.request_time
-    found = findings.diagnose(model).findings
+    found = engine.diagnose(model).findings
     blamed = [each for each in found if each.id in ("WAIT-THREAD-IN-REQUEST", "LOCK-CONTENTION")]
     assert all(each.severity is Severity.INFO for each in blamed), [(each.claim, each.evidence) for each in blamed]
 

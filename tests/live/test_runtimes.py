@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from perfdiag.model import Model
-from perfdiag.symbols import symbol_of
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import symbol_of
 
 from live.support import laws
 from live.support.fixtures import Attach, Cleanup

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings import diagnose
-from perfdiag.report import shape
-from perfdiag.report.verdict import decide
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.recording import schema
+from perfdiag.report import contract
+from perfdiag.report.verdict.verdict import decide
 
 from live.support.calling import running_server
 from live.support.fixtures import Attach, Cleanup, Serving
@@ -43,7 +43,7 @@ def silences(recording: Recording) -> list[tuple[str, str, int, int, int]]:
     return [(each.object, each.direction, each.pid, each.count, each.oldest_ns // (S // 10)) for each in lines]
 
 
-def verdict(recording: Recording) -> shape.Verdict:
+def verdict(recording: Recording) -> contract.Verdict:
     model = model_of(recording)
     return decide(model, diagnose(model))
 

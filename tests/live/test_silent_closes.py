@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from perfdiag.findings.calls import longer
-from perfdiag.loops import servers
+from perfdiag.diagnosis.evidence.requests.calls import longer
+from perfdiag.model.requests.serving_threads import servers
 
 from conftest import ROOT
 from live.support.fixtures import Attach, Cleanup, Serving

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings import diagnose
+from perfdiag.diagnosis.engine import diagnose
 
 from live.support.fixtures import Record, Start
 from live.support.model import model_of

@@ -9,7 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support import laws
 from live.support.fixtures import Attach, Serving, Start

@@ -6,7 +6,7 @@ import socket
 import time
 
 import pytest
-from perfdiag.requests import UNTAKEN
+from perfdiag.model.requests.request_time import UNTAKEN
 
 from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support.fixtures import Start
 from live.support.recorder import Recorder

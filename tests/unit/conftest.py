@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
-from perfdiag import target
-from perfdiag.errors import PerfdiagError
+from perfdiag.capture import target
+from perfdiag.common.errors import PerfdiagError
 
 from conftest import ROOT
 from unit.support.house import House

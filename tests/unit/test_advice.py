@@ -9,10 +9,11 @@ import re
 import shlex
 from pathlib import Path
 
-import perfdiag.findings  # registers all rules
 import pytest
-from perfdiag.accounts import ACCOUNTS, BY_NAME, Kind
-from perfdiag.findings.base import RULES, Confidence, Finding, RemedyKind, Severity
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, RemedyKind, Severity
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.recording.accounts import ACCOUNTS, BY_NAME, Kind
 
 from conftest import ROOT
 from unit.support import Builder
@@ -48,7 +49,7 @@ def test_no_text_of_the_sources_advises_it() -> None:
     modules = sorted((ROOT / "lib/perfdiag").rglob("*.py"))
     said = {(path.name, text) for path in modules for text in texts(path)}
     assert len(said) > 2000, "the sources have texts: where are they?"
-    assert ("outfile.py", OWN_PROCESS) in said, "what is put into texts is left open"
+    assert ("output_file.py", OWN_PROCESS) in said, "what is put into texts is left open"
     found = [(name, text) for name, text in sorted(said) if text != OWN_PROCESS and forbidden(text)]
     assert found == []
 
@@ -175,8 +176,6 @@ def test_no_healthy_recording_is_more_than_a_profile(findings: list[Finding]) ->
     }
     for name, builder in healthy.items():
         faults = [
-            finding.claim
-            for finding in perfdiag.findings.diagnose(builder.model()).findings
-            if finding.severity is not Severity.INFO
+            finding.claim for finding in diagnose(builder.model()).findings if finding.severity is not Severity.INFO
         ]
         assert faults == [], name

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from perfdiag import afterwards, oomcounts
-from perfdiag.afterwards import Log
-from perfdiag.errors import PerfdiagError, PermissionDenied
-from perfdiag.logclock import Clocks
-from perfdiag.oom.entries import Entry, entries
-from perfdiag.oomcounts import Counts, GroupCount
-from perfdiag.render.afterwards import lines
-from perfdiag.report.afterwards import Afterwards
+from perfdiag.common.errors import PerfdiagError, PermissionDenied
+from perfdiag.facts import oom_counters
+from perfdiag.facts.kernel_log_clock import Clocks
+from perfdiag.facts.oom.log_lines import Entry, entries
+from perfdiag.facts.oom_counters import Counts, GroupCount
+from perfdiag.render.past_oom_kills import lines
+from perfdiag.report import kernel_log_review
+from perfdiag.report.kernel_log_review import Log
+from perfdiag.report.past_oom_kills import Afterwards
 
 from conftest import ROOT
 from unit.support.command_line import MAIN, run
@@ -43,13 +44,13 @@ def buffer(
         Entry(entry.text, moved_ns + (entry.clock_ns or 0), None, "", sequence + len(before) + index)
         for index, entry in enumerate(found)
     ]
-    return afterwards.log_of("/dev/kmsg", [*before, *moved, *after], own=True)
+    return kernel_log_review.log_of("/dev/kmsg", [*before, *moved, *after], own=True)
 
 
 def looked(
     found: Log, since_ns: int = NOW_NS - HOUR, counts: Counts | None = None, now: Clocks | None = None
 ) -> Afterwards:
-    return afterwards.look_back(found, counts, now or clocks(), since_ns, NOW_NS)
+    return kernel_log_review.look_back(found, counts, now or clocks(), since_ns, NOW_NS)
 
 
 # Times
@@ -104,14 +105,14 @@ def test_before_the_boot_is_another_log() -> None:
 
 
 def test_nobody_killed_is_no_claim_where_the_log_wrapped() -> None:
-    quiet = afterwards.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
+    quiet = kernel_log_review.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
     assert looked(quiet).verdict == "Nobody was killed for want of memory, as far as the log tells."
-    empty = afterwards.log_of("/dev/kmsg", [], own=True)
+    empty = kernel_log_review.log_of("/dev/kmsg", [], own=True)
     assert looked(empty).verdict.startswith("Cannot tell")
 
 
 def test_a_log_without_dates_is_not_cut() -> None:
-    found = looked(afterwards.saved_log(io.BytesIO(log("6.1/cgroup").encode()), "x", clocks()))
+    found = looked(kernel_log_review.saved_log(io.BytesIO(log("6.1/cgroup").encode()), "x", clocks()))
     assert found.kills[0].realtime_ns is None and found.kills[0].clock_ns == 9_607_141_000
     assert "leave none of them out" in found.not_measured[0].reason
     assert any("9.607 s after its boot" in line.plain for line in lines(found))
@@ -140,15 +141,15 @@ def test_counters_are_read_from_both_versions(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     (tmp_path / "v2/loop").symlink_to(tmp_path / "v2")
-    found = oomcounts.read((f"{tmp_path}/v2", f"{tmp_path}/v1", f"{tmp_path}/none"), f"{tmp_path}/vmstat")
+    found = oom_counters.read((f"{tmp_path}/v2", f"{tmp_path}/v1", f"{tmp_path}/none"), f"{tmp_path}/vmstat")
     assert found.host == 9 and found.complete
     assert found.groups == (GroupCount(f"{tmp_path}/v1/c", 7), GroupCount(f"{tmp_path}/v2/a/b", 2))
-    assert oomcounts.read((f"{tmp_path}/none",), f"{tmp_path}/none") == Counts(None, None)
+    assert oom_counters.read((f"{tmp_path}/none",), f"{tmp_path}/none") == Counts(None, None)
 
 
 def test_a_log_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PerfdiagError, match="No such file") as gone:
-        afterwards.read_kernel_log(f"{tmp_path}/kmsg")
+        kernel_log_review.read_kernel_log(f"{tmp_path}/kmsg")
     assert gone.value.exit_status == 1 and "--log" in str(gone.value.hint)
 
     def refuse(*_: object) -> int:
@@ -156,7 +157,7 @@ def test_a_log_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(PermissionDenied):
-        afterwards.read_kernel_log(f"{tmp_path}/kmsg")
+        kernel_log_review.read_kernel_log(f"{tmp_path}/kmsg")
 
 
 def test_overwritten_records_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,9 +172,9 @@ def test_overwritten_records_are_said(tmp_path: Path, monkeypatch: pytest.Monkey
 
     (tmp_path / "kmsg").write_text("")
     monkeypatch.setattr(os, "read", read)
-    records, overwritten = afterwards.read_kernel_log(f"{tmp_path}/kmsg")
+    records, overwritten = kernel_log_review.read_kernel_log(f"{tmp_path}/kmsg")
     monkeypatch.undo()
-    found = afterwards.own_log(records, overwritten, clocks())
+    found = kernel_log_review.own_log(records, overwritten, clocks())
     assert overwritten and len(records) == 2 and found.first == Entry("a", 5_000, None, "", 1)
     assert "overwritten while" in looked(found).not_measured[0].reason
 
@@ -277,7 +278,7 @@ def test_lines_that_are_no_log_are_none_of_standard_input() -> None:
 
 def test_many_kills_are_folded() -> None:
     text = "\n".join(log("6.1/cgroup").replace("[    9.", f"[{100 * index}.") for index in range(1, 31))
-    found = looked(afterwards.saved_log(io.BytesIO(text.encode()), "x", clocks()))
+    found = looked(kernel_log_review.saved_log(io.BytesIO(text.encode()), "x", clocks()))
     short, full = ("\n".join(line.plain for line in lines(found, full=full)) for full in (False, True))
     assert len(found.kills) == 30 and "EARLIER, 25 kills (--full tells all)" in short and "and 20 before them" in short
     assert full.count("OOM-KILL") == 30 and short.count("OOM-KILL") == 5

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.schema.limits import UNREAD_LINES
+from perfdiag.recording.accounts import ACCOUNTS
+from perfdiag.recording.schema.limits import UNREAD_LINES
 
 from unit.support import Builder
 from unit.support.bound import report

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from perfdiag import schema
-from perfdiag.distribution import edges_ns
-from perfdiag.exchanges import fine_edges_ns
+from perfdiag.model.requests.exchanges import fine_edges_ns
+from perfdiag.recording import schema
+from perfdiag.recording.distribution import edges_ns
 
 from unit.support.c_programs import FLAVOURS, build, environment
 

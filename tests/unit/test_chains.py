@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.model import Model
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 

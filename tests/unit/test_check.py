@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from perfdiag.check import Source, host
+from perfdiag.capture.preflight import Source, host
 
 
 def source(path: Path) -> Source:

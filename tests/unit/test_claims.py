@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perfdiag.claims import MULTIPLIERS, Settlement, settle
-from perfdiag.distribution import Distribution
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, Rule, Severity, Silence
-from perfdiag.model import AccountTotal, Model, Row
-from perfdiag.whole import counted, whole_ns
+from perfdiag.diagnosis.claims import MULTIPLIERS, Settlement, settle
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Severity, Silence
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.model import AccountTotal, Model, Row
+from perfdiag.model.share_denominator import counted, whole_ns
+from perfdiag.recording.distribution import Distribution
 
 from unit.support import Builder
 from unit.support.recorded import recorded

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import __version__, cli, progress
-from perfdiag.text import printable
+from perfdiag import __version__, cli
+from perfdiag.capture import progress
+from perfdiag.common.text import printable
 
 from unit.support import terminal
 from unit.support.command_line import recording, run

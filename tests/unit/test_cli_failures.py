@@ -11,9 +11,10 @@ from pathlib import Path
 
 import click
 import pytest
-from perfdiag import cli, progress
+from perfdiag import cli
+from perfdiag.capture import progress
 from perfdiag.commands import report as report_command
-from perfdiag.errors import PerfdiagError, TargetGone, UsageError
+from perfdiag.common.errors import PerfdiagError, TargetGone, UsageError
 
 from unit.support.command_line import MAIN, recording, run
 from unit.support.house import RECORDING

@@ -12,11 +12,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from perfdiag import findings, ledger, reader, report
-from perfdiag.config import Config
-from perfdiag.contradictions import ROWS_LOST
-from perfdiag.exchangelaws import EVENTS
-from perfdiag.model import Model
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.model import builder
+from perfdiag.model.model import Model
+from perfdiag.recording import reader
+from perfdiag.recording.laws.contradictions import ROWS_LOST
+from perfdiag.recording.laws.exchange_laws import EVENTS
+from perfdiag.report import assembly
 
 from conftest import ROOT
 from unit.support import Builder
@@ -32,7 +35,7 @@ def recorded(name: str) -> Lines:
 
 
 def read(lines: Lines) -> Model:
-    return ledger.build(reader.read(io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))))
+    return builder.build(reader.read(io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))))
 
 
 def scaled(type: str, factor: float, *fields: str) -> Callable[[Lines], Lines]:
@@ -109,9 +112,9 @@ LATE = "rows-read-late"
 def test_a_contradiction_is_said_and_makes_nothing_sure(name: str, change: Callable[[Lines], Lines], said: str) -> None:
     model = read(change(recorded(name)))
     assert any(re.search(said, text) for text in model.coverage.contradictions), model.coverage.contradictions
-    diagnosis = findings.diagnose(model)
+    diagnosis = engine.diagnose(model)
     assert all(finding.confidence.value == "low" for finding in diagnosis.findings)
-    made = report.make(model, diagnosis, Config())
+    made = assembly.make(model, diagnosis, Config())
     assert made.verdict.kind not in ("elsewhere", "profile")
     assert made.verdict.text.startswith(("The recording contradicts itself: see COVERAGE. ", CANNOT_TELL))
     assert made.coverage.contradictions == list(model.coverage.contradictions)
@@ -122,7 +125,7 @@ def test_a_contradiction_is_said_and_makes_nothing_sure(name: str, change: Calla
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_doubt_is_left_out_for_no_other_sentence(width: int) -> None:
     model = read(scaled("detail", 10, "sum_ns", "max_ns")(recorded("slow-flush.flush-500ms")))
-    made = report.make(model, findings.diagnose(model), Config())
+    made = assembly.make(model, engine.diagnose(model), Config())
     words = made.verdict.text + " Another sentence, which is not quite short." * 12
     made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, text=words))
     shown = " ".join(plain(made, width=width).partition("VERDICT")[2].split())
@@ -158,7 +161,7 @@ def test_nobody_is_acquitted_by_a_recording_that_contradicts_itself(
     name: str, change: Callable[[Lines], Lines], said: str
 ) -> None:
     model = read(change(recorded(name)))
-    made = report.make(model, findings.diagnose(model), Config())
+    made = assembly.make(model, engine.diagnose(model), Config())
     assert made.verdict.kind == "cannot tell" and made.verdict.text == f"{CANNOT_TELL} {said}. Record again."
 
 
@@ -167,7 +170,7 @@ def test_rows_that_were_lost_contradict_nothing_and_acquit_nobody(counter: str) 
     lines = without("detail")(recorded("slow-flush.flush-500ms"))
     lines[-1]["lost"][counter] = 1
     model = read(lines)
-    made = report.make(model, findings.diagnose(model), Config())
+    made = assembly.make(model, engine.diagnose(model), Config())
     assert not model.coverage.contradictions and made.verdict.kind == "cannot tell"
     said = "the recording does not say for what it waited 5.86 s (disk.flush)"
     assert made.verdict.text.startswith(f"Cannot tell: {said}")
@@ -178,7 +181,7 @@ def test_an_engine_without_rows_contradicts_nothing() -> None:
     lines[0]["engine"] = "bpftrace"
     model = read(lines)
     assert not model.coverage.contradictions
-    assert report.make(model, findings.diagnose(model), Config()).verdict.kind == "cannot tell"
+    assert assembly.make(model, engine.diagnose(model), Config()).verdict.kind == "cannot tell"
 
 
 @pytest.mark.parametrize("counter", ["storage_failed", "ring_buffer", "exited_folded_full", "programs_skipped"])
@@ -186,7 +189,7 @@ def test_more_that_was_lost_than_is_there_acquits_nobody(counter: str) -> None:
     lines = recorded("slow-flush.twin")
     lines[-1]["lost"][counter] = 10**6
     model = read(lines)
-    made = report.make(model, findings.diagnose(model), Config())
+    made = assembly.make(model, engine.diagnose(model), Config())
     assert made.verdict.kind == "cannot tell"
     said = "no less was lost than recorded: 1,000,000 records lost, 790 there"
     assert made.verdict.text.startswith(f"Cannot tell: {said}")
@@ -246,13 +249,13 @@ def test_books_that_do_not_close_make_nothing_sure() -> None:
         return lines
 
     model = read(shorter(recorded(FLUSH), 0.5))
-    diagnosis = findings.diagnose(model)
+    diagnosis = engine.diagnose(model)
     assert diagnosis.findings and all(finding.confidence.value == "low" for finding in diagnosis.findings)
-    made = report.make(model, diagnosis, Config())
+    made = assembly.make(model, diagnosis, Config())
     assert made.verdict.text.startswith("The books of the recording do not close: see COVERAGE. Probably: ")
     assert "books do not close" in str([finding.limits for finding in diagnosis.findings])
     closes = read(shorter(recorded(FLUSH), 0.995))
-    assert any(finding.confidence.value == "high" for finding in findings.diagnose(closes).findings)
+    assert any(finding.confidence.value == "high" for finding in engine.diagnose(closes).findings)
 
 
 @pytest.mark.parametrize("last", ["untaken", "held"])
@@ -284,9 +287,9 @@ def test_every_rule_answers_where_the_window_has_no_length(name: str) -> None:
     lines = recorded(name)
     model = read(changed("footer", at_ns=lines[0]["start_ns"])(lines))
     assert model.window_ns == 0
-    diagnosis = findings.diagnose(model)
+    diagnosis = engine.diagnose(model)
     assert not [silence for silence in diagnosis.silences if "the rule itself failed" in silence.reason]
-    report.make(model, diagnosis, Config())
+    assembly.make(model, diagnosis, Config())
 
 
 def test_a_line_that_is_missing_is_noticed() -> None:
@@ -302,8 +305,8 @@ def test_a_line_that_is_missing_is_noticed() -> None:
 def test_nobody_is_acquitted_by_what_a_damaged_line_may_have_said() -> None:
     lines = [json.dumps(line) for line in recorded("network-loss.loss-10-percent")]
     damaged = [line.replace('"object": "peer', '"object":peer') if '"socket"' in line else line for line in lines]
-    model = ledger.build(reader.read(io.BytesIO("".join(f"{line}\n" for line in damaged).encode())))
-    made = report.make(model, findings.diagnose(model), Config())
+    model = builder.build(reader.read(io.BytesIO("".join(f"{line}\n" for line in damaged).encode())))
+    made = assembly.make(model, engine.diagnose(model), Config())
     assert made.verdict.text.startswith("Cannot tell: the recording is damaged: 1 line cannot be read."), made.verdict
 
 
@@ -312,7 +315,7 @@ def test_nobody_is_acquitted_for_want_of_a_number() -> None:
     header, *rest = recorded("own-threads.eight")
     del header["host"]["cpus_online"]
     model = read([header, *rest])
-    made = report.make(model, findings.diagnose(model), Config())
+    made = assembly.make(model, engine.diagnose(model), Config())
     assert made.verdict.text.startswith("Cannot tell: the number of CPUs was not recorded:"), made.verdict
 
 
@@ -322,7 +325,7 @@ def test_a_begin_that_is_another_is_noticed(name: str, shift_s: int) -> None:
     header["start_ns"] += shift_s * 10**9
     model = read([header, *rest])
     assert any("begin" in said for said in model.coverage.contradictions), model.coverage.contradictions
-    made = report.make(model, findings.diagnose(model), Config())
+    made = assembly.make(model, engine.diagnose(model), Config())
     assert "contradicts itself" in made.verdict.text, made.verdict
 
 
@@ -348,13 +351,13 @@ def test_accounts_that_are_not_known_here_acquit_nobody(name: str, account: str)
     """As a newer recorder may have: no rule of this version judges their time."""
     (path,) = (ROOT / "tests/data").glob(f"*/{name}.jsonl.gz")
     text = gzip.decompress(path.read_bytes()).replace(f'"{account}"'.encode(), f'"{account}_v2"'.encode())
-    model = ledger.build(reader.read(io.BytesIO(text)))
-    told = report.make(model, findings.diagnose(model), Config()).verdict
+    model = builder.build(reader.read(io.BytesIO(text)))
+    told = assembly.make(model, engine.diagnose(model), Config()).verdict
     assert told.kind == "cannot tell" and "in accounts not known here" in told.text, told
 
 
 def test_a_cause_of_a_damaged_recording_is_said_behind_that() -> None:
     lines = gzip.decompress((ROOT / f"tests/data/incidents/{FLUSH}.jsonl.gz").read_bytes()).splitlines(keepends=True)
-    model = ledger.build(reader.read(io.BytesIO(b"".join([*lines[:9], b"{\n", *lines[9:]]))))
-    told = report.make(model, findings.diagnose(model), Config()).verdict
+    model = builder.build(reader.read(io.BytesIO(b"".join([*lines[:9], b"{\n", *lines[9:]]))))
+    told = assembly.make(model, engine.diagnose(model), Config()).verdict
     assert told.text.startswith("The recording is damaged: see COVERAGE. ") and "DISK-FLUSH-SLOW" in told.ids, told

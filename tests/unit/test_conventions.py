@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from perfdiag import cli, schema
-from perfdiag.accounts import ACCOUNTS, Kind
-from perfdiag.findings import RULES
+from perfdiag import cli
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import ACCOUNTS, Kind
 
 from conftest import ROOT
 
@@ -33,76 +34,17 @@ LONGER_FILES: dict[str, str] = {  # file: reason
 # Modules that part text at any blank, because it holds no names from the host, or is only shown.
 OWN_TEXT = {
     "cli.py": "the message of a wrong usage, put on one line",
-    "manual.py": "sentences of the help",
-    "scripts/header.py": "comments of our own",
-    "scripts/page.py": "likewise",
-    "record.py": "what the recorder says, shown line by line",
+    "documents/manual.py": "sentences of the help",
+    "documents/script_header.py": "comments of our own",
+    "documents/script_page.py": "likewise",
+    "capture/recorder.py": "what the recorder says, shown line by line",
     "render/layout.py": "sentences, wrapped",
-    "sockets.py": "tables of numbers",
-    "stacks.py": "a list in the source",
+    "capture/listening_sockets.py": "tables of numbers",
+    "model/stacks/kernel_stacks.py": "a list in the source",
 }  # module: reason
 
-# Who may import whom: a layer may use itself and what stands here.  Modules of no layer are "front": they find a
-# target, run the recorder or print; all layers are open to them, and only the command line may use the command line.
-BASE = {"base", "schema"}
-MAY_IMPORT = {
-    "base": set(),
-    "schema": set(),
-    "facts": BASE,
-    "model": BASE | {"facts"},
-    "reader": BASE,
-    "ledger": BASE | {"facts", "model", "reader"},
-    "findings": BASE | {"facts", "model"},
-    "report": BASE | {"facts", "findings", "ledger", "model", "reader"},
-    "render": BASE | {"facts", "findings", "model", "report"},
-}
-LAYER_OF = {
-    **dict.fromkeys(
-        ["accounts", "config", "deadline", "errors", "runtimeidle", "runtimelocks", "symbols", "text", "units"], "base"
-    ),
-    **dict.fromkeys(["distribution", "lines", "packed", "privileges"], "base"),
-    **dict.fromkeys(["keptfacts", "keptlines", "scriptlines"], "reader"),
-    **dict.fromkeys(["logclock", "oom", "oomcounts"], "facts"),
-    **dict.fromkeys(
-        [
-            "bucketlaws",
-            "contradictions",
-            "coverage",
-            "cpusplit",
-            "exchangelaws",
-            "futexes",
-            "futexwaiters",
-            "join",
-            "lacking",
-            "objects",
-            "rowlaws",
-            "stacks",
-            "unnamed",
-        ],
-        "ledger",
-    ),
-    "claims": "findings",
-    "kvm": "base",
-    **dict.fromkeys(
-        [
-            "chains",
-            "debuggers",
-            "hiddenlocks",
-            "hostside",
-            "excess",
-            "exchanges",
-            "loops",
-            "parked",
-            "receiving",
-            "requests",
-            "requestsums",
-            "unread",
-            "whole",
-        ],
-        "model",
-    ),
-}
-COMMAND_LINE = {"__main__", "cli", "commands", "manual", "scripts"}
+# Data flows down and never back: who stands further right may import who stands further left.
+LAYERS = ["common", "recording", "facts", "model", "diagnosis", "report", "render", "documents", "capture", "commands"]
 
 
 def tracked() -> list[Path]:
@@ -143,23 +85,16 @@ def imports(path: Path) -> Iterator[str]:
         yield from (name for name in names if name.split(".")[0] == "perfdiag")
 
 
-def layer(name: str) -> str:
-    """Return the layer of `perfdiag.x.y`."""
+def layer(name: str) -> int:
+    """Return the place of `perfdiag.x.y` in LAYERS; what belongs to no package stands above all, the version below."""
     module = [*name.split("."), "__version__"][1]
-    if module in COMMAND_LINE:
-        return "command line"
-    if module == "__version__":
-        return "base"
-    return LAYER_OF.get(module, module if module in MAY_IMPORT else "front")
+    return -1 if module == "__version__" else LAYERS.index(module) if module in LAYERS else len(LAYERS)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_import_directions(path: Path) -> None:
-    own = layer(dotted(path))
-    everything = {*MAY_IMPORT, "front"}
-    allowed = {own} | MAY_IMPORT.get(own, everything)
     for name in imports(path):
-        assert layer(name) in allowed, f"{dotted(path)} ({own}) must not import {name} ({layer(name)})"
+        assert layer(name) <= layer(dotted(path)), f"{dotted(path)} must not import {name}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
@@ -292,7 +227,9 @@ def test_every_line_of_a_recording_has_its_own_type() -> None:
 
 
 def test_every_command_has_a_page(tmp_path: Path) -> None:
-    run = subprocess.run([sys.executable, "-m", "perfdiag.manual", tmp_path], cwd=ROOT / "lib", capture_output=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "perfdiag.documents.manual", tmp_path], cwd=ROOT / "lib", capture_output=True
+    )
     assert run.returncode == 0, run.stderr
     pages = {path.name for path in [*tmp_path.iterdir(), *(ROOT / "man").iterdir()]}
     commands = {f"perfdiag-{name}.8" for name in cli.COMMANDS if name != "completion"}

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from perfdiag import deadline
+from perfdiag.common import deadline
 
 
 def hangs_or_holds(path: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.distribution import Distribution
+from perfdiag.recording.distribution import Distribution
 
 
 def test_waits_of_one_length_have_that_quantile() -> None:

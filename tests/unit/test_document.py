@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import report
-from perfdiag.render import document
+from perfdiag.render import json_document
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.reports import CASES, RUNBOOKS, diagnosis
@@ -33,10 +33,10 @@ def texts(value: Any) -> Iterator[str]:
 @given(builders(), st.data())
 def test_no_text_of_a_report_can_command_a_terminal(builder: Builder, data: st.DataObject) -> None:
     model = builder.model()
-    made_report = report.make(model, data.draw(diagnoses(model)), RUNBOOKS)
+    made_report = assembly.make(model, data.draw(diagnoses(model)), RUNBOOKS)
     assert all(
         text.isprintable()
-        for text in texts(msgspec.json.decode(msgspec.json.encode(made_report, enc_hook=document.plain)))
+        for text in texts(msgspec.json.decode(msgspec.json.encode(made_report, enc_hook=json_document.plain)))
     )
 
 
@@ -44,7 +44,7 @@ def test_what_the_header_says_of_itself_is_escaped() -> None:
     hostile = "1\u202e\x1b[2J\n"
     model = Builder().thread(cpu_user="1 s").model()
     model = replace(model, header=msgspec.structs.replace(model.header, perfdiag=hostile, engine=hostile))
-    made = report.make(model, diagnosis(model), RUNBOOKS)
+    made = assembly.make(model, diagnosis(model), RUNBOOKS)
     assert made.versions["recording"] == made.versions["engine"] == r"1\u202e\x1b[2J\n"
 
 
@@ -52,19 +52,19 @@ def test_a_text_that_nobody_escaped_is_escaped_in_the_document() -> None:
     class Careless(msgspec.Struct):
         names: dict[str, list[str]]
 
-    told = document.render(Careless({"a\u202e": ["\x9b", "caf\u00e9", "\ud800", r"\x1b"]}))
+    told = json_document.render(Careless({"a\u202e": ["\x9b", "caf\u00e9", "\ud800", r"\x1b"]}))
     assert msgspec.json.decode(told) == {"names": {r"a\u202e": [r"\x9b", "caf\u00e9", r"\ud800", r"\x1b"]}}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_document_is_read_back_as_it_was(name: str) -> None:
     made_report = CASES[name]()
-    assert msgspec.json.decode(document.render(made_report), type=report.Report) == made_report
+    assert msgspec.json.decode(json_document.render(made_report), type=assembly.Report) == made_report
 
 
 def test_the_document_keeps_its_contract() -> None:
     """ARCHITECTURE, "The JSON report": what other programs rely on."""
-    written = msgspec.json.decode(document.render(CASES["flush"]()))
+    written = msgspec.json.decode(json_document.render(CASES["flush"]()))
     assert {
         "schema",
         "target",
@@ -107,7 +107,7 @@ def test_the_document_keeps_its_contract() -> None:
 
 
 def test_names_of_the_target_are_marked_untrusted() -> None:
-    schema = msgspec.json.schema(report.Report)["$defs"]
+    schema = msgspec.json.schema(assembly.Report)["$defs"]
     for part, field in (
         ("Target", "comm"),
         ("Account", "object"),

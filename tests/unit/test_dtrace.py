@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from perfdiag import cli
-from perfdiag.findings import RULES
-from perfdiag.scripts import header
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.documents import script_header
 
 from bench import tools as bench
 from bench.tools_dtrace import DTRACE_LOADS
@@ -46,7 +46,7 @@ def probes(path: Path) -> list[tuple[str, ...]]:
 
 @every_script
 def test_header(path: Path) -> None:
-    told = header.parse(path)
+    told = script_header.parse(path)
     assert told.synopsis in (f"{path.name} [PID [SECONDS]]", f"{path.name} PID [SECONDS]")
     assert [name for name, _ in told.arguments] == ["PID", "SECONDS"]
     assert told.command.split()[0] == path.name
@@ -64,12 +64,12 @@ def test_header(path: Path) -> None:
 def test_it_asks_what_the_script_of_its_name_in_tools_asks(path: Path) -> None:
     other = SCRIPTS.parent / "tools" / f"{path.stem}.bt"
     if other.exists():
-        assert header.parse(path).question == header.parse(other).question
+        assert script_header.parse(path).question == script_header.parse(other).question
 
 
 @every_script
 def test_what_it_prints_is_described(path: Path) -> None:
-    fields = header.parse(path).fields
+    fields = script_header.parse(path).fields
     printed = r'printf?a?\("(?:\\n)?(\w+):' if path.name not in RECORDS else r'\{\\"type\\":\\"(\w+)'
     assert {name for name, _ in fields} == set(re.findall(printed, body(path)))
     for name, meaning in fields:
@@ -80,7 +80,7 @@ def test_what_it_prints_is_described(path: Path) -> None:
 @every_script
 def test_overhead_is_what_was_measured(path: Path) -> None:
     """The page names the command that measures it; where no figures are kept it says so."""
-    told, measured = header.parse(path).overhead, bench.MEASURED / f"{path.name}.json"
+    told, measured = script_header.parse(path).overhead, bench.MEASURED / f"{path.name}.json"
     if measured.exists():
         assert told == bench.of(measured).text() and "by make bench ARGS=dtrace" in told, "make tool-overhead"
     else:
@@ -92,13 +92,13 @@ def test_each_script_that_was_run_has_a_load() -> None:
 
 
 def untested(path: Path) -> bool:
-    return not any(state.startswith("run: ") for _, state in header.parse(path).systems)
+    return not any(state.startswith("run: ") for _, state in script_header.parse(path).systems)
 
 
 @every_script
 def test_systems(path: Path) -> None:
     """Each system is named; one that it was not run on has a listing with its probes, or it is said that none has."""
-    systems = dict(header.parse(path).systems)
+    systems = dict(script_header.parse(path).systems)
     assert tuple(systems) == SYSTEMS
     assert all(re.match("run: |untested: |none: |unknown$", state) for state in systems.values()), systems
     used = probes(path)
@@ -140,7 +140,7 @@ def test_code(path: Path) -> None:
     assert "system(" not in text and "destructive" not in text
 
 
-def told(found: header.Header) -> list[str]:
+def told(found: script_header.Header) -> list[str]:
     return [*found.description, found.requires, *(state for _, state in found.systems), *found.caveats]
 
 

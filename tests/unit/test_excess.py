@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import schema
-from perfdiag.excess import beyond_median
-from perfdiag.exchanges import fine_edges_ns
-from perfdiag.loops import Servers
-from perfdiag.parked import Parked
-from perfdiag.requests import RequestTime, beyond, request_time
-from perfdiag.unread import Met
+from perfdiag.model.requests.exchanges import fine_edges_ns
+from perfdiag.model.requests.parked_time import Parked
+from perfdiag.model.requests.request_time import RequestTime, beyond, request_time
+from perfdiag.model.requests.serving_threads import Servers
+from perfdiag.model.requests.slow_excess import beyond_median
+from perfdiag.model.requests.unread_requests import Met
+from perfdiag.recording import schema
 
 from unit.support.exchanges import exchange, fine_bucket, joined, latency
 

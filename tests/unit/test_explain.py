@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import explain
-from perfdiag.accounts import ACCOUNTS, Account
-from perfdiag.config import Config
-from perfdiag.errors import UsageError
-from perfdiag.findings.base import RULES
+from perfdiag.common.config import Config
+from perfdiag.common.errors import UsageError
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.documents import explanation
+from perfdiag.recording.accounts import ACCOUNTS, Account
 
 
 @pytest.mark.parametrize("id", sorted(RULES))
 def test_every_rule_says_all_there_is_to_say(id: str) -> None:
-    text, rule = explain.text(id, Config()), RULES[id]
+    text, rule = explanation.text(id, Config()), RULES[id]
     words = " ".join(text.split())
     for part in (rule.title, rule.meaning, rule.measured, rule.alternatives, rule.remedies, rule.verify):
         assert len(part) > 5 and " ".join(part.split()) in words
-    assert max(map(len, text.splitlines())) <= explain.WIDTH
+    assert max(map(len, text.splitlines())) <= explanation.WIDTH
     assert text.endswith("\n") and not text.endswith("\n\n")
     assert text.isascii()
 
 
 def test_the_case_does_not_matter_and_the_runbook_is_named() -> None:
-    text = explain.text("disk-flush-slow ", Config(runbook_url="https://wiki.example/{id}"))
+    text = explanation.text("disk-flush-slow ", Config(runbook_url="https://wiki.example/{id}"))
     assert text.startswith("DISK-FLUSH-SLOW\n") and text.endswith("  https://wiki.example/DISK-FLUSH-SLOW\n")
-    assert "Runbook" not in explain.text("DISK-FLUSH-SLOW", Config())
+    assert "Runbook" not in explanation.text("DISK-FLUSH-SLOW", Config())
 
 
 def test_what_tells_parked_time_holds_with_and_without_all_stacks() -> None:
-    text = " ".join(explain.text("wait.parked", Config()).split())
+    text = " ".join(explanation.text("wait.parked", Config()).split())
     assert "shows those that were sampled, a recording made with --stacks has all" in text and "-batch" in text
 
 
 def test_relatives_are_named_in_both_directions() -> None:
-    finer, coarser = explain.text("NET-RETRANSMITS", Config()), explain.text("NET-PEER-SLOW", Config())
+    finer, coarser = explanation.text("NET-RETRANSMITS", Config()), explanation.text("NET-PEER-SLOW", Config())
     assert "more specific than" in finer and "NET-PEER-SLOW" in finer
     assert "first to take their time" in coarser and "NET-RETRANSMITS" in coarser
 
@@ -49,7 +49,7 @@ def test_relatives_are_named_in_both_directions() -> None:
 )
 def test_an_unknown_id_gets_the_closest(id: str, offered: str) -> None:
     with pytest.raises(UsageError) as caught:
-        explain.text(id, Config())
+        explanation.text(id, Config())
     assert caught.value.hint and offered in caught.value.hint.split(" or ")[0]
     assert caught.value.exit_status == 2
 
@@ -57,34 +57,34 @@ def test_an_unknown_id_gets_the_closest(id: str, offered: str) -> None:
 @pytest.mark.parametrize("id", ["", "zzz", "\x1b[2J", "x" * 10_000])
 def test_nonsense_gets_the_list_and_is_shown_harmless(id: str) -> None:
     with pytest.raises(UsageError) as caught:
-        explain.text(id, Config())
+        explanation.text(id, Config())
     assert caught.value.hint and "perfdiag-findings(7)" in caught.value.hint
     assert str(caught.value).isprintable() and len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize("account", [a for a in ACCOUNTS if a.name != "unexplained"], ids=lambda account: account.name)
 def test_every_account_is_explained_too(account: Account) -> None:
-    text = explain.text(f" {account.name.upper()}", Config())
+    text = explanation.text(f" {account.name.upper()}", Config())
     words = " ".join(text.split()).lower()
     assert text.startswith(f"{account.name}\n") and account.meaning.lower() in words and account.object in words
-    assert max(map(len, text.splitlines())) <= explain.WIDTH and text.endswith("\n") and not text.endswith("\n\n")
+    assert max(map(len, text.splitlines())) <= explanation.WIDTH and text.endswith("\n") and not text.endswith("\n\n")
     naming = {rule.id for rule in RULES.values() if account.name in rule.accounts}
     assert all(f"\n  {id} " in text for id in naming)
 
 
 def test_a_finding_goes_before_an_account_of_its_name() -> None:
-    assert explain.text("unexplained", Config()).startswith("UNEXPLAINED\n")
+    assert explanation.text("unexplained", Config()).startswith("UNEXPLAINED\n")
     assert [account.name for account in ACCOUNTS if account.name.upper() in RULES] == ["unexplained"]
 
 
 def test_what_an_account_counts_as() -> None:
-    assert "part of the busy time" in explain.text("lock.futex", Config())
-    assert "part of no share" in explain.text("wait.timer", Config())
-    parked = explain.text("wait.parked", Config())
+    assert "part of the busy time" in explanation.text("lock.futex", Config())
+    assert "part of no share" in explanation.text("wait.timer", Config())
+    parked = explanation.text("wait.parked", Config())
     assert "counted as neither" in parked and "py-spy dump" in parked
 
 
 def test_an_unknown_account_gets_the_closest() -> None:
     with pytest.raises(UsageError) as caught:
-        explain.text("lokc.futex", Config())
+        explanation.text("lokc.futex", Config())
     assert caught.value.hint and "lock.futex" in caught.value.hint

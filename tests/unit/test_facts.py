@@ -6,7 +6,7 @@ import math
 
 import msgspec
 import pytest
-from perfdiag.facts import Facts
+from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.process import parse_limits
 from perfdiag.facts.texts import Texts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from perfdiag.facts import Facts
+from perfdiag.facts.host_facts import Facts
 
 from unit.support.facts import facts
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import schema
-from perfdiag.facts import Facts
+from perfdiag.facts.host_facts import Facts
+from perfdiag.recording import schema
 
 from unit.support.facts import SECOND, error, facts, lines
 

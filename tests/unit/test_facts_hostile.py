@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import schema
-from perfdiag.facts import Facts
+from perfdiag.facts.host_facts import Facts
+from perfdiag.recording import schema
 
 from unit.support.facts import LIMITS, MOUNTINFO, SECOND, facts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.facts import Facts
+from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.nfs_connections import NfsConnections
 
 from unit.support.facts import facts

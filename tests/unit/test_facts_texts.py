@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from perfdiag import cgroups, processes
+from perfdiag.capture import cgroups, processes
 from perfdiag.facts.storage import parse_mounts
 from perfdiag.facts.texts import lines_of, words_of
 

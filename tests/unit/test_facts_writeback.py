@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.facts import WritebackLimits
+from perfdiag.facts.host_facts import WritebackLimits
 
 from unit.support.facts import facts
 

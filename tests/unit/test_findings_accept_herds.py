@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.claims import settle
-from perfdiag.findings import RULES, diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.claims import settle
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, outcomes, silence

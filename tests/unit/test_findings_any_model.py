@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from perfdiag.accounts import ACCOUNTS, Kind
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import RULES, Finding
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Finding
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.model import Model
+from perfdiag.recording.accounts import ACCOUNTS, Kind
 
 from unit.support import Builder
 from unit.support.judging import assert_sound

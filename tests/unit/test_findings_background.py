@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag.facts import Hypervisor, Process
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Check, Confidence, RemedyKind, Severity, Silence
+from perfdiag.facts.host_facts import Hypervisor, Process
 from perfdiag.facts.memory import SamePageMerging, TransparentHugePages
 from perfdiag.facts.processor import Processor
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Check, Confidence, RemedyKind, Severity, Silence
-from perfdiag.model import Model
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.facts import facts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings import Diagnosis, diagnose
-from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import Diagnosis, diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import disk, disks

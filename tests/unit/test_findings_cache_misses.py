@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from perfdiag.facts import MemoryGroup
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.facts.host_facts import MemoryGroup
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, silence

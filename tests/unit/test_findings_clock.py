@@ -6,17 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from perfdiag.facts import (
-    ClockLimits,
-    DeliveredClock,
-    FrequencyPolicy,
-    Hypervisor,
-    PowerZone,
-)
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import ClockLimits, DeliveredClock, FrequencyPolicy, Hypervisor, PowerZone
 from perfdiag.facts.processor import Processor
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, silence

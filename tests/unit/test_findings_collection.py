@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings.base import Finding
+from perfdiag.diagnosis.rule import Finding
 
 from unit.support import Builder
 from unit.support.judging import finding

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from perfdiag import report
-from perfdiag.facts import Listener, Listeners
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.model import Model
-from perfdiag.report.verdict import decide
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.facts.host_facts import Listener, Listeners
+from perfdiag.model.model import Model
+from perfdiag.report import assembly
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.exchanges import served
@@ -316,7 +316,7 @@ def test_on_a_whole_host_a_client_of_a_server_on_it_names_no_culprit(port: str, 
     model = host(builder)
     (found,) = findings(model, PEER)
     assert found.severity is severity, found
-    named = report.make(model, diagnose(model), RUNBOOKS).verdict.ids
+    named = assembly.make(model, diagnose(model), RUNBOOKS).verdict.ids
     assert (PEER in named) is (severity is Severity.WARNING), named
     if severity is Severity.INFO:
         assert "wait 9.00 s for 127.0.0.1:3000, which is answered on it, too" in found.claim

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from perfdiag.facts import Process
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.findings.cpu import split_error
-from perfdiag.findings.samples import CpuSamples, Part
-from perfdiag.model import Model
-from perfdiag.schema import NO_TIME_LOST
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.diagnosis.rules.cpu.cpu_bound import split_error
+from perfdiag.facts.host_facts import Process
+from perfdiag.model.model import Model
+from perfdiag.recording.schema import NO_TIME_LOST
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, outcomes, silence

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import report, schema
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import RULES, Confidence, Severity
-from perfdiag.hiddenlocks import HIDDEN_LOCKS
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS
+from perfdiag.recording import schema
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.disks import disk, disks
@@ -48,7 +50,7 @@ def test_requests_that_wait_for_a_row() -> None:
     assert "pg_blocking_pids(pid)" in found.remedies[0].text
     first = diagnose(model).findings[0]
     assert first.id == LOCK and first.share == pytest.approx(30 / 30.4, rel=0.01)
-    assert report.make(model, diagnose(model), RUNBOOKS).verdict.kind == "cause"
+    assert assembly.make(model, diagnose(model), RUNBOOKS).verdict.kind == "cause"
 
 
 def test_of_slow_requests_alone_the_samples_of_the_whole_window_are_said_to_be_that() -> None:
@@ -72,7 +74,7 @@ def test_functions_of_such_names_in_other_programs_are_not_postgresqls(program: 
     stack = [FOR_A_ROW[0], f"WaitLatch ({program})", f"ProcSleep ({program})"]
     model = database(EVENTS, program, 30_000, [(stack, 30), (FOR_A_CLIENT, 9)]).model()
     assert bool(findings(model, LOCK)) is found
-    assert ("PostgreSQL" in report.make(model, diagnose(model), RUNBOOKS).verdict.text) is found
+    assert ("PostgreSQL" in assembly.make(model, diagnose(model), RUNBOOKS).verdict.text) is found
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_waits_that_no_stack_shows_to_be_for_a_lock_are_neither_a_cause_nor_no_f
 ) -> None:
     model = database(EVENTS, "postgres", 30_000, samples).model()
     assert not findings(model, LOCK)
-    told = report.make(model, diagnose(model), RUNBOOKS).verdict
+    told = assembly.make(model, diagnose(model), RUNBOOKS).verdict
     assert told.kind == "cannot tell", told
     assert told.text.startswith("Cannot tell for what: requests wait for events for 99 % of their time.")
     assert ("pg_blocking_pids(pid)" in told.text) is not samples

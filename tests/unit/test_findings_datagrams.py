@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
-from perfdiag.report.verdict import decide
-from perfdiag.report.words import Kind
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.report.verdict.sentences import Kind
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.exchanges import exchange

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from perfdiag.facts import Descriptors
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import Descriptors
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, knowing, silence

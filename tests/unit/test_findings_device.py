@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag.facts import DiskActivity, IoGroup
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import DiskActivity, IoGroup
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import activity, disk, disks

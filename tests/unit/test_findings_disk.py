@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from perfdiag import schema
-from perfdiag.facts import Disk, Mount
-from perfdiag.findings import diagnose
-from perfdiag.findings.backing import backing, requests_of
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.disk.backing_disks import backing, requests_of
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.facts.host_facts import Disk, Mount
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.disks import disk, disks

@@ -6,8 +6,8 @@ A program whose flushes took 40 us in a calmer minute was told that "the time is
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import disk, disks

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings.backing import backing
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.findings.disk_neighbours import neighbours
-from perfdiag.model import Model
+from perfdiag.diagnosis.evidence.disk.backing_disks import backing
+from perfdiag.diagnosis.evidence.disk.other_users import neighbours
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import activity, disk, disks

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfdiag.facts import TransparentHugePages
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import TransparentHugePages
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.facts import facts

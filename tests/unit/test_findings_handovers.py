@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.findings.base import Confidence, Severity
+from perfdiag.diagnosis.rule import Confidence, Severity
 
 from unit.support import Builder
 from unit.support.judging import check, finding

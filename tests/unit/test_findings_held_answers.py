@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Finding, Severity, Silence
-from perfdiag.model import Model
-from perfdiag.requests import HELD
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity, Silence
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import HELD
 
 from unit.support import Builder
 from unit.support.judging import check, finding, outcomes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perfdiag import schema
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.hosts import host as whole_host

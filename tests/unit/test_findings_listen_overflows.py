@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.config import Config
-from perfdiag.facts import Listener, Listeners
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
-from perfdiag.report import make
+from perfdiag.common.config import Config
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import Listener, Listeners
+from perfdiag.model.model import Model
+from perfdiag.report.assembly import make
 
 from unit.support import Builder
 from unit.support.facts import facts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings.base import Finding, Severity, Silence
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Finding, Severity, Silence
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import finding, findings, outcomes

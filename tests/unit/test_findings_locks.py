@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from perfdiag import ledger
-from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.findings.weigh import fault
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.significance import fault
+from perfdiag.model import builder as ledger
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings

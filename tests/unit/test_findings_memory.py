@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfdiag.facts import MemoryGroup, Mount, Swap
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import MemoryGroup, Mount, Swap
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, silence

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from perfdiag.facts import MemoryGroup, WritebackLimits
-from perfdiag.findings.base import Check, Confidence, RemedyKind, Severity, Silence
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Check, Confidence, RemedyKind, Severity, Silence
+from perfdiag.facts.host_facts import MemoryGroup, WritebackLimits
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, outcomes, silence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfdiag.facts import Tcp
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import Tcp
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, knowing, outcomes, silence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, silence

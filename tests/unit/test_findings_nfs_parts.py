@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perfdiag.findings import diagnose
-from perfdiag.findings.nfs_use import NFS, uses
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, uses
 
 from unit.support import Builder
 from unit.support.nfs import MOUNT, OPTIONS, flush, mounted, rpc

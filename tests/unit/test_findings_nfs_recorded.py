@@ -6,10 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from perfdiag import ledger, reader
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.model import builder
+from perfdiag.model.model import Model
+from perfdiag.recording import reader
 
 from unit.support.judging import assert_sound
 
@@ -25,7 +26,7 @@ EXPECTED = {
 
 def recorded(name: str) -> Model:
     with (RECORDINGS / f"{name}.rec").open("rb") as file:
-        return ledger.build(reader.read(file))
+        return builder.build(reader.read(file))
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Check, Confidence, Severity
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Check, Confidence, Severity
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, outcomes, silence

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.recording import schema
 from perfdiag.report import header
 
 from unit.support import Builder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from perfdiag import ledger
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.report.verdict import decide
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model import builder as ledger
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings

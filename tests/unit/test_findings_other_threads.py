@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import report, schema
-from perfdiag.findings import Diagnosis, diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.requests import REST
+from perfdiag.diagnosis.engine import Diagnosis, diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model.requests.request_time import REST
+from perfdiag.recording import schema
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.disks import disk, disks
@@ -106,7 +107,7 @@ def test_what_is_parked_in_requests_is_not_said_to_count_for_nothing(excess: boo
     model = serving().model()
     assert model.request_time
     model = replace(model, request_time=replace(model.request_time, excess=excess))
-    text = plain(report.make(model, diagnose(model), RUNBOOKS))
+    text = plain(assembly.make(model, diagnose(model), RUNBOOKS))
     assert f"  wait.parked, 20.0 s: {says}; else idle or not, cannot tell\n" in text
 
 
@@ -223,7 +224,7 @@ def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:
     model = seen(parked(builder, 19 * S), "wait.timer", "19 s").model()
     found = diagnose(model)
     assert found.findings[0].id == "WAIT-TIMER-IN-REQUEST" and found.findings[0].share > 0.95
-    assert "4.75 s of 24.1 s (with what waited behind it 98 %)." in report.make(model, found, RUNBOOKS).verdict.text
+    assert "4.75 s of 24.1 s (with what waited behind it 98 %)." in assembly.make(model, found, RUNBOOKS).verdict.text
 
 
 def test_behind_a_fast_flush_nothing_is_at_fault() -> None:
@@ -257,7 +258,7 @@ def test_requests_that_are_parked_and_nobody_knows_for_whom_are_not_without_a_fa
     """Of one wait in twenty it was seen for whom it was: neither a cause nor no fault."""
     builder = seen(serving(waker=0), "cpu.user", "1 s")
     model = builder.model()
-    decided = report.make(model, diagnose(model), RUNBOOKS).verdict
+    decided = assembly.make(model, diagnose(model), RUNBOOKS).verdict
     assert decided.kind == "cannot tell", decided
     assert decided.text.startswith("Cannot tell for what: requests are parked for 98 % of their time.")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.debuggers import shows_stacks
-from perfdiag.findings.base import Finding, Severity, Silence
+from perfdiag.diagnosis.evidence.debuggers import shows_stacks
+from perfdiag.diagnosis.rule import Finding, Severity, Silence
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, outcomes

@@ -6,13 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from perfdiag.facts import (
-    Hypervisor,
-    IdleState,
-    Interface,
-)
-from perfdiag.findings.base import Check, Confidence, Finding, RemedyKind, Severity, Silence
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, RemedyKind, Severity, Silence
+from perfdiag.facts.host_facts import Hypervisor, IdleState, Interface
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, outcomes, silence

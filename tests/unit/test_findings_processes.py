@@ -7,12 +7,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
-from perfdiag import ledger, reader, schema
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.findings.churn import Churn, churn
-from perfdiag.report.verdict import decide
-from perfdiag.units import share as percent
+from perfdiag.common.units import share as percent
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model import builder as ledger
+from perfdiag.recording import reader, schema
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.disks import disk, disks

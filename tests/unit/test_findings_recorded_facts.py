@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
 
 from unit.support import Builder
 from unit.support.judging import finding

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from perfdiag import report
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.requests import QUEUED
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model.requests.request_time import QUEUED
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency, served, unread
@@ -226,7 +226,7 @@ def test_a_reader_that_is_woken_at_once_listens() -> None:
 def test_recordings_that_do_not_tell_who_reads_are_not_guessed_at(id: str) -> None:
     builder = loop(400).reads(None)
     assert "before requests were followed" in silence(builder.model(), id).reason
-    verdict = report.make(builder.model(), diagnose(builder.model()), RUNBOOKS).verdict
+    verdict = assembly.make(builder.model(), diagnose(builder.model()), RUNBOOKS).verdict
     assert verdict.kind == "cannot tell" and "could not be followed" in verdict.text, verdict
 
 
@@ -279,7 +279,7 @@ def test_unix_sockets_read_as_in_the_rest_of_the_report() -> None:
     found = finding(model, PEER)
     assert found.claim.startswith("db (900) answers slowly"), found.claim
     assert found.remedies[0].text == "measure the peer, on this host: perfdiag latency --pid 900"
-    made = report.make(model, diagnose(model), RUNBOOKS)
+    made = assembly.make(model, diagnose(model), RUNBOOKS)
     text = " ".join(plain(made, full=True).split())
     assert "GET /a on app.sock (inode 17) on 0:26: 400, 40/s" in text and "calls to db (900): 200" in text, text
     assert "unix:900" not in text and "file:0" not in text
@@ -299,7 +299,7 @@ def test_requests_with_a_limit_of_their_own_stand_before_those_that_took_more_ti
         for line in served(10, milliseconds * MS, {"cpu.user": 10 * milliseconds * MS}, name=name):
             builder.line(line)
     model = builder.model()
-    made = report.make(model, diagnose(model), RUNBOOKS)
+    made = assembly.make(model, diagnose(model), RUNBOOKS)
     assert [each.name for each in made.requests] == ["GET /d", "GET /c", "GET /a", "GET /b"]
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from perfdiag.facts import CpuGroup, Process
-from perfdiag.findings.base import Confidence, Finding, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, Finding, RemedyKind, Severity
+from perfdiag.facts.host_facts import CpuGroup, Process
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.amounts import nanoseconds

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag.facts import Clocksource, Interface
-from perfdiag.findings import diagnose
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.facts.host_facts import Clocksource, Interface
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import disk, disks

@@ -6,9 +6,9 @@ Each was told as "This process is not the slow part. ... answers slowly", a warn
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import finding

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from perfdiag import report
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency, unread
@@ -33,7 +33,7 @@ def test_requests_that_wait_for_a_stopped_process() -> None:
     assert found.severity is Severity.WARNING and found.claims == {"wait.stopped": 24 * S}
     assert "app (100) 3.00 s, 1 times" in found.evidence[0].text
     model = stopped(3000).model()
-    verdict = report.make(model, diagnose(model), RUNBOOKS).verdict
+    verdict = assembly.make(model, diagnose(model), RUNBOOKS).verdict
     assert verdict.ids == [ID] and "was stopped" not in verdict.text.partition("stopped for")[2], verdict
 
 

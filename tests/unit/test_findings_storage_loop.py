@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import disk, disks

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 import pytest
-from perfdiag.facts import CpuGroup, Hypervisor, Texts
-from perfdiag.findings.base import Confidence, RemedyKind, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.facts.host_facts import CpuGroup, Hypervisor
+from perfdiag.facts.texts import Texts
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, silence

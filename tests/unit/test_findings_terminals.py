@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
 
 from unit.support import Builder
 from unit.support.judging import check, finding, outcomes

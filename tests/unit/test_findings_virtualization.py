@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag.facts import Clocksource, Hypervisor, Interface, NumaNode, Process
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Finding, RemedyKind, Severity
-from perfdiag.findings.virtualization import CLOCK_READS, EMULATED
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, RemedyKind, Severity
+from perfdiag.diagnosis.rules.virtual.virt_clocksource import CLOCK_READS, EMULATED
+from perfdiag.facts.host_facts import Clocksource, Hypervisor, Interface, NumaNode, Process
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import disk, disks

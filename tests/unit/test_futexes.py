@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import schema
-from perfdiag.futexes import Verdict, joins, judge
-from perfdiag.model import Model
-from perfdiag.runtimelocks import RUNTIME_LOCKS, lock_of
-from perfdiag.symbols import caller, readable
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import caller, readable
+from perfdiag.model.waits.futexes import Verdict, joins, judge
+from perfdiag.model.waits.runtime_locks import RUNTIME_LOCKS, lock_of
+from perfdiag.recording import schema
 
 from unit.support import Builder
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from perfdiag import findings, report
-from perfdiag.config import Config
-from perfdiag.findings.target import again
-from perfdiag.model import Model
-from perfdiag.render import document, terminal
-from perfdiag.report.shape import Consumers, Report
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.model.model import Model
+from perfdiag.render import json_document, terminal
+from perfdiag.report import assembly
+from perfdiag.report.contract import Consumers, Report
 
 from unit.support.hosts import host, process
 from unit.support.house import House
@@ -18,7 +19,7 @@ from unit.support.recording import Builder
 
 
 def made(model: Model) -> Report:
-    return report.make(model, findings.diagnose(model), Config())
+    return assembly.make(model, engine.diagnose(model), Config())
 
 
 def page(model: Model, *, full: bool = False) -> str:
@@ -149,14 +150,15 @@ def test_hostile_names_are_harmless() -> None:
 
 
 def test_the_document() -> None:
-    parsed = json.loads(document.render(made(busy_host())))
+    parsed = json.loads(json_document.render(made(busy_host())))
     assert parsed["everyone"]["left_out"] == 2000
     assert parsed["target"]["command"] == "perfdiag host"
     first = parsed["everyone"]["consumers"][0]
     assert first["account"] == "cpu.user" and first["consumers"][0]["comm"] == "backup"
     assert (
         parsed["everyone"]["consumers"]
-        and json.loads(document.render(made(Builder().thread("app", cpu_user="1 s").model()))).get("everyone") is None
+        and json.loads(json_document.render(made(Builder().thread("app", cpu_user="1 s").model()))).get("everyone")
+        is None
     )
 
 

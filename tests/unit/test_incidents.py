@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from perfdiag.findings import RULES
+from perfdiag.diagnosis.rules import RULES
 
 from conftest import ROOT
 from incidents.support import table

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from perfdiag import ledger, reader
-from perfdiag.errors import RecordingError
-from perfdiag.facts import Hypervisor
-from perfdiag.findings import diagnose
-from perfdiag.join import Source, join
-from perfdiag.model import Model
+from perfdiag.common.errors import RecordingError
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.facts.host_facts import Hypervisor
+from perfdiag.model import builder as ledger
+from perfdiag.model.guest.join_recordings import Source, join
+from perfdiag.model.model import Model
+from perfdiag.recording import reader
 from perfdiag.render.terminal import lines
 
 from conftest import ROOT

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import report
-from perfdiag.findings import diagnose
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency
@@ -72,7 +72,7 @@ def test_where_one_name_broke_its_limit_no_other_is_praised() -> None:
 
 def test_it_stands_first_of_what_is_fine() -> None:
     model = serving(Builder(slo="50 ms"), a=20).without("operations", "not asked for").model()
-    lines = plain(report.make(model, diagnose(model), RUNBOOKS)).splitlines()
+    lines = plain(assembly.make(model, diagnose(model), RUNBOOKS)).splitlines()
     (place,) = (number for number, line in enumerate(lines) if line.startswith("CHECKED AND FINE"))
     assert lines[place + 1].startswith("  0 of 400 requests GET /a over 50.0 ms, longest 20.0 ms")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
-from perfdiag import kvm, reader, schema
+from perfdiag.model.guest import exit_names
+from perfdiag.recording import reader, schema
 
 from unit.support import Builder
 
@@ -25,12 +26,14 @@ EMULATOR = "qemu-system-x86"
     ],
 )
 def test_reasons(vendor: str, code: int, name: str) -> None:
-    assert kvm.reason(vendor, code) == name
+    assert exit_names.reason(vendor, code) == name
 
 
 def test_groups_of_reasons_are_names_there_are() -> None:
-    names = {kvm.reason(vendor, code) for vendor in ("svm", "vmx", "arm64") for code in [*range(0x2000), 0xFFFFFFFF]}
-    assert names >= kvm.HALTS | kvm.HOST_INTERRUPTS
+    names = {
+        exit_names.reason(vendor, code) for vendor in ("svm", "vmx", "arm64") for code in [*range(0x2000), 0xFFFFFFFF]
+    }
+    assert names >= exit_names.HALTS | exit_names.HOST_INTERRUPTS
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_groups_of_reasons_are_names_there_are() -> None:
     ],
 )
 def test_devices(text: str, words: str) -> None:
-    assert kvm.device(text) == words
+    assert exit_names.device(text) == words
 
 
 def test_a_row_of_exits_has_the_reason_as_its_object() -> None:

@@ -6,16 +6,17 @@ import re
 
 import msgspec
 import pytest
-from perfdiag import coverage, lacking, schema
-from perfdiag.check import programs
-from perfdiag.facts import Facts
-from perfdiag.reader import Recording
+from perfdiag.capture.preflight import programs
+from perfdiag.facts.host_facts import Facts
+from perfdiag.model.coverage import coverage, recorder_gaps
+from perfdiag.recording import schema
+from perfdiag.recording.reader import Recording
 
 from conftest import ROOT
 from unit.support.recording import Builder
 
 C_SOURCE = (ROOT / "lib/recorder/base/privileges.c").read_text()
-KNOWN = [name for capabilities, _ in lacking.COSTS for name in capabilities]
+KNOWN = [name for capabilities, _ in recorder_gaps.COSTS for name in capabilities]
 
 
 def header(*lacks: str) -> schema.Header:
@@ -67,7 +68,7 @@ def test_threads_that_a_script_has_not_seen() -> None:
 
     def told(**found: int) -> str:
         footer = msgspec.structs.replace(Builder().recording().footer, **found)
-        return "\n".join(item.what for item in lacking.script(by, footer, []))
+        return "\n".join(item.what for item in recorder_gaps.script(by, footer, []))
 
     assert "threads that slept through the whole window" in told()
     looked = told(threads_asleep=3, threads_not_seen=0)

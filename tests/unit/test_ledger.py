@@ -6,11 +6,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import ledger, schema
-from perfdiag.accounts import BY_NAME, Kind
-from perfdiag.cpusplit import half_width
-from perfdiag.futexes import Verdict, judge, judge_scan
-from perfdiag.model import AccountTotal
+from perfdiag.model import builder as ledger
+from perfdiag.model.ledger.cpu_split import half_width
+from perfdiag.model.model import AccountTotal
+from perfdiag.model.waits.futexes import Verdict, judge, judge_scan
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import BY_NAME, Kind
 
 from unit.support import Builder
 from unit.support.strategies import builders

@@ -9,8 +9,8 @@ import sys
 from types import ModuleType
 
 import pytest
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.scripts import header
+from perfdiag.documents import script_header
+from perfdiag.recording.accounts import ACCOUNTS
 
 from bench import tools as bench
 from conftest import ROOT
@@ -65,7 +65,7 @@ def test_it_runs_on_the_python_of_old_hosts() -> None:
 
 
 def test_header() -> None:
-    told = header.parse(PATH)
+    told = script_header.parse(PATH)
     assert told.synopsis == "ledger.py PID [SECONDS]" and len(told.output) > 3, "an example that was run"
     assert told.overhead == bench.of(bench.MEASURED / "ledger.py.json").text(), "make tool-overhead"
     assert [name for name, _ in told.fields] == ["header", "thread", "footer"]

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import inspect
-from perfdiag import keptfacts, reader, schema
-from perfdiag.errors import RecordingError
-from perfdiag.facts import Facts, Texts
-from perfdiag.schema import limits
+from perfdiag.common.errors import RecordingError
+from perfdiag.facts.host_facts import Facts
+from perfdiag.facts.texts import Texts
+from perfdiag.recording import fact_series, reader, schema
+from perfdiag.recording.schema import limits
 
 from conftest import ROOT
 from unit.support import Builder
@@ -113,7 +114,7 @@ def test_the_page_tells_the_limits() -> None:
     assert f"at most {limits.LINE_BYTES >> 20} MiB" in text and f"{limits.FACT_CHARACTERS >> 20} MiB together" in text
     for size in (limits.MOST_KEPT_BYTES, limits.MOST_NAMES_BYTES):
         assert f" at most {size >> 20} MiB" in text
-    assert f"{keptfacts.READINGS:,} readings" in text
+    assert f"{fact_series.READINGS:,} readings" in text
 
 
 def read(data: bytes) -> reader.Recording:
@@ -167,11 +168,11 @@ def test_more_lines_of_a_kind_than_any_recorder_writes_are_refused(kind: str, mo
         builder.exchange(f"port:{number}", "accepted", {"1 ms": 10}).stack("cpu").fact(f"/proc/{number}", "1")
     data = builder.bytes()
     lines = sum(each.startswith(b'{"type":"%s"' % kind.encode()) for each in data.splitlines())
-    for owner in (reader, keptfacts):
+    for owner in (reader, fact_series):
         monkeypatch.setattr(owner, "LINES", dict(limits.LINES) | {kind: lines})
     read(data)
     monkeypatch.setattr(reader, "LINES", dict(limits.LINES) | {kind: lines - 1})
-    monkeypatch.setattr(keptfacts, "LINES", dict(limits.LINES) | {kind: lines - 1})
+    monkeypatch.setattr(fact_series, "LINES", dict(limits.LINES) | {kind: lines - 1})
     with pytest.raises(RecordingError, match=f"more than {lines - 1} lines of the type '{kind}'") as told:
         read(data)
     assert told.value.hint
@@ -207,7 +208,7 @@ def test_readings_are_kept_of_every_file_that_a_rule_follows(monkeypatch: pytest
     facts = builder.fact("/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1").model().facts
     asked.clear()
     Facts(facts.texts).descriptors, Facts(facts.texts).system_descriptors, Facts(facts.texts).delivered_clock
-    assert len(asked) == 4 and all(map(keptfacts.FOLLOWED.fullmatch, asked))
+    assert len(asked) == 4 and all(map(fact_series.FOLLOWED.fullmatch, asked))
     sources = "".join(path.read_text() for path in ROOT.glob("lib/perfdiag/**/*.py"))
     assert sources.count("texts.series(") == 3, "one more follows a file: see keptfacts.FOLLOWED"
 

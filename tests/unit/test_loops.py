@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.loops import Servers, servers
+from perfdiag.model.requests.serving_threads import Servers, servers
 
 from unit.support import Builder
 

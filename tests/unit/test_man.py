@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 from perfdiag import cli
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.report import Report
+from perfdiag.recording.accounts import ACCOUNTS
+from perfdiag.report.assembly import Report
 
 from conftest import ROOT
 
@@ -140,7 +140,7 @@ def test_every_page_asks_for_the_same_kernel() -> None:
 
 
 def test_the_memory_that_is_asked_for_is_what_the_page_says() -> None:
-    header = (ROOT / "lib" / "recorder" / "out_of_memory.h").read_text()
+    header = (ROOT / "lib/recorder/launcher/out_of_memory.h").read_text()
     needed = re.search(r"define NEEDED_MEBIBYTES (\d+)", header)
     assert needed and f"perfdiag needs about {needed[1]} MiB." in section(
         ROOT / "man" / "perfdiag-latency.8", "CAVEATS"

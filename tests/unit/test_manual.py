@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from perfdiag import manual
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.errors import PerfdiagError, UsageError
-from perfdiag.findings.base import RULES
+from perfdiag.common.errors import PerfdiagError, UsageError
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.documents import manual
+from perfdiag.recording.accounts import ACCOUNTS
 
 
 @pytest.fixture
@@ -69,11 +69,11 @@ def test_what_roff_would_obey_is_escaped() -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "perfdiag.manual", *arguments],
+        [sys.executable, "-m", "perfdiag.documents.manual", *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": str(Path(manual.__file__).parents[1])},
+        env={"PYTHONPATH": str(Path(manual.__file__).parents[2])},
     )
 
 

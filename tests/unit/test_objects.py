@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import objects
-from perfdiag.facts import Facts
-from perfdiag.objects import Names
+from perfdiag.facts.host_facts import Facts
+from perfdiag.model import object_names
+from perfdiag.model.object_names import Names
 
 from conftest import ROOT
 from unit.support import Builder, facts
@@ -112,4 +112,4 @@ def test_no_object_breaks_or_commands(kind: str, rest: str) -> None:
 
 def test_as_much_of_an_abstract_name_is_kept_as_the_report_takes_for_a_cut_one() -> None:
     text = (ROOT / "bpf/core/records/objects.h").read_text()
-    assert f"#define ABSTRACT_NAME_BYTES {objects.ABSTRACT_NAME_BYTES} " in text
+    assert f"#define ABSTRACT_NAME_BYTES {object_names.ABSTRACT_NAME_BYTES} " in text

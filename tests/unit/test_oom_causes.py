@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from perfdiag.findings.base import Confidence, RemedyKind
-from perfdiag.findings.oom_explained import explain
-from perfdiag.oom.causes import Cause, Holder, cause_of, fragmented, group_holdings, holdings, nodes_of
-from perfdiag.oom.choice import Why, choice_of, growth_of
-from perfdiag.oom.shape import GroupMemory, HostMemory, Report, Task, Victim, Zone
+from perfdiag.diagnosis.evidence.memory.oom_causes import (
+    Cause,
+    Holder,
+    cause_of,
+    fragmented,
+    group_holdings,
+    holdings,
+    nodes_of,
+)
+from perfdiag.diagnosis.evidence.memory.oom_explanation import explain
+from perfdiag.diagnosis.evidence.memory.oom_victims import Why, choice_of, growth_of
+from perfdiag.diagnosis.rule import Confidence, RemedyKind
+from perfdiag.facts.oom.oom_report import GroupMemory, HostMemory, Report, Task, Victim, Zone
 
 from unit.support.oom import KERNELS, explained, log, only, reports
 

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfdiag import afterwards, lines
 from perfdiag.commands import host
-from perfdiag.errors import PerfdiagError
-from perfdiag.findings.oom_explained import explain
-from perfdiag.logclock import Clocks
-from perfdiag.oom import parse as parsing
-from perfdiag.oom.entries import entries
-from perfdiag.report.afterwards import Afterwards
+from perfdiag.common.errors import PerfdiagError
+from perfdiag.diagnosis.evidence.memory.oom_explanation import explain
+from perfdiag.facts.kernel_log_clock import Clocks
+from perfdiag.facts.oom import parser as parsing
+from perfdiag.facts.oom.log_lines import entries
+from perfdiag.recording import bounded_lines
+from perfdiag.report import kernel_log_review
+from perfdiag.report.past_oom_kills import Afterwards
 
 from unit.support.oom import NOW_NS, log, only, reports
 from unit.support.work import function_calls
@@ -34,8 +35,8 @@ def clocks() -> Clocks:
 
 
 def looked(text: str) -> Afterwards:
-    found = afterwards.saved_log(io.BytesIO(text.encode()), "x", clocks())
-    return afterwards.look_back(found, None, clocks(), 0, NOW_NS)
+    found = kernel_log_review.saved_log(io.BytesIO(text.encode()), "x", clocks())
+    return kernel_log_review.look_back(found, None, clocks(), 0, NOW_NS)
 
 
 # What has no end
@@ -56,10 +57,10 @@ class Endless(io.RawIOBase):
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST_BYTES", 4 << 20)
+    monkeypatch.setattr(bounded_lines, "LONGEST_BYTES", 4 << 20)
     zero = Endless()
     with pytest.raises(PerfdiagError, match="line 1 is longer than 4 MiB"):
-        afterwards.saved_log(io.BufferedReader(zero), "/dev/zero", clocks())
+        kernel_log_review.saved_log(io.BufferedReader(zero), "/dev/zero", clocks())
     assert zero.taken_bytes < 6 << 20
 
 
@@ -84,7 +85,7 @@ def test_a_pipe_that_nobody_writes_into_is_told(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(("pack", "command"), [(gzip.compress, "gunzip"), (lzma.compress, "unxz")])
 def test_a_packed_log_is_told_as_such(pack: Callable[[bytes], bytes], command: str) -> None:
     with pytest.raises(PerfdiagError, match="is compressed") as told:
-        afterwards.saved_log(io.BytesIO(pack(log("6.1/cgroup").encode())), "x", clocks())
+        kernel_log_review.saved_log(io.BytesIO(pack(log("6.1/cgroup").encode())), "x", clocks())
     assert command in str(told.value.hint)
 
 

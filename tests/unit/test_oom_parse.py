@@ -7,9 +7,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag.findings.oom_explained import explain
-from perfdiag.oom.entries import entries
-from perfdiag.oom.parse import parse
+from perfdiag.diagnosis.evidence.memory.oom_explanation import explain
+from perfdiag.facts.oom.log_lines import entries
+from perfdiag.facts.oom.parser import parse
 
 from unit.support.oom import KERNELS, LOGS, NOW_NS, log, only, reports
 

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from perfdiag import keeper, outfile
-from perfdiag.errors import PerfdiagError, UsageError
+from perfdiag.capture import file_writer, output_file
+from perfdiag.common.errors import PerfdiagError, UsageError
 
 from unit.support.house import RECORDING
 from unit.support.waiting import until
@@ -26,9 +26,9 @@ def children() -> set[int]:
     return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
 
 
-def begun(path: Path) -> outfile.OutFile:
+def begun(path: Path) -> output_file.OutFile:
     """Return the file of a recording that has come about."""
-    file = outfile.create(str(path))
+    file = output_file.create(str(path))
     file.begin()
     return file
 
@@ -79,7 +79,7 @@ def test_two_do_not_write_one_file(tmp_path: Path) -> None:
     first = begun(path)
     os.write(first.fd, RECORDING)
     with pytest.raises(PerfdiagError, match="another perfdiag writes it"):
-        outfile.create(str(path))
+        output_file.create(str(path))
     assert first.check() == len(RECORDING) and path.read_bytes() == RECORDING
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_is_lost_is_told(tmp_path: Path, meddle: Callable[[Path], ob
 
 def test_a_file_without_a_name() -> None:
     with pytest.raises(UsageError, match="no name"):
-        outfile.create("")
+        output_file.create("")
 
 
 @pytest.mark.parametrize("heard", [True, False])
@@ -112,7 +112,7 @@ def test_its_writer_is_killed(heard: bool, tmp_path: Path) -> None:
     """By the OOM killer, which takes the processes of perfdiag first; before it was told to begin, or after."""
     before = children()
     path = tmp_path / "x.rec"
-    file = outfile.create(str(path))
+    file = output_file.create(str(path))
     (child,) = children() - before
     if heard:
         file.begin()
@@ -141,7 +141,7 @@ def test_a_recording_that_did_not_come_about(tmp_path: Path) -> None:
     """The file that was made for it goes; one that was there, or was put there meanwhile, stays."""
     made, there, replaced = (tmp_path / name for name in ("made", "there", "replaced"))
     there.write_text("old")
-    files = [outfile.create(str(path)) for path in (made, there, replaced)]
+    files = [output_file.create(str(path)) for path in (made, there, replaced)]
     replaced.rename(tmp_path / "moved")
     replaced.write_text("another's")
     for file in files:
@@ -168,7 +168,7 @@ def test_what_was_never_begun_leaves_the_old_one(tmp_path: Path) -> None:
     made, there = tmp_path / "made", tmp_path / "there"
     there.write_text("old")
     for path in (made, there):
-        file = outfile.create(str(path))
+        file = output_file.create(str(path))
         os.write(file.fd, RECORDING)
         with pytest.raises(PerfdiagError, match=f"nothing was written to {path}"):
             file.check()
@@ -232,8 +232,8 @@ class Gated:
 @pytest.mark.parametrize(
     ("call", "doing", "size", "said"),
     [
-        ("write", keeper.WRITING, 0, "0 bytes written, its file system has not answered for 0.2 s"),
-        ("close", keeper.CLOSING, len(RECORDING), f"all {len(RECORDING):,} bytes written, its file system has not"),
+        ("write", file_writer.WRITING, 0, "0 bytes written, its file system has not answered for 0.2 s"),
+        ("close", file_writer.CLOSING, len(RECORDING), f"all {len(RECORDING):,} bytes written, its file system has"),
     ],
     ids=["write", "close"],
 )
@@ -242,8 +242,8 @@ def test_a_file_system_that_pauses_loses_nothing(
 ) -> None:
     """NFS takes its time when a file is closed.  What is not known is not told as cut short, and its writer goes on."""
     gate, path, before = mmap.mmap(-1, 1), tmp_path / "x.rec", children()
-    monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
-    monkeypatch.setattr(keeper, "os", Gated(call, gate))
+    monkeypatch.setattr(output_file, "CLOSE_DEADLINE_S", 0.2)
+    monkeypatch.setattr(file_writer, "os", Gated(call, gate))
     file = begun(path)
     (child,) = children() - before
     os.write(file.fd, RECORDING)
@@ -268,13 +268,13 @@ def end_pipe(fd: int) -> None:
 def test_a_recorder_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has the pipe still open: that is no fault of the file system, and when it goes on the file gets its rest."""
     path, before = tmp_path / "x.rec", children()
-    monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
+    monkeypatch.setattr(output_file, "CLOSE_DEADLINE_S", 0.2)
     file = begun(path)
     (child,) = children() - before
     progress = file.keeper.progress
     with open(os.dup(file.fd), "wb", buffering=0) as recorders:
         recorders.write(RECORDING[:100])
-        until(lambda: (progress.doing, progress.size_bytes) == (keeper.READING, 100), "what came is written")
+        until(lambda: (progress.doing, progress.size_bytes) == (file_writer.READING, 100), "what came is written")
         with pytest.raises(PerfdiagError, match=r"not known .*: 100 bytes written, the recorder still holds it"):
             file.check(recorder_ended=False)
         recorders.write(RECORDING[100:])
@@ -286,7 +286,7 @@ def test_a_recorder_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_writer_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """It says nothing itself; neither the recorder nor the file system is to blame."""
     path, before = tmp_path / "x.rec", children()
-    monkeypatch.setattr(outfile, "CLOSE_DEADLINE_S", 0.2)
+    monkeypatch.setattr(output_file, "CLOSE_DEADLINE_S", 0.2)
     file = begun(path)
     (child,) = children() - before
     os.write(file.fd, RECORDING[:size])
@@ -354,7 +354,7 @@ def test_how_to_read_it_can_be_pasted(open_folder: Path, monkeypatch: pytest.Mon
 class Slow:
     """A keeper's process that writes a byte at each look until `moves_s`, and tells its end at `ends_s`; its clock."""
 
-    progress: keeper.Progress
+    progress: file_writer.Progress
     moves_s: float
     ends_s: float
     now: float = 0.0
@@ -386,14 +386,14 @@ class Slow:
 def test_what_moves_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, moves_s: float, ends_s: float, said: str | None, after_s: float
 ) -> None:
-    progress = keeper.Progress.shared()
-    progress.doing = keeper.WRITING
+    progress = file_writer.Progress.shared()
+    progress.doing = file_writer.WRITING
     slow = Slow(progress, moves_s, ends_s)
-    monkeypatch.setattr(outfile, "time", SimpleNamespace(monotonic=slow.monotonic))
-    waiting = outfile.Keeper(slow, progress, (0, 0))
+    monkeypatch.setattr(output_file, "time", SimpleNamespace(monotonic=slow.monotonic))
+    waiting = output_file.Keeper(slow, progress, (0, 0))
     if said:
         with pytest.raises(TimeoutError, match=said):
             waiting.last_answer(recorder_ended=True)
     else:
         assert waiting.last_answer(recorder_ended=True) == b"told"
-    assert slow.now == pytest.approx(after_s, abs=2 * outfile.LOOK_S)
+    assert slow.now == pytest.approx(after_s, abs=2 * output_file.LOOK_S)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import schema
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
-from perfdiag.model import Model
-from perfdiag.requests import PEERS
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import PEERS
+from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency, served

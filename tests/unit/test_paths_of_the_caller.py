@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from perfdiag import engines, keeper, outfile, privileges
-from perfdiag.errors import PerfdiagError
+from perfdiag.capture import container_engines, file_writer, output_file
+from perfdiag.common import privileges
+from perfdiag.common.errors import PerfdiagError
 
 from unit.support.behind_sudo import ENVIRONMENT, GROUP, OTHER_GROUP, USER, in_group
 from unit.support.house import RECORDING, House
@@ -68,13 +69,13 @@ def test_nothing_is_made_where_the_user_may_make_nothing(
     system: Path, home: Path, way: Callable[[Path, Path], Path]
 ) -> None:
     with pytest.raises(PerfdiagError, match="cannot write ") as caught:
-        outfile.create(str(way(system, home)))
+        output_file.create(str(way(system, home)))
     assert caught.value.hint and not list(system.iterdir())
 
 
 def test_root_itself_may_write_where_it_likes(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SUDO_UID", raising=False)
-    file = outfile.create(str(system / "x.rec"))
+    file = output_file.create(str(system / "x.rec"))
     file.begin()
     os.write(file.fd, RECORDING)
     assert file.check() == len(RECORDING) and (system / "x.rec").stat().st_uid == 0
@@ -106,7 +107,7 @@ def test_a_file_of_roots_stays_through_a_hard_link(system: Path, home: Path, mod
     (home / "x.rec").hardlink_to(precious)
     for path in (home / "x.rec", precious):
         with pytest.raises(PerfdiagError):
-            outfile.create(str(path))
+            output_file.create(str(path))
     status = precious.stat()
     assert precious.read_text() == "precious" and (status.st_mode & 0o777, status.st_uid) == (mode, 0)
 
@@ -123,7 +124,7 @@ def test_a_directory_that_is_exchanged_all_the_time(system: Path, home: Path) ->
     try:
         for number in range(300):
             try:
-                file = outfile.create(str(home / "own" / f"{number}.rec"))
+                file = output_file.create(str(home / "own" / f"{number}.rec"))
             except PerfdiagError:
                 refused += 1
             else:
@@ -143,21 +144,21 @@ def exchange(one: Path, other: Path, over: threading.Event) -> None:
         assert libc.renameat2(AT_FDCWD, bytes(one), AT_FDCWD, bytes(other), RENAME_EXCHANGE) == 0
 
 
-def emptied(file: outfile.OutFile) -> None:
+def emptied(file: output_file.OutFile) -> None:
     """End a recording of which nothing came."""
     with pytest.raises(PerfdiagError, match="nothing was written"):
         file.check()
 
 
-@pytest.mark.parametrize("end", [outfile.OutFile.discard, emptied])
+@pytest.mark.parametrize("end", [output_file.OutFile.discard, emptied])
 @pytest.mark.usefixtures("behind_sudo")
-def test_a_file_is_taken_back_with_the_users_rights(home: Path, end: Callable[[outfile.OutFile], None]) -> None:
+def test_a_file_is_taken_back_with_the_users_rights(home: Path, end: Callable[[output_file.OutFile], None]) -> None:
     """Who may no longer remove it in its directory, which may have come to be another's, does not remove it by root."""
     kept, gone = home / "kept", home / "gone"
     for path in (kept, gone):
         path.mkdir()
         os.chown(path, USER, GROUP)
-    files = [outfile.create(str(path / "x.rec")) for path in (kept, gone)]
+    files = [output_file.create(str(path / "x.rec")) for path in (kept, gone)]
     os.chown(kept, 0, 0)
     for file in files:
         end(file)
@@ -172,9 +173,9 @@ def test_his_groups_let_the_user_write(open_folder: Path) -> None:
     os.chown(shared, 0, OTHER_GROUP)
     shared.chmod(0o770)
     with pytest.raises(PerfdiagError, match="Permission denied"):
-        outfile.create(str(shared / "x.rec"))
+        output_file.create(str(shared / "x.rec"))
     with in_group(open_folder):
-        outfile.create(str(shared / "x.rec")).discard()
+        output_file.create(str(shared / "x.rec")).discard()
 
 
 @pytest.mark.usefixtures("behind_sudo")
@@ -185,7 +186,7 @@ def test_his_groups_keep_the_user_out(open_folder: Path) -> None:
     os.chown(closed, 0, OTHER_GROUP)
     closed.chmod(0o707)
     with in_group(open_folder), pytest.raises(PerfdiagError, match="Permission denied"):
-        outfile.create(str(closed / "x.rec"))
+        output_file.create(str(closed / "x.rec"))
     assert not list(closed.iterdir())
 
 
@@ -195,9 +196,9 @@ def test_the_keeper_has_given_up_root_before_it_opens_anything(
     def shown(path: str) -> tuple[int, int, bool]:
         raise PerfdiagError(f"{os.getresuid()} {os.getresgid()}")
 
-    monkeypatch.setattr(keeper, "_open", shown)
+    monkeypatch.setattr(file_writer, "_open", shown)
     with pytest.raises(PerfdiagError) as caught:
-        outfile.create(str(home / "x.rec"))
+        output_file.create(str(home / "x.rec"))
     assert str(caught.value) == f"{(USER,) * 3} {(GROUP,) * 3}"
 
 
@@ -273,7 +274,7 @@ def test_nothing_is_imported_once_report_is_the_user(house: House, secret: Path,
     os.chown(secret, USER, GROUP)
     closed = open_folder / "closed"
     closed.mkdir(mode=0o700)
-    shutil.copytree(Path(privileges.__file__).parent, closed / "lib/perfdiag")
+    shutil.copytree(Path(privileges.__file__).parents[1], closed / "lib/perfdiag")
     (closed / "build").mkdir()
     shutil.copytree(house.root / "build/bin", closed / "build/bin")
     (closed / "build/venv").symlink_to(house.root / "build/venv")
@@ -295,12 +296,12 @@ def test_no_engine_is_led_by_the_users_environment(tmp_path: Path, monkeypatch: 
     """It runs as root, and takes programs to run from the directory that HOME leads to."""
     (tmp_path / "docker").write_text(f'#!/bin/sh\necho "$HOME $DOCKER_HOST" >>{tmp_path}/log\n')
     (tmp_path / "docker").chmod(0o755)
-    monkeypatch.setattr(engines, "PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(engines, "DEADLINE_S", 30)
+    monkeypatch.setattr(container_engines, "PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(container_engines, "DEADLINE_S", 30)
     monkeypatch.setenv("HOME", "/evil")
     monkeypatch.setenv("DOCKER_HOST", "unix:///evil")
-    engines.ids("web")
+    container_engines.ids("web")
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    engines.ids("web")
+    container_engines.ids("web")
     assert (tmp_path / "log").read_text() == "/evil unix:///evil\n \n"

@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from perfdiag import pipes, progress
-from perfdiag.commands import host, report
-from perfdiag.errors import PerfdiagError
+from perfdiag.capture import progress
+from perfdiag.commands import host, input_files, report
+from perfdiag.common.errors import PerfdiagError
 
 from unit.support.waiting import until
 
@@ -57,10 +57,10 @@ def test_whatever_has_nothing_to_read_is_said_to_be_waited_for(said: list[str]) 
 def test_what_has_something_to_say_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"")
-    with pipes.opened(str(path), 0, lambda: pytest.fail("a file is no pipe")) as stream:
+    with input_files.opened(str(path), 0, lambda: pytest.fail("a file is no pipe")) as stream:
         assert stream.read() == b""
     with pytest.raises(IsADirectoryError):
-        pipes.opened(str(tmp_path), 0, lambda: None)
+        input_files.opened(str(tmp_path), 0, lambda: None)
 
 
 @pytest.mark.parametrize(

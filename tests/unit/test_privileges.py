@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from perfdiag import privileges, record
-from perfdiag.errors import PerfdiagError
+from perfdiag.capture import recorder
+from perfdiag.common import privileges
+from perfdiag.common.errors import PerfdiagError
 
 from conftest import ROOT
 from unit.support.house import House
@@ -102,7 +103,8 @@ def test_root_is_given_up_before_the_first_byte_is_read(
 import os, sys
 from importlib.abc import MetaPathFinder
 import perfdiag.commands.latency, perfdiag.cli
-from perfdiag import privileges, reader
+from perfdiag.common import privileges
+from perfdiag.recording import reader
 
 class Late(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -124,7 +126,7 @@ sys.exit(perfdiag.cli.main())
     house = House.build(tmp_path / "house")
     (house.root / "lib").unlink()
     (house.root / "lib/perfdiag").mkdir(parents=True)
-    source = f"import sys; sys.path.insert(0, {str(Path(record.__file__).parents[1])!r})\n" + script
+    source = f"import sys; sys.path.insert(0, {str(Path(recorder.__file__).parents[2])!r})\n" + script
     (house.root / "lib/perfdiag/__main__.py").write_text(source)
     house.environment = user
     for options in ([], ["--json"], ["--full"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import processes
+from perfdiag.capture import processes
 
 
 def status(pid: int, parent: int, *lines: str, state: str = "S (sleeping)") -> str:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect
-from perfdiag import reader, schema
-from perfdiag.errors import RecordingError
+from perfdiag.common.errors import RecordingError
+from perfdiag.recording import reader, schema
 
 from unit.support import Builder
 

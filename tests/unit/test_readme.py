@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.findings import RULES
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.recording.accounts import ACCOUNTS
 
 from conftest import ROOT
 

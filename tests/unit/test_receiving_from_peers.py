@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
-from perfdiag.model import Model
-from perfdiag.report.verdict import decide
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.model.model import Model
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency

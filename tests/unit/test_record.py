@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from perfdiag import record
-from perfdiag.errors import UsageError
+from perfdiag.capture import recorder
+from perfdiag.common.errors import UsageError
 
 from unit.support import terminal
 from unit.support.house import RECORDING, House
@@ -235,4 +235,4 @@ def test_without_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CONTROL_FD", "RECORDING_FD", "MESSAGES_FD", "RECORDER_PID"):
         monkeypatch.delenv(f"PERFDIAG_{name}", raising=False)
     with pytest.raises(UsageError, match="not started through its launcher"):
-        record.Recorder.inherited()
+        recorder.Recorder.inherited()

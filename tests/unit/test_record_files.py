@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from perfdiag import outfile, record
-from perfdiag.errors import PerfdiagError
+from perfdiag.capture import output_file, recorder
+from perfdiag.common.errors import PerfdiagError
 
 from unit.support.house import RECORDING, House
 from unit.support.waiting import until
@@ -66,7 +66,7 @@ def test_files_that_are_not_overwritten(tmp_path: Path, what: str) -> None:
         "fifo": lambda: os.mkfifo(path),
     }[what]()
     with pytest.raises(PerfdiagError) as caught:
-        outfile.create(str(path))
+        output_file.create(str(path))
     assert caught.value.hint
     assert other.read_text() == "precious"
 
@@ -77,14 +77,14 @@ def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     path.write_text("precious")
     os.chown(path, 1234, 1234)
     with pytest.raises(PerfdiagError, match="belongs to somebody else"):
-        outfile.create(str(path))
+        output_file.create(str(path))
     assert path.read_text() == "precious"
 
 
 def test_a_recording_cut_short_on_standard_output_is_told() -> None:
-    stream = outfile.OutFile("-", 1, created=False)
+    stream = output_file.OutFile("-", 1, created=False)
     stream.check_stream("duration")
-    for reason in (record.DIED, "output closed"):  # the recorder was killed; the disk is full, or the reader has gone
+    for reason in (recorder.DIED, "output closed"):  # the recorder was killed; the disk is full, or the reader has gone
         with pytest.raises(PerfdiagError, match="cut short"):
             stream.check_stream(reason)
 

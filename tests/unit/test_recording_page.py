@@ -1,4 +1,4 @@
-"""perfdiag-recording(5) says what perfdiag.schema says: every struct, every field, its type, in the same order."""
+"""perfdiag-recording(5) says what the schema says: every struct, every field, its type, in the same order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typing
 
 import msgspec
 import pytest
-from perfdiag import coverage, schema
+from perfdiag.model.coverage import coverage
+from perfdiag.recording import schema
 
 from conftest import ROOT
 from unit.support.recording import COUNTERS, FEATURES

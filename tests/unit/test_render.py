@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perfdiag import report
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Check, Remedy, RemedyKind, Severity, Silence
-from perfdiag.render import document, terminal
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Check, Remedy, RemedyKind, Severity, Silence
+from perfdiag.render import json_document, terminal
 from perfdiag.render.layout import COLUMNS, LINES
+from perfdiag.report import assembly
 from rich.cells import cell_len
 
 from conftest import ROOT
@@ -29,7 +29,7 @@ GOLDEN = ROOT / "tests/data/golden"
 @settings(max_examples=150)
 def test_law_at_most_45_lines_of_80_columns(builder: Builder, data: st.DataObject) -> None:
     model = builder.model()
-    made = report.make(model, data.draw(diagnoses(model)), RUNBOOKS)
+    made = assembly.make(model, data.draw(diagnoses(model)), RUNBOOKS)
     lines = terminal.lines(made)
     assert len(lines) <= LINES
     assert max(cell_len(line.plain) for line in lines) <= COLUMNS
@@ -40,7 +40,7 @@ def test_law_at_most_45_lines_of_80_columns(builder: Builder, data: st.DataObjec
 @settings(max_examples=50)
 def test_what_changes_the_verdict_is_always_above_the_fold(builder: Builder, data: st.DataObject) -> None:
     model = builder.model()
-    made = report.make(model, data.draw(diagnoses(model)), RUNBOOKS)
+    made = assembly.make(model, data.draw(diagnoses(model)), RUNBOOKS)
     text = "\n" + plain(made).split("\n", 2)[2]  # without the lines that a name can begin, which may be "COST  "
     for heading in ("VERDICT  ", "WHERE ", "FINDINGS", "NO FINDING CLAIMS ", "COVERAGE  ", "COST      "):
         assert text.count(f"\n{heading}") == 1, heading
@@ -56,7 +56,7 @@ def test_golden_reports(name: str, update: bool) -> None:
     made = CASES[name]()
     shown = {f"{name}.txt": plain(made), f"{name}.full.txt": plain(made, full=True)}
     if name == "flush":
-        shown["flush.json"] = document.render(made).decode()
+        shown["flush.json"] = json_document.render(made).decode()
     for file, text in shown.items():
         path = GOLDEN / file
         if update:
@@ -106,7 +106,7 @@ def test_a_trial_is_never_shown_without_its_undo_nor_cut() -> None:
             for account in ("disk.read", "net.send")
         ]
         trial = Remedy(RemedyKind.TRY, "tune " * words, "untune " * words, "now")
-        made = report.make(model, diagnosis(model, *(replace(f, remedies=[trial]) for f in findings)), RUNBOOKS)
+        made = assembly.make(model, diagnosis(model, *(replace(f, remedies=[trial]) for f in findings)), RUNBOOKS)
         text = plain(made)
         assert len(text.splitlines()) <= LINES
         tries, undone = text.count("  try   "), text.count("  undo  ")
@@ -138,16 +138,16 @@ def test_the_second_finding_keeps_its_remedy_rather_than_what_is_fine() -> None:
 def test_a_second_remedy_is_shown_before_a_third_piece_of_evidence() -> None:
     model = Builder().thread("a", disk_read="4 s").model()
     found = finding("DISK-READ-SLOW", {"disk.read": 4_000_000_000}, evidence=["e " * 70] * 3)
-    text = plain(report.make(model, diagnosis(model, found, checks=checks(60)), RUNBOOKS))
+    text = plain(assembly.make(model, diagnosis(model, found, checks=checks(60)), RUNBOOKS))
     assert "  fix   repair DISK-READ-SLOW\n" in text
 
 
 def test_objects_that_are_nothing_of_an_account_do_not_stand_for_it() -> None:
     builder = Builder().thread("a").row("runq.busy", "", "8 s").row("runq.busy", "task:7:init", "8 ms")
     model = builder.model()
-    assert "init" not in plain(report.make(model, diagnosis(model), RUNBOOKS))
+    assert "init" not in plain(assembly.make(model, diagnosis(model), RUNBOOKS))
     model = builder.row("runq.busy", "task:8:backup", "100 ms").model()
-    assert "backup (8) 100 ms" in plain(report.make(model, diagnosis(model), RUNBOOKS))
+    assert "backup (8) 100 ms" in plain(assembly.make(model, diagnosis(model), RUNBOOKS))
 
 
 def verdict_of(text: str, width: int = COLUMNS, full: bool = False) -> str:
@@ -174,10 +174,10 @@ def test_a_single_sentence_that_does_not_fit_is_cut() -> None:
 def test_idle_accounts_are_told_apart() -> None:
     """Sleeping by its own choice in one thread beside waiting for work in another."""
     model = Builder().thread("a", rest="net.accept").thread("b", net_receive="30 ms", rest="wait.timer").model()
-    text = plain(report.make(model, diagnosis(model), RUNBOOKS))
+    text = plain(assembly.make(model, diagnosis(model), RUNBOOKS))
     assert "(idle apart: 20.0 s)" in text and "\n  idle apart: net.accept 10.0 s, wait.timer 9.97 s\n" in text
     model = Builder().thread("a", rest="net.accept").model()
-    text = plain(report.make(model, diagnosis(model), RUNBOOKS))
+    text = plain(assembly.make(model, diagnosis(model), RUNBOOKS))
     assert "(idle apart: 10.0 s, net.accept)" in text and "\n  idle apart" not in text
 
 
@@ -197,7 +197,7 @@ def test_what_is_large_is_not_called_fine() -> None:
         Check("CPU-SINGLE-THREAD", "busiest thread 100% runs 12 % of the time", 0.04, "share"),
         Check("DISK-MEMBER-SLOW", "a disk named 99 % takes 1.2 times its peers' time", 1.2, "ratio"),
     ]
-    made = report.make(model, diagnosis(model, checks=checks), RUNBOOKS)
+    made = assembly.make(model, diagnosis(model, checks=checks), RUNBOOKS)
     assert [check.fine for check in made.checked] == [False, False, True, True, True, True]
     for full in (False, True):
         _, _, rest = plain(made, full=full).partition("\nNOT SMALL, BUT NO FAULT SHOWN")
@@ -212,7 +212,7 @@ def test_functions_stand_before_what_was_not_measured() -> None:
     found = finding("CPU-BOUND", {"cpu.user": 9 * 10**9}, "It computes.", severity=Severity.INFO, functions=functions,
                     evidence=["words " * 20] * 5)  # fmt: skip
     silences = [Silence(f"S-{index}", "words " * 30, "more " * 30) for index in range(5)]
-    made = report.make(model, diagnosis(model, found, checks=checks(30), silences=silences), RUNBOOKS)
+    made = assembly.make(model, diagnosis(model, found, checks=checks(30), silences=silences), RUNBOOKS)
     assert "\n  sha512_block (node) 70 %" in plain(made)
 
 
@@ -226,7 +226,7 @@ def test_own_threads_are_one_competitor() -> None:
     for pid in range(20):
         builder.row("runq.busy", f"own:{500 + pid}:sh", "100 ms", count=9)
     model = builder.row("runq.busy", "task:9:recorder", "300 ms", count=3).model()
-    text = plain(report.make(model, diagnosis(model), RUNBOOKS))
+    text = plain(assembly.make(model, diagnosis(model), RUNBOOKS))
     assert re.search(r"runq\.busy .*  own threads 2.00 s\n", text)
 
 
@@ -235,7 +235,7 @@ def test_threads_alike_wait_in_one_line() -> None:
     for _ in range(5):
         builder.thread("pool", rest="wait.parked", open=("wait.parked", "futex:0x10", "10 s"))
     model = builder.model()
-    text = plain(report.make(model, diagnosis(model), RUNBOOKS))
+    text = plain(assembly.make(model, diagnosis(model), RUNBOOKS))
     assert "\n  pool (101, 102, 103 and 2 more) are parked on a futex" in text
 
 
@@ -244,7 +244,7 @@ def test_next_to_no_work_is_not_shown() -> None:
         before, after = (f"rchar: {n}\nwchar: 0\nread_bytes: 0\nwrite_bytes: 0\n" for n in (0, amount))
         builder = Builder().thread("a", cpu_user="1 s").fact("/proc/100/io", before, after)
         model = builder.fact("/proc/100/status", "Name:\ta\n").model()
-        return "\nWORK " in plain(report.make(model, diagnosis(model), RUNBOOKS), full=full)
+        return "\nWORK " in plain(assembly.make(model, diagnosis(model), RUNBOOKS), full=full)
 
     assert not shown(30) and shown(30, full=True) and shown(10240)
 
@@ -252,7 +252,7 @@ def test_next_to_no_work_is_not_shown() -> None:
 def test_the_command_stands_in_the_head() -> None:
     for asked, shown in (("--port 80\x1b", "--port 80\\x1b"), ("", "--pid 100")):
         model = Builder(asked=asked).thread("a", cpu_user="1 s").model()
-        assert plain(report.make(model, diagnosis(model), RUNBOOKS)).startswith(f"perfdiag latency {shown} ")
+        assert plain(assembly.make(model, diagnosis(model), RUNBOOKS)).startswith(f"perfdiag latency {shown} ")
 
 
 def test_an_hour_of_text_in_one_field_stays_bounded() -> None:
@@ -272,7 +272,7 @@ def test_real_rules_fit_too() -> None:
         .lost(ring_buffer=400)
     )
     model = builder.model()
-    assert len(terminal.lines(report.make(model, diagnose(model), RUNBOOKS))) <= LINES
+    assert len(terminal.lines(assembly.make(model, diagnose(model), RUNBOOKS))) <= LINES
 
 
 @pytest.mark.parametrize("columns", [40, 50, 60, 66])
@@ -296,15 +296,15 @@ def test_facts_above_faults_in_time_are_explained_by_the_heading() -> None:
     model = Builder().thread("a", disk_read="4 s", net_send="3 s").model()
     small = finding("F-SMALL", {"net.send": 1_000_000_000}, "Small.")
     fact = replace(finding("F-FACT", {"disk.read": 4_000_000_000}, "A fact."), severity=Severity.INFO)
-    assert "FINDINGS " in plain(report.make(model, diagnosis(model, small, fact), RUNBOOKS))
-    assert "  faults first; share = " in plain(report.make(model, diagnosis(model, small, fact), RUNBOOKS))
+    assert "FINDINGS " in plain(assembly.make(model, diagnosis(model, small, fact), RUNBOOKS))
+    assert "  faults first; share = " in plain(assembly.make(model, diagnosis(model, small, fact), RUNBOOKS))
     larger = finding("F-LARGER", {"disk.read": 4_000_000_000}, "Large.")
-    assert "faults first" not in plain(report.make(model, diagnosis(model, small, larger), RUNBOOKS))
+    assert "faults first" not in plain(assembly.make(model, diagnosis(model, small, larger), RUNBOOKS))
 
 
 def test_neighbours_of_one_name_are_one_and_no_pid_is_cut() -> None:
     def where(builder: Builder) -> str:
-        made = report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)
+        made = assembly.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)
         return next(line for line in plain(made).splitlines() if line.startswith("  runq.busy"))
 
     one = Builder().thread("a").row("runq.busy", "task:1755555:qemu-system-x86_64", "1 s").row("runq.busy", "", "3 s")
@@ -316,7 +316,7 @@ def test_neighbours_of_one_name_are_one_and_no_pid_is_cut() -> None:
 def test_the_cost_of_a_short_window_is_a_time() -> None:
     def cost(window: str) -> str:
         model = Builder(window=window).thread("a", cpu_user="50 ms").cost("400 ms").model()
-        return plain(report.make(model, diagnosis(model), RUNBOOKS)).partition("COST ")[2]
+        return plain(assembly.make(model, diagnosis(model), RUNBOOKS)).partition("COST ")[2]
 
     assert "recorder 400 ms of CPU time, to start and end" in cost("100 ms") and "of one CPU" not in cost("100 ms")
     assert "recorder 40.0 % of one CPU" in cost("1 s")

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from perfdiag import report
 from perfdiag.render import terminal
 from perfdiag.render.layout import COLUMNS
+from perfdiag.report import assembly
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -49,7 +49,7 @@ def test_hostile_names_are_shown_and_never_obeyed() -> None:
 
 def test_a_terminal_that_cannot_show_a_letter() -> None:
     model = Builder(comm="café-宽").thread("café", disk_read="1 s").model()
-    made = report.make(model, diagnosis(model), RUNBOOKS)
+    made = assembly.make(model, diagnosis(model), RUNBOOKS)
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     terminal.render(made, Console(file=stream, width=80))
     stream.flush()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from perfdiag import report
 from perfdiag.render.head import work
 from perfdiag.render.layout import COLUMNS, Page, arrange
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.reports import RUNBOOKS, diagnosis
@@ -23,7 +23,7 @@ def test_operations_over_the_limit_come_before_other_work() -> None:
         .operation("syscall:read", durations={"300 us": 2_000}, over_slo=0, disk_read="2 s")
         .operation("syscall:pread64", durations={"3 ms": 10}, over_slo=10, disk_read="1 s")
     )
-    lines = plain(report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)).splitlines()
+    lines = plain(assembly.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)).splitlines()
     starts = [line[:24].rstrip() for line in lines if line.startswith(("OPERATES ", "WORK "))]
     assert starts == ["OPERATES syscall:pread64", "WORK     read 8.58 MiB/s", "OPERATES syscall:read: 2"]
 
@@ -40,6 +40,6 @@ def test_operations_without_room_have_their_heading(lines: int, shown: list[str]
     builder.fact("/proc/100/io", "rchar: 0\n", "rchar: 90000000\n")
     for name, ms in (("read", 1), ("write", 3)):
         builder.operation(f"syscall:{name}", durations={f"{ms} ms": 2_000})
-    made = report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)
+    made = assembly.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)
     section = replace(work(made, Page(COLUMNS)), gap=False)
     assert [line.plain for line in arrange([section], lines)] == shown

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import ledger, report
-from perfdiag.config import Config
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Check, Silence
-from perfdiag.findings.target import again
+from perfdiag.common.config import Config
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Check, Silence
+from perfdiag.model import builder as ledger
 from perfdiag.render import terminal
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.reports import CASES, RUNBOOKS, diagnosis, finding, made
@@ -27,7 +28,7 @@ S = 1_000_000_000
 def test_shares_of_findings_and_the_unclaimed_make_up_everything(builder: Builder, data: st.DataObject) -> None:
     model = builder.model()
     diagnosed = data.draw(diagnoses(model))
-    made_report = report.make(model, diagnosed, Config())
+    made_report = assembly.make(model, diagnosed, Config())
     assert sum(each.ns for each in made_report.findings) + made_report.unclaimed_ns == made_report.busy_ns
     if made_report.busy_ns:
         assert sum(each.share for each in made_report.findings) + made_report.unclaimed_share == pytest.approx(1)
@@ -47,7 +48,7 @@ def test_accounts_by_object_add_up_to_the_accounts(builder: Builder) -> None:
 @given(builders())
 def test_the_real_rules_accept_any_recording(builder: Builder) -> None:
     model = builder.model()
-    made_report = report.make(model, diagnose(model), Config())
+    made_report = assembly.make(model, diagnose(model), Config())
     failed = [item for item in made_report.not_measured if "the rule itself failed" in item.reason]
     assert not failed
     assert sum(each.ns for each in made_report.findings) + made_report.unclaimed_ns == made_report.busy_ns
@@ -167,7 +168,7 @@ def test_the_head_hides_nothing() -> None:
 
 def test_threads_beyond_the_rows_that_there_are_may_live(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recorder folds them with those that ended."""
-    monkeypatch.setattr(report.header, "RECORDER", {"THREAD_ROWS": 2})
+    monkeypatch.setattr(assembly.header, "RECORDER", {"THREAD_ROWS": 2})
     few, all_rows = Builder().thread("a").exited("sh", threads=3), Builder().thread("a").thread("b")
     assert "3 threads ended in the window" in made(few.model()).notes
     told = made(all_rows.exited("sh", threads=3).model()).notes
@@ -225,4 +226,4 @@ def test_models_stay_as_they_were() -> None:
     """A report is made from a model without changing it: two of them are equal."""
     model = Builder().thread("a", disk_read="1 s").model()
     diagnosed = diagnosis(model, finding("DISK-READ-SLOW", {"disk.read": S}), checks=[Check("A", "a", 1.0, "count")])
-    assert report.make(model, diagnosed, Config()) == report.make(replace(model), diagnosed, Config())
+    assert assembly.make(model, diagnosed, Config()) == assembly.make(replace(model), diagnosed, Config())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.report import Report, databases, rest
-from perfdiag.report.words import Kind
+from perfdiag.report import database_lock_waits
+from perfdiag.report.assembly import Report
+from perfdiag.report.verdict import not_busy
+from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
 from unit.support.reports import finding, made
@@ -99,7 +101,7 @@ def test_backends_are_counted() -> None:
     ],
 )
 def test_a_name_left_by_an_earlier_call_is_no_wait_for_a_lock(scan: list[str]) -> None:
-    hidden = databases.leading(sampled("wait.events", scan).model())
+    hidden = database_lock_waits.leading(sampled("wait.events", scan).model())
     assert hidden is None or not hidden.ns
 
 
@@ -124,7 +126,7 @@ def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
     """It read "sleeps by its own choice"."""
     builder = sampled("wait.timer", [*SLEPT, BUSY], "app", "clock_nanosleep (libc.so.6)")
     text = told(builder).verdict
-    assert text.kind == Kind.CAUSE.value and "own choice" not in text.text and rest.sleep(builder.model()) is None
+    assert text.kind == Kind.CAUSE.value and "own choice" not in text.text and not_busy.sleep(builder.model()) is None
     assert text.text.startswith(
         "app (100) waits for SQLite's locks (sqlite3InvokeBusyHandler), about 10 s of idle time"
     )
@@ -144,10 +146,10 @@ def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
 )
 def test_a_sleep_of_the_programs_own_stays_its_choice(scan: list[str]) -> None:
     builder = sampled("wait.timer", scan, "app", "clock_nanosleep (libc.so.6)")
-    assert databases.leading(builder.model()) is None
+    assert database_lock_waits.leading(builder.model()) is None
     assert "by its own choice" in told(builder).verdict.text
 
 
 def test_a_moment_behind_a_lock_is_not_worth_a_word() -> None:
-    assert databases.leading(backend(locking=5, talking=95).model()) is None
-    assert databases.leading(backend(locking=15, talking=85).model()) is not None
+    assert database_lock_waits.leading(backend(locking=5, talking=95).model()) is None
+    assert database_lock_waits.leading(backend(locking=15, talking=85).model()) is not None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perfdiag import report
-from perfdiag.config import Config
-from perfdiag.model import Model
+from perfdiag.common.config import Config
+from perfdiag.model.model import Model
 from perfdiag.render.terminal import lines
+from perfdiag.report import assembly
 from perfdiag.report.stacks import MOST_OF_ACCOUNT
 
 from unit.support import Builder
@@ -15,8 +15,8 @@ WAIT = "__futex_abstimed_wait_common (libc.so.6)"
 JOIN = [f"{name} (libc.so.6)" for name in ("__pthread_clockjoin_ex",)] + ["main (app)"]
 
 
-def made(model: Model) -> report.Report:
-    return report.make(model, diagnosis(model), Config())
+def made(model: Model) -> assembly.Report:
+    return assembly.make(model, diagnosis(model), Config())
 
 
 def full(model: Model) -> str:

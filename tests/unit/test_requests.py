@@ -8,12 +8,12 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import schema
-from perfdiag.exchanges import Latencies, fine_edges_ns
-from perfdiag.loops import Servers
-from perfdiag.parked import Parked
-from perfdiag.requests import ARRIVING, PEERS, QUEUED, REST, RequestTime, request_time
-from perfdiag.unread import Met
+from perfdiag.model.requests.exchanges import Latencies, fine_edges_ns
+from perfdiag.model.requests.parked_time import Parked
+from perfdiag.model.requests.request_time import ARRIVING, PEERS, QUEUED, REST, RequestTime, request_time
+from perfdiag.model.requests.serving_threads import Servers
+from perfdiag.model.requests.unread_requests import Met
+from perfdiag.recording import schema
 
 from conftest import ROOT
 from unit.support import Builder

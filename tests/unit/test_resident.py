@@ -10,9 +10,9 @@ import pytest
 
 SCRIPT = """
 import os, resource, sys
-from perfdiag import resident
+from perfdiag.capture import memory_lock
 resource.setrlimit(resource.RLIMIT_MEMLOCK, (4096, 4096))
-resident.stay()
+memory_lock.stay()
 os.setresuid(65534, 65534, 65534)
 sys.setrecursionlimit(100_000)
 nested = []

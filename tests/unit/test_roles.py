@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag import report
-from perfdiag.config import Config
-from perfdiag.findings.base import Finding, Role
-from perfdiag.findings.roles import Roles
-from perfdiag.model import Model
+from perfdiag.common.config import Config
+from perfdiag.diagnosis.rule import Finding, Role
+from perfdiag.diagnosis.thread_roles import Roles
+from perfdiag.model.model import Model
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.reports import diagnosis, finding
@@ -39,7 +39,7 @@ def test_what_only_background_threads_suffer_ranks_below_and_says_so() -> None:
     assert (peer.id, peer.role, peer.threads) == ("NET-PEER-SLOW", Role.SERVING, ("server",))
     assert (write.id, write.role, write.threads) == ("DISK-WRITE-SLOW", Role.BACKGROUND, ("cleaner-N",))
     assert write.claimed_ns > 100 * peer.claimed_ns
-    made = report.make(model, diagnosis(model, peer, write), Config())
+    made = assembly.make(model, diagnosis(model, peer, write), Config())
     assert made.findings[1].claim == "Writes are slow. Only background threads suffer it: cleaner-N."
     assert made.verdict.ids[0] == "NET-PEER-SLOW" and made.verdict.kind != "cannot tell"
 

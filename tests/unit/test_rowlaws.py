@@ -11,10 +11,14 @@ from typing import Any, get_type_hints
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import contradictions, findings, ledger, reader, report, schema
-from perfdiag.bucketlaws import DISTRIBUTIONS
-from perfdiag.config import Config
-from perfdiag.distribution import edges_ns
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.model import builder as ledger
+from perfdiag.recording import reader, schema
+from perfdiag.recording.distribution import edges_ns
+from perfdiag.recording.laws import contradictions
+from perfdiag.recording.laws.bucket_laws import DISTRIBUTIONS
+from perfdiag.report import assembly
 
 from conftest import ROOT
 from unit.support import Builder
@@ -86,7 +90,7 @@ def test_a_number_that_contradicts_its_own_line_acquits_nobody(
     changed = [line | change if line["type"] == kind else line for line in lines]
     assert any(expected in text for text in said(changed)), said(changed)
     model = ledger.build(reader.read(io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in changed))))
-    assert "contradicts itself" in report.make(model, findings.diagnose(model), Config()).verdict.text
+    assert "contradicts itself" in assembly.make(model, engine.diagnose(model), Config()).verdict.text
 
 
 # What can be made more, or nothing, unseen: nothing else in a recording depends on it.

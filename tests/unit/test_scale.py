@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from perfdiag import report
-from perfdiag.config import Config
-from perfdiag.findings import diagnose
-from perfdiag.findings.nfs_use import uses
-from perfdiag.model import Model
+from perfdiag.common.config import Config
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.nfs.wait_parts import uses
+from perfdiag.model.model import Model
 from perfdiag.render import terminal
 from perfdiag.render.layout import LINES, Chunk, Section, arrange
+from perfdiag.report import assembly
 from rich.text import Text
 
 from unit.support import Builder
@@ -89,12 +89,12 @@ def test_calls_of_nfs_are_gone_through_once_however_many_mounts_and_rules_there_
 
 def calls(model: Model) -> int:
     """Return how many functions a report of this model calls."""
-    return function_calls(lambda: report.make(model, diagnose(model), Config()))
+    return function_calls(lambda: assembly.make(model, diagnose(model), Config()))
 
 
 def drawing(size: int, full: bool) -> int:
     """Return how many functions a report of requests of so many names calls to be drawn."""
-    made = report.make(model := asking(size), diagnose(model), Config())
+    made = assembly.make(model := asking(size), diagnose(model), Config())
     return function_calls(lambda: terminal.lines(made, full=full))
 
 
@@ -102,7 +102,7 @@ def drawing(size: int, full: bool) -> int:
 def test_names_that_have_no_room_are_counted_and_not_drawn(full: bool) -> None:
     assert drawing(4000, full) - drawing(2000, full) < 2000 * 10, "a line of a report takes a hundred calls and more"
     model = asking(2000)
-    lines = [line.plain for line in terminal.lines(report.make(model, diagnose(model), Config()), full=full)]
+    lines = [line.plain for line in terminal.lines(assembly.make(model, diagnose(model), Config()), full=full)]
     shown = sum(line.startswith("  GET /") for line in lines)
     assert f"  and {2000 - shown:,} more: {'--json' if full else '--full'}" in lines
 

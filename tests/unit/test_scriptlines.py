@@ -6,12 +6,13 @@ import io
 import json
 
 import pytest
-from perfdiag import reader
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.errors import RecordingError
-from perfdiag.findings import RULES, diagnose
-from perfdiag.ledger import build
-from perfdiag.scriptlines import ScriptLines
+from perfdiag.common.errors import RecordingError
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.builder import build
+from perfdiag.recording import reader
+from perfdiag.recording.accounts import ACCOUNTS
+from perfdiag.recording.script_recordings import ScriptLines
 
 KNOWN = ["cpu.user", "cpu.kernel", "runq.busy", "disk.read", "kernel.other", "unexplained"]
 HEADER = {

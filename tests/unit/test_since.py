@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import click
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag.commands.moments import TimeOfDay
-from perfdiag.render.afterwards import when
+from perfdiag.commands.times_of_day import TimeOfDay
+from perfdiag.render.past_oom_kills import when
 
 from unit.support.oom import NOW_NS
 

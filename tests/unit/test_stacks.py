@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from perfdiag import stacks
-from perfdiag.accounts import BY_NAME
+from perfdiag.model.stacks import kernel_stacks
+from perfdiag.recording.accounts import BY_NAME
 
 from conftest import ROOT
 from unit.support import Builder
@@ -75,25 +75,25 @@ def test_a_set_without_descriptors_is_a_timer_but_to_one_of_epoll_others_can_be_
     ],
 )
 def test_class_of_a_stack(kernel: str, account: str) -> None:
-    marker = stacks.class_of(kernel.split())
+    marker = kernel_stacks.class_of(kernel.split())
     assert marker is not None and marker.name == account and account in marker.accounts
 
 
 def test_a_stack_without_a_marker_has_no_class() -> None:
-    assert stacks.class_of([]) is None
-    assert stacks.class_of(["schedule", "my_module_wait", "do_syscall_64"]) is None
+    assert kernel_stacks.class_of([]) is None
+    assert kernel_stacks.class_of(["schedule", "my_module_wait", "do_syscall_64"]) is None
 
 
 def test_markers_name_accounts_that_exist_and_functions_that_can_win() -> None:
-    for rank, marker in enumerate(stacks.MARKERS):
+    for rank, marker in enumerate(kernel_stacks.MARKERS):
         assert set(marker.accounts) <= set(BY_NAME), marker.name
-        earlier = {name for other in stacks.MARKERS[:rank] for name in other.functions}
+        earlier = {name for other in kernel_stacks.MARKERS[:rank] for name in other.functions}
         assert not marker.functions & earlier, f"{marker.name}: {marker.functions & earlier} never decide"
 
 
 def test_every_account_that_waits_can_be_witnessed() -> None:
     without_a_stack = {"cpu.", "runq.", "vm.", "request.", "runtime.", "unexplained"}
-    witnessed = {account for marker in stacks.MARKERS for account in marker.accounts}
+    witnessed = {account for marker in kernel_stacks.MARKERS for account in marker.accounts}
     missing = {name for name in BY_NAME if not name.startswith(tuple(without_a_stack))} - witnessed
     assert not missing
 
@@ -127,7 +127,7 @@ def test_the_recorders_own_markers_never_contradict_the_witness() -> None:
     by_constant = {name.replace(".", "_").upper(): name for name in BY_NAME}
     compared = 0
     for function, constant in booked:
-        if (marker := stacks.class_of([function])) is not None:
+        if (marker := kernel_stacks.class_of([function])) is not None:
             compared += 1
             assert by_constant[constant] in marker.accounts, function
     assert compared > len(booked) / 2

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from perfdiag import patterns, privileges, processes, sockets, target
-from perfdiag.errors import PerfdiagError, TargetGone, UsageError
-from perfdiag.target import Wanted, resolve
+from perfdiag.capture import listening_sockets, name_patterns, processes, target
+from perfdiag.capture.target import Wanted, resolve
+from perfdiag.common import privileges
+from perfdiag.common.errors import PerfdiagError, TargetGone, UsageError
 
 from unit.support.waiting import until
 
@@ -254,10 +255,10 @@ def test_names_are_matched_without_root(monkeypatch: pytest.MonkeyPatch) -> None
         def search(name: str) -> bool:
             return name == f"{os.getresuid()} {os.getpriority(os.PRIO_PROCESS, 0)}"
 
-    monkeypatch.setattr(patterns, "compiled", lambda pattern: Shown)
+    monkeypatch.setattr(name_patterns, "compiled", lambda pattern: Shown)
     monkeypatch.setenv("PERFDIAG_NICENESS", "7")
     names = ["other", f"{(privileges.NOBODY,) * 3} 7"]
-    assert patterns.matching("", names) == {names[1]}
+    assert name_patterns.matching("", names) == {names[1]}
 
 
 def test_a_name_nobody_has() -> None:
@@ -299,7 +300,7 @@ def test_who_listens_in_another_network_namespace() -> None:
 def test_a_connection_does_not_listen() -> None:
     address = ("127.0.0.1", 0)
     with socket.create_server(address) as server, socket.create_connection(server.getsockname()) as client:
-        assert sockets.listeners(client.getsockname()[1], processes.everyone()) == []
+        assert listening_sockets.listeners(client.getsockname()[1], processes.everyone()) == []
         with pytest.raises(TargetGone, match="no process listens there"):
             resolve(Wanted(port=client.getsockname()[1]))
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from perfdiag import cgroups, engines
-from perfdiag.errors import TargetGone, UsageError
-from perfdiag.target import Wanted, resolve
+from perfdiag.capture import cgroups, container_engines
+from perfdiag.capture.target import Wanted, resolve
+from perfdiag.common.errors import TargetGone, UsageError
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/sda / ext4 rw 0 0\ncgroup2 {str(root).replace(' ', chr(92) + '040')} cgroup2 rw 0 0\n")
     monkeypatch.setattr(cgroups, "MOUNTS", mounts)
-    monkeypatch.setattr(engines, "ids", lambda name: {"ab" * 32} if name == "web-1" else set())
+    monkeypatch.setattr(container_engines, "ids", lambda name: {"ab" * 32} if name == "web-1" else set())
     return root
 
 
@@ -116,9 +116,9 @@ def test_only_the_command_line_of_an_engine_is_asked(tmp_path: Path, monkeypatch
     log = tmp_path / "log"
     for name, answer in {"docker": "ab" * 32, "podman": "not an id", "crictl": "cd" * 32}.items():
         engine(tmp_path, name, f'echo "{name} $*" >>{log}\necho "{answer}"')
-    monkeypatch.setattr(engines, "PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(engines, "DEADLINE_S", 30)
-    assert engines.ids("web") == {"ab" * 32, "cd" * 32}
+    monkeypatch.setattr(container_engines, "PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(container_engines, "DEADLINE_S", 30)
+    assert container_engines.ids("web") == {"ab" * 32, "cd" * 32}
     asked = [
         "docker inspect --type container --format {{.Id}} web",
         "podman inspect --type container --format {{.Id}} web",
@@ -126,16 +126,16 @@ def test_only_the_command_line_of_an_engine_is_asked(tmp_path: Path, monkeypatch
     ]
     assert log.read_text().splitlines() == asked
     for hostile in ("--help", "a b", "$(id)", "", "a;b"):
-        assert engines.ids(hostile) == set()
+        assert container_engines.ids(hostile) == set()
     assert log.read_text().splitlines() == asked
 
 
 def test_an_engine_that_does_not_answer_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("docker", "podman", "crictl"):
         engine(tmp_path, name, "exec sleep 600")  # beyond the time limit of a test
-    monkeypatch.setattr(engines, "PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(engines, "DEADLINE_S", 0.1)
-    assert engines.ids("web") == set()
+    monkeypatch.setattr(container_engines, "PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(container_engines, "DEADLINE_S", 0.1)
+    assert container_engines.ids("web") == set()
 
 
 def test_joiners_are_not_followed_with_only(tree: Path) -> None:

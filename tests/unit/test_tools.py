@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from perfdiag import cli
-from perfdiag.errors import PerfdiagError, UsageError
-from perfdiag.findings import RULES
-from perfdiag.scripts import header, page
+from perfdiag.common.errors import PerfdiagError, UsageError
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.documents import script_header, script_page
 
 from bench import tools as bench
 from bench.tools_guest import GUEST_LOADS
@@ -89,7 +89,7 @@ def usage(path: Path) -> Usage:
 
 @every_tool
 def test_header(path: Path) -> None:
-    told = header.parse(path)
+    told = script_header.parse(path)
     assert told.synopsis == f"{path.name} {usage(path).synopsis}"
     assert [name.removeprefix("-p ") for name, _ in told.arguments] == ["PID", "SECONDS"]
     assert told.command.split()[0] == path.name and len(told.output) > 3, "an example that was run"
@@ -102,7 +102,7 @@ def test_header(path: Path) -> None:
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
 def test_programs_for_bcc(path: Path) -> None:
-    told = header.parse(path)
+    told = script_header.parse(path)
     assert told.synopsis.startswith(f"{path.name} ") and [name for name, _ in told.arguments] == ["PID", "SECONDS"]
     assert told.command.split()[0] == path.name and len(told.output) > 3, "an example that was run"
     assert len(re.findall(r"[.?](?: |$)", told.reading)) >= 2, "two sentences say how to read the example"
@@ -128,7 +128,7 @@ def test_programs_have_alike_what_each_needs(part: str) -> None:
 @every_tool
 def test_overhead_is_what_was_measured(path: Path) -> None:
     assert path.stem in {*bench.LOADS, *GUEST_LOADS}, "make bench ARGS=tools has no load for it"
-    told = header.parse(path).overhead
+    told = script_header.parse(path).overhead
     assert told == bench.of(bench.MEASURED / f"{path.stem}.json").text(), "make tool-overhead"
 
 
@@ -138,7 +138,7 @@ def test_fields_are_the_maps_that_it_prints(path: Path) -> None:
     text = "\n".join(code(path))
     used = set(re.findall(r"@\w+", text))
     cleared = set(re.findall(r"clear\((@\w+)\)", text))
-    fields = header.parse(path).fields
+    fields = script_header.parse(path).fields
     if path.name in RECORDS:
         assert used == cleared and [name for name, _ in fields] == ["header", "thread", "footer"]
         return
@@ -157,7 +157,7 @@ def test_code(path: Path) -> None:
     assert guard in text and TIMER in text, "the same lines in every script"
     assert f"@seconds_left = {own.seconds};" in text and ('printf("Tracing ' in text or path.name in RECORDS)
     assert len(code(path)) <= LONGEST_CODE or path.name in LONGER_CODE
-    assert "kprobe:" not in text or "kprobe" in header.parse(path).requires, "tracepoints before kprobes"
+    assert "kprobe:" not in text or "kprobe" in script_header.parse(path).requires, "tracepoints before kprobes"
 
 
 @every_tool
@@ -171,9 +171,11 @@ def table() -> str:
     for name in sorted({path.stem for path in (*TOOLS, *PROGRAMS, *D_SCRIPTS)}):
         places = ("tools", ".bt"), ("tools", ".py"), ("dtrace", ".d")
         made = [path for place, end in places if (path := ROOT / place / f"{name}{end}").exists()]
-        asks = header.parse(made[0]).question
+        asks = script_header.parse(made[0]).question
         links = {path.suffix: f"[`{path.name}`]({path.parent.name}/{path.name})" for path in made}
-        where = [system for path in made for system, state in header.parse(path).systems if state.startswith("run: ")]
+        where = [
+            system for path in made for system, state in script_header.parse(path).systems if state.startswith("run: ")
+        ]
         ran = f"{links['.d']}: {', '.join(where) or 'untested'}" if ".d" in links else ""
         by_hand = ", ".join(links[suffix] for suffix in (".bt", ".py") if suffix in links)
         rows.append(f"| {asks} | {by_hand} | {ran} |")
@@ -189,7 +191,7 @@ def test_readme_lists_them(update: bool) -> None:
     assert block and block[2] == table(), "pytest tests/unit/test_tools.py --update"
 
 
-def told(found: header.Header) -> list[str]:
+def told(found: script_header.Header) -> list[str]:
     return [*found.description, found.requires, *found.output, found.reading, *found.caveats, found.overhead]
 
 
@@ -201,25 +203,25 @@ def test_a_part_that_is_missing_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.bt"
     path.write_text(TOOLS[0].read_text().replace("// CAVEATS\n", "// LIMITS\n").replace(TOOLS[0].name, "a.bt"))
     with pytest.raises(PerfdiagError, match=r"the header has the parts USAGE, .*OVERHEAD, SEE ALSO"):
-        header.parse(path)
+        script_header.parse(path)
     path.write_text(TOOLS[0].read_text())
     with pytest.raises(PerfdiagError, match="the header begins with"):
-        header.parse(path)
+        script_header.parse(path)
 
 
 def test_an_example_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / TOOLS[0].name
     path.write_text(TOOLS[0].read_text())
-    before = header.parse(path)
-    header.replace_example(path, f"{path.name} 7", ["Tracing", "", "@a: 5"])
-    after = header.parse(path)
+    before = script_header.parse(path)
+    script_header.replace_example(path, f"{path.name} 7", ["Tracing", "", "@a: 5"])
+    after = script_header.parse(path)
     assert (after.command, after.output) == (f"{path.name} 7", ("Tracing", "@a: 5"))
     assert after.reading == before.reading and after.overhead == before.overhead
 
 
 def test_the_command_writes_and_refuses(tmp_path: Path) -> None:
     def run(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "perfdiag.scripts.page", *map(str, words)]
+        command = [sys.executable, "-m", "perfdiag.documents.script_page", *map(str, words)]
         return subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "lib")
 
     assert run(ROOT / "tools", tmp_path / "new").returncode == 0
@@ -227,6 +229,6 @@ def test_the_command_writes_and_refuses(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "two directories" in refused.stderr and "Traceback" not in refused.stderr
     (tmp_path / "file").write_text("")
     with pytest.raises(PerfdiagError, match="cannot be written"):
-        page.main([str(ROOT / "tools"), str(tmp_path / "file")])
+        script_page.main([str(ROOT / "tools"), str(tmp_path / "file")])
     with pytest.raises(UsageError):
-        page.main(["--help", ""])
+        script_page.main(["--help", ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import units
+from perfdiag.common import units
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from perfdiag import unnamed
+from perfdiag.model.stacks import unresolved_symbols
 
 from conftest import ROOT
 from unit.support import Builder
@@ -38,7 +38,7 @@ def test_a_reason_of_a_later_recorder_is_shown_as_it_is() -> None:
     assert told(("a", "of a new kind", 1)) == ["names of 1 of 3 sampled addresses (in a): of a new kind"]
 
 
-@pytest.mark.parametrize("reason", unnamed.REASONS)
+@pytest.mark.parametrize("reason", unresolved_symbols.REASONS)
 def test_every_reason_has_a_remedy(reason: str) -> None:
     items = Builder().thread(cpu_user="1 s").unnamed("a", reason, 1).model().not_measured
     (item,) = (item for item in items if item.feature == "symbols")
@@ -47,4 +47,4 @@ def test_every_reason_has_a_remedy(reason: str) -> None:
 
 def test_reasons_are_those_of_the_recorder() -> None:
     written = re.findall(r'\[LACK_\w+\] = "(.*?)"', (ROOT / "lib/recorder/symbols/unnamed_addresses.c").read_text())
-    assert sorted(written) == sorted(unnamed.REASONS)
+    assert sorted(written) == sorted(unresolved_symbols.REASONS)

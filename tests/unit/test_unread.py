@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import schema
-from perfdiag.findings import diagnose
-from perfdiag.loops import servers
-from perfdiag.report.verdict import decide
-from perfdiag.unread import Met, Part, error_of, met_at_loops, met_at_workers, parts_of
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.model.requests.serving_threads import servers
+from perfdiag.model.requests.unread_requests import Met, Part, error_of, met_at_loops, met_at_workers, parts_of
+from perfdiag.recording import schema
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.exchanges import PORT, exchange, joined, latency, unread

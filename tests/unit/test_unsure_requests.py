@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import report, schema
-from perfdiag.config import Config
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Severity
-from perfdiag.model import Model
+from perfdiag.common.config import Config
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
 from perfdiag.render.requests import _served
+from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency
@@ -48,7 +49,7 @@ def test_most_of_them_are_requests(unsure: int) -> None:
 
 def test_they_are_counted_and_said() -> None:
     model = sleeping(3, untimed=7)
-    [request] = report.make(model, diagnose(model), Config()).requests
+    [request] = assembly.make(model, diagnose(model), Config()).requests
     said = _served(request)
     assert (request.untimed, request.unsure) == (7, 3)
     assert "7 messages not timed" in said and "3 may be acknowledgements" in said

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from unit.support.c_programs import SOURCES, build, compile_c
 

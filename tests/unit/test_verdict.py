@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from perfdiag.findings.base import Role, Severity
-from perfdiag.report.words import Kind, sentences
+from perfdiag.diagnosis.rule import Role, Severity
+from perfdiag.report.verdict.sentences import Kind, sentences
 
 from unit.support import Builder
 from unit.support.reports import diagnosis, finding, verdict

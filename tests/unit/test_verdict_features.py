@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from perfdiag import findings, ledger, reader, report
-from perfdiag.config import Config
-from perfdiag.report.doubt import JUDGED_BY
-from perfdiag.report.shape import Verdict
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.model import builder
+from perfdiag.recording import reader
+from perfdiag.report import assembly
+from perfdiag.report.contract import Verdict
+from perfdiag.report.verdict.unsure_recording import JUDGED_BY
 
 from conftest import ROOT
 
@@ -46,8 +49,8 @@ def recorded(name: str) -> Lines:
 
 def verdict(lines: Lines) -> Verdict:
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    model = ledger.build(reader.read(io.BytesIO(data)))
-    return report.make(model, findings.diagnose(model), Config()).verdict
+    model = builder.build(reader.read(io.BytesIO(data)))
+    return assembly.make(model, engine.diagnose(model), Config()).verdict
 
 
 def without(lines: Lines, feature: str) -> Lines:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag import schema
-from perfdiag.facts import Listener, Listeners
-from perfdiag.findings.base import Severity
-from perfdiag.model import Model
-from perfdiag.report.words import Kind
-from perfdiag.schema import Line
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.facts.host_facts import Listener, Listeners
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+from perfdiag.recording.schema import Line
+from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
 from unit.support.exchanges import exchange

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import report
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Finding, Severity
-from perfdiag.model import Model
-from perfdiag.report.verdict import decide
-from perfdiag.report.words import Kind, lost_share, told, uncertain_ns
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.model.model import Model
+from perfdiag.report import assembly
+from perfdiag.report.verdict.sentences import Kind, lost_share, told, uncertain_ns
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.reports import CASES, diagnosis, finding, made
@@ -20,7 +20,7 @@ from unit.support.reports import CASES, diagnosis, finding, made
 S = 1_000_000_000
 
 
-def two_causes(first: int, second: int, unexplained: int = 0, parked: int = 0) -> tuple[Model, report.Report]:
+def two_causes(first: int, second: int, unexplained: int = 0, parked: int = 0) -> tuple[Model, assembly.Report]:
     """A model of two findings and of time that is not known, all in ms."""
     sums = {"disk_flush": first, "net_receive": second, "unexplained": unexplained}
     builder = Builder().thread("a", **{name: f"{ms} ms" for name, ms in sums.items()})

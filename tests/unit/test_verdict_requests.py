@@ -9,11 +9,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag import claims, reader, schema
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Confidence, Severity
-from perfdiag.model import Model
-from perfdiag.report.words import Kind
+from perfdiag.diagnosis import claims
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model.model import Model
+from perfdiag.recording import reader, schema
+from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency, served

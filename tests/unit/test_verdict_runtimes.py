@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag.findings import diagnose
-from perfdiag.ledger import PARKED
-from perfdiag.model import Model
-from perfdiag.report.rest import sleep
-from perfdiag.report.verdict import decide
-from perfdiag.report.words import Kind, sentences
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.model.builder import PARKED
+from perfdiag.model.model import Model
+from perfdiag.report.verdict.not_busy import sleep
+from perfdiag.report.verdict.sentences import Kind, sentences
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.findings.base import Severity
-from perfdiag.report.rest import sleep
-from perfdiag.report.words import Kind
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.report.verdict.not_busy import sleep
+from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
 from unit.support.reports import finding, verdict

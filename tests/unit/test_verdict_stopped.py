@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.report.stopped import stop
-from perfdiag.report.words import Kind
+from perfdiag.report.verdict.sentences import Kind
+from perfdiag.report.verdict.stopped import stop
 
 from unit.support import Builder
 from unit.support.reports import finding, made, verdict

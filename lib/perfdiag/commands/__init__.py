@@ -1,1 +1,1 @@
-"""One module a command; each has its click command under the name `command`."""
+"""From the words of a command line to a recording or a report; one module a command, under the name `command`."""

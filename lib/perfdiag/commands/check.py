@@ -10,11 +10,13 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from perfdiag import check, privileges, schema, target
-from perfdiag.check import Answer
-from perfdiag.errors import PerfdiagError
-from perfdiag.record import NOT_PERMITTED, Recorder
-from perfdiag.text import printable
+from perfdiag.capture import preflight, target
+from perfdiag.capture.preflight import Answer
+from perfdiag.capture.recorder import NOT_PERMITTED, Recorder
+from perfdiag.common import privileges
+from perfdiag.common.errors import PerfdiagError
+from perfdiag.common.text import printable
+from perfdiag.recording import schema
 
 WIDTH = 80
 TIMEOUT_S = 60.0
@@ -29,7 +31,7 @@ def command() -> None:
     recorder = Recorder.inherited()
     status = recorder.wait_exit(TIMEOUT_S)
     name = os.uname()
-    facts = check.host()
+    facts = preflight.host()
     privileges.drop()
     click.echo(f"{printable(name.nodename)}, Linux {printable(name.release)}, {printable(name.machine)}")
     _print("FACTS OF THE HOST", facts)
@@ -39,7 +41,7 @@ def command() -> None:
     with recorder.recording() as stream:
         line = stream.readline()
     try:
-        programs = check.programs(msgspec.json.decode(line, type=schema.Header))
+        programs = preflight.programs(msgspec.json.decode(line, type=schema.Header))
     except msgspec.DecodeError as error:
         raise PerfdiagError(
             f"the recorder's answer cannot be read: {printable(str(error))}",

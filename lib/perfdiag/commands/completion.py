@@ -7,7 +7,7 @@ import os
 import click
 from click.shell_completion import get_completion_class
 
-from perfdiag.errors import UsageError
+from perfdiag.common.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_PERFDIAG_COMPLETE"  # the completion scripts set it, and no one else

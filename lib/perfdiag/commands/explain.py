@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from perfdiag import config, explain
-from perfdiag.accounts import ACCOUNTS
+from perfdiag.common import config
+from perfdiag.documents import explanation
+from perfdiag.recording.accounts import ACCOUNTS
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    import perfdiag.findings  # noqa: F401  (registers the rules)
-    from perfdiag.findings.base import RULES
+    from perfdiag.diagnosis.rules import RULES  # here, because only completion needs it
 
     findings = [CompletionItem(id, help=RULES[id].title) for id in sorted(RULES) if id.startswith(incomplete.upper())]
     accounts = [CompletionItem(each.name, help=each.meaning) for each in ACCOUNTS if each.name.startswith(incomplete)]
@@ -25,7 +25,7 @@ def command(finding_id: str) -> None:
 
     The name of an account, as "lock.futex", is explained too.
     """
-    click.echo(explain.text(finding_id, config.load()).rstrip("\n"))
+    click.echo(explanation.text(finding_id, config.load()).rstrip("\n"))
 
 
 __all__ = ["command"]

@@ -6,18 +6,20 @@ from typing import IO
 
 import click
 
-from perfdiag import afterwards, oomcounts, pipes, privileges
-from perfdiag.commands import live, reporting
-from perfdiag.commands.moments import FORMS, TimeOfDay
+from perfdiag.capture.recorder import Window
+from perfdiag.capture.target import Wanted
+from perfdiag.commands import input_files, live, reporting
 from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options, request_names_option
-from perfdiag.errors import PerfdiagError, UsageError
-from perfdiag.logclock import Clocks
-from perfdiag.record import Window
-from perfdiag.render import afterwards as rendered
-from perfdiag.render import document, terminal
-from perfdiag.report.afterwards import Afterwards
-from perfdiag.target import Wanted
-from perfdiag.text import printable
+from perfdiag.commands.times_of_day import FORMS, TimeOfDay
+from perfdiag.common import privileges
+from perfdiag.common.errors import PerfdiagError, UsageError
+from perfdiag.common.text import printable
+from perfdiag.facts import oom_counters
+from perfdiag.facts.kernel_log_clock import Clocks
+from perfdiag.render import json_document, terminal
+from perfdiag.render import past_oom_kills as rendered
+from perfdiag.report import kernel_log_review
+from perfdiag.report.past_oom_kills import Afterwards
 
 PATIENCE_S = 30.0  # with a pipe; a journal that is searched from disk may need some
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
@@ -74,7 +76,7 @@ def command(
         raise UsageError("--until is before --since", "exchange them")
     found = _look_back(since, until, log, clocks)
     reporting.put(
-        document.render(found)
+        json_document.render(found)
         if as_json
         else lambda output: terminal.draw(rendered.lines(found, terminal.width(output), full=full), output)
     )
@@ -84,23 +86,23 @@ def command(
 def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -> Afterwards:
     """Read what wants root, give root up, and only then look at what was read."""
     if path is None:
-        records, overwritten = afterwards.read_kernel_log()
-        counts = oomcounts.read()
+        records, overwritten = kernel_log_review.read_kernel_log()
+        counts = oom_counters.read()
         privileges.drop()
-        log = afterwards.own_log(records, overwritten, clocks)
-        return afterwards.look_back(log, counts, clocks, since_ns, until_ns)
+        log = kernel_log_review.own_log(records, overwritten, clocks)
+        return kernel_log_review.look_back(log, counts, clocks, since_ns, until_ns)
     # First: what a user may read decides, and to open a file can be an act (a device, a pipe).
     privileges.become_caller()
     privileges.drop()
     name = "standard input" if path == "-" else path
     try:
         with _opened(path) as stream:
-            log = afterwards.saved_log(stream, name, clocks)
+            log = kernel_log_review.saved_log(stream, name, clocks)
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", _hint(path, error)) from error
     if log.first is None:
         raise PerfdiagError(f"no line of {log.source} is one of a kernel log", "journalctl -k > FILE saves one")
-    return afterwards.look_back(log, None, clocks, since_ns, until_ns)
+    return kernel_log_review.look_back(log, None, clocks, since_ns, until_ns)
 
 
 def _opened(path: str) -> IO[bytes]:
@@ -111,8 +113,8 @@ def _opened(path: str) -> IO[bytes]:
         raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "journalctl -k > FILE saves a log")
 
     if path == "-":
-        return pipes.standard_input("give it a log: perfdiag host --since TIME --log - < FILE")
-    return pipes.opened(path, PATIENCE_S, silent)
+        return input_files.standard_input("give it a log: perfdiag host --since TIME --log - < FILE")
+    return input_files.opened(path, PATIENCE_S, silent)
 
 
 def _hint(path: str, error: OSError) -> str:

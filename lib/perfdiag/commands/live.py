@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from perfdiag import config
-from perfdiag.commands import reporting, session
-from perfdiag.errors import UsageError
-from perfdiag.progress import say
-from perfdiag.record import Window
-from perfdiag.target import Wanted
-from perfdiag.text import printable
+from perfdiag.capture import session
+from perfdiag.capture.progress import say
+from perfdiag.capture.recorder import Window
+from perfdiag.capture.target import Wanted
+from perfdiag.commands import reporting
+from perfdiag.common import config
+from perfdiag.common.errors import UsageError
+from perfdiag.common.text import printable
 
 
 def measure(wanted: Wanted, window: Window, path: str | None, *, as_json: bool, full: bool, exit_code: bool) -> int:

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from perfdiag.errors import UsageError
-from perfdiag.receiving import CALL
-from perfdiag.record import Window
-from perfdiag.target import Wanted
-from perfdiag.text import printable
+from perfdiag.capture.recorder import Window
+from perfdiag.capture.target import Wanted
+from perfdiag.common.errors import UsageError
+from perfdiag.common.text import printable
+from perfdiag.model.waits.receiving_calls import CALL
 
 F = TypeVar("F", bound=Callable[..., Any])
 

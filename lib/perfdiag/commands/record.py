@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from perfdiag.commands import session
+from perfdiag.capture import session
+from perfdiag.capture.progress import say
 from perfdiag.commands.options import TargetCommand, target_options, wanted_and_window
-from perfdiag.progress import say
-from perfdiag.text import typed_path
+from perfdiag.common.text import typed_path
 
 
 @click.command("record", cls=TargetCommand)

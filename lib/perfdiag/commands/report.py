@@ -9,12 +9,16 @@ from typing import IO
 
 import click
 
-from perfdiag import config, join, ledger, pipes, privileges, progress, reader
-from perfdiag.commands import reporting
+from perfdiag.capture import progress
+from perfdiag.commands import input_files, reporting
 from perfdiag.commands.options import report_options
-from perfdiag.errors import PerfdiagError, RecordingError, UsageError
-from perfdiag.model import Model
-from perfdiag.text import printable
+from perfdiag.common import config, privileges
+from perfdiag.common.errors import PerfdiagError, RecordingError, UsageError
+from perfdiag.common.text import printable
+from perfdiag.model import builder
+from perfdiag.model.guest import join_recordings
+from perfdiag.model.model import Model
+from perfdiag.recording import reader
 
 MOST_FILES = 2
 PATIENCE_S = 2.0  # before it is said what is waited for: a recorder says its first line sooner
@@ -42,7 +46,9 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
         streams = [stack.enter_context(_opened(path)) for path in paths]
         privileges.drop()
         models = [_read(stream, path, len(paths)) for path, stream in zip(paths, streams, strict=True)]
-    model = join.join(*map(join.Source, paths, models)) if len(models) == MOST_FILES else models[0]
+    model = (
+        join_recordings.join(*map(join_recordings.Source, paths, models)) if len(models) == MOST_FILES else models[0]
+    )
     return reporting.show_model(model, settings, as_json=as_json, full=full, exit_code=exit_code)
 
 
@@ -53,8 +59,8 @@ def _opened(path: str) -> IO[bytes]:
         raise UsageError("the recording has no name", "is a variable of a script not set?")
     try:
         if path == "-":
-            return pipes.standard_input("give it a recording: perfdiag report - < FILE")
-        return pipes.opened(path, PATIENCE_S, lambda: progress.say(waiting))
+            return input_files.standard_input("give it a recording: perfdiag report - < FILE")
+        return input_files.opened(path, PATIENCE_S, lambda: progress.say(waiting))
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", _hint(path, error)) from error
 
@@ -62,7 +68,7 @@ def _opened(path: str) -> IO[bytes]:
 def _read(stream: IO[bytes], path: str, of: int) -> Model:
     """Read a recording.  Raises RecordingError, which says of which one where there is more than one."""
     try:
-        return ledger.build(reader.read(stream))
+        return builder.build(reader.read(stream))
     except RecordingError as error:
         raise RecordingError(f"{printable(path)}: {error}" if of > 1 else str(error), error.hint) from error
     except OSError as error:

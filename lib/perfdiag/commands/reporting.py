@@ -9,14 +9,17 @@ from typing import IO
 
 from rich.console import Console
 
-from perfdiag import findings, ledger, reader, report
-from perfdiag.config import Config
-from perfdiag.errors import HINTS, PerfdiagError
-from perfdiag.findings.base import Severity
-from perfdiag.model import Model
-from perfdiag.progress import say
-from perfdiag.render import document, terminal
-from perfdiag.report.words import Kind
+from perfdiag.capture.progress import say
+from perfdiag.common.config import Config
+from perfdiag.common.errors import HINTS, PerfdiagError
+from perfdiag.diagnosis import engine
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.model import builder
+from perfdiag.model.model import Model
+from perfdiag.recording import reader
+from perfdiag.render import json_document, terminal
+from perfdiag.report import assembly
+from perfdiag.report.verdict.sentences import Kind
 
 WIDTH = 80
 HEIGHT = 25  # of no meaning: nothing is laid out by it
@@ -35,7 +38,7 @@ def show(stream: IO[bytes], config: Config, *, as_json: bool, full: bool, exit_c
 
     Raises RecordingError, and what `show_model` does.
     """
-    model = ledger.build(reader.read(stream))
+    model = builder.build(reader.read(stream))
     return show_model(model, config, as_json=as_json, full=full, exit_code=exit_code)
 
 
@@ -45,9 +48,9 @@ def show_model(model: Model, config: Config, *, as_json: bool, full: bool, exit_
     That its reader goes away changes nothing.  Raises PerfdiagError when standard output is full.
     """
     say(*(f"warning: {sentence}" for sentence in config.left_out))
-    diagnosis = findings.diagnose(model)
-    made = report.make(model, diagnosis, config)
-    put(document.pieces(made) if as_json else lambda output: terminal.render(made, output, full=full))
+    diagnosis = engine.diagnose(model)
+    made = assembly.make(model, diagnosis, config)
+    put(json_document.pieces(made) if as_json else lambda output: terminal.render(made, output, full=full))
     # Stopped, or waiting for a lock of a database: it is ill without time that a finding could claim.
     ill = made.verdict.kind in (Kind.CAUSE.value, Kind.CAUSES.value)
     faults = ill or any(finding.severity is not Severity.INFO for finding in diagnosis.findings)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from posixpath import basename
 
-from perfdiag.facts.devices import interface_kind
+from perfdiag.facts.device_kinds import interface_kind
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.texts import Texts, changes, lines_of, number, words_of
 

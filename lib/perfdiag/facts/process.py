@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.text import NO_NAME
 from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, table, words_of
-from perfdiag.text import NO_NAME
 
 # Of /proc/PID/stat, counted behind the comm in parentheses.
 STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17, "policy": 38}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from posixpath import basename
 from re import findall
 
-from perfdiag.facts.devices import disk_kind
+from perfdiag.facts.device_kinds import disk_kind
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.texts import Texts, chosen, difference, lines_of, number, unescaped, words_of
 

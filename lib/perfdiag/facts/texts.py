@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 T = TypeVar("T")
 PHASES = ("end", "begin", "series")  # where a value is looked for when no phase is asked for: the newest first

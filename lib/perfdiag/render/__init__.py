@@ -1,1 +1,1 @@
-"""How a report is shown: for people in a terminal, for programs as JSON."""
+"""From the document of a report to text for people in a terminal, and to JSON for programs."""

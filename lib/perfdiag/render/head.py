@@ -7,11 +7,11 @@ from math import ceil
 
 from rich.text import Text
 
+from perfdiag.common.units import about, count, duration, known, plural, share, size
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line
-from perfdiag.report.doubt import is_doubt
-from perfdiag.report.shape import Host, Operation, Report
-from perfdiag.report.words import sentences
-from perfdiag.units import about, count, duration, known, plural, share, size
+from perfdiag.report.contract import Host, Operation, Report
+from perfdiag.report.verdict.sentences import sentences
+from perfdiag.report.verdict.unsure_recording import is_doubt
 
 VERDICT_LINES = 3
 LEAST_WORK_BYTES = 1024  # a second; of less nobody would say that it is what the target does

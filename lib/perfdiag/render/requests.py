@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from perfdiag.findings.unread import HELD_UP_NS
+from perfdiag.common.units import about, count, duration, plural, share
+from perfdiag.diagnosis.evidence.requests.unread_time import HELD_UP_NS
+from perfdiag.model.requests.request_time import beyond
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
-from perfdiag.report.shape import Call, Percentiles, Report, Request, Silent, Unread
-from perfdiag.requests import beyond
-from perfdiag.units import about, count, duration, plural, share
+from perfdiag.report.contract import Call, Percentiles, Report, Request, Silent, Unread
 
 _SHOWN_ACCOUNTS = 4
 _LEAST = 0.01

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from perfdiag.common.units import count, duration, share
 from perfdiag.render.layout import HEADING, Page, Section, apart
-from perfdiag.report.shape import Report, Stack
-from perfdiag.units import count, duration, share
+from perfdiag.report.contract import Report, Stack
 
 _ACCOUNTS = 6
 _OF_ACCOUNT = 3

@@ -15,16 +15,16 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from perfdiag.render.causes import causes
-from perfdiag.render.everyone import everyone
+from perfdiag.render.account_tables import still_waiting, threads, where
+from perfdiag.render.coverage import checked, coverage, details, not_measured
+from perfdiag.render.findings import causes
+from perfdiag.render.guest_host import host_side
 from perfdiag.render.head import head, verdict, work
-from perfdiag.render.hostside import host_side
+from perfdiag.render.host_consumers import everyone
 from perfdiag.render.layout import COLUMNS, LINES, Page, arrange
 from perfdiag.render.requests import requests
 from perfdiag.render.stacks import stacks
-from perfdiag.render.trust import checked, coverage, details, not_measured
-from perfdiag.render.where import still_waiting, threads, where
-from perfdiag.report import Report
+from perfdiag.report.assembly import Report
 
 NARROWEST = 40
 DEMO = Path(__file__).resolve().parents[3] / "tests/data/golden/flush.json"

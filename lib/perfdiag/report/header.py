@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 
-from perfdiag.findings.objectives import without_match
-from perfdiag.findings.target import again
-from perfdiag.ledger import UNLISTED
-from perfdiag.model import Host, Model
-from perfdiag.report import shape
-from perfdiag.schema.limits import RECORDER
-from perfdiag.text import printable
-from perfdiag.units import count, duration, plural
+from perfdiag.common.text import printable
+from perfdiag.common.units import count, duration, plural
+from perfdiag.diagnosis.evidence.requests.objectives import without_match
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.model.builder import UNLISTED
+from perfdiag.model.model import Host, Model
+from perfdiag.recording.schema.limits import RECORDER
+from perfdiag.report import contract
 
 _START_OF_EXEC_NS = 200_000_000  # an exec this early is that of a command perfdiag started itself
 _NEARLY = 0.98
 
 
-def target(model: Model) -> shape.Target:
+def target(model: Model) -> contract.Target:
     """Return the processes of the target, the first one asked for in front, and what they were asked for with."""
     processes = [
-        shape.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm)) for t in model.header.targets
+        contract.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm)) for t in model.header.targets
     ]
     nobody = "all tasks of the host" if model.host else "(no target)"
-    first = processes[0] if processes else shape.Process(pid=0, namespace_pid=0, comm=nobody)
-    return shape.Target(
+    first = processes[0] if processes else contract.Process(pid=0, namespace_pid=0, comm=nobody)
+    return contract.Target(
         command=again(model),
         pid=first.pid,
         namespace_pid=first.namespace_pid,
@@ -35,13 +35,13 @@ def target(model: Model) -> shape.Target:
     )
 
 
-def window(model: Model) -> shape.Window:
+def window(model: Model) -> contract.Window:
     """Return when was measured."""
     try:
         start = datetime.fromtimestamp(model.header.realtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, OSError, ValueError):  # a clock gone mad, or a hostile recording
         start = "unknown"
-    return shape.Window(
+    return contract.Window(
         start=start,
         duration_ns=model.window_ns,
         asked_ns=model.header.options.duration_ns,
@@ -49,10 +49,10 @@ def window(model: Model) -> shape.Window:
     )
 
 
-def host(model: Model) -> shape.Host:
+def host(model: Model) -> contract.Host:
     """Return where was measured."""
     recorded, hypervisor = model.header.host, model.facts.hypervisor
-    return shape.Host(
+    return contract.Host(
         name=printable(recorded.nodename),
         kernel=printable(recorded.release),
         machine=printable(recorded.machine),
@@ -122,7 +122,7 @@ def _restarts(model: Model) -> list[str]:
     return [f"RESTARTED: {first.pid} became {printable(first.text)} after {duration(after_ns)}{more}"]
 
 
-def work(model: Model) -> list[shape.Work]:
+def work(model: Model) -> list[contract.Work]:
     """Return the bytes the target's processes moved, where the host counted them."""
     found = []
     for name, field in (
@@ -133,7 +133,7 @@ def work(model: Model) -> list[shape.Work]:
     ):
         known = [amount for p in model.facts.processes.values() if (amount := getattr(p, field)) is not None]
         if known:
-            found.append(shape.Work(name=name, amount=sum(known), unit="bytes"))
+            found.append(contract.Work(name=name, amount=sum(known), unit="bytes"))
     return found
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from perfdiag import schema
-from perfdiag.exchanges import Exchange, Latencies
-from perfdiag.findings.peers import name_of
-from perfdiag.findings.weigh import ENOUGH_FOR_P99
-from perfdiag.model import Model
-from perfdiag.packed import Sums, numbers_by_name
-from perfdiag.report import shape
-from perfdiag.report.words import place
-from perfdiag.text import printable
+from perfdiag.common.text import printable
+from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange, Latencies
+from perfdiag.recording import schema
+from perfdiag.recording.packed_numbers import Sums, numbers_by_name
+from perfdiag.report import contract
+from perfdiag.report.verdict.sentences import place
 
 
-def served(model: Model) -> list[shape.Request]:
+def served(model: Model) -> list[contract.Request]:
     """Return the requests by name and port, those that took most time first; before them names with a limit of their
     own, which were asked for."""
     asked = {each.name for each in model.header.options.slo_names}
@@ -24,25 +24,25 @@ def served(model: Model) -> list[shape.Request]:
     return [_request(model, each) for each in sorted(found, key=lambda each: each.line.name not in asked)]
 
 
-def called(model: Model) -> list[shape.Call]:
+def called(model: Model) -> list[contract.Call]:
     """Return the calls and look-ups by peer, likewise."""
     called = [each for each in model.exchanges if not each.served and each.line.direction != "datagram_port"]
     return [_call(model, each) for each in called]
 
 
-def unread(model: Model) -> list[shape.Unread]:
+def unread(model: Model) -> list[contract.Unread]:
     """Return what nobody had read in the end, by port, the oldest first."""
     lines = sorted(model.requests_awaited, key=lambda line: (-line.oldest_ns, line.object))
-    return [shape.Unread(place=place(line.object), count=line.count, oldest_ns=line.oldest_ns) for line in lines]
+    return [contract.Unread(place=place(line.object), count=line.count, oldest_ns=line.oldest_ns) for line in lines]
 
 
-def silent(model: Model) -> list[shape.Silent]:
+def silent(model: Model) -> list[contract.Silent]:
     """Return the connections that may hold a question from before the window, by port or peer, the oldest first."""
     places: defaultdict[tuple[str, str, bool], list[schema.Silent]] = defaultdict(list)
     for line in model.silent:
         places[line.direction, line.object, bool(line.oldest_ns)].append(line)
     found = [
-        shape.Silent(
+        contract.Silent(
             place=name_of(object, place(object)),
             called=direction == "connected",
             pids=sorted({line.pid for line in lines if line.pid}),
@@ -54,20 +54,20 @@ def silent(model: Model) -> list[shape.Silent]:
     return sorted(found, key=lambda each: (-(each.oldest_ns or 0), each.place))
 
 
-def time(model: Model) -> shape.RequestTime | None:
+def time(model: Model) -> contract.RequestTime | None:
     """Return what all requests together spent their time in, where it ranks the findings."""
     known = model.request_time
     if known is None:
         return None
     accounts = {printable(name): ns for name, ns in sorted(known.accounts.items(), key=lambda item: -item[1])}
-    return shape.RequestTime(
+    return contract.RequestTime(
         count=known.count, ns=known.ns, excess=known.excess, median_over=known.median_over, accounts=accounts
     )
 
 
-def percentiles(latencies: Latencies) -> shape.Percentiles:
+def percentiles(latencies: Latencies) -> contract.Percentiles:
     """Return the percentiles that so many allow."""
-    return shape.Percentiles(
+    return contract.Percentiles(
         count=latencies.count,
         mean_ns=latencies.sum_ns // latencies.count if latencies.count else None,
         p50_ns=latencies.quantile_ns(0.5),
@@ -81,9 +81,9 @@ def _per_second(model: Model, count: int) -> float:
     return count * 1e9 / model.window_ns if model.window_ns else 0.0
 
 
-def _request(model: Model, exchange: Exchange) -> shape.Request:
+def _request(model: Model, exchange: Exchange) -> contract.Request:
     line = exchange.line
-    return shape.Request(
+    return contract.Request(
         name=printable(line.name),
         port=exchange.object.removeprefix("port "),
         per_second=_per_second(model, line.count),
@@ -108,9 +108,9 @@ def _request(model: Model, exchange: Exchange) -> shape.Request:
     )
 
 
-def _call(model: Model, exchange: Exchange) -> shape.Call:
+def _call(model: Model, exchange: Exchange) -> contract.Call:
     line = exchange.line
-    return shape.Call(
+    return contract.Call(
         peer=exchange.object,
         lookups=line.direction == "lookup",
         datagrams=line.unawaited if line.direction == "datagram" else None,

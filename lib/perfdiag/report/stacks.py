@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfdiag import schema
-from perfdiag.futexes import joins
-from perfdiag.model import Model
-from perfdiag.report import shape
-from perfdiag.symbols import caller, is_named, readable
-from perfdiag.text import printable
+from perfdiag.common.text import printable
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import caller, is_named, readable
+from perfdiag.model.waits.futexes import joins
+from perfdiag.recording import schema
+from perfdiag.report import contract
 
 MOST_OF_ACCOUNT = 20  # different stacks, the heaviest first
 JOIN = "pthread_join"  # stands for all ways to wait for the end of a thread
@@ -26,7 +26,7 @@ class _Fold:
     count: int = 0
 
 
-def stacks(model: Model) -> list[shape.Stack]:
+def stacks(model: Model) -> list[contract.Stack]:
     """Return the heaviest stacks of each account, the account with most sampled time first."""
     objects = {row.key: row.object for row in model.rows}
     folds: defaultdict[tuple[str, str, int, tuple[str, ...], tuple[str, ...], tuple[str, ...]], _Fold]
@@ -46,7 +46,7 @@ def stacks(model: Model) -> list[shape.Stack]:
         if shown[account] > MOST_OF_ACCOUNT:
             continue
         found.append(
-            shape.Stack(
+            contract.Stack(
                 account=printable(account),
                 object=printable(object),
                 pid=pid,

@@ -234,7 +234,7 @@ static int start_recorder(const struct paths *paths, char **argv)
 
 /*
  * On a host with a load of 400 an ordinary process gets half a percent of a CPU, and the report would come in
- * minutes.  A command that is to be recorded gets its own niceness back (heldback.py).
+ * minutes.  A command that is to be recorded gets its own niceness back (held_command.py).
  */
 static void hurry(void)
 {

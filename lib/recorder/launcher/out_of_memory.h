@@ -15,5 +15,5 @@ bool has_room(void);
 int start_watcher(void);
 /* Returns the score as it was, NULL where it could not be changed. */
 const char *offer_to_oom_killer(const char *score);
-/* The same for what is to be Python.  A command that is to be recorded gets its own score back (heldback.py). */
+/* The same for what is to be Python.  A command that is to be recorded gets its own score back (held_command.py). */
 void go_first(void);

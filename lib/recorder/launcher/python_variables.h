@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Python reads PYTHONEXECUTABLE and __PYVENV_LAUNCHER__ even when it is isolated (-I), and from the place that they name
- * it runs code.  So none of its variables reaches it: they go by another name, under which heldback.py finds what a
+ * it runs code.  So none of its variables reaches it: they go by another name, under which held_command.py finds what a
  * command was given.  The same holds for those that make the C library of any program load code, or change what it does;
  * the launcher itself is static and obeys none of them.
  */

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-from perfdiag import findings, ledger, reader, report
-from perfdiag.config import Config
-from perfdiag.report.shape import Report
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.model import builder
+from perfdiag.recording import reader
+from perfdiag.report import assembly
+from perfdiag.report.contract import Report
 
 from incidents.support.incident import Case
 
@@ -27,8 +30,8 @@ class Shrunk(Exception):
 
 def report_of(recording: bytes) -> Report:
     """Report a recording, here."""
-    model = ledger.build(reader.read(io.BytesIO(recording)))
-    return report.make(model, findings.diagnose(model), Config())
+    model = builder.build(reader.read(io.BytesIO(recording)))
+    return assembly.make(model, engine.diagnose(model), Config())
 
 
 def shrink(recording: bytes) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
-from perfdiag.findings import RULES
+from perfdiag.diagnosis.rules import RULES
 
 Setting = int | str
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from perfdiag.report.shape import Report
+from perfdiag.report.contract import Report
 
 from incidents.support.expressions import evaluate
 from incidents.support.incident import Case

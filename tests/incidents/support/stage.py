@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import msgspec
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from incidents.support.incident import DELAYS, Case, Incident
 from lab.support.guest import Guest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from perfdiag.scripts import header
+from perfdiag.documents import script_header
 
 from lab.support.guest import Guest
 from lab.support.processes import Process
@@ -36,10 +36,10 @@ class DTraceScript(Process):
         status, said = self.end(), self.here("cat err")
         assert (status, said) == (0, ""), (status, said)
         printed = Printed(self.name, self.here("cat out") + "\n")
-        assert set(printed.tables()) <= {name for name, _ in header.parse(SCRIPTS / f"{self.name}.d").fields}
+        assert set(printed.tables()) <= {name for name, _ in script_header.parse(SCRIPTS / f"{self.name}.d").fields}
         if example and self.update:
             words = " ".join(map(str, [f"{self.name}.d", *self.arguments]))
-            header.replace_example(SCRIPTS / f"{self.name}.d", words, shown(printed.text))
+            script_header.replace_example(SCRIPTS / f"{self.name}.d", words, shown(printed.text))
         return printed
 
 

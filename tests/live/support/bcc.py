@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from perfdiag.scripts import header
+from perfdiag.documents import script_header
 
 from live.support.bpftrace import BEGUN, TOOLS, mount_tracing
 from live.support.tracing import Tracing
@@ -38,7 +38,7 @@ def rows(name: str, text: str) -> list[dict[str, str]]:
     """Return the rows of the table that a program has printed, whole and as its header describes it."""
     _, titles, *lines = text.splitlines()
     columns = titles.split()
-    described = [name for name, _ in header.parse(TOOLS / name).fields]
+    described = [name for name, _ in script_header.parse(TOOLS / name).fields]
     assert [*columns, *(line.partition(":")[0] for line in lines[-1:])] == described
     assert lines[-1] == "lost: 0"
     cells = (line.split(maxsplit=len(columns) - 1) for line in lines[:-1])
@@ -66,7 +66,7 @@ class Program(Tracing):
         found = rows(self.name, self.output())
         if example and self.update:
             words = " ".join([self.name, *map(str, self.arguments)])
-            header.replace_example(TOOLS / self.name, words, self.output().splitlines())
+            script_header.replace_example(TOOLS / self.name, words, self.output().splitlines())
         return found
 
 

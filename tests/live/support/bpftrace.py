@@ -14,7 +14,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perfdiag.scripts import header
+from perfdiag.documents import script_header
 
 from live.support.host import run
 from live.support.tracing import Tracing
@@ -94,7 +94,7 @@ class Seen:
     def make_example(self, name: str, *arguments: object) -> None:
         """Make this run the example in the header of a script."""
         words = " ".join([f"{name}.bt", *spelled(name, *arguments)])
-        header.replace_example(TOOLS / f"{name}.bt", words, shown(self.text))
+        script_header.replace_example(TOOLS / f"{name}.bt", words, shown(self.text))
 
     @property
     def unseen(self) -> int:
@@ -130,7 +130,7 @@ def check(name: str, text: str, messages: str) -> Seen:
     """Read the output of a run that ended well: only maps that its header describes, and no complaint."""
     assert not HARMLESS.sub("", messages), messages
     seen = read(text)
-    described = {re.sub(r"\[.*", "", title) for title, _ in header.parse(TOOLS / f"{name}.bt").fields}
+    described = {re.sub(r"\[.*", "", title) for title, _ in script_header.parse(TOOLS / f"{name}.bt").fields}
     assert set(seen.maps) <= described, f"maps that are for its own use, or not described:\n{text}"
     return seen
 
@@ -183,7 +183,9 @@ def only_of(name: str) -> str | None:
 
 def spelled(name: str, *arguments: object) -> list[str]:
     """Return arguments, of which the first is a process, as the script wants them."""
-    option = ["-p"] if arguments and header.parse(TOOLS / f"{name}.bt").synopsis.startswith(f"{name}.bt -p") else []
+    option = (
+        ["-p"] if arguments and script_header.parse(TOOLS / f"{name}.bt").synopsis.startswith(f"{name}.bt -p") else []
+    )
     return [*option, *map(str, arguments)]
 
 

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from perfdiag.findings import diagnose
-from perfdiag.findings.base import Finding, Severity
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.model.model import Model
 
 
 def go_first() -> None:

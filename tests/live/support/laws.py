@@ -6,8 +6,8 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 
-from perfdiag import schema
-from perfdiag.accounts import BY_NAME, Kind
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import BY_NAME, Kind
 
 from live.support.recording import Books, Recording, table
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from perfdiag import ledger, reader
-from perfdiag.model import Model
+from perfdiag.model import builder
+from perfdiag.model.model import Model
+from perfdiag.recording import reader
 
 from live.support.recording import Recording
 
@@ -15,7 +16,7 @@ def model_of(recording: Recording) -> Model:
     with recording.path.open("rb") as stream:
         read = reader.read(stream)
     assert not read.problems, read.problems
-    return ledger.build(read)
+    return builder.build(read)
 
 
 def check_model(recording: Recording) -> None:

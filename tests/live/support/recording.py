@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import msgspec
-from perfdiag import schema
-from perfdiag.scriptlines import ScriptLines
+from perfdiag.recording import schema
+from perfdiag.recording.script_recordings import ScriptLines
 
 L = TypeVar("L", bound=schema.Line)
 Books: TypeAlias = schema.Thread | schema.Exited

@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from perfdiag import schema
-from perfdiag.exchanges import Exchange, exchanges_of
+from perfdiag.model.requests.exchanges import Exchange, exchanges_of
+from perfdiag.recording import schema
 
 from live.support import laws
 from live.support.model import check_model

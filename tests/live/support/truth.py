@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from live.support.recording import Recording, count_of, ns_of, table
 

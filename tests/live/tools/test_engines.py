@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from conftest import ROOT
 from live.support.bpftrace import mount_tracing

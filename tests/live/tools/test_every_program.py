@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from perfdiag.scripts import header
+from perfdiag.documents import script_header
 
 from live.support.bcc import Program, command, need_bcc, refused
 from live.support.bpftrace import TOOLS
@@ -51,12 +51,12 @@ def check(name: str, done: subprocess.CompletedProcess[str], status: int, told: 
 def test_wrong_arguments_are_refused(name: str, words: tuple[str, ...]) -> None:
     """Whether or not there is bcc."""
     own = [word.replace("PID", str(os.getpid())) for word in words]
-    check(name, refused(name, *own), 2, re.escape(f": {header.parse(TOOLS / name).synopsis}\n"))
+    check(name, refused(name, *own), 2, re.escape(f": {script_header.parse(TOOLS / name).synopsis}\n"))
 
 
 @every_table
 def test_a_process_that_must_be_named_is_asked_for(name: str) -> None:
-    if header.parse(TOOLS / name).synopsis != f"{name} [PID [SECONDS]]":
+    if script_header.parse(TOOLS / name).synopsis != f"{name} [PID [SECONDS]]":
         check(name, refused(name), 2, "required: PID")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from perfdiag import reader, schema
+from perfdiag.recording import reader, schema
 
 from live.support.bpftrace import Seen
 from live.support.fixtures import Attach, Cleanup, Start, Trace

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import msgspec
-from perfdiag.report.shape import Report
+from perfdiag.report.contract import Report
 
 from bench.processes import PATIENCE_SECONDS, running
 from live.support.host import slow_disk

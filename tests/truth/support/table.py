@@ -8,9 +8,9 @@ from statistics import median
 from typing import Any
 
 import msgspec
-from perfdiag.findings import RULES
-from perfdiag.report.shape import Report
-from perfdiag.units import duration
+from perfdiag.common.units import duration
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.report.contract import Report
 
 from incidents.support import table
 from incidents.support.judge import NONE, Result

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.distribution import SMALLEST_BUCKET_NS
+from perfdiag.recording.accounts import ACCOUNTS
+from perfdiag.recording.distribution import SMALLEST_BUCKET_NS
 
 Time = int | str
 Sum = Time | tuple[Time, int] | tuple[Time, int, Time]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from perfdiag import schema
-from perfdiag.bucketlaws import RUNNING
+from perfdiag.recording import schema
+from perfdiag.recording.laws.bucket_laws import RUNNING
 
 from unit.support.amounts import spread
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfdiag.facts import Disk, DiskActivity
+from perfdiag.facts.host_facts import Disk, DiskActivity
 
 from unit.support.known import blank
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfdiag import schema
-from perfdiag.exchanges import Exchange, exchanges_of
+from perfdiag.model.requests.exchanges import Exchange, exchanges_of
+from perfdiag.recording import schema
 
 PORT = "port:8080"
 

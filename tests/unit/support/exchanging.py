@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from unit.support.amounts import Sum, Time, account_name, nanoseconds, sum_of
 from unit.support.exchanges import exchange, latency

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfdiag import schema
-from perfdiag.facts import Facts
+from perfdiag.facts.host_facts import Facts
+from perfdiag.recording import schema
 
 SECOND = 1_000_000_000
 MOUNTINFO = (

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 import msgspec
-from perfdiag import accounts, schema
-from perfdiag.schema.requests import LATENCY_BUCKETS
+from perfdiag.recording import accounts, schema
+from perfdiag.recording.schema.requests import LATENCY_BUCKETS
 
 from unit.support import Builder
 from unit.support.threads import START_NS

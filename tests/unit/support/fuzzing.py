@@ -16,11 +16,13 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
-from perfdiag import ledger, reader, report
-from perfdiag.config import Config
-from perfdiag.errors import RecordingError
-from perfdiag.findings import diagnose
-from perfdiag.render import document, terminal
+from perfdiag.common.config import Config
+from perfdiag.common.errors import RecordingError
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.model import builder
+from perfdiag.recording import reader
+from perfdiag.render import json_document, terminal
+from perfdiag.report import assembly
 
 from conftest import ROOT
 from unit.support import Builder
@@ -200,16 +202,16 @@ def check(data: bytes) -> None:
     terminal in it."""
     begun = time.process_time()
     try:
-        model = ledger.build(reader.read(io.BytesIO(data)))
+        model = builder.build(reader.read(io.BytesIO(data)))
     except RecordingError as error:
         assert error.hint and "\n" not in str(error) and str(error).isprintable(), repr(str(error))
         return
     diagnosis = diagnose(model)
-    made = report.make(model, diagnosis, Config())
+    made = assembly.make(model, diagnosis, Config())
     for full in (False, True):
         for line in terminal.lines(made, full=full):
             assert line.plain.isprintable(), repr(line.plain)
-    msgspec.json.decode(b"".join(document.pieces(made)))
+    msgspec.json.decode(b"".join(json_document.pieces(made)))
     took = time.process_time() - begun
     assert not [silence.reason for silence in diagnosis.silences if "the rule itself failed" in silence.reason]
     # Three reports were made of it.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 
 import msgspec
-from perfdiag import ledger, reader, schema
-from perfdiag.accounts import BY_NAME
-from perfdiag.model import Model
+from perfdiag.model import builder as ledger
+from perfdiag.model.model import Model
+from perfdiag.recording import reader, schema
+from perfdiag.recording.accounts import BY_NAME
 
 from unit.support.amounts import Time, nanoseconds
 from unit.support.recording import Builder

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-from perfdiag.facts import Hypervisor
-from perfdiag.join import Source, join
-from perfdiag.model import Model
+from perfdiag.facts.host_facts import Hypervisor
+from perfdiag.model.guest.join_recordings import Source, join
+from perfdiag.model.model import Model
 
 from unit.support.amounts import Time, nanoseconds
 from unit.support.judging import knowing

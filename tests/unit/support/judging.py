@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import perfdiag.findings  # registers all rules
-from perfdiag.facts import Facts
-from perfdiag.findings.base import RULES, Check, Confidence, Finding, Outcome, RemedyKind, Silence
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, RemedyKind, Silence
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.facts.host_facts import Facts
+from perfdiag.model.model import Model
 
 from unit.support.never import forbidden
 
 
 def outcomes(model: Model, id: str) -> list[Outcome]:
     """Return everything the rule says of the model."""
-    assert perfdiag.findings.RULES is RULES
     return list(RULES[id].function(model))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from unit.support.amounts import bucket_of, nanoseconds
 from unit.support.recording import Builder

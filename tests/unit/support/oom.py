@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfdiag.findings.oom_explained import Explained, explain
-from perfdiag.oom.entries import entries
-from perfdiag.oom.parse import parse
-from perfdiag.oom.shape import Report
+from perfdiag.diagnosis.evidence.memory.oom_explanation import Explained, explain
+from perfdiag.facts.oom.log_lines import entries
+from perfdiag.facts.oom.oom_report import Report
+from perfdiag.facts.oom.parser import parse
 
 LOGS = Path(__file__).resolve().parents[2] / "data" / "oom"
 KERNELS = ("6.1", "6.12", "7.2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from perfdiag import schema
+from perfdiag.recording import schema
 
 from unit.support.amounts import Sum, Time, account_name, bucket_of, nanoseconds, sum_of
 from unit.support.books import account_sums, close

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from perfdiag.findings import RULES
-from perfdiag.findings.base import Finding, Outcome, Rule
-from perfdiag.model import Model
+from perfdiag.diagnosis.rule import Finding, Outcome, Rule
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.model import Model
 
 TESTS = Path(__file__).parent.parent
 

@@ -22,8 +22,9 @@ import io
 from collections.abc import Mapping
 
 import msgspec
-from perfdiag import ledger, reader, schema
-from perfdiag.model import Model
+from perfdiag.model import builder
+from perfdiag.model.model import Model
+from perfdiag.recording import reader, schema
 
 from unit.support.amounts import Time, nanoseconds
 from unit.support.books import details, interval
@@ -228,7 +229,7 @@ class Builder(OtherLines):
 
     def model(self) -> Model:
         """Return the model of the recording."""
-        return ledger.build(self.recording())
+        return builder.build(self.recording())
 
 
 __all__ = ["COUNTERS", "Builder"]

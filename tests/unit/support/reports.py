@@ -7,21 +7,14 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from perfdiag import claims, ledger, reader
-from perfdiag.config import Config
-from perfdiag.findings import Diagnosis, diagnose
-from perfdiag.findings.base import (
-    Check,
-    Confidence,
-    Evidence,
-    Finding,
-    Remedy,
-    RemedyKind,
-    Severity,
-    Silence,
-)
-from perfdiag.model import Model
-from perfdiag.report import Report, make
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import claims
+from perfdiag.diagnosis.engine import Diagnosis, diagnose
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Remedy, RemedyKind, Severity, Silence
+from perfdiag.model import builder as ledger
+from perfdiag.model.model import Model
+from perfdiag.recording import reader
+from perfdiag.report.assembly import Report, make
 
 from conftest import ROOT
 from unit.support.recording import Builder

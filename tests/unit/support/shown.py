@@ -6,7 +6,7 @@ import io
 
 from perfdiag.render import terminal
 from perfdiag.render.layout import COLUMNS
-from perfdiag.report import Report
+from perfdiag.report.assembly import Report
 from rich.console import Console
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from perfdiag.accounts import ACCOUNTS
-from perfdiag.findings import Diagnosis
-from perfdiag.findings.base import Check, Confidence, Severity, Silence
-from perfdiag.model import Model
+from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.rule import Check, Confidence, Severity, Silence
+from perfdiag.model.model import Model
+from perfdiag.recording.accounts import ACCOUNTS
 
 from unit.support.recording import Builder
 from unit.support.reports import diagnosis, finding

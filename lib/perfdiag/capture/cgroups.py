@@ -1,0 +1,191 @@
+"""Control groups: by path, by systemd unit, by container.  Only the cgroup file systems are walked, nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from perfdiag.common.errors import TargetGone, UsageError
+from perfdiag.common.text import printable
+from perfdiag.facts.texts import unescaped
+
+MOUNTS = Path("/proc/self/mounts")
+OWN_GROUPS = Path("/proc/self/cgroup")
+NAME_BYTES = 127  # the recorder takes no longer names
+DEPTH = 31  # nor follows it groups further down
+UNIT_SUFFIXES = (".service", ".scope", ".slice", ".socket", ".mount", ".swap")
+# docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope, docker/ID, kubepods/.../ID; no conmon-ID
+CONTAINER_ID = re.compile(r"(?:(?:docker|libpod|crio|cri-containerd|nerdctl)-)?([0-9a-f]{64})(?:\.scope)?")
+CONTAINER_NAME = re.compile(r"(?:lxc\.payload\.|machine-)(.+?)(?:\.scope)?")  # LXC and systemd-nspawn
+
+
+@dataclass(frozen=True)
+class Group:
+    """A control group as the kernel knows it: ids are unique within a hierarchy."""
+
+    hierarchy: int
+    id: int
+    parent_id: int
+    name: str
+
+
+def mounts() -> list[Path]:
+    """Return where control groups are mounted: version 2 first, then systemd's own tree, then the controllers."""
+    return list(_mounts())
+
+
+def _mounts() -> dict[Path, frozenset[str]]:
+    """Return the mount options of each, in that order; of version 2 none."""
+    found: list[tuple[int, Path, frozenset[str]]] = []
+    # Bytes, because reading text turns a carriage return, which a name may hold, into the end of a line.
+    for line in os.fsdecode(MOUNTS.read_bytes()).split("\n"):
+        fields = line.split(" ")
+        if len(fields) >= 4 and fields[2] in ("cgroup", "cgroup2"):
+            rank = 0 if fields[2] == "cgroup2" else 1 if "name=systemd" in fields[3] else 2
+            options = fields[3].split(",") if rank else []
+            found.append((rank, Path(unescaped(fields[1])), frozenset(options)))
+    return {directory: options for _rank, directory, options in sorted(found, key=lambda item: item[0])}
+
+
+def identify(group: Path) -> Group | None:
+    """Return what the kernel calls a control group, None where its hierarchy cannot be told or it is too deep in it."""
+    trees = _mounts()
+    tree = max((tree for tree in trees if group.is_relative_to(tree)), key=lambda tree: len(tree.parts))
+    name, parent_id = group.name, group.parent.stat().st_ino
+    if group == tree or len(os.fsencode(name)) > NAME_BYTES:
+        name, parent_id = "", 0  # not to be known again if it is made anew
+    if len(group.relative_to(tree).parts) > DEPTH:
+        return None
+    for line in os.fsdecode(OWN_GROUPS.read_bytes()).split("\n"):
+        number, _, rest = line.partition(":")
+        controllers = frozenset(filter(None, rest.partition(":")[0].split(",")))
+        if number and bool(controllers) == bool(trees[tree]) and controllers <= trees[tree]:
+            return Group(int(number), group.stat().st_ino, parent_id, name)
+    return None
+
+
+def by_path(text: str) -> Path:
+    """Return the directory of a control group given in full or as /proc/PID/cgroup writes it.
+
+    Raises TargetGone where there is none, also for a path outside the cgroup file systems (which is never touched: it
+    could be a dead mount).
+    """
+    path = PurePosixPath(os.path.normpath("/" + text.lstrip("/")))
+    trees = mounts()
+    # the longest first: on a hybrid host one tree may be mounted inside the directory of another
+    inside = [tree for tree in sorted(trees, key=lambda tree: -len(tree.parts)) if path.is_relative_to(tree)]
+    candidates = [Path(path)] if inside else [tree / path.relative_to("/") for tree in trees]
+    for candidate in candidates:
+        if os.path.exists(candidate / "cgroup.procs"):  # Path.exists() raises for a name that is too long
+            return candidate
+    below = printable(str(trees[0])) if trees else "/sys/fs/cgroup"
+    raise TargetGone(
+        f"--cgroup {printable(text)}: no such control group",
+        f"give a directory below {below}, or what /proc/PID/cgroup says after the second colon",
+    )
+
+
+def by_unit(name: str) -> Path:
+    """Return the control group of a systemd unit (".service" is added as systemctl does).
+
+    systemd itself is not asked: on a host in trouble it may not answer.
+    """
+    unit = name if name.endswith(UNIT_SUFFIXES) else name + ".service"
+    found = list(_find(lambda directory: directory.removeprefix("_") == unit or directory == unit))
+    return _one(found, f"--unit {printable(name)}", "systemctl status shows whether it runs")
+
+
+def by_container(name: str) -> Path:
+    """Return the control group of a container given by id (or its beginning) or by name.
+
+    Names are looked up through the command line of the container engines that are installed, with a deadline.
+    """
+    from perfdiag.capture import container_engines  # only needed here, and it takes time to import
+
+    found: list[Path] = []
+    if re.fullmatch(r"[0-9a-f]{4,64}", name):
+        found = list(_find(lambda directory: _container_id(directory).startswith(name)))
+    if not found:
+        found = list(_find(lambda directory: _container_name(directory) == name))
+    if not found:
+        ids = container_engines.ids(name)
+        found = list(_find(lambda directory: _container_id(directory) in ids)) if ids else []
+    return _one(
+        found, f"--container {printable(name)}", "give the container's id: docker ps, podman ps or crictl ps shows it"
+    )
+
+
+def processes(group: Path) -> list[int]:
+    """Return the pids in a control group and all below it."""
+    found: set[int] = set()
+    for directory, _names, _files in os.walk(group):
+        try:
+            found |= {int(line) for line in Path(directory, "cgroup.procs").read_text().split("\n") if line}
+        except OSError:
+            continue  # gone meanwhile, or a threaded group: its processes stand in the group above it
+    return sorted(found - {0})
+
+
+def is_threaded(group: Path) -> bool:
+    """Return True for a group of version 2 that divides the threads of processes of the group above it."""
+    try:
+        return Path(group, "cgroup.type").read_text() == "threaded\n"
+    except OSError:
+        return False
+
+
+def whole_host(group: Path) -> bool:
+    """Return True for the real root, which is no target (the root a container sees is an ordinary group)."""
+    return group in mounts() and not (group / "cgroup.events").exists()
+
+
+def _find(wanted: Callable[[str], bool]) -> Iterator[Path]:
+    """Yield the topmost directories with a wanted name, of the first hierarchy where such a one has processes."""
+    for tree in mounts():
+        found = False
+        for directory, names, _files in os.walk(tree):
+            for name in [name for name in names if wanted(name)]:
+                names.remove(name)
+                if processes(Path(directory, name)):
+                    found = True
+                    yield Path(directory, name)
+        if found:
+            return
+
+
+def _one(found: list[Path], what: str, hint: str) -> Path:
+    """Return the only control group found; raise for none and for several."""
+    if not found:
+        raise TargetGone(f"{what}: nothing of that name runs here", hint)
+    if len(found) > 1:
+        raise UsageError(
+            f"{what} matches {len(found)} control groups",
+            "choose one:\n" + "\n".join(f"  --cgroup {printable(str(path))}" for path in found[:10]),
+        )
+    return found[0]
+
+
+def _container_id(directory: str) -> str:
+    match = CONTAINER_ID.fullmatch(directory)
+    return match[1] if match else ""
+
+
+def _container_name(directory: str) -> str:
+    match = CONTAINER_NAME.fullmatch(directory)
+    return match[1].replace("\\x2d", "-") if match else ""
+
+
+__all__ = [
+    "Group",
+    "by_container",
+    "by_path",
+    "by_unit",
+    "identify",
+    "is_threaded",
+    "mounts",
+    "processes",
+    "whole_host",
+]

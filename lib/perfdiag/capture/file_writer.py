@@ -1,0 +1,218 @@
+"""The child process that opens a recording's file and writes it; it may hang, where the file system is dead.
+
+It does so as the caller: what he names leads nowhere that he may not go himself, whatever he exchanges meanwhile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from perfdiag.common import privileges
+from perfdiag.common.errors import HINTS, PerfdiagError
+from perfdiag.common.text import printable
+
+FOOTER_BYTES = 1 << 16  # a footer is far shorter
+PART_BYTES = 1 << 16
+PIPE_BYTES = 1 << 20  # what the recorder can write while a file system pauses, without a pause of its own
+ELSEWHERE = "give another file, on a file system with room: /dev/shm is in memory"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+BEGIN = b"begin"  # told to a keeper once there is something to record: until then the file stays as it was
+_NOTHING: dict[str, Any] = dict.fromkeys(("size", "complete", "meddled", "moved", "error", "hint"))
+READING, WRITING, CLOSING = range(3)  # what a keeper may wait for: the recorder, or twice its file system
+
+
+class Progress(ctypes.Structure):
+    """How far a keeper is, in memory shared with it: one that hangs in the kernel answers nothing."""
+
+    size_bytes: int
+    doing: int
+    _fields_ = [("size_bytes", ctypes.c_uint64), ("doing", ctypes.c_uint64)]
+
+    @classmethod
+    def shared(cls) -> Progress:
+        """Return one for this process and the children it starts from now on."""
+        return cls.from_buffer(mmap.mmap(-1, mmap.PAGESIZE))
+
+
+def keep(path: str, progress: Progress, answers: socket.socket) -> None:
+    """Answer with a pipe, write what comes through it into the file once told to, and tell how that went.
+
+    A file that was made for it, and into which nothing came, is taken back.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal sends them to all: the pipe's end counts
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        privileges.become_caller()
+        directory, fd, created = _open(path)
+    except PerfdiagError as error:
+        answers.send(json.dumps({"message": str(error), "hint": error.hint}).encode())
+        return
+    status, place = os.fstat(fd), _place_of(fd)
+    reader, writer = os.pipe()
+    with suppress(OSError):  # then it keeps its 64 KiB
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    told = {"created": created, "device": status.st_dev, "inode": status.st_ino}
+    socket.send_fds(answers, [json.dumps(told).encode()], [writer])
+    os.close(writer)
+    # What came through the pipe for a recording that did not come about is no reason to empty an old one.
+    went = _NOTHING
+    if _is_told_to_begin(answers, reader):
+        went = _write(reader, fd, progress, lambda: _moved_to(path, fd, place))
+    if created and not went["size"]:
+        unlink(os.path.basename(path), (status.st_dev, status.st_ino), directory)
+    answers.send(json.dumps(went).encode())
+
+
+def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
+    """Wait for the word; return whether it came before the other side, or whoever writes to the pipe, ended."""
+    poll = select.poll()
+    poll.register(answers, select.POLLIN)
+    poll.register(reader, 0)  # its end only: what is in it can wait
+    poll.poll()
+    try:
+        return answers.recv(len(BEGIN), socket.MSG_DONTWAIT) == BEGIN
+    except OSError:
+        return False
+
+
+def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str | None]) -> dict[str, Any]:
+    """Copy to the end of the pipe; of a file that takes no more, half a line is taken back."""
+    size = lines_bytes = 0
+    tail, failure, meddled, moved = b"", OSError(), None, None
+    try:
+        while part := os.read(reader, PART_BYTES):
+            progress.doing = WRITING
+            if not size:
+                privileges.set_aside()  # not given up: with no line written, root may be needed to take back the file
+                os.ftruncate(fd, 0)  # not before: a recording that does not come about leaves the one that was there
+            while part:
+                count = os.write(fd, part)
+                tail = (tail + part[:count])[-FOOTER_BYTES:]
+                if (newline := part.rfind(b"\n", 0, count)) >= 0:
+                    lines_bytes = size + newline + 1
+                size += count
+                progress.size_bytes = size
+                part = part[count:]
+            if lines_bytes:
+                privileges.take_up()
+                privileges.drop()
+            progress.doing = READING
+        progress.doing = CLOSING  # from here on: on NFS even fstat() waits until all is at the server
+        meddled = _meddled_with(fd, size)
+        moved = None if meddled else moved_to()
+        os.close(fd)  # some file systems tell only here that a write has failed
+    except OSError as error:
+        failure = error
+        with suppress(OSError):
+            os.ftruncate(fd, lines_bytes)
+            size = lines_bytes
+            moved = moved_to()
+    privileges.take_up()
+    last_line = tail.rstrip(b"\n").rpartition(b"\n")[2]
+    complete = not failure.errno and tail.endswith(b"\n") and b'"footer"' in last_line
+    told = {"error": failure.strerror, "hint": _remedy(failure) if failure.errno else None}
+    return {"size": size, "complete": complete, "meddled": meddled, "moved": moved, **told}
+
+
+def _remedy(error: OSError) -> str:
+    """Return what to do where a file takes no more."""
+    return HINTS[errno.EFBIG] if error.errno == errno.EFBIG else ELSEWHERE
+
+
+def _meddled_with(fd: int, size: int) -> str | None:
+    """Return what somebody else did to the file meanwhile."""
+    status = os.fstat(fd)
+    if not status.st_nlink:
+        return "it was removed or replaced meanwhile"
+    return None if not size or status.st_size == size else "somebody else wrote to it meanwhile"
+
+
+def _place_of(fd: int) -> str:
+    """Return the path of an open file as it is now."""
+    return os.readlink(f"/proc/self/fd/{fd}")
+
+
+def _moved_to(path: str, fd: int, before: str) -> str | None:
+    """Return where the file is by now if its path, which led to `before`, does not lead there any more."""
+    now = _place_of(fd)
+    try:
+        there = os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(fd))
+    except FileNotFoundError:
+        there = False
+    except OSError:  # root is given up: a directory on the way may be closed
+        there = now == before
+    return None if there else now
+
+
+def unlink(path: str, identity: tuple[int, int], directory: int | None = None) -> None:
+    """Remove the file of that device and inode, not another one that has its name now."""
+    with suppress(OSError):  # root is given up already, and the directory is root's: an empty file stays
+        status = os.stat(path, dir_fd=directory, follow_symlinks=False)
+        if (status.st_dev, status.st_ino) == identity:
+            os.unlink(path, dir_fd=directory)
+
+
+def _open(path: str) -> tuple[int, int, bool]:
+    """Open its directory and the file; return both and whether it was created.  Hangs where its file system is dead."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    name = os.path.basename(path)
+    try:
+        # Held, because to take the file back its path may lead elsewhere by then.
+        directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fd, created = os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory), True
+        except FileExistsError:
+            fd, created = os.open(name, flags, dir_fd=directory), False
+            _check_own(path, fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever has it may empty it
+            os.fchmod(fd, 0o600)
+        except OSError:
+            if created:
+                os.unlink(name, dir_fd=directory)
+            raise
+    except BlockingIOError as error:
+        raise PerfdiagError(
+            f"cannot write {printable(path)}: another perfdiag writes it", "give another file"
+        ) from error
+    except OSError as error:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise PerfdiagError(f"cannot write {printable(path)}: {why}", _hint(error)) from error
+    return directory, fd, created
+
+
+def _hint(error: OSError) -> str:
+    if error.errno in _NO_ROOM:
+        return ELSEWHERE
+    if isinstance(error, PermissionError) and os.geteuid():
+        return "the file is made with your own rights, under sudo too: give one where you may write"
+    return "give another file"
+
+
+def _check_own(path: str, fd: int) -> None:
+    """Refuse to empty what is no recording file of the caller's."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        what = "is no ordinary file"
+    elif status.st_uid != os.geteuid():
+        what = "belongs to somebody else"
+    else:
+        return
+    raise PerfdiagError(f"will not overwrite {printable(path)}: it {what}", "give another file")
+
+
+__all__ = ["BEGIN", "CLOSING", "ELSEWHERE", "READING", "WRITING", "Progress", "keep", "unlink"]

@@ -1,0 +1,191 @@
+"""The file a recording goes to: made with the rights of the caller, readable for him only, never through a link.
+
+Only a child process has it open and writes it: its file system may die in the window, and then whoever closes the file,
+or ends with it open, hangs.  The recorder writes to a pipe to that child, which goes on to its end when nobody waits.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+
+from perfdiag.capture.file_writer import BEGIN, CLOSING, ELSEWHERE, READING, Progress, keep, unlink
+from perfdiag.capture.recorder import DIED, OUTPUT_CLOSED
+from perfdiag.common import deadline, privileges
+from perfdiag.common.errors import PerfdiagError, UsageError
+from perfdiag.common.text import printable, typed_path
+
+OPEN_DEADLINE_S = 5
+CLOSE_DEADLINE_S = 5  # without any progress
+CLOSE_LIMIT_S = 30  # in all: a slow file system is not waited for to its end
+LOOK_S = 0.1
+UNLINK_DEADLINE_S = 1
+SILENCE = "its file system has not answered for {} s"
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """The child that has the file open; `identity` is device and inode of the file."""
+
+    child: deadline.Child
+    progress: Progress
+    identity: tuple[int, int]
+
+    def last_answer(self, *, recorder_ended: bool) -> bytes:
+        """Wait for how it went while something moves; b"" if the child was killed.  Raises TimeoutError: why not."""
+        moved_at = began = time.monotonic()
+        before = self._state()
+        while True:
+            try:
+                return self.child.receive(time.monotonic() + LOOK_S)[0]
+            except TimeoutError:
+                now, state = time.monotonic(), self._state()
+                if state != before:
+                    before, moved_at = state, now
+                silent = now - moved_at >= CLOSE_DEADLINE_S
+                if silent or now - began >= CLOSE_LIMIT_S:
+                    raise TimeoutError(self._waits_for(silent=silent, recorder_ended=recorder_ended)) from None
+
+    def _state(self) -> tuple[int, int]:
+        return self.progress.size_bytes, self.progress.doing
+
+    def _waits_for(self, *, silent: bool, recorder_ended: bool) -> str:
+        size_bytes, doing = self._state()
+        written = f"{'all ' * (doing == CLOSING)}{size_bytes:,} bytes written"
+        if self.child.is_stopped():
+            return f"{written}, its writer is stopped"
+        if doing == READING:
+            return f"{written}, {'its writer does not run' if recorder_ended else 'the recorder still holds it'}"
+        if silent:
+            return f"{written}, {SILENCE.format(CLOSE_DEADLINE_S)}"
+        return f"{written}, its file system is slow: not done in {CLOSE_LIMIT_S} s"
+
+
+@dataclass(frozen=True)
+class OutFile:
+    """An open recording file; the recorder writes to a copy of `fd`, which leads to the keeper or standard output."""
+
+    path: str
+    fd: int
+    created: bool
+    keeper: Keeper | None = None
+
+    def begin(self) -> None:
+        """Let what the recorder writes into the file; until then one that was there before stays as it was."""
+        if self.keeper:
+            self.keeper.child.tell(BEGIN)
+
+    def discard(self) -> None:
+        """Take back a file that was made for a recording that did not come about."""
+        os.close(self.fd)
+        if self.keeper:
+            self.keeper.child.end()
+            self._take_back(self.keeper)
+
+    def _take_back(self, keeper: Keeper) -> None:
+        """Remove a file that was made for it; that can be refused where root is given up."""
+        if self.created:
+            with (
+                suppress(TimeoutError),
+                deadline.child(partial(_take_back, self.path, keeper.identity)) as receive,
+            ):
+                receive(time.monotonic() + UNLINK_DEADLINE_S)
+
+    def check(self, why: str | None = None, *, recorder_ended: bool = True) -> int:
+        """Return the size in bytes of a recording that has its footer; raise PerfdiagError for one cut short.
+
+        `why` is what the recorder said of it.
+        """
+        assert self.keeper, "standard output is no file"
+        os.close(self.fd)
+        name, to_read = printable(self.path), f"perfdiag report {typed_path(self.path)}"
+        try:
+            answer = self.keeper.last_answer(recorder_ended=recorder_ended)
+        except TimeoutError as error:
+            pid = self.keeper.child.pid
+            hint = f"process {pid} goes on with it and ends by itself (kill -KILL {pid} gives it up); then: {to_read}"
+            if self.keeper.child.is_stopped():
+                hint = f"kill -CONT {pid} lets it go on; then: {to_read}"
+            raise PerfdiagError(f"not known whether {name} is whole: {error}", hint) from error
+        finally:  # it is never ended here: what is still in the pipe would be lost
+            self.keeper.child.leave()
+        if not answer and not self.keeper.progress.size_bytes:
+            self._take_back(self.keeper)
+            raise PerfdiagError(f"nothing was written to {name}: the process that writes it was killed", "record again")
+        if not answer:
+            raise PerfdiagError(
+                f"{name} is cut short: the process that writes it was killed", f"what is there can be read: {to_read}"
+            )
+        told = json.loads(answer)
+        if told["moved"]:
+            name, to_read = printable(told["moved"]), f"perfdiag report {typed_path(told['moved'])}"
+        moved = f"; {printable(self.path)} does not lead there any more" if told["moved"] else ""
+        if told["meddled"]:
+            raise PerfdiagError(f"{name} is lost: {told['meddled']}", "record again, to a file of its own")
+        if not told["complete"]:
+            why = told["error"] or why or "the recorder ended before its end"
+            if not told["size"]:
+                raise PerfdiagError(f"nothing was written to {name}: {why}", told["hint"] or "record again")
+            raise PerfdiagError(
+                f"{name} is cut short after {told['size']:,} bytes: {why}{moved}",
+                f"what is there can be read: {to_read}",
+            )
+        if moved:
+            raise PerfdiagError(f"the recording is in {name} by now{moved}", to_read)
+        return int(told["size"])
+
+    def check_stream(self, reason: str, why: str | None = None) -> None:
+        """Raise PerfdiagError for a recording on standard output that is cut short, also by its reader: of a report
+        that may have seen enough, half a recording is damaged."""
+        if reason in (DIED, OUTPUT_CLOSED):
+            raise PerfdiagError(
+                f"the recording is cut short{f': {why}' if why else ''}",
+                "write it to a file with -o, on a file system with room",
+            )
+
+
+def create(path: str) -> OutFile:
+    """Open `path` for a recording: a new file, or a regular file of the invoking user's, emptied by its first
+    byte after begin(); "-": standard output.
+
+    Under sudo the user behind it opens and makes it.  Raises PerfdiagError for anything else that stands there, and
+    when its file system does not answer.
+    """
+    name = printable(path)
+    if not path:
+        raise UsageError("the file to record to has no name", "give one: record -o FILE, latency --record FILE")
+    if path == "-":
+        # Read-only is also what the launcher puts where it is closed.
+        if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise PerfdiagError("standard output is closed", "give a file: record -o FILE")
+        if os.isatty(1):
+            raise UsageError("a recording is nothing for a terminal", "write it to a file, or into a pipe")
+        return OutFile(path, os.dup(1), created=False)
+    progress = Progress.shared()
+    child = deadline.Child(partial(keep, path, progress))
+    with ExitStack() as undo:
+        undo.callback(child.end)
+        try:
+            answer, descriptors = child.receive(time.monotonic() + OPEN_DEADLINE_S)
+        except TimeoutError as error:
+            raise PerfdiagError(f"cannot write {name}: {SILENCE.format(OPEN_DEADLINE_S)}", ELSEWHERE) from error
+        told = json.loads(answer or "{}")
+        if not descriptors:
+            killed = f"cannot write {name}: the process that opens it was killed"
+            raise PerfdiagError(told.get("message", killed), told.get("hint"))
+        undo.pop_all()
+    return OutFile(path, descriptors[0], told["created"], Keeper(child, progress, (told["device"], told["inode"])))
+
+
+def _take_back(path: str, identity: tuple[int, int], _answers: socket.socket) -> None:
+    privileges.become_caller()
+    unlink(path, identity)
+
+
+__all__ = ["OutFile", "create"]

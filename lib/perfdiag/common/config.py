@@ -1,0 +1,100 @@
+"""The configuration: /etc/perfdiag/config.toml, then the user's own, which wins key by key.
+
+runbook_url = "https://wiki.example/perfdiag/{id}"     # where people read on about a finding
+
+They are read with the rights of the caller: what is wrong with a file is told with words from it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from perfdiag.common.deadline import read_bytes
+from perfdiag.common.errors import HINTS, PerfdiagError
+from perfdiag.common.text import printable
+
+SYSTEM_FILE = Path("/etc/perfdiag/config.toml")
+LIMIT_BYTES = 1 << 20
+DEADLINE_S = 0.5  # a home directory may lie on a dead server: the report must not wait for it
+
+
+class ConfigError(PerfdiagError):
+    """A configuration file cannot be meant."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What can be configured; every key has a default."""
+
+    runbook_url: str | None = None  # holds "{id}"
+    left_out: tuple[str, ...] = ()  # files that did not answer in time, a sentence each
+
+    def runbook(self, finding_id: str) -> str | None:
+        """Return where people read on about a finding, None when no runbook is configured."""
+        return self.runbook_url.replace("{id}", quote(finding_id)) if self.runbook_url else None
+
+
+def files() -> list[Path]:
+    """Return the files that are asked, the most particular last."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.environ.get("HOME", ""), ".config")
+    user = [Path(home, "perfdiag", "config.toml")] if os.path.isabs(home) else []
+    return [SYSTEM_FILE, *user]
+
+
+def load(paths: list[Path] | None = None) -> Config:
+    """Read the configuration files that exist.
+
+    Raises ConfigError for a file that cannot be read, is not TOML or holds what no key can mean.
+    """
+    merged: dict[str, str] = {}
+    left_out: list[str] = []
+    for path in files() if paths is None else paths:
+        shown = printable(str(path))
+        try:
+            merged |= _checked(shown, tomllib.loads(read_bytes(path, LIMIT_BYTES, DEADLINE_S).decode()))
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # also in the home of somebody else, as under sudo, or after su without a dash
+        except PermissionError as error:
+            raise ConfigError(f"{shown}: cannot be read: {error.strerror}", "correct its permissions") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{shown}: not UTF-8 text", "correct the file or move it away") from error
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{shown}: not valid TOML: {error}", "correct the file or move it away") from error
+        except ValueError as error:  # of a number with thousands of digits
+            raise ConfigError(f"{shown}: a number is too long", "correct the file or move it away") from error
+        except RecursionError as error:
+            raise ConfigError(f"{shown}: nested too deeply", "correct the file or move it away") from error
+        except TimeoutError as error:  # a host too slow to answer is the one that wants a report
+            left_out.append(f"{shown} is left out: {error.strerror}")
+        except OSError as error:
+            if error.errno == errno.EFBIG:  # a device, or some other file: no limit of the shell's is in its way
+                raise ConfigError(f"{shown}: longer than 1 MiB", "correct the file or move it away") from error
+            hint = "correct its permissions, or set XDG_CONFIG_HOME to an empty directory"
+            raise ConfigError(
+                f"{shown}: cannot be read: {error.strerror}", HINTS.get(error.errno or 0, hint)
+            ) from error
+    return Config(**merged, left_out=tuple(left_out))
+
+
+def _checked(path: str, table: dict[str, Any]) -> dict[str, str]:
+    """Return the keys of one file, all of them known and sound."""
+    for key, value in table.items():
+        if key != "runbook_url":
+            raise ConfigError(f"{path}: unknown key {printable(key)!r}", "the only key is runbook_url")
+        hint = 'write it like runbook_url = "https://wiki.example/perfdiag/{id}"'
+        if not isinstance(value, str) or not value.isprintable() or any(character.isspace() for character in value):
+            raise ConfigError(f"{path}: runbook_url must be a text without blanks", hint)
+        if value.count("{id}") != 1 or "{" in value.replace("{id}", ""):
+            raise ConfigError(f"{path}: runbook_url must hold {{id}} once, and no other brace", hint)
+        if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc:
+            raise ConfigError(f"{path}: runbook_url must begin with https:// or http://", hint)
+    return table
+
+
+__all__ = ["Config", "ConfigError", "files", "load"]

@@ -1,0 +1,87 @@
+"""Root is needed to find the target; then it is given up, for good.
+
+A path that the caller named is never opened as root for him: whoever opens it becomes the caller first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+
+from perfdiag.common.errors import PerfdiagError
+
+NOBODY = 65534
+UNCHANGED = 2**32 - 1  # as (uid_t)-1, it would leave root as it is
+ID = re.compile("[0-9]{1,10}")
+PR_SET_NO_NEW_PRIVS = 38
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def invoking_user() -> tuple[int, int] | None:
+    """Return uid and gid of the user behind sudo, None when nobody is behind (or root itself).
+
+    Only the environment of a process that is root through and through is root's own.  Others, also those that became
+    root by a set-user-id file, may have any name in it.  Raises PerfdiagError where it names somebody who cannot be:
+    that he is nobody would leave root to him.
+    """
+    texts = [os.environ.get(name) for name in ("SUDO_UID", "SUDO_GID")]
+    if os.getresuid() != (0, 0, 0) or texts == [None, None]:
+        return None
+    uid, gid = (int(text) if text and ID.fullmatch(text) else UNCHANGED for text in texts)
+    if uid >= UNCHANGED or gid >= UNCHANGED:
+        raise PerfdiagError(
+            "SUDO_UID and SUDO_GID name no user and group", "sudo sets both: unset them, or set them to numbers"
+        )
+    return (uid, gid) if uid else None
+
+
+def become_caller() -> None:
+    """Become the user behind sudo, with his groups and with no way back; root that nobody is behind stays root.
+
+    The groups are looked up, which can take its time.  Raises PerfdiagError when root cannot be given up.
+    """
+    if user := invoking_user():
+        uid, gid = user
+        name = os.environ.get("SUDO_USER", "")
+        known = not any(0xDC80 <= ord(character) <= 0xDCFF for character in name)  # else of no user: nothing finds it
+        _become(uid, gid, os.getgrouplist(name, gid) if known else [gid])
+
+
+def drop() -> None:
+    """Become the user behind sudo, else nobody, with no way back; does nothing for who is not root.
+
+    Everything needed later must be open and imported.  Raises PerfdiagError when root cannot be given up.
+    """
+    if os.geteuid() == 0:
+        uid, gid = invoking_user() or (NOBODY, NOBODY)
+        _become(uid, gid, [])
+    if _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise PerfdiagError(f"cannot rule out new privileges: {os.strerror(ctypes.get_errno())}")
+
+
+def set_aside() -> None:
+    """Act as nobody until `take_up`: root has room in file systems, and more than its quota, that is for others."""
+    if os.geteuid() == 0:
+        os.seteuid(NOBODY)
+
+
+def take_up() -> None:
+    """Act as root again, if it was set aside."""
+    if os.getuid() == 0:
+        os.seteuid(0)
+
+
+def _become(uid: int, gid: int, groups: list[int]) -> None:
+    try:
+        os.setgroups(groups)
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    except OSError as error:
+        raise PerfdiagError(
+            f"cannot give up root for uid {uid}: {error.strerror}",
+            "give it CAP_SETUID and CAP_SETGID; where a container maps only its own users, run perfdiag on its host",
+        ) from error
+
+
+__all__ = ["become_caller", "drop", "invoking_user", "set_aside", "take_up"]

@@ -1,0 +1,200 @@
+"""Who is granted which nanosecond: every one of them once, the most specific finding first.
+
+A finding states what it *wants* (`Finding.claims`).  Several may want the same time: a slow flush, the full queue
+that makes it slow and the cgroup limit that fills the queue.  `settle` grants in this order:
+
+1. faults before profile (severity INFO), because a fact must not take time from its cause;
+2. of faults, those first that are the root of what others waited for (wait_paths.py): a path is not its own cause;
+3. a rule before every rule it refines, directly or through others (`Rule.refines`);
+4. otherwise a fixed order of the findings' own content, so that the order in which rules ran never shows.
+
+A multiplier (low clock, remote memory) makes each nanosecond longer instead of adding some: it is granted its
+fraction of what is *left* of an account, so two multipliers never give back more than there is.
+Time of idle and "cannot tell" accounts is never granted: no share counts it.
+
+Of a target that serves requests (`Model.request_time`) the whole is their time, not that of its threads: of what a
+finding wants of an account, it is granted the part that requests spent there.
+
+Ranked is by the time granted, faults before profile, and what background threads alone suffer below the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perfdiag.diagnosis.rule import Confidence, Finding, Role, Rule, Severity, account_of
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.diagnosis.significance import FAULT_SHARE
+from perfdiag.diagnosis.thread_roles import Roles
+from perfdiag.model.model import Model
+from perfdiag.model.share_denominator import whole_accounts, whole_ns
+
+MULTIPLIERS = frozenset({"CPU-FREQUENCY-LOW", "NUMA-REMOTE"})
+
+# A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
+# do not: it is set aside, and the crumbs it was granted go back to the unclaimed.
+RESIDUE = 0.1
+
+Claim = str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """The findings in the order of the report; `claims` of each now holds what was granted."""
+
+    findings: Sequence[Finding]
+    superseded: Sequence[Finding]  # true, but (nearly) all of their time has a more specific name
+    unclaimed_ns: int
+
+
+def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] = RULES) -> Settlement:
+    """Grant the target's busy time to `findings` and rank them; the shares and `unclaimed_ns` add up to all of it."""
+    purse, roles = _Purse(model), Roles(model)
+    kept: list[Finding] = []
+    superseded: list[Finding] = []
+    for finding in _most_specific_first(findings, rules):
+        granted = {
+            claim: purse.grant(claim, wanted, part_of_rest=finding.id in MULTIPLIERS)
+            for claim, wanted in sorted(finding.claims.items(), key=str)
+        }
+        total, wanted = sum(granted.values()), purse.worth(finding)
+        threads, role = roles.of(claim for claim, ns in granted.items() if ns)
+        part = total / purse.whole_ns if purse.whole_ns else 0.0
+        settled = replace(
+            finding,
+            severity=_felt(model, finding, part),
+            threads=threads,
+            role=role,
+            claims={claim: ns for claim, ns in granted.items() if ns},
+            claimed_ns=total,
+            share=part,
+        )
+        if wanted and total < RESIDUE * wanted:
+            purse.give_back(granted)
+            superseded.append(replace(settled, claims={}, claimed_ns=0, share=0.0))
+        else:
+            kept.append(settled)
+    return Settlement(sorted(kept, key=_rank), superseded, purse.left_ns)
+
+
+def _felt(model: Model, finding: Finding, part: float) -> Severity:
+    """Return the severity: what threads suffer warns of nothing where the requests hardly do."""
+    if model.request_time and finding.claims and finding.severity is Severity.WARNING and part < FAULT_SHARE:
+        return Severity.INFO
+    return finding.severity
+
+
+def _inside(model: Model) -> dict[Claim, float]:
+    """Return which part of the threads' time counts, by account and, of waits on futexes, by row: more than 1 where
+    several requests wait for what one thread does."""
+    time = model.request_time
+    if time is None:
+        return {}
+    found: dict[Claim, float] = {
+        name: time.accounts.get(name, 0) / total.ns for name, total in model.accounts.items() if total.ns
+    }
+    known = {account for account, _ in time.rows}
+    row_ns: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for row in model.rows:
+        if row.account in known:
+            row_ns[row.account, row.key] += row.distribution.sum_ns
+    return found | {pair: time.rows.get(pair, 0) / ns for pair, ns in row_ns.items() if ns}
+
+
+class _Purse:
+    """What nobody has been granted yet: of the target, of each account, and of each row."""
+
+    def __init__(self, model: Model) -> None:
+        self.accounts = whole_accounts(model)
+        self.left_ns = self.whole_ns = whole_ns(model)
+        self.account_ns = dict(self.accounts)
+        self.inside = _inside(model)
+        rows: defaultdict[tuple[str, str], int] = defaultdict(int)
+        for row in model.rows:
+            rows[row.account, row.key] += self._inside((row.account, row.key), row.distribution.sum_ns)
+        self.rows = dict(rows)
+        self.row_ns = dict(rows)
+
+    def worth(self, finding: Finding) -> int:
+        """Return what the finding would be granted if it were alone."""
+        return sum(min(max(self._inside(claim, ns), 0), self._whole(claim)) for claim, ns in finding.claims.items())
+
+    def grant(self, claim: Claim, wanted_ns: int, *, part_of_rest: bool) -> int:
+        account = account_of(claim)
+        left, whole = self.accounts.get(account, 0), self._whole(claim)
+        if not isinstance(claim, str):
+            left = min(left, self.rows.get(claim, 0))
+        left = min(left, self.left_ns)
+        wanted_ns = min(max(self._inside(claim, wanted_ns), 0), whole)
+        if part_of_rest and whole:
+            wanted_ns = wanted_ns * left // whole
+        granted = min(wanted_ns, left)
+        self._take(claim, granted)
+        return granted
+
+    def give_back(self, granted: Mapping[Claim, int]) -> None:
+        for claim, ns in granted.items():
+            self._take(claim, -ns)
+
+    def _inside(self, claim: Claim, ns: int) -> int:
+        """Return the part of the threads' time in an account, or row, that counts."""
+        part = self.inside.get(claim, self.inside.get(account_of(claim), 1.0))
+        return ns if part == 1.0 else round(ns * part)
+
+    def _whole(self, claim: Claim) -> int:
+        if isinstance(claim, str):
+            return self.account_ns.get(claim, 0)
+        return min(self.row_ns.get(claim, 0), self.account_ns.get(claim[0], 0))
+
+    def _take(self, claim: Claim, ns: int) -> None:
+        if not ns:
+            return
+        self.left_ns -= ns
+        self.accounts[account_of(claim)] -= ns
+        if not isinstance(claim, str):
+            self.rows[claim] -= ns
+
+
+def _most_specific_first(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    def depth(id: str, path: tuple[str, ...] = ()) -> int:
+        """Length of the longest chain of refinements below a rule; a circle, which a test forbids, ends the chain."""
+        if id in path or id not in rules:
+            return 0
+        return max((depth(coarser, (*path, id)) + 1 for coarser in rules[id].refines), default=0)
+
+    def key(finding: Finding) -> tuple[object, ...]:
+        return (
+            finding.severity is Severity.INFO,
+            not finding.is_root,
+            -depth(finding.id),
+            _CONFIDENCE[finding.confidence],
+            -sum(finding.claims.values()),
+            finding.id,
+            -finding.weight,
+            finding.claim,
+            sorted(map(str, finding.claims.items())),
+        )
+
+    return sorted(findings, key=key)
+
+
+_CONFIDENCE = {Confidence.HIGH: 0, Confidence.MEDIUM: 1, Confidence.LOW: 2}
+_SEVERITY = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def _rank(finding: Finding) -> tuple[object, ...]:
+    return (
+        finding.severity is Severity.INFO,
+        finding.role is Role.BACKGROUND,
+        -finding.claimed_ns,
+        _SEVERITY[finding.severity],
+        _CONFIDENCE[finding.confidence],
+        finding.id,
+        -finding.weight,
+        finding.claim,
+    )
+
+
+__all__ = ["MULTIPLIERS", "Settlement", "settle"]

@@ -1,0 +1,83 @@
+"""`diagnose`: run every rule on a model, then settle which finding gets which time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from perfdiag.diagnosis import claims
+from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
+from perfdiag.diagnosis.evidence.wait_paths import with_paths
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.diagnosis.significance import CLOSED
+from perfdiag.model.model import Model, NotRecorded
+
+# What these ask has no answer for a host: which of its threads is the narrow one, whose descriptors, sockets, child.
+OF_ONE_PROCESS = frozenset(
+    {"CPU-SINGLE-THREAD", "FD-EXHAUSTION", "NET-LISTEN-OVERFLOW", "NET-SELF-SLOW", "PROC-CHILD-SLOW"}
+)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the rules say of a model; the shares of `findings` and `unclaimed_ns` make up all of its busy time."""
+
+    findings: Sequence[Finding]  # as ranked: faults by share, then profile
+    checks: Sequence[Check]  # looked at and fine
+    silences: Sequence[Silence]  # could not decide
+    unclaimed_ns: int  # busy time that no finding claims
+    superseded: Sequence[Finding] = ()  # true, but (nearly) all of their time has a more specific name above
+    unasked: Mapping[str, str] = field(default_factory=dict)  # account: what was not recorded, and a rule on it needs
+
+
+def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
+    """Run every rule, settle who gets which time, and rank.
+
+    A rule that fails takes only itself down: it becomes a Silence that says so.
+    """
+    findings: list[Finding] = []
+    checks: list[Check] = []
+    silences: list[Silence] = []
+    unasked: dict[str, str] = {}
+    for id, rule in sorted(rules.items()):
+        if model.host and id in OF_ONE_PROCESS:
+            silences.append(Silence(id, "it asks about one process, not about a host", "perfdiag latency --pid PID"))
+            continue
+        try:
+            outcomes = list(rule.function(model))
+        except NotRecorded as error:
+            unasked |= dict.fromkeys(rule.accounts, str(error))
+            silences.append(Silence(id, str(error), "perfdiag record -o FILE --pid PID"))
+            continue
+        except Exception as error:  # any bug in one rule, or a fact no rule thought of: the others must still speak
+            reason = f"the rule itself failed ({type(error).__name__}: {error})".replace("\n", " ")
+            silences.append(Silence(id, reason, "please report this with the recording (perfdiag record)"))
+            continue
+        for outcome in _without_blind_checks(rule, outcomes, model.unseen):
+            if isinstance(outcome, Finding):
+                findings.append(outcome)
+            elif isinstance(outcome, Check):
+                checks.append(outcome)
+            else:
+                silences.append(outcome)
+    coverage = model.coverage
+    if coverage.contradictions or coverage.closed_error > CLOSED:  # nothing is sure, whatever a rule looked at
+        findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
+    settled = claims.settle(model, with_paths(model, findings), rules)
+    return Diagnosis(
+        with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
+    )
+
+
+def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Collection[str]) -> Iterator[Outcome]:
+    """Yield what a rule says; that all is well with an account nobody could see becomes silence."""
+    hidden = [account for account in rule.accounts if account in unseen]
+    for outcome in outcomes:
+        if hidden and isinstance(outcome, Check):
+            yield Silence(outcome.id, f"{', '.join(hidden)}: not told apart by who recorded", "perfdiag record")
+        else:
+            yield outcome
+
+
+__all__ = ["OF_ONE_PROCESS", "Diagnosis", "diagnose"]

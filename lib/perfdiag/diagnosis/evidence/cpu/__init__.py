@@ -1,0 +1,1 @@
+"""From a `Model` to what rules about time on the CPU have in common."""

@@ -1,0 +1,94 @@
+"""How much of the CPU time a runtime's garbage collector takes, as sampled stacks and names of threads show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, PURPOSES, CpuSamples, Part
+from perfdiag.diagnosis.rule import Evidence, Remedy
+from perfdiag.diagnosis.significance import fix
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.recording import schema
+
+# From this part of the CPU samples on, less its error, it is worth a word.
+WORTH_NAMING = 0.1
+
+
+@dataclass(frozen=True)
+class Collector:
+    """A runtime's garbage collector: how its functions and its threads are called, and what helps."""
+
+    functions: str
+    threads: str
+    advice: str
+
+
+_COLLECTORS = (
+    Collector(
+        r".*(G1ParScan|G1ParEvacuat|PSScavenge|PSPromotion|PSParallelCompact|DefNewGeneration|GenMarkSweep|SerialFullGC"
+        r"|TenuredGeneration|VM_G1Collect|VM_GenCollect).*",
+        r"GC Thread#|G1 |ParGC|Z(Driver|Worker|Director)|ZGC|Shenandoah|CMS ",
+        "see how often, and how full the heap stays: jstat -gcutil PID 1s, -Xlog:gc; a larger -Xmx, or allocate less"
+        " (async-profiler -e alloc)",
+    ),
+    Collector(
+        r"runtime\.(gcBgMarkWorker|gcDrain|gcAssistAlloc|bgsweep|bgscavenge|gcMarkDone|gcStart|gcMarkTermination).*",
+        "",
+        "see how often: GODEBUG=gctrace=1; allocate less (pprof, profile allocs), or trade memory for it: a larger GOGC"
+        " together with GOMEMLIMIT",
+    ),
+    Collector(
+        r"_ZN\w*2v88internal.*(MarkCompactCollector|Scaveng|ConcurrentMarking|MarkingVisitor|Sweeper|CollectGarbage).*",
+        "",
+        "see how often: node --trace-gc; allocate less, or a larger young generation (--max-semi-space-size=64)",
+    ),
+    Collector(
+        r"gc_collect_(main|generations|region|with_callback)|_PyGC_(Collect|RunGarbage).*",
+        "",
+        "see how often: gc.set_debug(gc.DEBUG_STATS); gc.freeze() after start, or a larger gc.set_threshold()",
+    ),
+    Collector(r"_ZN3(WKS|SVR)7gc_heap.*", r"\.NET (Server )?GC", "see how often: dotnet-counters monitor -p PID"),
+)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The part of the CPU samples that a garbage collector takes."""
+
+    part: Part
+    threads: int  # of the collector's own, 0 where it runs in those of the program
+    remedy: Remedy
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return it as evidence."""
+        whose = f" by {self.threads} threads of its own" if self.threads > 1 else ""
+        text = f"garbage collection{whose} {self.part} of CPU samples"
+        return Evidence(text, self.part.share, "share", PURPOSES, error=self.part.error)
+
+
+def collection(model: Model, samples: CpuSamples) -> Collection | None:
+    """Return the garbage collector that takes most of the CPU samples, if that is worth a word."""
+    if samples.count < ENOUGH:
+        return None
+    comms = {thread.tid: thread.comm for thread in model.threads if thread.tid}
+    most = max((_by(each, samples, comms) for each in _COLLECTORS), key=lambda each: each.part.share)
+    return most if most.part.share - most.part.error >= WORTH_NAMING else None
+
+
+def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str]) -> Collection:
+    own = {tid for tid, comm in comms.items() if collector.threads and re.match(collector.threads, comm)}
+
+    def collects(stack: schema.Stack) -> bool:
+        return stack.tid in own or any(re.fullmatch(collector.functions, symbol_of(name)) for name in stack.user)
+
+    stacks = [stack for stack in samples.stacks if collects(stack)]
+    pids = {stack.pid for stack in stacks}
+    advice = collector.advice.replace("PID", str(*pids)) if len(pids) == 1 else collector.advice
+    return Collection(samples.part(collects), len({stack.tid for stack in stacks} & own), fix(advice))
+
+
+__all__ = ["Collection", "collection"]

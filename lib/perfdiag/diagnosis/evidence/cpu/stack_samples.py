@@ -1,0 +1,182 @@
+"""Sampled CPU stacks: which functions the time on the CPU went to, with the error of the sample."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.significance import percent, plain
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import is_named, own_callers, readable
+from perfdiag.recording import schema
+
+Claim = str | tuple[str, str]
+
+# 95 % of all samples fall within so many standard errors of the truth.
+STANDARD_ERRORS = 1.96
+# Of fewer samples the half width of a middling share is more than 14 points: no function is named from them.
+ENOUGH = 50
+# The probes of evidence from samples: functions they stand in, and what for.
+FUNCTIONS, PURPOSES = "stack samples", "stack samples, by purpose"
+
+# The accounts whose time the samples stand for: the tick also hits interrupts.
+SAMPLED = ("cpu.user", "cpu.kernel", "cpu.irq")
+INTERRUPT = (
+    "__do_softirq",
+    "handle_softirqs",
+    "irq_exit_rcu",
+    "__irq_exit_rcu",
+    "common_interrupt",
+    "__handle_irq_event_percpu",
+    "handle_irq_event",
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the samples and the half width of its 95 % interval; with none at all, what could have been missed."""
+
+    share: float
+    error: float
+    count: int
+
+    def __str__(self) -> str:
+        return f"{percent(self.share)} +-{percent(self.error)}"
+
+
+class CpuSamples:
+    """The CPU samples of the target's own running; those inside memory reclaim belong to other accounts."""
+
+    def __init__(self, model: Model, pid: int | None = None) -> None:
+        self.stacks: Sequence[schema.Stack] = [
+            stack
+            for stack in model.stacks
+            if stack.kind == "cpu" and stack.account.startswith("cpu.") and pid in (None, stack.pid)
+        ]
+        self.count = sum(stack.count for stack in self.stacks)
+
+    def part(self, matches: Callable[[schema.Stack], bool]) -> Part:
+        """Return the part of the samples that match."""
+        return self._part(sum(stack.count for stack in self.stacks if matches(stack)))
+
+    def inside(self, prefixes: Sequence[str]) -> Part:
+        """Return the part with a kernel function that begins with one of `prefixes` anywhere on the stack."""
+        wanted = tuple(prefixes)
+        return self.part(lambda stack: any(function.startswith(wanted) for function in stack.kernel))
+
+    def hottest(self, number: int = 3, *, kernel: bool = False) -> list[tuple[str, Part]]:
+        """Return the functions most samples stand in themselves, of user space or of the kernel.
+
+        What has no name is summed up by module: single addresses would hide how much it is.
+        """
+        counts: Counter[str] = Counter()
+        for stack in self.stacks:
+            if bool(stack.kernel) is kernel:
+                frames = stack.kernel or stack.user
+                counts[_function(frames[0]) if frames else "unknown code"] += stack.count
+        return [(plain(name), self._part(count)) for name, count in counts.most_common(number)]
+
+    def callers(self, number: int = 2) -> list[str]:
+        """Return through which of the target's own functions most samples of the hottest one came, innermost first:
+        as many as hold half of them each."""
+        user = [stack for stack in self.stacks if stack.user and not stack.kernel]
+        counts: Counter[str] = Counter()
+        for stack in user:
+            counts[_function(stack.user[0])] += stack.count
+        hottest = counts.most_common(1)[0][0] if counts else ""
+        paths = [(own_callers(s.user), s.count) for s in user if _function(s.user[0]) == hottest]
+        found: list[str] = []
+        while len(found) < number:
+            level: Counter[str] = Counter()
+            for path, count in paths:
+                level[path[len(found)] if len(path) > len(found) else ""] += count
+            name, count = level.most_common(1)[0] if level else ("", 0)
+            if not name or 2 * count < counts[hottest]:
+                break
+            found.append(name)
+            paths = [(path, count) for path, count in paths if path[: len(found)] == found]
+        return [plain(name) for name in found]
+
+    def named(self) -> float:
+        """Return the share of user-space samples whose innermost function has a name."""
+        user = [stack for stack in self.stacks if not stack.kernel]
+        total = sum(stack.count for stack in user)
+        return sum(s.count for s in user if s.user and is_named(s.user[0])) / total if total else 1.0
+
+    def charged(
+        self, model: Model, prefixes: Sequence[str], others: Sequence[str] = ()
+    ) -> tuple[Part, dict[Claim, int]]:
+        """Return the part inside functions that begin with `prefixes`, and the time it stands for, by account.
+
+        A sample inside functions of `others` too is theirs whose function is innermost: two callers that give each
+        other's functions never get the same one.  Samples inside an interrupt stand for cpu.irq where that was
+        measured, all others for cpu.kernel: of either each sample stands for at most its part, so that callers with
+        different samples never get more of it than there is.
+        """
+        mine, anyone = tuple(prefixes), (*prefixes, *others)
+
+        def owned(stack: schema.Stack) -> bool:
+            return next((f for f in stack.kernel if f.startswith(anyone)), "").startswith(mine)
+
+        inside, interrupts = self.part(owned), self.part(lambda stack: owned(stack) and _interrupted(stack))
+        sampled_ns = model.ns(*SAMPLED)
+        all_interrupts, all_kernel = self.part(_interrupted).count, self.part(lambda stack: bool(stack.kernel)).count
+        irq_ns = min(
+            round(interrupts.share * sampled_ns), model.ns("cpu.irq") * interrupts.count // max(1, all_interrupts)
+        )
+        kernel_ns = min(
+            round(inside.share * sampled_ns) - irq_ns, model.ns("cpu.kernel") * inside.count // max(1, all_kernel)
+        )
+        return inside, {account: ns for account, ns in (("cpu.kernel", kernel_ns), ("cpu.irq", irq_ns)) if ns > 0}
+
+    def _part(self, count: int) -> Part:
+        return part_of(count, self.count)
+
+
+def part_of(count: int, whole: int) -> Part:
+    """Return the part that `count` of `whole` samples are."""
+    if not whole:
+        return Part(0.0, 1.0, 0)
+    share = count / whole
+    error = STANDARD_ERRORS * math.sqrt(share * (1 - share) / whole)
+    # Nothing (or all) seen in n samples still allows for 3/n: the rule of three.
+    return Part(share, error if 0 < count < whole else min(1.0, 3 / whole), count)
+
+
+def called_by(samples: CpuSamples) -> str:
+    """Return " called by busy (server.js:6) and that by renderPage (server.js:11)" of the hottest function, or ""."""
+    callers = samples.callers()
+    return f" called by {' and that by '.join(callers)}" if callers else ""
+
+
+def words(functions: Sequence[tuple[str, Part]]) -> str:
+    """Return "compress (app) 41 % +-6 %, memcpy (libc.so.6) 12 % +-4 %"."""
+    return ", ".join(f"{name} {part}" for name, part in functions)
+
+
+def _function(frame: str) -> str:
+    """Return a frame as it is, or "code without names (module)" for an address."""
+    address, _, module = frame.partition(" (")
+    if is_named(address):
+        return readable(frame)
+    return f"code without names ({module}" if module else "code without names"
+
+
+def _interrupted(stack: schema.Stack) -> bool:
+    return any(function.startswith(INTERRUPT) for function in stack.kernel)
+
+
+__all__ = [
+    "ENOUGH",
+    "FUNCTIONS",
+    "PURPOSES",
+    "SAMPLED",
+    "STANDARD_ERRORS",
+    "CpuSamples",
+    "Part",
+    "called_by",
+    "part_of",
+    "words",
+]

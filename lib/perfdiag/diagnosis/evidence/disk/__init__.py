@@ -1,0 +1,1 @@
+"""From a `Model` to what rules about disks have in common."""

@@ -1,0 +1,169 @@
+"""From the device a thread waits on to the disks that serve it, and what their requests took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.significance import plain, typical_ns
+from perfdiag.facts.host_facts import Disk
+from perfdiag.model.model import Model, Row
+from perfdiag.recording import schema
+from perfdiag.recording.distribution import Distribution
+
+DISK = ("disk.read", "disk.write", "disk.flush")
+# Members of members (LVM on crypt on RAID on partitions): deeper stacks do not exist, circles in damaged facts do.
+DEEPEST = 8
+# From 256 KiB a request on, a stream is limited by bytes per second: the time of one request is then no norm.
+STREAM_BYTES = 262_144
+# What any disk moves in a second: a request may take as long as its bytes need at that rate.
+SLOWEST_BYTES_PER_SECOND = 100_000_000
+
+# How long one request may take before it departs from what such devices do: a disk that turns needs a seek and half a
+# turn (4 to 15 ms); flash answers reads and cached writes in 0.1 to 1 ms; of a virtual or unknown one only that it
+# stands for one of the two.
+NORM_NS = {"rotational": 20_000_000, "solid": 2_000_000, "unknown": 10_000_000}
+# Emptying a write cache takes flash without power-loss protection up to some milliseconds.
+FLUSH_NORM_NS = {"rotational": 20_000_000, "solid": 4_000_000, "unknown": 10_000_000}
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests of some disks and operations, whoever asked for them."""
+
+    count: int
+    bytes: int
+    queue: Distribution
+    service: Distribution
+
+    @property
+    def typical_ns(self) -> int:
+        """Queue and service time of the request in which half of the time was spent."""
+        return typical_ns(self.queue) + typical_ns(self.service) if self.count else 0
+
+    @property
+    def mean_ns(self) -> float:
+        """Queue and service time of a request in the mean, of those that the kernel timed: not of each one it does."""
+        return _mean_ns(self.queue) + _mean_ns(self.service)
+
+    @property
+    def queued_part(self) -> float:
+        """Share of queueing in the time of all requests."""
+        whole = self.queue.sum_ns + self.service.sum_ns
+        return self.queue.sum_ns / whole if whole else 0.0
+
+    @property
+    def streams(self) -> bool:
+        """Whether the requests are so large that bytes per second limit them."""
+        return self.count > 0 and self.bytes / self.count >= STREAM_BYTES
+
+
+@dataclass(frozen=True)
+class Backing:
+    """A device as waits name it, and the request-based disks below it."""
+
+    device: str  # "254:1"
+    name: str  # "vda1 (254:1)"
+    disks: tuple[str, ...]  # "254:0"
+    medium: str  # "rotational", "solid" or "unknown"
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The device and its disks, as facts may name either."""
+        return frozenset((self.device, *self.disks))
+
+    def requests(self, model: Model, *operations: str) -> Requests:
+        """Return what the disks were asked for, of these operations."""
+        return requests_of(
+            [line for line in model.devices if line.device in self.disks and line.operation in operations]
+        )
+
+    def norm_ns(self, requests: Requests, flush: bool = False) -> float:
+        """Return how long a request of this mean size may take; on a device that is not known, on the slowest kind."""
+        norms = FLUSH_NORM_NS if flush else NORM_NS
+        base = norms[self.medium] if self.device else max(norms.values())
+        return base + (requests.bytes / requests.count * 1e9 / SLOWEST_BYTES_PER_SECOND if requests.count else 0)
+
+
+def requests_of(lines: Iterable[schema.Device]) -> Requests:
+    """Sum device lines."""
+    count = total_bytes = 0
+    queue = service = Distribution(0, 0, 0)
+    for line in lines:
+        count, total_bytes = count + line.count, total_bytes + line.bytes
+        queue = queue.merged(_timed(line.queue_ns, line.max_ns, line.queue_buckets))
+        service = service.merged(_timed(line.service_ns, line.max_ns, line.service_buckets))
+    return Requests(count, total_bytes, queue, service)
+
+
+def _timed(sum_ns: int, max_ns: int, buckets: Iterable[tuple[int, int]]) -> Distribution:
+    numbers = dict(buckets)
+    return Distribution(sum(numbers.values()), sum_ns, max_ns, numbers)
+
+
+def _mean_ns(timed: Distribution) -> float:
+    return timed.sum_ns / timed.count if timed.count else 0.0
+
+
+def device_of(row: Row) -> str:
+    """Return "254:0" of a row with the key "device:254:0", "" of any other."""
+    return row.key.removeprefix("device:") if row.key.startswith("device:") else ""
+
+
+def backing(model: Model, device: str) -> Backing:
+    """Resolve a device of a wait; without facts it stands for itself."""
+    facts = model.facts
+    disks = _below(model, device, DEEPEST)
+    mount = facts.mount_of(device) if device not in facts.disks else None
+    if mount is not None and disks == (device,):  # btrfs and others: a device number of the file system's own
+        source = next(
+            (
+                disk.device
+                for disk in facts.disks.values()
+                if f"/dev/{disk.name}" == mount.source or (disk.label and mount.source.endswith(f"/{disk.label}"))
+            ),
+            None,
+        )
+        disks = _below(model, source, DEEPEST) if source else disks
+    known = [facts.disks[disk] for disk in disks if disk in facts.disks]
+    return Backing(device, _name(model, device, disks), disks, _medium(known))
+
+
+def _name(model: Model, device: str, disks: tuple[str, ...]) -> str:
+    """Return how people know a device; a file system with a number of its own is known by its disk."""
+    facts = model.facts
+    if not device:
+        return "an unknown device"
+    if device not in facts.disks and len(disks) == 1 and disks[0] in facts.disks:
+        return plain(facts.disk_name(disks[0]))
+    return plain(facts.disk_name(device))
+
+
+def _below(model: Model, device: str, depth: int) -> tuple[str, ...]:
+    disks = model.facts.disks
+    disk = disks.get(device)
+    if disk is None or not depth:
+        return (device,)
+    if disk.members:
+        found = [leaf for member in disk.members for leaf in _below(model, member, depth - 1)]
+        return tuple(dict.fromkeys(found))
+    if disk.whole != disk.name:
+        whole = next((other for other in disks.values() if other.name == disk.whole), None)
+        return _below(model, whole.device, depth - 1) if whole else (device,)
+    return (device,)
+
+
+def _medium(disks: Sequence[Disk]) -> str:
+    """A virtual disk says nothing about what is behind it: virtio calls itself rotational."""
+    media = {
+        "unknown"
+        if disk.kind not in ("physical", None) or disk.rotational is None
+        else "rotational"
+        if disk.rotational
+        else "solid"
+        for disk in disks
+    }
+    return media.pop() if len(media) == 1 else "unknown"
+
+
+__all__ = ["DISK", "STREAM_BYTES", "Backing", "Requests", "backing", "device_of", "requests_of"]

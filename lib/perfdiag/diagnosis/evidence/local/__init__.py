@@ -1,0 +1,1 @@
+"""From a `Model` to what rules about other processes of this host have in common."""

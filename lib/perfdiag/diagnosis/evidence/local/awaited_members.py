@@ -1,0 +1,131 @@
+"""Processes of the target that wait for each other at pipes and unix sockets: which of them the others wait for."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.evidence.debuggers import with_stacks
+from perfdiag.diagnosis.evidence.local.pipelines import PIPE, UNIX, Pipeline, Stage
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Remedy, Severity
+from perfdiag.diagnosis.significance import (
+    claims_of,
+    duration,
+    fault,
+    fix,
+    judged,
+    plain,
+    together,
+    top,
+    typical_ns,
+    waits,
+)
+from perfdiag.model.model import Model
+from perfdiag.recording.accounts import Kind, kind_of
+
+ASLEEP = "wait.timer"
+
+
+def inside(model: Model, pipeline: Pipeline) -> Finding:
+    """Return the finding on one pipeline: profile, but for a stage that sleeps by its own choice."""
+    confidence, limits = judged(model, Confidence.HIGH)
+    severity, claim, remedy = _judgement(model, pipeline)
+    return Finding(
+        "IPC-PEER-SLOW",
+        severity,
+        confidence,
+        claim,
+        claims_of(pipeline.rows),
+        [
+            waits(together(pipeline.rows), f"waits inside {subject(model)}"),
+            *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
+        ],
+        [remedy],
+        limits=limits,
+        verify=f"{again(model)}, after its cause is gone: waits at its pipes and sockets",
+    )
+
+
+def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy]:
+    """Return what to say and do of processes of the target that wait for each other."""
+    works = pipeline.works
+    if works is None:
+        return (
+            Severity.INFO,
+            f"{_members(pipeline)} of {subject(model)} wait for each other at pipes or sockets for"
+            f" {duration(pipeline.ns)}, and no one of them is the limit: both ends are measured here, and what the one"
+            " that works does is in the other findings.",
+            fix("look at the findings of the threads that are waited for"),
+        )
+    who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
+    waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
+    if _stopped(works):
+        return (
+            Severity.INFO,
+            f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)}).",
+            fix(f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"),
+        )
+    idle = _idles(works)
+    if idle == ASLEEP:
+        # What works has findings of its own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.
+        slow = typical_ns(together(pipeline.rows)) >= SLOW_ANSWER_NS
+        shows = with_stacks(model, "shows where it sleeps")
+        return (
+            fault(model, others) if slow else Severity.INFO,
+            f"{waited} for {who}, which sleeps by its own choice ({idle}).",
+            fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}"),
+        )
+    if idle:
+        return (
+            Severity.INFO,
+            f"{waited} for {who}, which mostly waits itself ({idle}).",
+            fix(f"see who {who} waits for: perfdiag explain {idle}"),
+        )
+    return (
+        Severity.INFO,
+        f"{waited} for {who}, the stage that works: its own time is {_does(works)}.",
+        fix(f"make {who} faster, or run several of it: the findings name what its time goes to"),
+    )
+
+
+def _members(pipeline: Pipeline) -> str:
+    return "Processes" if len({row.pid for row in pipeline.rows}) > 1 or len(pipeline.stages) > 1 else "Threads"
+
+
+def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
+    """Return what the threads do that end the waits, besides waiting themselves: a sleep has no finding of its own."""
+    tids = {row.waker_tid for row in pipeline.rows}
+    sums: dict[str, int] = {}
+    for thread in model.threads:
+        for name, total in thread.accounts.items() if thread.tid and thread.tid in tids else ():
+            if name not in (PIPE, UNIX):
+                sums[name] = sums.get(name, 0) + total.ns
+    if not sums:
+        return []
+    return [Evidence(f"those that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]
+
+
+def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
+    if not pipeline.stages:
+        return []
+    return [Evidence(pipeline.waiting_words, pipeline.stages[0].waiting, "share", "ledger")]
+
+
+def _stopped(stage: Stage) -> bool:
+    accounts = stage.thread.accounts
+    return "wait.stopped" in accounts and 2 * accounts["wait.stopped"].ns >= stage.thread.wall_ns
+
+
+def _idles(stage: Stage) -> str:
+    """Return the account, idle or parked, in which a stage spends most of the time that it does not wait for others."""
+    own = {name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)}
+    longest = max(own, key=lambda name: own[name], default="")
+    idle = kind_of(longest) is not Kind.LATENCY
+    return longest if idle and 2 * own[longest] > sum(own.values()) else ""
+
+
+def _does(stage: Stage) -> str:
+    """Return what the time of a stage goes to besides waiting for other stages."""
+    return top({name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)})
+
+
+__all__ = ["inside"]

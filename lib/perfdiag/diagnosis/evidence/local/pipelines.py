@@ -1,0 +1,181 @@
+"""Members of the target that wait for each other at pipes and unix sockets: who they are, and which of them works.
+
+A pipe belongs to the target where members of it end the waits at it.  All that ended some count, also those that have
+ended themselves since.  Processes that share pipes are one pipeline; its *stage that works* is the one the others
+wait for, directly or through each other: it waits clearly less than any of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
+from perfdiag.model.model import Model, Row, ThreadLedger
+
+PIPE, UNIX = "ipc.pipe", "ipc.unix"
+
+# The stage the others wait for waits for them at most a quarter of its life, half as much as any other, and those a
+# tenth of theirs: else the work is shared, and no one stage is the limit.
+WORKS_WAITING = 0.25
+CLEARLY_LESS = 0.5
+OTHERS_WAIT = 0.1
+# A process stopped for half of the window answers nobody.
+STOPPED_PART = 0.5
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One process of a pipeline, told by the thread of it that works most."""
+
+    thread: ThreadLedger
+    waiting: float  # for other stages, of its life
+
+    @property
+    def ready(self) -> float:
+        """Share of its life on a CPU or ready for one."""
+        return _could_run_ns(self.thread) / self.thread.wall_ns if self.thread.wall_ns else 0.0
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Processes that wait for each other, and all their waits at what connects them."""
+
+    rows: Sequence[Row]
+    stages: Sequence[Stage]  # that still lived, or have books of their own; least waiting first
+
+    @property
+    def ns(self) -> int:
+        """Time of all their waits."""
+        return total_ns(self.rows)
+
+    @property
+    def waiting_words(self) -> str:
+        """How much of its life each stage waits for others, in words."""
+        stages = ", ".join(f"{plain(stage.thread.comm)} {percent(stage.waiting)}" for stage in self.stages[:4])
+        return f"part of its time that each stage waits for others: {stages}"
+
+    @property
+    def works(self) -> Stage | None:
+        """The stage the others wait for; None where the work is shared, or the others are not known."""
+        if len(self.stages) < 2:
+            return None
+        first, second = self.stages[:2]
+        clear = first.waiting <= WORKS_WAITING and second.waiting >= OTHERS_WAIT
+        return first if clear and first.waiting <= CLEARLY_LESS * second.waiting else None
+
+    def waited_for(self, stage: Stage) -> int:
+        """Return how long the others waited: all waits but that stage's own."""
+        return max(0, self.ns - round(stage.waiting * stage.thread.wall_ns))
+
+
+def pipelines(model: Model) -> tuple[list[Pipeline], list[list[Row]]]:
+    """Return the target's pipelines, the longest waits first, and the waits at other ends outside it, by object."""
+    members = _Members(model)
+    inside: list[tuple[list[Row], set[int]]] = []
+    outside: list[list[Row]] = []
+    for rows in by_key(model.rows_of(PIPE, UNIX)).values():
+        pids = members.sharing(rows)
+        if pids is None:
+            outside.append(rows)
+        else:
+            inside.append((rows, pids))
+    found = [Pipeline(rows, _stages(model, pids)) for rows, pids in _connected(inside)]
+    return sorted(found, key=lambda pipeline: -pipeline.ns), outside
+
+
+def peer_pid(key: str) -> int | None:
+    """Return the process at the other end of a unix socket, as its object names it."""
+    pid = key.removeprefix("unix:").partition(":")[0]
+    return int(pid) if key.startswith("unix:") and pid.isascii() and pid.isdigit() else None
+
+
+class _Members:
+    """Which threads and processes belong to the target, also of those that ended."""
+
+    def __init__(self, model: Model) -> None:
+        self._processes = {thread.tid: thread.pid for thread in model.threads if thread.tid}
+        self._pids = {thread.pid for thread in model.threads} - {0}
+        self._pids |= {target.pid for target in model.header.targets}
+        self._pids |= {event.pid for event in model.events if event.name == "exec"}
+        self._others: set[int] = set()
+        for row in model.rows_of("runq.busy"):
+            kind, _, rest = row.key.partition(":")
+            pid = rest.partition(":")[0]
+            if kind in ("own", "task") and pid.isascii() and pid.isdigit():
+                (self._pids if kind == "own" else self._others).add(int(pid))
+        # The rows of ended processes are kept together: those of them that waited like this share what stands there.
+        self._ended = {
+            account: {thread.pid for thread in model.threads if thread.exited and account in thread.accounts} - {0}
+            for account in (PIPE, UNIX)
+        }
+        self._folded = any(thread.exited and not thread.tid for thread in model.threads)
+        self._stopped = {
+            thread.pid
+            for thread in model.threads
+            if "wait.stopped" in thread.accounts
+            and thread.accounts["wait.stopped"].ns >= STOPPED_PART * model.window_ns
+        }
+
+    def sharing(self, rows: list[Row]) -> set[int] | None:
+        """Return the processes of the target that share what these rows wait at; None: the other end is outside."""
+        own = outside = unknown = 0
+        pids = {row.pid for row in rows} - {0}
+        if any(not row.pid for row in rows):
+            pids |= self._ended[rows[0].account]
+        for row in rows:
+            if not row.waker_tid:
+                continue
+            if row.waker_tid in self._processes or row.waker_tid in self._pids:
+                own += max(row.waker_count, 1)
+                pids.add(self._processes.get(row.waker_tid, row.waker_tid))
+            elif row.waker_tid in self._others or not self._folded:
+                outside += max(row.waker_count, 1)
+            else:
+                unknown += max(row.waker_count, 1)
+        shared = len({row.pid for row in rows}) > 1
+        if own > outside or (shared and not outside and unknown):
+            return pids
+        pid = peer_pid(rows[0].key)
+        # A pair of sockets made by one process names that process on both ends, whoever inherited the other one.
+        if pid in self._pids and pid not in {row.pid for row in rows}:
+            return pids | {pid}
+        silent = not own and not outside and not unknown
+        stopped = self._stopped - pids
+        return pids | stopped if silent and stopped else None
+
+
+def _connected(groups: Iterable[tuple[list[Row], set[int]]]) -> list[tuple[list[Row], set[int]]]:
+    """Join the groups that have a process in common; a target that starts thousands of pipelines has as many."""
+    joined: dict[int, tuple[list[Row], set[int]]] = {}
+    group_of: dict[int, int] = {}
+    for number, (rows, pids) in enumerate(groups):
+        first, *others = sorted({group_of[pid] for pid in pids if pid in group_of}) or [number]
+        all_rows, all_pids = joined.setdefault(first, ([], set()))
+        for more_rows, more_pids in [*(joined.pop(other) for other in others), (rows, pids)]:
+            all_rows += more_rows
+            group_of.update(dict.fromkeys(more_pids - all_pids, first))
+            all_pids |= more_pids
+    return list(joined.values())
+
+
+def _stages(model: Model, pids: set[int]) -> list[Stage]:
+    busiest: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
+    for thread in model.threads:
+        if thread.pid in pids and thread.tid and thread.wall_ns:
+            busiest[thread.pid].append(thread)
+    threads = [max(group, key=_could_run_ns) for group in busiest.values()]
+    stages = [Stage(thread, _waiting_ns(thread) / thread.wall_ns) for thread in threads]
+    return sorted(stages, key=lambda stage: (stage.waiting, stage.thread.pid))
+
+
+def _waiting_ns(thread: ThreadLedger) -> int:
+    return thread.ns(PIPE, UNIX)
+
+
+def _could_run_ns(thread: ThreadLedger) -> int:
+    return sum(total.ns for name, total in thread.accounts.items() if name.startswith(("cpu.", "runq.")))
+
+
+__all__ = ["PIPE", "UNIX", "Pipeline", "Stage", "peer_pid", "pipelines"]

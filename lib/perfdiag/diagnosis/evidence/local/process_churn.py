@@ -1,0 +1,146 @@
+"""Processes that live for moments only: how many a second, and what starting and ending them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, PURPOSES, CpuSamples, Part
+from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
+from perfdiag.diagnosis.rule import Evidence
+from perfdiag.diagnosis.significance import duration, percent, plain, worth
+from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.recording import schema
+
+# Under twenty a second, at 1 to 5 ms each, starting processes takes less than a tenth of one CPU.
+PER_SECOND = 20.0
+# Fewer, or in less time, are how a command begins, and no rate.
+ENOUGH_STARTS, ENOUGH_NS = 20, 100_000_000
+# What lives longer than this on average does work of its own: starting it (1 to 5 ms) is not what takes its time.
+SHORT_NS = 50_000_000
+# Fork, exec, loading libraries and exit take 0.5 to 1 ms of CPU time: who takes no more than that does nothing else.
+START_NS = 1_000_000
+# Kernel functions that start or end a process, whoever runs them.
+STARTING = (
+    "kernel_clone",
+    "copy_process",
+    "__do_sys_vfork",
+    "__x64_sys_fork",
+    "ret_from_fork",
+    "do_execveat_common",
+    "bprm_execve",
+    "do_exit",
+    "do_group_exit",
+    "exit_mmap",
+    "release_task",
+)
+# In a process that lives for moments, filling its memory and mapping its libraries is part of the start.
+FILLING = ("exc_page_fault", "asm_exc_page_fault", "vm_mmap_pgoff", "__vm_munmap", "do_mprotect_pkey")
+LOADERS = ("(ld-linux", "(ld-musl", "(ld.so", "(ld-2")
+
+
+@dataclass(frozen=True)
+class Churn:
+    """The short lives of the window."""
+
+    processes: int
+    per_second: float
+    life_ns: float  # mean
+    cpu_ns: float  # mean of one process
+    names: Sequence[str]
+    programs: int  # exec
+    cost: Part  # of the CPU samples: starting and ending
+    samples: int
+    user_ns: int  # what starting and ending took: the time those samples stand for, or all of such lives
+    kernel_ns: int
+
+    @property
+    def nothing_else(self) -> bool:
+        """Whether the processes take so little CPU time that it is that of starting and ending them."""
+        return self.cpu_ns <= START_NS
+
+    @property
+    def rate(self) -> str:
+        """How many, in words."""
+        return f"{self.processes:,} processes, {self.per_second:,.0f} a second"
+
+    def evidence(self) -> list[Evidence]:
+        """Return what carries the claim."""
+        programs = f", {self.programs:,} programs started (exec)" if self.programs else ""
+        found = [
+            Evidence(
+                f"{self.rate}{programs}: {', '.join(self.names)}; each lived {duration(self.life_ns)} and took"
+                f" {duration(self.cpu_ns)} of CPU time on average",
+                float(self.processes),
+                "count",
+                "ledger",
+            )
+        ]
+        # Of lives that are nothing else all time is counted: the samples that show it are less than that.
+        if self.samples >= ENOUGH and not self.nothing_else:
+            found.append(
+                Evidence(
+                    f"{self.cost.count:,} of {self.samples:,} CPU samples start or end a process (fork, exec, loader,"
+                    f" first touch of its memory, exit): at least {percent(self.cost.share)}",
+                    self.cost.share,
+                    "share",
+                    PURPOSES,
+                    error=self.cost.error,
+                )
+            )
+        return found
+
+
+def churn(model: Model) -> Churn | None:
+    """Return the short lives of the window if they are many, and their time can be felt."""
+    short = [t for t in model.threads if t.exited and t.wall_ns < SHORT_NS * max(t.processes, 1)]
+    processes = sum(thread.processes for thread in short)
+    seconds = model.window_ns / 1e9
+    few = processes < ENOUGH_STARTS or model.window_ns < ENOUGH_NS
+    if few or processes < PER_SECOND * seconds or not worth(model, sum(map(cpu_ns, short))):
+        return None
+    samples = CpuSamples(model)
+    ended = set(map(id, short))  # by identity: comparing threads field by field takes seconds for thousands
+    lasting = {thread.pid for thread in model.threads if id(thread) not in ended}
+    stacks = [stack for stack in samples.stacks if _starts(stack, lasting)]
+    cost = samples.part(lambda stack: _starts(stack, lasting))
+    enough = samples.count >= ENOUGH
+    kernel = sum(stack.count for stack in stacks if stack.kernel) / samples.count if enough else 0.0
+    ran_ns, each_ns = model.ns(*CPU), sum(map(cpu_ns, short)) / processes
+    user_ns = min(round((cost.share - kernel) * ran_ns), model.ns("cpu.user")) if enough else 0
+    kernel_ns = min(round(kernel * ran_ns), model.ns("cpu.kernel"))
+    if each_ns <= START_NS:
+        user_ns, kernel_ns = (sum(t.ns(name) for t in short) for name in CPU)
+    return Churn(
+        processes=processes,
+        per_second=processes / seconds,
+        life_ns=sum(thread.wall_ns for thread in short) / processes,
+        cpu_ns=each_ns,
+        names=_names(short),
+        programs=sum(event.name == "exec" for event in model.events),
+        cost=cost,
+        samples=samples.count,
+        user_ns=user_ns,
+        kernel_ns=kernel_ns,
+    )
+
+
+def _starts(stack: schema.Stack, lasting: set[int]) -> bool:
+    if any(function.startswith(STARTING) for function in stack.kernel):
+        return True
+    if stack.pid in lasting:
+        return False
+    if stack.kernel:
+        return any(function.startswith(FILLING) for function in stack.kernel)
+    return any(loader in frame for frame in stack.user for loader in LOADERS)
+
+
+def _names(short: Sequence[ThreadLedger]) -> list[str]:
+    numbers: dict[str, int] = {}
+    for thread in short:
+        numbers[thread.comm] = numbers.get(thread.comm, 0) + thread.processes
+    largest = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))[:3]
+    return [f"{plain(comm)} ({number:,})" for comm, number in largest if number]
+
+
+__all__ = ["Churn", "churn"]

@@ -1,0 +1,61 @@
+"""Threads that are woken from a condition variable and then meet at its mutex: a thundering herd."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.rule import Evidence, Remedy
+from perfdiag.diagnosis.significance import duration, fix
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import symbol_of
+
+# The C library takes the mutex of a condition again in a function of its own, which not every library has a name for.
+_WAKES = re.compile(r"_*pthread_mutex_cond_lock(_full)?|_*pthread_cond_\w*wait\w*|cnd_(timed)?wait")
+_ASKS = re.compile(r"_*pthread_mutex_(lock|timedlock|clocklock)(_full)?|mtx_(timed)?lock|_*pthread_rwlock_\w+")
+_MOST = 0.5  # of the sampled waits
+
+
+def woken_ns(model: Model, key: str) -> int:
+    """Return how long the sampled waits for a lock were of threads that had just been woken, 0 unless most were."""
+    whole_ns = herd_ns = 0
+    for stack in model.wait_stacks("lock.futex", key=key):
+        whole_ns += stack.weight_ns
+        herd_ns += stack.weight_ns if _woken(stack.user) or _woken(stack.scan) else 0
+    return herd_ns if herd_ns > _MOST * whole_ns else 0
+
+
+def _woken(names: Iterable[str]) -> bool:
+    """Return whether the nearest function that is known is the end of a wait for a condition."""
+    known = (name for name in map(symbol_of, names) if _WAKES.fullmatch(name) or _ASKS.fullmatch(name))
+    return bool(_WAKES.fullmatch(next(known, "")))
+
+
+def claim(name: str, ns: int, code: str, *, at_once: bool) -> tuple[str, list[Remedy]]:
+    """Return the claim about such a lock, without an end, and what to do about it in `code`."""
+    where = f"in {code}: " if code else ""
+    why = (
+        "more are woken at once than can go on" if at_once else "several at once, or before the one that wakes unlocks"
+    )
+    return (
+        f"Threads wait {duration(ns)} for one lock ({name}), most of it as they wake from its condition: {why}",
+        [
+            fix(
+                f"{where}wake one waiter (pthread_cond_signal, notify_one), not all of them, where one can do the work"
+            ),
+            fix(f"{where}wake after the mutex is unlocked; keep fewer threads that wait for the same condition"),
+        ],
+    )
+
+
+def shown(ns: int) -> Evidence:
+    """Return what shows it."""
+    return Evidence(
+        f"{duration(ns)} of the sampled waits took the mutex again after a wait for the condition",
+        float(ns),
+        "ns",
+        "stack samples",
+    )
+
+
+__all__ = ["claim", "shown", "woken_ns"]

@@ -1,0 +1,134 @@
+"""What a lock inside the kernel protects, read from the stacks of those who wait for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from perfdiag.diagnosis.evidence.debuggers import with_stacks
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the lock protects, in words, and what makes it contended."""
+
+    name: str
+    remedy: str
+
+
+_ADDRESS_SPACE = Subject(
+    "mmap_lock, which guards the address space",
+    "map and unmap less: keep freed memory (malloc trim and mmap thresholds), map large ranges once, avoid mprotect in"
+    " a loop, read no /proc/PID/maps while others work",
+)
+_INODE = Subject(
+    "the write lock of one file (i_rwsem)",
+    "several threads write one file: use one writer, separate files, or direct I/O to preallocated space",
+)
+_DIRECTORY = Subject(
+    "the lock of one directory",
+    "several threads create, rename or delete in one directory: give each its own",
+)
+_PIPE = Subject("a pipe's lock", "many readers or writers share one pipe: give each its own")
+_CGROUP = Subject("the cgroup lock", "something creates, removes or moves between cgroups: look at the service manager")
+_NETWORK = Subject(
+    "the network configuration lock (rtnl)",
+    "something configures interfaces or reads their state all the time: look for agents that poll links",
+)
+_PROCESS = Subject(
+    "the lock of process credentials and tracing",
+    "a monitoring tool reads /proc/PID files all the time",
+)
+_JOURNAL = Subject("the file system's journal", "commits are slow or frequent: see DISK-FLUSH-SLOW")
+_UNKNOWN = Subject(
+    "a lock",
+    "shows what the waiters were doing: do less of that at once",
+)
+
+# The first match from the innermost function outwards decides: nearer functions took the lock.
+_SUBJECTS: tuple[tuple[tuple[str, ...], Subject], ...] = (
+    (
+        (
+            "lock_mm_and_find_vma",
+            "mmap_read_lock",
+            "mmap_write_lock",
+            "do_user_addr_fault",
+            "vm_mmap_pgoff",
+            "__vm_munmap",
+            "do_mprotect_pkey",
+            "__do_sys_brk",
+            "__x64_sys_brk",
+            "do_madvise",
+            "madvise_lock",
+            "exit_mmap",
+            "__mm_populate",
+            "__do_sys_mremap",
+            "__x64_sys_munmap",
+            "vma_start_read",
+            "__vma_start_write",
+            "m_start",
+        ),
+        _ADDRESS_SPACE,
+    ),
+    (
+        (
+            "ext4_buffered_write_iter",
+            "ext4_dio_write_iter",
+            "ext4_file_write_iter",
+            "xfs_ilock",
+            "xfs_file_buffered_write",
+            "xfs_file_dio_write",
+            "btrfs_buffered_write",
+            "btrfs_direct_write",
+            "generic_file_write_iter",
+            "ext4_sync_file",
+            "inode_lock",
+            "do_truncate",
+            "vfs_fallocate",
+        ),
+        _INODE,
+    ),
+    (
+        (
+            "open_last_lookups",
+            "do_unlinkat",
+            "lock_rename",
+            "do_rmdir",
+            "filename_create",
+            "do_renameat2",
+            "lookup_slow",
+            "__lookup_slow",
+            "iterate_dir",
+            "start_dirop",
+            "do_mkdirat",
+        ),
+        _DIRECTORY,
+    ),
+    (("pipe_read", "pipe_write", "pipe_wait_readable", "pipe_wait_writable"), _PIPE),
+    (("cgroup_",), _CGROUP),
+    (("rtnl_lock", "rtnetlink_rcv_msg", "rtnl_"), _NETWORK),
+    (("ptrace_", "mm_access", "proc_pid_", "lock_trace"), _PROCESS),
+    (("jbd2_", "start_this_handle", "xlog_", "xfs_log_", "btrfs_commit_transaction", "wait_current_trans"), _JOURNAL),
+)
+
+
+def subject_of(model: Model, key: str) -> Subject:
+    """Return what most of the sampled waits for the lock with this object were for, by time."""
+    weights: dict[Subject, int] = {}
+    for stack in model.wait_stacks("lock.kernel", key=key):
+        subject = _named(stack)
+        weights[subject] = weights.get(subject, 0) + stack.weight_ns
+    found = max(weights, key=lambda subject: weights[subject]) if weights else _UNKNOWN
+    return replace(found, remedy=with_stacks(model, found.remedy)) if found is _UNKNOWN else found
+
+
+def _named(stack: schema.Stack) -> Subject:
+    for function in stack.kernel:
+        for prefixes, subject in _SUBJECTS:
+            if function.startswith(prefixes):
+                return subject
+    return _UNKNOWN
+
+
+__all__ = ["subject_of"]

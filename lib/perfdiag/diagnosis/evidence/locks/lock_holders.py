@@ -1,0 +1,279 @@
+"""Who holds a lock, and what that thread does besides: from a lock to its root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perfdiag.diagnosis.evidence.network.silent_peers import nothing_came
+from perfdiag.diagnosis.evidence.runqueue.competition import competition, long_ns, surely_neighbours
+from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.evidence.wait_paths import roots_of, way_to
+from perfdiag.diagnosis.significance import plain, thread_of, total_ns
+from perfdiag.model.model import Model, Row, ThreadLedger, summed
+from perfdiag.model.stacks.symbols import caller
+from perfdiag.recording.accounts import Kind, kind_of
+
+# Half of the wake-ups known to come from one thread make it the holder; below, holders take turns.
+MAJORITY = 0.5
+# An account is the root of a lock when it is most of what the holder did besides waiting for locks itself, and as much
+# of what it can have done with the lock.
+ROOT_PART = 0.5
+# Of the time that somebody waits for a lock, this much at least it is held; the rest it is handed over.
+HELD_PART = 0.8
+# A thread that does so much of what its process does in an account is whom stacks of that show.
+OWN_PART = 0.5
+# Idle accounts in which somebody may still hold a lock; waiting for work is done without one.
+WAITS_OF_HOLDERS = ("wait.timer", "wait.child", "wait.stopped", "wait.io_uring")
+# Threads that take turns queue behind each other as they wake: that need not be while one of them holds the lock.
+# Behind neighbours they queue with the lock in hand as well as without.
+OF_TURNS = {"runq.busy": 0.0, "runq.waking": 0.0}
+
+# What a holder does, in words, and what to do about it.
+ROOTS = {
+    "disk.flush": (
+        "waits until data is on disk (disk.flush)",
+        "flush less often or outside the lock; then see DISK-FLUSH-SLOW",
+    ),
+    "disk.read": ("waits for reads from disk", "read before taking the lock"),
+    "disk.write": ("waits for writes to disk", "write after releasing the lock"),
+    "net.receive": ("waits for a peer", "do not hold the lock across a request; then see NET-PEER-SLOW"),
+    "runq.throttled": ("is stopped by its CPU quota", "raise the quota: see CPU-QUOTA-THROTTLED"),
+    "runq.busy": (
+        "waits for a CPU, ready to run (runq.busy)",
+        "the lock is held for as long as its holder has no CPU: see CPU-CONTENTION and CPU-OVERSUBSCRIBED",
+    ),
+    "cpu.user": ("runs its own code", "shorten the code under the lock or split the lock"),
+    "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
+    "wait.events": ("waits for events (wait.events)", "do not wait for events while holding the lock"),
+    "wait.timer": ("sleeps by its own choice", "do not sleep while holding the lock"),
+    "wait.child": ("waits for a child process", "do not wait for a child while holding the lock"),
+    "ipc.pipe": ("waits for another process at a pipe", "do not wait for another process while holding the lock"),
+    "ipc.unix": ("waits for another process at a socket", "do not wait for another process while holding the lock"),
+    "remote.fs": ("waits for a remote file system", "do not hold the lock across file access; see FS-REMOTE-SLOW"),
+    "nfs.commit": (
+        "waits until an NFS server has data safe (nfs.commit)",
+        "flush less often or outside the lock; then see NFS-COMMIT-SLOW",
+    ),
+    "nfs.read": ("waits for reads from NFS", "read before taking the lock; then see NFS-SERVER-SLOW"),
+    "nfs.write": ("waits for writes to NFS", "write after releasing the lock; then see NFS-SYNC-MOUNT"),
+    "nfs.metadata": ("waits for names and attributes on NFS", "open and look up files before taking the lock"),
+    "nfs.lock": ("waits for a lock on NFS", "do not take one lock while holding another; then see NFS-LOCK-SLOW"),
+}
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who had a lock most of the time, or who took turns, and what their ledgers show besides locks."""
+
+    name: str
+    one: bool  # most waits were for one thread; else all that waited take turns
+    root: str  # the account of what it mostly does, "" where nothing is more than half
+    root_part: float  # of the holder's time outside locks; where `known` or `exact`, of what was waited for the lock
+    another: str = ""  # the lock that it waits for itself meanwhile
+    known: bool = False  # what the lock is for is the root
+    exact: bool = False  # the root is what the holder was in while others waited, not what its ledger shows besides
+    root_object: str = ""  # for people; only where that is so
+    tid: int = 0  # of one thread of the target
+    way: str = ""  # the account of its own wait, where another thread is in the root meanwhile
+
+    @property
+    def waits(self) -> bool:
+        """Whether the root is a wait of the holder's, not that it computes or has no CPU."""
+        return bool(self.another) or (bool(self.root) and not self.root.startswith(("cpu.", "runq.")))
+
+
+def holder_of(model: Model, rows: list[Row]) -> Holder | None:
+    """Return who the waiters of one lock wait for; None where neither a waker nor a waiter is known.
+
+    What the holder was in meanwhile was seen at each wake-up.  Where it was not, its ledger has to do: that is of the
+    whole window, not only of the time it held the lock.
+    """
+    holder = _guessed(model, rows)
+    if holder and (holder.tid or not holder.one) and is_outside(model, rows):
+        return None
+    return _with_root(model, rows, holder) if holder else None
+
+
+def is_outside(model: Model, rows: Sequence[Row]) -> bool:
+    """Whether a file's lock was most of the time with none of the threads that have books of their own.
+
+    Threads that queue behind somebody outside take the lock more often than he does, and wake each other; what one of
+    them was in while others waited is known.
+    """
+    known_ns = sum(roots_of(model, rows[0].account, rows[0].key).values())
+    return rows[0].account == "lock.file" and known_ns < MAJORITY * total_ns(rows)
+
+
+def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
+    """Return the holder with what it was in while others waited, as far as that is known of most of their time."""
+    waited_ns = total_ns(rows)
+    roots = roots_of(model, rows[0].account, rows[0].key)
+    if not waited_ns or sum(roots.values()) < HELD_PART * waited_ns:
+        return holder
+    (root, name), ns = next(iter(roots.items()))
+    if ns < ROOT_PART * waited_ns:
+        return replace(holder, root="", root_part=0.0, another="")
+    if _lock(root):
+        return replace(holder, root="", root_part=0.0, another=name)
+    way = way_to(model, rows[0].account, rows[0].key, root, name)
+    if root == way == "cpu.user" and holder.root == "cpu.kernel":
+        root = way = holder.root  # which of the two it was is told by the ticks alone
+    exact = replace(holder, root=root, root_part=min(1.0, ns / waited_ns), another="", exact=True, root_object=name)
+    return exact if way == root or _lock(way) else replace(exact, way=way)
+
+
+def _guessed(model: Model, rows: list[Row]) -> Holder | None:
+    ended: dict[int, int] = {}
+    for row in rows:
+        if row.waker_tid:
+            ended[row.waker_tid] = ended.get(row.waker_tid, 0) + row.waker_count
+    waited = sum(row.distribution.count for row in rows)
+    tid = max(ended, key=lambda each: ended[each], default=0)
+    thread = thread_of(model, tid)
+    waiters = _waiters(model, rows)
+    waited_ns = total_ns(rows) // max(1, sum(each.threads for each in waiters))
+    if tid and waited and ended[tid] >= MAJORITY * waited:
+        if thread is None:
+            comm = next((plain(row.waker_comm) for row in rows if row.waker_tid == tid and row.waker_comm), "")
+            name = f"{comm} ({tid})" if comm else f"thread {tid}"
+            return Holder(f"{name} outside {subject(model)}", True, "", 0.0)
+        root, part = _root([thread], waited_ns, model.window_ns, {})
+        least_ns = max(ROOT_PART * waited_ns, thread.accounts[root].ns if root else 0)
+        another = _another(model, thread, rows[0].key, least_ns)
+        return Holder(f"{plain(thread.comm)} ({tid})", True, "" if another else root, part, another, tid=tid)
+    if nothing_came(model, rows):
+        return None  # nobody took it meanwhile
+    # A lone waiter is not its own holder.
+    turns = _root(waiters, waited_ns, model.window_ns, OF_TURNS | {"runq.busy": _starved_part(model)})
+    return Holder(f"{len(waiters)} threads in turn", False, *turns) if len(waiters) > 1 else None
+
+
+def code_of(model: Model, holder: Holder) -> str:
+    """Return the function in which one holder is sampled most in its root, "" where that is not known.
+
+    Equal stacks of a process stand at the first of its threads: only where no other one does the like are they its own.
+    """
+    kind = "cpu" if holder.root.startswith("cpu.") else "wait"
+    thread = thread_of(model, holder.tid)
+    if thread is None or holder.root not in thread.accounts:
+        return ""
+    like = [each for each in model.threads if each.pid == thread.pid and holder.root in each.accounts]
+    if sum(each.accounts[holder.root].ns for each in like) * OWN_PART > thread.accounts[holder.root].ns:
+        return ""
+    weights: dict[str, int] = {}
+    for stack in model.stacks:
+        if (stack.tid, stack.kind, stack.account) == (holder.tid, kind, holder.root):
+            name = plain(caller((*stack.scan, *stack.user)))
+            weights[name] = weights.get(name, 0) + stack.weight_ns
+    return max(weights, key=lambda each: weights[each], default="")
+
+
+def under(model: Model, rows: list[Row], account: str) -> Holder | None:
+    """Return the threads that take a lock under which they wait in `account`; None where that is too short."""
+    waiters = _waiters(model, rows)
+    number = max(1, sum(each.threads for each in waiters))
+    ns = sum(each.ns(account) for each in waiters)
+    part = ns * number / max(1, total_ns(rows))
+    return (
+        Holder(f"{number} threads in turn", False, account, min(1.0, part), known=True) if part >= ROOT_PART else None
+    )
+
+
+def _another(model: Model, holder: ThreadLedger, key: str, least_ns: float) -> str:
+    """Return the other lock that the holder of `key` waits for most, "" where that is for less than `least_ns`."""
+    weights: dict[str, int] = {}
+    for stack in model.stacks:
+        if stack.kind == "wait" and stack.tid == holder.tid and _lock(stack.account):
+            weights[stack.object] = weights.get(stack.object, 0) + stack.weight_ns
+    most = max(weights, key=lambda each: weights[each], default=key)
+    waits_ns = sum(total.ns for name, total in holder.accounts.items() if _lock(name))
+    if most == key or waits_ns * weights[most] < least_ns * sum(weights.values()):
+        return ""
+    return next((plain(row.object) for row in model.rows if row.key == most and _lock(row.account)), "")
+
+
+def _waiters(model: Model, rows: list[Row]) -> list[ThreadLedger]:
+    processes = {row.pid for row in rows}
+    return [each for each in model.threads if each.pid in processes and rows[0].account in each.accounts]
+
+
+def _starved_part(model: Model) -> float:
+    """Return the part of the time in run queues that was behind neighbours, in waits longer than a hand-over."""
+    competing, queued_ns = competition(model), model.ns("runq.busy")
+    behind = sum(long_ns(competing.neighbours).values()) + sum(surely_neighbours(model, competing).values())
+    return min(1.0, behind / queued_ns) if queued_ns else 0.0
+
+
+def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapping[str, float]) -> tuple[str, float]:
+    """Return the account that is most of what `threads` did outside locks, busy time first, and its part; of the
+    accounts in `parts` only that much counts.
+
+    "" where that cannot be most of what they did with the lock.  It was held while somebody waited, `waited_ns` at
+    least: whoever did less holds it while waiting for another lock, or others hold it.  It was held by one at a time,
+    for `held_ns` at most: what they did beyond that they did without it, and who sleeps more than that sleeps without
+    it, perhaps always.
+    """
+    everything = summed(threads)
+    sums = {
+        account: total.ns
+        for account, total in everything.items()
+        if account in WAITS_OF_HOLDERS or (_busy(account) and not _lock(account))
+    }
+    enough = sum(sums.values()) >= HELD_PART * waited_ns
+    sums = {name: round(parts.get(name, 1.0) * ns) for name, ns in sums.items()}
+    busy = {name: ns for name, ns in sums.items() if _busy(name)}
+    # A holder that is nearly always asleep shows nothing but that; one that works shows what its work waits for.
+    fills = sum(busy.values()) >= HELD_PART * waited_ns and sum(busy.values()) * 5 >= sum(sums.values())
+    judged_on = busy if fills else sums
+    whole = sum(judged_on.values())
+    account = max(judged_on, key=lambda name: judged_on[name], default="")
+    ns = judged_on.get(account, 0)
+    part = ns / whole if whole else 0.0
+    without_ns = max(0, whole - held_ns)
+    surely = ns >= ROOT_PART * waited_ns and ns - without_ns >= ROOT_PART * min(whole, held_ns)
+    sleeps_without = account in WAITS_OF_HOLDERS and HELD_PART * ns > held_ns
+    return account if enough and surely and whole and not sleeps_without else "", part
+
+
+def remedy_of(holder: Holder) -> str:
+    """Return what to do about the root, "" where none is known or the lock's own remedies say so."""
+    if holder.another:
+        return f"do not wait for {holder.another} while holding this lock; that lock has a line of its own"
+    if not holder.root or holder.known:
+        return ""
+    if holder.way:
+        return ROOTS.get(holder.way, ("", "do not wait for another thread while holding the lock"))[1]
+    return ROOTS.get(holder.root, ("", f"look at {holder.root} of the holder"))[1]
+
+
+def _lock(account: str) -> bool:
+    return account.startswith("lock.")
+
+
+def _busy(account: str) -> bool:
+    return kind_of(account) is Kind.LATENCY
+
+
+def path(holder: Holder) -> str:
+    """Return how the claim goes on: from the lock to its root."""
+    if holder.another:
+        waits = f"itself waits for another lock ({holder.another})"
+        return f", because its holder, {holder.name}, {waits}: that is the root, this lock is its path"
+    if not holder.root:
+        return f"; most waits are for {holder.name}" if holder.one else f"; {holder.name} take it"
+    does = ROOTS.get(holder.root, (f"is in {holder.root}", ""))[0]
+    if holder.known:
+        return f", which {does}: that is the root, the lock is its path"
+    who = f"its holder, {holder.name}," if holder.one else f"each of its holders ({holder.name})"
+    if holder.root_object:
+        does += f" on {holder.root_object}"
+    if holder.way:
+        waits = ROOTS.get(holder.way, (f"is in {holder.way}", ""))[0]
+        return f", because {who} mostly {waits}, while the thread that it waits for {does}"
+    computes = holder.root.startswith("cpu.")
+    root = "the section under the lock is long" if computes else "that is the root, the lock is its path"
+    return f", because {who} mostly {does}: {root}"
+
+
+__all__ = ["ROOTS", "Holder", "code_of", "holder_of", "is_outside", "path", "remedy_of", "under"]

@@ -1,0 +1,142 @@
+"""Locks that nobody released through the whole window: a deadlock, or a holder that hangs."""
+
+from __future__ import annotations
+
+from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.evidence.debuggers import shows_stacks
+from perfdiag.diagnosis.evidence.locks.lock_remedies import lock_of_key
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
+from perfdiag.diagnosis.significance import (
+    by_key,
+    claims_of,
+    duration,
+    fix,
+    judged,
+    plain,
+    still_waiting,
+    total_ns,
+    worth,
+)
+from perfdiag.model.model import Model, Row, ThreadLedger
+from perfdiag.model.waits.runtime_locks import Words
+
+FUTEX = "lock.futex"
+ALL_ALONG = 0.99  # of the time that a thread was observed ...
+OBSERVED = 0.9  # ... for so much of the window: who began to wait in it may only be in a long queue
+# Whoever gets a lock does something with it: threads that do less than this of the window together never got it.
+NOTHING = 0.01
+SHOWN = 3
+# Who stays in one of these for the whole window waits for work, and may do so with a lock in hand: the others of a pool
+# queue behind it.
+FOR_WORK = ("wait.events", "net.accept", "net.request")
+
+
+def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
+    """Return the rows of locks that nobody released, and the threads that waited for them all along.
+
+    A runtime may wait with a timeout and look again, so that waits end without a release.  What guards all of a runtime
+    is none of these locks: a collection of garbage, or native code under the GIL, may take longer than the window.
+    """
+    waiting: dict[tuple[int, str], list[ThreadLedger]] = {}
+    for thread, wait in still_waiting(model, FUTEX, part=0.0):
+        if _waited_ns(thread) >= ALL_ALONG * _observed_ns(model, [thread]):
+            waiting.setdefault((thread.pid, wait.object), []).append(thread)
+    rows: list[Row] = []
+    threads: list[ThreadLedger] = []
+    for (pid, key), stay in waiting.items():
+        runtime = lock_of_key(key)
+        of_lock = [row for row in model.rows_of(FUTEX) if (row.pid, row.key) == (pid, key)]
+        never = [row for row in of_lock if _threads_of(row, _observed_ns(model, stay))]
+        # Where others get what may be the same lock, these may only be less lucky.
+        released_ns = total_ns(of_lock) - total_ns(never)
+        besides_ns = sum(thread.wall_ns - _waited_ns(thread) for thread in stay)
+        ended = sum(row.distribution.count for row in never) - len(stay)
+        if (
+            (runtime is None or runtime.words is not Words.ONE_LOCK)
+            and sum(_threads_of(row, _observed_ns(model, stay)) for row in never) == len(stay)
+            and released_ns + besides_ns <= NOTHING * model.window_ns
+            and (ended <= 0 or ended > model.coverage.lost.get("wakeups_missing", 0))  # each may have been a release
+        ):
+            rows += never
+            threads += stay
+    return rows, threads
+
+
+def _waited_ns(thread: ThreadLedger) -> int:
+    return thread.ns(FUTEX)
+
+
+def _observed_ns(model: Model, threads: list[ThreadLedger]) -> int:
+    """Return how long threads were observed at most: on a busy host their records begin a little after the window."""
+    longest_ns = max(thread.wall_ns for thread in threads)
+    return longest_ns if longest_ns >= OBSERVED * model.window_ns else model.window_ns
+
+
+def _threads_of(row: Row, observed_ns: int) -> int:
+    """Return how many threads waited for this all along, 0 where somebody ended waits or waited for less."""
+    number = round(row.distribution.sum_ns / max(1, observed_ns)) if not row.waker_tid else 0
+    return number if row.distribution.sum_ns >= ALL_ALONG * number * observed_ns else 0
+
+
+def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: dict[str, str]) -> Finding | None:
+    """Return one finding on all of them; `code` is who wants each, by key."""
+    if not rows or not worth(model, total_ns(rows)):
+        return None
+    several = len(rows) > 1
+    groups = {key: of_lock for (_, key), of_lock in by_key(rows).items()}
+    who = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], SHOWN)
+    locks = _locks(groups) + " that nobody released"
+    why = "they wait for each other (a deadlock), or a holder hangs" if several else "its holder hangs, or is gone"
+    idle = _may_hold(model, threads)
+    innocent = len(idle) >= _least_locks(groups)
+    if innocent:
+        why = f"cannot tell whether its holder hangs, or waits for work with it: {first_of(idle, 1)}"
+    confidence, limits = judged(model, Confidence.HIGH, ["who holds a lock of a program is not visible from outside"])
+    return Finding(
+        "LOCK-CONTENTION",
+        Severity.INFO if innocent else Severity.CRITICAL,
+        confidence,
+        f"{plural(len(threads), 'thread')} waited all {duration(_observed_ns(model, threads))} for {locks}: {why}.",
+        claims_of(rows),
+        [
+            Evidence(f"waiting from before the window to its end: {who}", float(len(threads)), "count", "ledger"),
+            *(
+                Evidence(f"{plain(waited[0].object)} wanted by {code[key]}", float(total_ns(waited)), "ns", "stacks")
+                for key, waited in list(groups.items())[:SHOWN]
+                if key in code
+            ),
+        ],
+        [fix(f"see what each thread holds: {shows_stacks(model, rows[0].pid)}; then take the locks in one order")],
+        alternatives=["locks that are held for longer than the window on purpose"],
+        limits=limits,
+        verify=f"{again(model, '--duration 60')}: no thread waits for these locks all along",
+    )
+
+
+def _may_hold(model: Model, threads: list[ThreadLedger]) -> list[str]:
+    """Return who else of these processes waited for work all along."""
+    pids, tids = {thread.pid for thread in threads}, {thread.tid for thread in threads}
+    idle = [thread for thread in model.threads if thread.pid in pids and thread.tid not in tids and thread.tid]
+    return [
+        f"{plain(thread.comm)} ({thread.tid}) is in {account} all along"
+        for thread in idle
+        for account in FOR_WORK
+        if thread.ns(account) >= ALL_ALONG * _observed_ns(model, [thread])
+    ]
+
+
+def _least_locks(groups: dict[str, list[Row]]) -> int:
+    """Return how many locks it must be: of a program's own words each is one, of a runtime's several can be for one."""
+    return len(groups) if lock_of_key(next(iter(groups))) is None else 1
+
+
+def _locks(groups: dict[str, list[Row]]) -> str:
+    """Return what is waited for; where each thread waits on a word of its own, how many locks they are is unknown."""
+    runtime = lock_of_key(next(iter(groups)))
+    if len(groups) == 1 and runtime and runtime.words is not Words.OF_LOCKS:
+        return plain(next(iter(groups.values()))[0].object)
+    return f"{len(groups)} locks" if len(groups) > 1 else "a lock"
+
+
+__all__ = ["finding", "stuck"]

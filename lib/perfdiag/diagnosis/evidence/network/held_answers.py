@@ -1,0 +1,66 @@
+"""Answers whose end the kernel keeps back until the client has acknowledged the rest: part of NET-DELAYED-ACK."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.network.connections import EXPLAINS
+from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
+from perfdiag.diagnosis.significance import duration, fix, judged
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.request_time import HELD
+
+
+def held_answers(model: Model, id: str) -> Finding | None:
+    """Return one finding for all names together, None where clients hardly wait for the ends of answers."""
+    time = model.request_time
+    # Where the time of requests is not known, a name counts whose answers are mostly held.
+    least = EXPLAINS if time is None else 0
+    served = (each for each in model.exchanges if each.served and _ns(each))
+    held = sorted((each for each in served if _ns(each) >= least * each.line.sum_ns), key=lambda each: -_ns(each))
+    of_requests_ns = time.accounts.get(HELD, 0) if time else 0
+    if not held or (time is not None and not felt(model, 0, of_requests_ns)):
+        return None
+    how = severity(model, 0, of_requests_ns, loop_ns=sum(map(_ns, held)))
+    if time is None and how is Severity.INFO:
+        return None
+    confidence, limits = judged(model, Confidence.HIGH, [not_followed(model)])
+    return Finding(
+        id,
+        how,
+        confidence,
+        f"Answers do not leave this host at once: {subject(model)} writes them in small pieces, and the kernel holds"
+        f" the last one back until the client has acknowledged the others, {_mean(held)} for each.",
+        {HELD: of_requests_ns} if of_requests_ns else {},
+        [_evidence(each) for each in held[:2]],
+        [
+            fix(
+                "set TCP_NODELAY on the accepted connections, or give an answer one write: writev, a buffer, TCP_CORK"
+                " (strace -f -T -e trace=write,writev,sendto,sendmsg,sendfile shows the pieces)"
+            )
+        ],
+        alternatives=["segments lost on the way to the client: see NET-RETRANSMITS"],
+        limits=limits,
+        verify=f"{again(model)}: less of request.held in the requests' time",
+    )
+
+
+def _ns(exchange: Exchange) -> int:
+    return exchange.line.held_ns or 0
+
+
+def _mean(held: Sequence[Exchange]) -> str:
+    return duration(sum(map(_ns, held)) // max(1, sum(each.line.count for each in held)))
+
+
+def _evidence(each: Exchange) -> Evidence:
+    line = each.line
+    text = f"{duration(_ns(each))} of {duration(line.sum_ns)} in {plural(line.count, 'request')} {each.title}"
+    return Evidence(f"{text} after their last byte was written", float(_ns(each)), "ns", "tcp_sock")
+
+
+__all__ = ["held_answers"]

@@ -1,0 +1,130 @@
+"""What is known of the waits for a peer, and of the way to it: was it asked, too often, and is it slow?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, without_timeouts
+from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.rules.network.net_delayed_ack import looks_alike
+from perfdiag.diagnosis.significance import plain, together, typical_ns
+from perfdiag.model.model import Model, Row
+from perfdiag.recording import schema
+
+# The way itself varies: by half of the shortest round trip is what TCP expects before it knows better (RFC 6298, 2.2).
+VARIATION = 0.5
+# Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
+MANY_WAITS = 10
+LONG_ANSWER_NS = 500_000_000
+# An acknowledgement is no longer than this, with its frame (of AMQP 21 bytes, of MQTT 4); nor are many questions.
+ACKNOWLEDGEMENT_BYTES = 64
+
+
+@dataclass(frozen=True)
+class PeerWaits:
+    """The waits for one peer, or for several small ones together, and what is known of the way to them."""
+
+    rows: list[Row]
+    peers: list[Peer]
+    sockets: list[schema.Socket]
+    round_trip_ns: int | None
+    repeated: int  # segments sent again
+    typical_ns: int  # without what segments sent again explain, which is no slowness of the peer's
+    taken_ns: int  # the same
+    like_delayed: bool  # acknowledgements that a kernel delays by 40 ms would look the same
+    answers: int | None  # how many came; None: not known
+    short: bool  # all that was asked was as short as an acknowledgement, and nobody asked the target meanwhile
+
+    @property
+    def name(self) -> str:
+        """Return the peer, or how many there are."""
+        if len(self.peers) == 1:
+            return plain(str(self.peers[0]))
+        return f"{len(self.peers)} peers" if self.peers else "peers not named"
+
+    @property
+    def few_or_long(self) -> bool:
+        """Whether their number is not what costs: fewer of them would wait as long."""
+        return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
+
+    @property
+    def receives(self) -> bool:
+        """Whether all it waits for are data that may be sent to it."""
+        return all(row.account == "net.receive" for row in self.rows)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing shows that the target asked: it had nothing under way when it began to wait."""
+        return self.receives and not any(socket.in_flight for socket in self.sockets)
+
+    @property
+    def unasked(self) -> bool:
+        """Whether it is known that the target wrote nothing between its waits."""
+        unasked = [socket.waits_unasked or 0 for socket in self.sockets]
+        count = together(self.rows).count
+        # What came before the first wait on a connection is not known.
+        return self.receives and count > 1 and sum(unasked) >= max(1, count - len({row.key for row in self.rows}))
+
+    @property
+    def one_way(self) -> bool:
+        """Whether all it got from there is nothing, though it sent: logs and measurements are sent so."""
+        return self.silent and self.answers == 0
+
+    @property
+    def perhaps_acknowledges(self) -> bool:
+        """Whether what it sends may be no question: a consumer acknowledges each message, and waits for the next."""
+        return self.receives and self.short
+
+    @property
+    def slow(self) -> bool:
+        """Whether answers take longer than the way, as it varies, and some work of the peer's."""
+        way_ns = self.round_trip_ns or 0
+        return self.typical_ns >= way_ns + max(SLOW_ANSWER_NS, VARIATION * way_ns)
+
+    @property
+    def beyond(self) -> float:
+        """Return the part of the waiting that a faster peer can give back: all but the round trips of slow answers."""
+        if not self.slow or not self.taken_ns:
+            return 1.0
+        return max(0.0, 1 - together(self.rows).count * (self.round_trip_ns or 0) / self.taken_ns)
+
+
+def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWaits:
+    """Return what is known of these waits."""
+    keys = dict.fromkeys(row.key for row in rows)
+    sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
+    repeated = sum(socket.retransmits_seen for socket in sockets)
+    whole = together(rows)
+    rest = without_timeouts(whole, repeated) if repeated >= ENOUGH_RETRANSMITS else whole
+    peers = [peer for peer in map(peer_of, keys) if peer]
+    like_delayed = looks_alike(model, connections, rows)
+    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
+    return PeerWaits(
+        rows,
+        peers,
+        sockets,
+        round_trip_ns(sockets),
+        repeated,
+        typical_ns(rest),
+        rest.sum_ns,
+        like_delayed,
+        _answers(calls, set(keys)),
+        _all_short(model, calls),
+    )
+
+
+def _all_short(model: Model, calls: Sequence[schema.Exchange]) -> bool:
+    sent_bytes, count = sum(line.bytes_out for line in calls), sum(line.count for line in calls)
+    return 0 < sent_bytes <= ACKNOWLEDGEMENT_BYTES * count and not any(each.served for each in model.exchanges)
+
+
+def _answers(calls: Sequence[schema.Exchange], keys: set[str]) -> int | None:
+    """Return how many answers came from the peers `keys`; None where that is not known of all of them."""
+    if {line.object for line in calls} != keys or any(line.unanswered for line in calls):
+        return None
+    return sum(line.count for line in calls)
+
+
+__all__ = ["LONG_ANSWER_NS", "PeerWaits", "waits_for"]

@@ -1,0 +1,153 @@
+"""Who is at the other end of a connection, which side asked, and what the connection itself looked like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.significance import plain
+from perfdiag.facts.texts import words_of
+from perfdiag.model.model import Model, Row, once
+from perfdiag.model.requests.exchanges import is_loopback
+from perfdiag.recording import schema
+
+# Linux hands out ports from here on to those who connect, unless net.ipv4.ip_local_port_range says otherwise.
+EPHEMERAL_PORT = 32_768
+# The kernel's mark for a minimum round trip that was never measured.
+NEVER_MEASURED_US = 1 << 31
+DNS_PORT = 53
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One end of a connection, as the object "peer:IP:PORT" names it."""
+
+    address: str
+    port: int
+
+    @property
+    def local(self) -> bool:
+        """Whether it is this host itself."""
+        return is_loopback(self.address)
+
+    @property
+    def unconnected(self) -> bool:
+        """Whether the socket takes datagrams from anybody: nobody in particular is waited for."""
+        return self.port == 0
+
+    def __str__(self) -> str:
+        name = f"{self.address}:{self.port}"
+        return f"name server {name}" if self.port == DNS_PORT else name
+
+
+def peer_of(key: str) -> Peer | None:
+    """Return the peer an object names, None for any other object."""
+    address, _, port = key.removeprefix("peer:").rpartition(":")
+    if not key.startswith("peer:") or not address or not port.isascii() or not port.isdigit() or len(port) > 5:
+        return None
+    return Peer(address, int(port))
+
+
+def name_of(key: str, otherwise: str) -> str:
+    """Return a peer for people: address and port, or what the report calls an object that names none."""
+    return plain(str(peer_of(key) or otherwise))
+
+
+class Connections:
+    """The TCP sockets of a recording by the object their waits have, and who asked on each."""
+
+    def __init__(self, model: Model) -> None:
+        self.sockets: Mapping[str, schema.Socket] = {socket.object: socket for socket in model.sockets}
+        # Where the target listens, waits for connections, or was asked: an event loop waits for all at once.
+        self._accepts = {row.key.removeprefix("port:") for row in model.rows_of("net.accept")}
+        self._accepts |= {each.line.object.removeprefix("port:") for each in model.exchanges if each.served}
+        listeners = model.facts.listeners
+        self._accepts |= {str(each.port) for each in listeners.sockets} if listeners else set()
+        words = words_of(model.facts.sysctl("net/ipv4/ip_local_port_range"))
+        self._first = int(words[0]) if words and words[0].isascii() and words[0].isdigit() else EPHEMERAL_PORT
+        near = {key: socket for key, socket in self.sockets.items() if self.near(key)}
+        told = {_port(socket) for key, socket in near.items() if not self._asked_by_port(key)}
+        self._own_ports = self._accepts | told
+        self._own_ports |= _answering(model, {key: s for key, s in near.items() if not self._known(key)})
+
+    def asked(self, key: str) -> bool:
+        """Return False where the target is the side that was asked: it listens, and waits for its own clients.
+
+        Told by ports: its own is one on which the target waited for connections, or lies below the range handed out
+        to those who connect while the peer's lies inside it.  Where that says nothing and the target is both ends, the
+        end that is waited for longer was asked.  Else (no TCP socket seen, both ports alike) the target is taken to
+        have asked.
+        """
+        socket = self.sockets.get(key)
+        return self._asked_by_port(key) and not (socket and self.near(key) and _port(socket) in self._own_ports)
+
+    def told(self, row: Row) -> bool:
+        """Return whether port numbers alone tell which side asked where a row waits."""
+        return row.key not in self.sockets or self._known(row.key)
+
+    def _known(self, key: str) -> bool:
+        peer, own = peer_of(key), _port(self.sockets[key])
+        below = peer and own.isascii() and own.isdigit() and (int(own) < self._first) != (peer.port < self._first)
+        return bool(below) or own in self._accepts or bool(peer and str(peer.port) in self._accepts)
+
+    def _asked_by_port(self, key: str) -> bool:
+        peer, socket = peer_of(key), self.sockets.get(key)
+        own = _port(socket) if socket else ""
+        if peer is None or not own.isascii() or not own.isdigit():
+            return True
+        return own not in self._accepts and not 0 < int(own) < self._first <= peer.port
+
+    def near(self, key: str) -> bool:
+        """Return whether the peer is on this host: by a local address, or the connection's own."""
+        peer, socket = peer_of(key), self.sockets.get(key)
+        same = peer is not None and socket is not None and socket.local.rpartition(":")[0] == peer.address
+        return peer is not None and (peer.local or same)
+
+    def answered_here(self, key: str) -> bool:
+        """Return whether the target is at the other end too: on this host, at a port on which it waits itself."""
+        peer = peer_of(key)
+        return peer is not None and self.near(key) and str(peer.port) in self._own_ports
+
+
+@once
+def connections_of(model: Model) -> Connections:
+    """Return the connections of a recording, sorted by who asked: several rules want them."""
+    return Connections(model)
+
+
+def _answering(model: Model, sockets: Mapping[str, schema.Socket]) -> set[str]:
+    """Return the ports of `sockets` that answer, of connections of which the target is both ends: those of several
+    connections (who connects gets a port of its own), else the end that is waited for longer."""
+    waited_ns: dict[str, int] = {}
+    for row in model.rows:
+        waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns
+    ends = Counter(map(_port, sockets.values()))
+    for_ns: Counter[str] = Counter()
+    by_ns: Counter[str] = Counter()
+    rival: dict[str, str] = {}  # at the other end
+    for key, socket in sockets.items():
+        other = key.rpartition(":")[2]
+        for_ns[other] += waited_ns.get(key, 0)
+        by_ns[_port(socket)] += waited_ns.get(key, 0)
+        rival[other] = _port(socket)
+    both = for_ns.keys() & by_ns.keys()
+    shared = {port for port in both if ends[port] > 1}
+    return shared | {port for port in both if rival[port] not in shared and for_ns[port] > by_ns[port]}
+
+
+def _port(socket: schema.Socket) -> str:
+    return socket.local.rpartition(":")[2]
+
+
+def round_trip_ns(sockets: Iterable[schema.Socket]) -> int | None:
+    """Return the shortest round trip known of any of `sockets`; None if none was measured."""
+    known = [
+        socket.minimum_rtt_us if 0 < socket.minimum_rtt_us < NEVER_MEASURED_US else socket.rtt_us
+        for socket in sockets
+        if socket.rtt_us
+    ]
+    return min(known) * 1000 if known else None
+
+
+__all__ = ["Connections", "Peer", "connections_of", "peer_of", "round_trip_ns"]

@@ -1,0 +1,79 @@
+"""Peers that requests wait for while no thread does: calls that an event loop has sent and that are not answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.local.pipelines import peer_pid
+from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
+from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Remedy, Severity
+from perfdiag.diagnosis.significance import FAULT_SHARE, WORTH_SHARE, about, duration, fix, judged, percent, plain
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange, own_calls
+from perfdiag.model.requests.request_time import PEERS
+
+# What a peer takes from here on is more than a network of one site does: it computes, reads a disk or queues.
+# The more so on one host: a local answer takes some 50 us and the peer's own work.
+SLOW_ANSWER_NS = 10_000_000
+
+
+def outstanding(model: Model) -> Iterable[Finding]:
+    """One finding for each peer that requests wait for, by the time that calls to it took."""
+    time = model.request_time
+    if time is None:
+        return
+    others = own_calls(model.exchanges)[1]
+    calls = [each for each in others if each.line.direction == "connected" and each.line.sum_ns]
+    for each in calls:
+        ns = of_requests_ns(model, each.line.sum_ns)
+        if ns >= WORTH_SHARE * time.ns:
+            yield _finding(model, each, ns, ns / time.ns)
+
+
+def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
+    peer, name = peer_of(call.line.object), name_of(call.line.object, call.object)
+    typical_ns = call.whole.typical_ns()
+    slow = typical_ns >= SLOW_ANSWER_NS
+    if slow:
+        claim = (
+            f"{name} answers slowly: half the time is in calls of {about(typical_ns)} or more, and requests wait"
+            " for them."
+        )
+    else:
+        claim = f"{name} answers fast ({about(typical_ns)} a call), but there are many calls."
+    far = "" if peer is None or peer.local else "the round trip to the peer was not measured"
+    measure = _measure(model, call)
+    confidence, limits = judged(model, Confidence.HIGH, [far])
+    return Finding(
+        "NET-PEER-SLOW",
+        Severity.WARNING if slow and part >= FAULT_SHARE else Severity.INFO,
+        confidence,
+        claim,
+        {PEERS: ns},
+        [_evidence(model, call)],
+        [measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
+        limits=limits,
+        alternatives=["loss on the way: see NET-RETRANSMITS"],
+        verify=f"{again(model)}: calls to {name} under {duration(SLOW_ANSWER_NS)}",
+    )
+
+
+def _evidence(model: Model, call: Exchange) -> Evidence:
+    busy = min(1.0, call.line.busy_ns / model.window_ns) if model.window_ns else 0.0
+    text = f"{call.line.count:,} calls, outstanding {percent(busy)} of the window, {spread(call.whole)}"
+    return Evidence(text, float(call.line.sum_ns), "ns", "sockets")
+
+
+def _measure(model: Model, call: Exchange) -> Remedy:
+    peer, pid = peer_of(call.line.object), peer_pid(call.line.object)
+    if pid and pid not in {thread.pid for thread in model.threads}:  # a unix socket's, of which the target has one end
+        return fix(f"measure the peer, on this host: perfdiag latency --pid {pid}")
+    if peer is None:
+        return fix("measure the peer: run perfdiag latency there")
+    host = "on this host" if peer.local else f"on {plain(peer.address)}"
+    return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")
+
+
+__all__ = ["outstanding"]

@@ -1,0 +1,75 @@
+"""Requests and operations that all kept their limit (--slo): part of SLO-BREACH, for what was asked has an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.requests.calls import not_followed
+from perfdiag.diagnosis.evidence.requests.objectives import is_call
+from perfdiag.diagnosis.rule import Check, Outcome, Silence
+from perfdiag.diagnosis.significance import duration, plain
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.recording import schema
+
+SLO = "SLO-BREACH"
+
+
+def kept_requests(model: Model) -> Iterable[Outcome]:
+    """Return that no request was over its limit, if there were any with one, with the longest beside its limit."""
+    limited = [
+        (each, limit)
+        for each in model.exchanges
+        if each.served and each.line.count and (limit := model.limit_ns(each.line.name)) is not None
+    ]
+    if not limited:
+        return
+    if lost := not_followed(model):
+        yield Silence(SLO, f"{lost}: the requests that were counted kept their limits", "record for a shorter time")
+        return
+    counted = sum(each.line.count for each, _ in limited)
+    names = {each.line.name for each, _ in limited}
+    name = f" {plain(next(iter(names)))}".rstrip() if len(names) == 1 else ""
+    over = f"{plural(counted, 'request')}{name} over {_limit({limit for _, limit in limited})}"
+    waiting = sum(each.line.open for each, _ in limited)
+    still = f"; {waiting:,} not answered yet" if waiting else ""
+    yield Check(SLO, f"0 of {over}, {_worst(limited, name)}{still}{_rarest(counted)}", 0.0, "count")
+
+
+def _limit(limits: set[int]) -> str:
+    return duration(min(limits)) if len(limits) == 1 else "their limits"
+
+
+def _worst(limited: list[tuple[Exchange, int]], name: str) -> str:
+    """Return the longest, or of several limits what came nearest to its own."""
+    each, limit = max(limited, key=lambda pair: (pair[0].whole.max_ns / pair[1], pair[0].line.name))
+    longest = f"longest {duration(each.whole.max_ns)}"
+    if len({limit for _, limit in limited}) == 1:
+        return longest
+    return f"nearest {plain(each.title)}: {longest} of {duration(limit)}"
+
+
+def kept_operations(model: Model, operations: list[schema.Operation]) -> Check:
+    """Return that none of these operations was over its limit."""
+    counted = sum(operation.count for operation in operations)
+    limit_ns, own = model.header.options.slo_ns, any(is_call(each.name) for each in model.header.options.slo_names)
+    limit = "their limits" if own or limit_ns is None else duration(limit_ns)
+    longest = f", longest {duration(max(each.max_ns for each in operations))}" if counted else ""
+    return Check(
+        SLO, f"0 of {counted:,} operations over {limit}{longest}{_rarest(counted)}{_unseen(model)}", 0.0, "count"
+    )
+
+
+def _rarest(counted: int) -> str:
+    """Return what so many cannot have shown."""
+    return f"; too few to see what is rarer than 1 in {counted // 3:,}" if counted >= 3 else ""
+
+
+def _unseen(model: Model) -> str:
+    """Return how many calls ended where the kernel left the program out; whose they were, it does not tell."""
+    skipped = model.coverage.lost.get("calls_skipped", 0)
+    return f"; {skipped:,} ends of calls on this host were not seen, whoever made them" if skipped else ""
+
+
+__all__ = ["kept_operations", "kept_requests"]

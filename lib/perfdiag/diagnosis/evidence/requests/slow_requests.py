@@ -1,0 +1,170 @@
+"""Requests over the objective (--slo): part of SLO-BREACH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.debuggers import with_stacks
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, duration, fix, judged, percent, top
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.request_time import REST, beyond, unsure
+from perfdiag.model.waits.idle_runtime_threads import WORK, scheduler_of
+from perfdiag.recording import schema
+
+ID = "SLO-BREACH"
+_TOLD = 10  # names with a finding of their own: somebody who looks for names can bring forth any number of them
+_RANKED = fix("see the findings: with --slo they are ranked by what slow requests took beyond the median")
+_NOT_FOLLOWED = "see WHERE; record for longer where requests were few"
+_TASKS = "see WHERE, and what {tasks}s wait for: {tells}; record for longer where requests were few"
+
+
+def slow_requests(model: Model) -> Iterable[Finding]:
+    """One finding for each name with requests over its limit, the most broken first, and one for the rest of them."""
+    served = [each for each in model.exchanges if each.served]
+    limited = [(each, ns) for each in served if (ns := model.limit_ns(each.line.name)) is not None]
+    broken = [(each, ns) for each, ns in limited if each.line.over_slo]
+    broken.sort(key=lambda pair: -pair[0].line.over_slo)
+    for each, ns in broken[:_TOLD]:
+        yield _finding(model, each, ns, alone=len(broken) == 1)
+    if rest := [each for each, _ in broken[_TOLD:]]:
+        yield _rest(model, rest)
+    hanging = [pair for pair in limited if _hung_ns(pair[0].line) >= pair[1] and not pair[0].line.over_slo]
+    hanging.sort(key=lambda pair: -_hung_ns(pair[0].line))
+    for each, ns in hanging[:_TOLD]:
+        yield _unanswered(model, each, ns)
+    if rest := [each for each, _ in hanging[_TOLD:]]:
+        yield _rest(model, rest)
+
+
+def _hung_ns(line: schema.Exchange) -> int:
+    """Return how long the longest request took that was not answered, as far as that is known; -1: all were."""
+    left_ns = line.unanswered_longest_ns or 0 if line.unanswered else -1
+    return max(left_ns, line.oldest_ns if line.open else -1)
+
+
+def _not_answered(lines: Sequence[schema.Exchange], names: str) -> str:
+    """Return how many requests of these names hang, or hung when their clients left, and for how long."""
+    waiting, left = sum(line.open for line in lines), sum(line.unanswered for line in lines)
+    when = " or ".join([*(["the window"] if waiting else []), *(["their connections"] if left else [])])
+    after = f"the oldest after {duration(max(map(_hung_ns, lines)))}"
+    return f"{plural(waiting + left, 'request')} {names} not answered when {when} ended, {after}"
+
+
+def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
+    """Return what is to be said of the names that have no finding of their own: all broke their limit."""
+    lines = [each.line for each in exchanges]
+    slow, count = sum(line.over_slo for line in lines), sum(line.count for line in lines)
+    names = f"of {plural(len(lines), 'more name')}"
+    text = f"{slow:,} of {plural(count, 'request')} {names} took longer than they may"
+    if not slow:
+        text = f"{_not_answered(lines, names)}: longer than they may take"
+    confidence, limits = judged(
+        model, Confidence.HIGH, ["of which of these names they are, and where their time went, is not told here"]
+    )
+    return Finding(
+        ID,
+        Severity.WARNING,
+        confidence,
+        f"{text}.",
+        {},
+        [Evidence(text, float(slow or sum(line.open + line.unanswered for line in lines)), "count", "sockets")],
+        [fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
+        limits=limits,
+        verify=f"{again(model)}: requests over their limits",
+    )
+
+
+def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
+    """Return that the limit is broken by what was not answered at all: who hangs is not counted among the slow."""
+    line, hung_ns = exchange.line, _hung_ns(exchange.line)
+    text = _not_answered([line], exchange.title)
+    which = "how many of them are over the limit is not known" if line.open + line.unanswered > 1 else ""
+    confidence, limits = judged(model, Confidence.HIGH, [which])
+    return Finding(
+        ID,
+        Severity.WARNING,
+        confidence,
+        f"{text}: the limit is {duration(limit_ns)}.",
+        {},
+        [Evidence(text, float(hung_ns), "ns", "sockets")],
+        [fix("see what the threads that serve wait for: STILL WAITING in the report")],
+        alternatives=[
+            "clients that ask for what is to come (long polling)",
+            *(["clients that left before they had sent all of a request"] if line.unanswered else []),
+        ],
+        limits=limits,
+        verify=f"{again(model)}: requests over {duration(limit_ns)}",
+        weight=hung_ns / 2**63,  # below any name with slow requests, above the rest of the names
+    )
+
+
+def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) -> Finding:
+    line, time, name = exchange.line, model.request_time, exchange.title
+    part = line.over_slo / line.count if line.count else 1.0
+    share = f" ({percent(part)})" if line.count >= ENOUGH_FOR_P99 else ""
+    longest = f"longest {duration(exchange.whole.max_ns)}"
+    evidence = [
+        Evidence(
+            f"{line.over_slo:,} of {line.count:,} requests {name} over {duration(limit_ns)}{share}, {longest}",
+            part,
+            "share",
+            "sockets",
+        )
+    ]
+    worst = ""
+    if time is not None and time.excess:
+        of = "" if alone else " of all names"
+        took = f"what slow requests{of} took {beyond(time.median_over)}: {top(time.accounts)}"
+        evidence.append(Evidence(took, float(time.ns), "ns", "ledger"))
+        worst = max(time.accounts, key=lambda account: time.accounts[account], default="")
+    mostly = ""
+    if time is not None and worst and alone:
+        mostly = f"; the largest part of what they took {'' if time.median_over else 'beyond the median '}is {worst}"
+    unknown = "" if worst else "where the time of slow requests went is not known well enough"
+    confidence, limits = judged(model, Confidence.HIGH, [unknown])
+    claim = f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}."
+    if perhaps := unsure([line], slow=True):
+        claim = (
+            f"{line.over_slo:,} of {line.count:,} messages {name} came more than {duration(limit_ns)} before"
+            f" {subject(model)} sent something: as their answer, or as news that clients acknowledge, cannot tell."
+        )
+    return Finding(
+        ID,
+        Severity.INFO if perhaps else Severity.WARNING,
+        confidence,
+        claim,
+        {},
+        evidence,
+        [_RANKED if worst else fix(_follow(model))],
+        alternatives=["a limit that is too tight for what the request does"],
+        limits=limits,
+        verify=f"{again(model)}: requests over {duration(limit_ns)}",
+        weight=1 + line.over_slo,
+    )
+
+
+def with_remedies(model: Model, findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings of which none sends to the others where there are none: what slow requests took is no fault."""
+    if model.request_time is None or any(each.id != ID for each in findings):
+        return list(findings)
+    spent = model.request_time.accounts
+    worst = max(spent, key=lambda account: spent[account], default="")
+    looks = f"{with_stacks(model, 'shows the code')}; perfdiag explain {worst}"
+    helps = fix(
+        f"nothing else was found, slow requests took mostly {worst}: {_follow(model) if worst == REST else looks}"
+    )
+    return [replace(each, remedies=[helps if one is _RANKED else one for one in each.remedies]) for each in findings]
+
+
+def _follow(model: Model) -> str:
+    """Return where to look for what requests wait for: of tasks that a runtime schedules, its own profile tells."""
+    kind = scheduler_of(row.key for row in model.rows_of(WORK))
+    return _TASKS.format(tasks=kind.tasks, tells=kind.tells) if kind else _NOT_FOLLOWED
+
+
+__all__ = ["slow_requests", "with_remedies"]

@@ -1,0 +1,137 @@
+"""Waits inside requests on futexes of which nothing proves what they are: for whom they were."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.local.outside_wakers import ended_by
+from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, ROOT_PART
+from perfdiag.diagnosis.evidence.wait_paths import PARKED
+from perfdiag.diagnosis.significance import plain, thread_of
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import RequestTime
+from perfdiag.model.waits.wait_chains import brings_news
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Waits inside requests that were for threads of one name."""
+
+    name: str  # for people
+    tids: frozenset[int]
+    parts: Mapping[str, int]  # by futex, of requests
+    roots: Mapping[str, int]  # what was waited for behind them, as far as that was seen
+    has_books: bool  # those threads are of the target, and were not folded
+    news: bool  # they were not there when the waits began: they came to tell
+    mutual: bool  # they serve requests, and are parked in the middle of them
+
+    @property
+    def ns(self) -> int:
+        """Time of requests."""
+        return sum(self.parts.values())
+
+    @property
+    def root(self) -> str:
+        """What most of it was waited for behind them; "" where that is not known, or not one thing."""
+        root = max(self.roots, key=lambda each: self.roots[each], default="")
+        return root if root and self.roots[root] >= ROOT_PART * self.ns else ""
+
+    @property
+    def known(self) -> float:
+        """Of how much of it that was seen."""
+        return min(1.0, sum(self.roots.values()) / self.ns)
+
+    @property
+    def outside(self) -> bool:
+        """Whether those threads waited for what is to come, or came with it, and then told others."""
+        return brings_news(self.root) if self.root else self.news
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether threads that serve requests keep each other waiting, as those do that take a lock in turn.
+
+        Of a long line only the last few are followed: there it is enough that those were parked like the others.
+        """
+        followed = self.known >= ROOT_PART or self.roots.get(PARKED, 0) > MAJORITY * sum(self.roots.values())
+        return self.mutual and not self.outside and followed
+
+
+def parked_waits(model: Model, time: RequestTime) -> list[Waits]:
+    """Return the waits inside requests by the names of the threads that they were for, the longest first; not those
+    of which no thread is known: a timeout ended them."""
+    seen: defaultdict[str, defaultdict[tuple[str, int], int]] = defaultdict(lambda: defaultdict(int))
+    for chain in model.chains:
+        if chain.inside and chain.account == PARKED:
+            # Where several were in the root, one that serves stands for all that do: another may have passed by.
+            tid = chain.root_tid or (chain.some_tid if chain.some_tid in time.parked_tids else 0)
+            seen[chain.key][chain.root, tid] += chain.ns
+    groups: defaultdict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    for (account, key), ns in time.rows.items():
+        tid = _for_whom(model, time, key, seen[key]) if account == PARKED else 0
+        if tid:
+            thread = thread_of(model, tid)
+            groups[re.sub(r"\d+", "#", plain(thread.comm)) if thread else f"thread {tid}"].append((key, ns, tid))
+    found = [_waits(model, time, name, parts, seen) for name, parts in groups.items()]
+    return sorted(found, key=lambda each: (-each.ns, each.name))
+
+
+def _waits(
+    model: Model,
+    time: RequestTime,
+    name: str,
+    waits: list[tuple[str, int, int]],
+    seen: Mapping[str, Mapping[tuple[str, int], int]],
+) -> Waits:
+    """Return what is known of waits on futexes, for so long, for a thread each: what holds of most of the time."""
+    by_tid: defaultdict[int, int] = defaultdict(int)
+    roots: defaultdict[str, int] = defaultdict(int)
+    for key, ns, tid in waits:
+        by_tid[tid] += ns
+        whole = max(1, sum(seen[key].values()))
+        for (root, _), part in seen[key].items():
+            roots[root] += part * min(ns, whole) // whole
+    whole_ns = sum(by_tid.values())
+    threads = {tid: thread for tid in by_tid if (thread := thread_of(model, tid))}
+    later = [tid for tid, thread in threads.items() if thread.wall_ns < whole_ns // time.count]
+
+    def most(tids: Iterable[int]) -> bool:
+        return sum(by_tid[tid] for tid in tids) >= MAJORITY * whole_ns
+
+    first = max(by_tid, key=lambda tid: (by_tid[tid], -tid))
+    return Waits(
+        _name(model, first) if most([first]) else f"threads named {name}",
+        frozenset(by_tid) if not most([first]) else frozenset([first]),
+        {key: ns for key, ns, _ in waits},
+        dict(roots),
+        has_books=most(threads),
+        news=most(later),
+        mutual=most(time.parked_tids & by_tid.keys()),
+    )
+
+
+def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str, int], int]) -> int:
+    """Return a thread that waits on a futex were for, 0 where that is not known: one that was in the root for most of
+    it, or is of those that serve; else who ended them, if most of them were in requests."""
+    by_tid: defaultdict[int, int] = defaultdict(int)
+    for (_, tid), part in seen.items():
+        by_tid[tid] += part
+    ns = time.rows[PARKED, key]
+    tid = max(filter(None, by_tid), key=lambda each: by_tid[each], default=0)
+    seen_ns = sum(by_tid.values())
+    if tid and seen_ns >= ROOT_PART * ns and (by_tid[tid] >= MAJORITY * seen_ns or tid in time.parked_tids):
+        return tid
+    rows = [row for row in model.rows_of(PARKED) if row.key == key]
+    whole_ns = sum(row.distribution.sum_ns for row in rows)
+    longest = max(rows, key=lambda row: row.distribution.sum_ns, default=None)
+    return longest.waker_tid if longest and ns >= MAJORITY * whole_ns else 0
+
+
+def _name(model: Model, tid: int) -> str:
+    thread = thread_of(model, tid)
+    return f"{plain(thread.comm)} ({tid})" if thread else ended_by(model, model.rows_of(PARKED), tid)
+
+
+__all__ = ["Waits", "parked_waits"]

@@ -1,0 +1,85 @@
+"""Waits for a CPU of which is not known who had it: how much of them can be behind own threads, and what cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perfdiag.common.units import duration
+from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus
+from perfdiag.diagnosis.evidence.target import cpus_of
+from perfdiag.diagnosis.rule import Evidence
+from perfdiag.model.model import Model, ThreadLedger, once
+
+# Threads pinned in more ways than this are taken to reach all CPUs: that only keeps more time unknown.
+MOST_SETS = 64
+
+
+def queued_ns(thread: ThreadLedger) -> int:
+    """Return how long a thread was ready while its CPU ran others."""
+    return thread.ns("runq.busy")
+
+
+def on_cpu_ns(thread: ThreadLedger) -> int:
+    """Return how long a thread had a CPU: its own work, interrupts, and what a hypervisor took meanwhile."""
+    return thread.ns(*(name for name in thread.accounts if name.startswith("cpu.")))
+
+
+@once
+def most_behind_own_ns(model: Model) -> int:
+    """Return how long threads of the target can have queued behind each other at most.
+
+    Nobody waits behind own threads for longer than those ran, on CPUs it may use itself: who has one thread never
+    queues behind itself, and who ran for moments holds nobody up for seconds.
+    """
+    sets = [cpus_of(model, thread) for thread in model.threads]
+    ran_each = [on_cpu_ns(thread) for thread in model.threads]
+    ran: dict[Cpus | None, int] = {}
+    for ran_ns, cpus in zip(ran_each, sets, strict=True):
+        ran[cpus] = ran.get(cpus, 0) + ran_ns
+    whole_ns = sum(ran.values())
+    if len(ran) > MOST_SETS:
+        reach = dict.fromkeys(ran, whole_ns)
+    else:
+        reach = {
+            cpus: sum(ns for other, ns in ran.items() if cpus is None or other is None or cpus & other) for cpus in ran
+        }
+    most = 0
+    for thread, ran_ns, cpus in zip(model.threads, ran_each, sets, strict=True):
+        # A fold stands for many threads that ended: each may have waited for all the others.
+        others_ns = max(1, thread.threads) * reach[cpus] - ran_ns
+        most += min(queued_ns(thread), others_ns)
+    return most
+
+
+def of_neighbours(model: Model, nameless: Mapping[str, int], own_ns: int) -> dict[str, int]:
+    """Return the part of `nameless` that own CPU time cannot explain, where `own_ns` are known to be behind own
+    threads: somebody else had the CPU."""
+    room = max(0, most_behind_own_ns(model) - own_ns)
+    found = {}
+    for key, ns in nameless.items():
+        kept = min(ns, room)
+        room -= kept
+        if ns > kept:
+            found[key] = ns - kept
+    return found
+
+
+def without_names(model: Model, inferred_ns: int) -> list[Evidence]:
+    """Return the evidence of waits that are said to be behind others because own CPU time cannot explain them."""
+    if not inferred_ns:
+        return []
+    most_ns = most_behind_own_ns(model)
+    can = (
+        f"can have held each other up for {duration(most_ns)} at most, by their CPU time" if most_ns else "had no part"
+    )
+    return [
+        Evidence(
+            f"{duration(inferred_ns)} behind others, names not kept: own threads {can}",
+            float(inferred_ns),
+            "ns",
+            "ledger",
+        )
+    ]
+
+
+__all__ = ["most_behind_own_ns", "of_neighbours", "on_cpu_ns", "queued_ns", "without_names"]

@@ -1,0 +1,171 @@
+"""What rules ask about the target itself: its CPUs, its control groups, the command that measures it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePosixPath
+
+from perfdiag.common.text import LONGEST_TYPED, printable
+from perfdiag.common.units import short
+from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus, cpu_list
+from perfdiag.diagnosis.rule import Remedy
+from perfdiag.diagnosis.significance import attempt
+from perfdiag.facts.host_facts import CpuGroup
+from perfdiag.facts.process import IDLE_POLICY
+from perfdiag.model.model import Model, ThreadLedger
+
+CPU = ("cpu.user", "cpu.kernel")
+RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
+
+
+def subject(model: Model, *, begin: bool = False) -> str:
+    """Return what sentences are about, "the target" or "this host"; with a capital letter where it begins one."""
+    name = "the target" if model.host is None else "this host"
+    return name.capitalize() if begin else name
+
+
+def again(model: Model, *more: str) -> str:
+    """Return the command that measures the same target once more, fit for a shell; with `more` options, if any."""
+    options = model.header.options
+    unnamed = ["--no-request-names"] * options.no_request_names
+    if model.host:
+        return " ".join(["perfdiag host", *unnamed, *more])
+    pids = " ".join(f"--pid {target.pid}" for target in model.header.targets[:4])
+    target = printable(options.asked, LONGEST_TYPED) or pids
+    given = ["--only"] * (not options.descendants)
+    given += unnamed
+    given += [f"--slo {short(options.slo_ns)}"] if options.slo_ns else []
+    given += [f"--slo {shlex.quote(f'{printable(each.name)}={short(each.limit_ns)}')}" for each in options.slo_names]
+    given += more
+    words = [*given, target] if target.startswith("-- ") else [target, *given]  # behind the dashes all is the COMMAND's
+    return " ".join(["perfdiag latency", *filter(None, words)])
+
+
+def cpu_ns(thread: ThreadLedger) -> int:
+    """Return how long a thread ran, in user space and in the kernel."""
+    return thread.ns(*CPU)
+
+
+def allowed_cpus(model: Model) -> Cpus | None:
+    """Return the CPUs that the target's processes may use (of their first threads); None when not recorded."""
+    sets = [cpu_list(process.cpus_allowed) for process in model.facts.processes.values()]
+    known = [cpus for cpus in sets if cpus]
+    return Cpus.together(known) if known else None
+
+
+def usable_cpus(model: Model) -> int:
+    """Return how many CPUs the target can run on."""
+    online = model.cpus_online
+    allowed = allowed_cpus(model)
+    return min(online, len(allowed)) if allowed else online
+
+
+def cpus_of(model: Model, thread: ThreadLedger) -> Cpus | None:
+    """Return the CPUs one thread may use; None when not recorded (folds of threads that ended, children)."""
+    process = model.facts.processes.get(thread.pid) if thread.tid else None
+    return cpu_list((process.thread_cpus or {}).get(thread.tid, process.cpus_allowed)) if process else None
+
+
+def idle_share(model: Model) -> float | None:
+    """Return the share of the host's CPU time in which a CPU was idle; None when not recorded."""
+    times = {name: ns for name, ns in model.facts.cpu_times_ns.items() if not name.startswith("guest")}
+    total = sum(times.values())
+    return (times.get("idle", 0) + times.get("iowait", 0)) / total if total and "idle" in times else None
+
+
+def own_group(model: Model) -> CpuGroup | None:
+    """Return the innermost CPU control group of the target that is not the root; a whole host has none."""
+    if model.host:
+        return None
+    groups = [group for group in model.facts.cpu_groups if group.depth > 0]
+    return max(groups, key=lambda group: group.depth, default=None)
+
+
+def write(value: str, path: str) -> str:
+    """Return the command that writes a kernel setting, quoted for a root shell."""
+    return f"echo {shlex.quote(value)} > {shlex.quote(path)}"
+
+
+def setting(path: str, value: str, present: str) -> Remedy:
+    """Return the trial that writes `value` to a kernel setting, with `present` as its undo."""
+    return attempt(write(value, path), write(present, path), f"{PurePosixPath(path).name} {present}")
+
+
+def niced(model: Model) -> dict[int, int]:
+    """Return the processes of the target with a nice value that lets others go first, and that value."""
+    found = {pid: process.nice for pid, process in sorted(model.facts.processes.items())}
+    return {pid: nice for pid, nice in found.items() if nice and nice > 0}
+
+
+def yielding(model: Model) -> dict[int, int]:
+    """Return those of them that yield to all others: whose value does not count in a group of theirs alone."""
+    return {pid: nice for pid, nice in niced(model).items() if not counts_only_in(model, pid)}
+
+
+def idle_class(model: Model) -> dict[int, str]:
+    """Return the processes of the target that run only while nobody else wants to (SCHED_IDLE), and the group within
+    which that counts, "" where that is the whole host."""
+    found = [pid for pid, process in sorted(model.facts.processes.items()) if process.policy == IDLE_POLICY]
+    return {pid: counts_only_in(model, pid) for pid in found}
+
+
+def counts_only_in(model: Model, pid: int) -> str:
+    """Return the group within which the scheduler compares nice values of a process, "" where that is the whole host.
+
+    Groups share CPUs by their weights, whatever the nice values in them are: control groups, and sessions (setsid)
+    where sched_autogroup_enabled makes a group of each.
+    """
+    weighed = [group for group in model.facts.cpu_groups if group.depth > 0 and group.weight and pid in group.pids]
+    if weighed:
+        return f"control group {printable(max(weighed, key=lambda group: group.depth).path)}"
+    process = model.facts.processes.get(pid)
+    if model.facts.sysctl("kernel/sched_autogroup_enabled") != "1" or process is None or process.session_nice is None:
+        return ""
+    return f"session, of nice {process.session_nice} itself (/proc/{pid}/autogroup)"
+
+
+def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy | None:
+    """Return the trial that lets the target use all CPUs, if it may use fewer now; of one thread, if that has CPUs
+    of its own."""
+    online = model.header.host.cpus_online
+    if online is None:
+        return None
+    process = model.facts.processes.get(thread.pid) if thread else None
+    bound = (process.thread_cpus or {}).get(thread.tid) if thread and process else None
+    own = cpu_list(bound)
+    if thread and bound and own and len(own) < online:
+        return attempt(
+            f"taskset -cp 0-{online - 1} {thread.tid}",
+            f"taskset -cp {shlex.quote(bound.strip())} {thread.tid}",
+            f"CPUs {bound.strip()} of {online} (thread {thread.tid}, unlike the first of {thread.pid})",
+        )
+    for pid, process in sorted(model.facts.processes.items()):
+        allowed = cpu_list(process.cpus_allowed)
+        if allowed and len(allowed) < online and process.cpus_allowed:
+            present = process.cpus_allowed.strip()
+            return attempt(
+                f"taskset -acp 0-{online - 1} {pid}",
+                f"taskset -acp {shlex.quote(present)} {pid}",
+                f"CPUs {present} of {online} (first thread of {pid})",
+            )
+    return None
+
+
+__all__ = [
+    "CPU",
+    "RUNNING",
+    "again",
+    "allowed_cpus",
+    "counts_only_in",
+    "cpu_ns",
+    "cpus_of",
+    "idle_class",
+    "idle_share",
+    "niced",
+    "own_group",
+    "setting",
+    "subject",
+    "usable_cpus",
+    "widened_affinity",
+    "yielding",
+]

@@ -1,0 +1,1 @@
+"""From a `Model` to what rules about guests and their hosts have in common."""

@@ -1,0 +1,99 @@
+"""What a joined recording of the host says of a guest's findings: the exits behind them, and who had the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import Claim
+from perfdiag.diagnosis.rule import Evidence
+from perfdiag.diagnosis.significance import duration, percent, plain
+from perfdiag.model.guest import seen_by_host
+from perfdiag.model.guest.seen_by_host import OTHER, DeviceTime
+from perfdiag.model.model import Model
+
+# Where a clock source or driver reaches its device; what has no fixed place in a PC is among the nameless ones.
+_CLOCKS: Mapping[str, tuple[str, ...]] = {
+    "acpi_pm": ("ACPI timer", "ACPI", OTHER),
+    "hpet": ("timer (HPET)", OTHER),
+    "pit": ("timer (PIT)",),
+}
+_DRIVERS: Mapping[str, tuple[str, ...]] = {"ata_piix": ("IDE disk", OTHER), "ata_generic": ("IDE disk", OTHER)}
+_ANY_CARD = (OTHER,)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The most that a guest can have lost to a device; without a joined recording it bounds nothing."""
+
+    what: str
+    time: DeviceTime | None
+
+    def limited(self, claims: Mapping[Claim, int]) -> dict[Claim, int]:
+        """Return claims, together no more than the host saw its exits take."""
+        whole = sum(claims.values())
+        if self.time is None or whole <= self.time.most_ns:
+            return dict(claims)
+        limited = {claim: ns * self.time.most_ns // whole for claim, ns in claims.items()}
+        return {claim: ns for claim, ns in limited.items() if ns}
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """What the host saw, of all of the guest's processes."""
+        if self.time is None:
+            return []
+        text = f"{self._seen()}: with what it cannot see at most {duration(self.time.most_ns)}"
+        return [Evidence(text, float(self.time.away_ns), "ns", "kvm_exit, kvm_entry on its host")]
+
+    def contradicts(self, sampled_ns: int) -> str:
+        """Return what the host says against the time that samples gave, "" where both go together."""
+        if self.time is None or sampled_ns <= self.time.most_ns:
+            return ""
+        return f"samples alone say {duration(sampled_ns)}, {self._seen()}"
+
+    def _seen(self) -> str:
+        assert self.time is not None
+        took = f"kept the guest (all of its processes) away for {duration(self.time.away_ns)}"
+        return (
+            f"its host saw {self.time.exits:,} exits for {self.what} in {duration(self.time.window_ns)}, which {took}"
+        )
+
+
+def of_clock(model: Model, current: str) -> Bound:
+    """Return what a clock source took."""
+    names = _CLOCKS.get(current)
+    return Bound(f"its device ({plain(current)})", seen_by_host.device_time(model, names) if names else None)
+
+
+def of_driver(model: Model, driver: str) -> Bound:
+    """Return what the devices of an emulated driver took."""
+    names = _DRIVERS.get(driver, _ANY_CARD)
+    what = " and ".join("PCI devices" if name == OTHER else f"its {name}" for name in names)
+    return Bound(what, seen_by_host.device_time(model, names))
+
+
+@dataclass(frozen=True)
+class Queued:
+    """How long a guest's virtual CPUs could run and had no CPU."""
+
+    part: float  # of their time not halted
+    evidence: Sequence[Evidence]
+
+
+def queued(model: Model) -> Queued | None:
+    """Return what the host knows of it; None without a joined recording."""
+    side = model.host_side
+    if side is None or not seen_by_host.fits(model):
+        return None
+    ns, wanted_ns = seen_by_host.queued_ns(side), seen_by_host.wanted_ns(side)
+    if not wanted_ns:
+        return None
+    part = ns / wanted_ns
+    text = f"its host: virtual CPUs waited {duration(ns)} for a CPU, {percent(part)} of their time not halted"
+    behind = next(iter(side.model.rows_of("runq.busy")), None)
+    if behind and behind.object:
+        text += f"; most of runq.busy behind {plain(behind.object)}"
+    return Queued(part, [Evidence(text, float(ns), "ns", "run queue of its host")])
+
+
+__all__ = ["Bound", "Queued", "of_clock", "of_driver", "queued"]

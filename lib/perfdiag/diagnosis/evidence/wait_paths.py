@@ -1,0 +1,181 @@
+"""What others waited behind a cause: a lock whose holder waits for a flush is the flush, the lock is its path.
+
+Rules claim the time of threads that are in the cause themselves; `with_paths` adds that of the threads which waited for
+those, as the recorder found it at each wake-up.  Only of causes that are a fault: behind what is as fast as it can be,
+the lock is what can be mended.  And only of waits: of a holder that computes, the section under the lock is the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfdiag.diagnosis.evidence.locks.database_locks import of_serving
+from perfdiag.diagnosis.rule import Evidence, Finding, Severity
+from perfdiag.diagnosis.significance import duration, lowered, worth
+from perfdiag.model.model import Model, once
+from perfdiag.model.share_denominator import counted
+from perfdiag.model.waits.wait_chains import Chain, own_account
+
+Pair = tuple[str, str]
+PARKED, CHILD = "wait.parked", "wait.child"
+# Who waits in a line is woken by the one before, of whom it was seen what it was in since it had waited itself: for
+# each moment that is known of one of them.  If it was nearly always the same, that is what the whole line waits for.
+SAME = 0.9
+OF_LINE = 0.1
+OF_LINE_ONLY = "of a line of waiters only those in front were followed: the others are taken to wait for the same"
+
+
+def behind_ns(model: Model, account: str, key: str) -> int:
+    """Return the time that threads waited for others which were in `account` on that object."""
+    return sum(_of_row_ns(model, chain) for chain in _by_root(model).get((account, key), ()))
+
+
+def with_paths(model: Model, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings; those that are the root of waits for others claim these too, and say so."""
+    return [_with_paths(model, finding) for finding in findings]
+
+
+@once
+def _by_root(model: Model) -> dict[Pair, list[Chain]]:
+    """Chains from a wait that counts to another one, by their root; of ways that are told apart the longest first."""
+    found: dict[Pair, list[Chain]] = {}
+    for chain in model.chains:
+        if _counts(model, chain) and not chain.root.startswith(("cpu.", "lock.")):
+            found.setdefault((chain.root, chain.root_key), []).append(chain)
+    return found
+
+
+def _counts(model: Model, chain: Chain) -> bool:
+    """Return whether somebody pays for that wait: inside a request also for one for a child, on a futex, or for the
+    lock of a database."""
+    time = model.request_time
+    if time and ((chain.account, chain.key) in time.rows or (chain.account == CHILD and CHILD in time.accounts)):
+        return chain.inside
+    return counted(chain.account) or _is_for_database_lock(model, chain)
+
+
+def _is_for_database_lock(model: Model, chain: Chain) -> bool:
+    """Return whether that is a wait of requests for the lock of a database, in a call that looks idle."""
+    in_requests = model.request_time is not None and chain.account in model.request_time.accounts
+    return in_requests and any(
+        kind.account == chain.account and chain.pid in waits.pids for kind, waits in of_serving(model)
+    )
+
+
+def _of_row_ns(model: Model, chain: Chain) -> int:
+    """Return how much of its row's time a chain tells of: where requests were parked, the same part as of theirs."""
+    pair, time = (chain.account, chain.key), model.request_time
+    if time and _is_for_database_lock(model, chain):
+        return by_pair(model).get(pair, 0) * chain.ns // max(1, time.accounts[chain.account], chain.ns)
+    if time is None or (pair not in time.rows and chain.account != CHILD) or not chain.inside:
+        return chain.ns
+    inside_ns = round(time.parked_ns.get(pair, 0) / _for_all_in_line(model, chain))
+    if chain.account == CHILD and not time.excess:
+        inside_ns = time.accounts[CHILD]
+    return by_pair(model).get(pair, 0) * chain.ns // max(1, inside_ns, _inside_ns(model)[pair])
+
+
+def _for_all_in_line(model: Model, chain: Chain) -> float:
+    """Return for how much more time what a chain tells holds than was seen: 1 for no more."""
+    pair, time = (chain.account, chain.key), model.request_time
+    if time is None or not chain.inside or pair not in _lines(model):
+        return 1.0
+    return max(1.0, time.parked_ns.get(pair, 0) / _inside_ns(model)[pair])
+
+
+@once
+def _lines(model: Model) -> frozenset[Pair]:
+    """Return where threads that serve requests are parked behind each other, all for the same thing, of which so much
+    was seen that it stands for the rest.  Lines for several things are not told apart: of those nothing is added."""
+    time = model.request_time
+    if time is None:
+        return frozenset()
+    inside = [each for each in model.chains if each.inside and each.account == PARKED and each.ns]
+    serving = {(c.account, c.key) for c in inside if (c.root_tid or c.some_tid) in time.parked_tids}
+    pairs = {pair for pair in serving if _inside_ns(model)[pair] >= OF_LINE * time.parked_ns.get(pair, 0)}
+    roots: dict[Pair, int] = {}
+    for each in inside:
+        if (each.account, each.key) in pairs:
+            roots[each.root, each.root_key] = roots.get((each.root, each.root_key), 0) + each.ns
+    same = max(roots.values(), default=0) >= SAME * sum(roots.values())
+    return frozenset(pairs) if same else frozenset()
+
+
+@once
+def _inside_ns(model: Model) -> dict[Pair, int]:
+    found: dict[Pair, int] = {}
+    for chain in model.chains:
+        if chain.inside:
+            found[chain.account, chain.key] = found.get((chain.account, chain.key), 0) + chain.ns
+    return found
+
+
+@once
+def by_pair(model: Model) -> dict[Pair, int]:
+    """Return the time of rows by account and key."""
+    found: dict[Pair, int] = {}
+    for row in model.rows:
+        found[row.account, row.key] = found.get((row.account, row.key), 0) + row.distribution.sum_ns
+    return found
+
+
+def _with_paths(model: Model, finding: Finding) -> Finding:
+    if finding.severity is Severity.INFO:
+        return finding
+    claims, longest, longest_ns, moved, in_line = dict(finding.claims), None, 0, 0, False
+    for pair, part in _parts(model, finding).items():
+        for chain in _by_root(model)[pair]:
+            more = _for_all_in_line(model, chain)
+            ns = round(part * chain.ns * more)
+            if (chain.account, chain.key) in finding.claims or chain.account in finding.claims:
+                continue  # it is its own path
+            claimed_ns = round(part * _of_row_ns(model, chain))
+            claims[chain.account, chain.key] = claims.get((chain.account, chain.key), 0) + claimed_ns
+            moved += ns
+            in_line |= more > 1
+            if longest is None or ns > longest_ns:
+                longest, longest_ns = chain, ns
+    if longest is None or not worth(model, moved):
+        return finding
+    most = "most of it" if 2 * longest_ns > moved else "on several ways, the most common"
+    claim = f"{finding.claim} Others waited {duration(moved)} behind that, {most} {longest.path}."
+    text = f"{duration(moved)} behind it: what those were in that others waited for, at each wake-up ({longest.path})"
+    evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
+    made = replace(finding, claim=claim, claims=claims, evidence=evidence, is_root=True)
+    if not in_line:
+        return made
+    return replace(made, limits=[*finding.limits, OF_LINE_ONLY], confidence=lowered(finding.confidence))
+
+
+def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
+    """Return which roots a finding claims, and what part of their time."""
+    parts: dict[Pair, float] = {}
+    for pair in _by_root(model):
+        wanted = finding.claims.get(pair)
+        whole = by_pair(model).get(pair, 0) if wanted is not None else model.ns(pair[0])
+        wanted = finding.claims.get(pair[0], 0) if wanted is None else wanted
+        if wanted and whole:
+            parts[pair] = min(1.0, wanted / whole)
+    return parts
+
+
+def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]:
+    """Return what was waited for behind an account and object, by account and object for people, the largest first."""
+    found: dict[tuple[str, str], int] = {}
+    for chain in model.chains:
+        if (chain.account, chain.key) == (account, key):
+            found[chain.root, chain.root_object] = found.get((chain.root, chain.root_object), 0) + chain.ns
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def way_to(model: Model, account: str, key: str, root: str, root_object: str) -> str:
+    """Return in what whoever was waited for was itself, most of the time that led to that root."""
+    found: dict[str, int] = {}
+    for chain in model.chains:
+        if (chain.account, chain.key, chain.root, chain.root_object) == (account, key, root, root_object):
+            found[own_account(chain)] = found.get(own_account(chain), 0) + chain.ns
+    return max(found, key=lambda name: found[name], default=root)
+
+
+__all__ = ["CHILD", "PARKED", "behind_ns", "by_pair", "roots_of", "way_to", "with_paths"]

@@ -1,0 +1,179 @@
+"""What a finding is, and the rule that makes it.  A rule is a pure function of a `Model`; it never prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from perfdiag.model.model import Model
+
+
+class Severity(Enum):
+    """INFO is profile (departs from no norm) and stands below every fault."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Confidence(Enum):
+    """Never HIGH on sampled or subtracted numbers without their error."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Role(Enum):
+    """What the threads are for that suffer a finding; BACKGROUND only where all of them are and others serve."""
+
+    SERVING = "serving"
+    BACKGROUND = "background"
+    UNKNOWN = "unknown"  # or different ones
+
+
+class RemedyKind(Enum):
+    """TRY is reversible and names undo and present value; RISKY says what it can lose and never stands first."""
+
+    TRY = "try"
+    FIX = "fix"
+    RISKY = "risky"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One thing to do about a finding."""
+
+    kind: RemedyKind
+    text: str
+    undo: str = ""  # required for TRY
+    present_value: str = ""  # required for TRY
+    risk: str = ""  # required for RISKY
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One number that carries the claim."""
+
+    text: str  # "p50 4.1 ms, p99 9.8 ms over 1,310 flushes on vda"
+    value: float
+    unit: str  # "ns", "count", "share", "Hz", ...
+    probe: str  # where it was measured: "ledger", "block_rq_complete", "/proc/pressure/io"
+    error: float | None = None  # half width in `unit`, where the number is sampled or subtracted
+
+
+def account_of(claim: str | tuple[str, str]) -> str:
+    """Return the account of what is claimed: all of an account, or what was waited for in it."""
+    return claim if isinstance(claim, str) else claim[0]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cause with its share of the target's busy time.
+
+    `claims` says which nanoseconds the finding wants: account, or (account, key of `Row`), to ns.  `settle`
+    (in claims.py) grants each nanosecond once, the most specific finding first, and sets what stands below `verify`.
+    """
+
+    id: str
+    severity: Severity
+    confidence: Confidence
+    claim: str  # one or two sentences, no newline
+    claims: Mapping[str | tuple[str, str], int]
+    evidence: Sequence[Evidence]
+    remedies: Sequence[Remedy]
+    ruled_out: Sequence[str] = ()
+    alternatives: Sequence[str] = ()  # what else could explain it
+    limits: Sequence[str] = ()  # what lowers the confidence
+    verify: str = ""
+    returns: str = ""  # a sentence on what a fix gives back, where that is not simply the time it claims
+    weight: float = 0  # of several of one rule, where time does not tell them apart: the larger stands first
+    is_root: bool = False  # others waited behind it, and it claims their time too: set by `with_paths` (wait_paths.py)
+    claimed_ns: int = 0
+    share: float = 0.0
+    threads: Sequence[str] = ()  # names of those that suffer it, set by `settle` too
+    role: Role = Role.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that was looked at and is fine, with the number that says so."""
+
+    id: str
+    text: str  # "run queue 0.3 % of busy time"
+    number: float
+    unit: str
+    large: bool | None = None  # whether a reader should see it though it is no fault; None: a share that is felt is
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A rule could not decide because its input was not measured or was lost."""
+
+    id: str
+    reason: str
+    fix: str
+
+
+Outcome = Finding | Check | Silence
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A diagnosis: its documentation (perfdiag explain, perfdiag-findings(7)) and its function."""
+
+    id: str
+    title: str
+    accounts: tuple[str, ...]  # the accounts it can name
+    meaning: str
+    measured: str  # what it joins, on which key, in which window
+    alternatives: str
+    remedies: str
+    verify: str
+    function: Callable[[Model], Iterable[Outcome]]
+    refines: tuple[str, ...] = field(default=())  # ids of the rules it is more specific than
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(
+    id: str,
+    *,
+    title: str,
+    accounts: tuple[str, ...],
+    meaning: str,
+    measured: str,
+    alternatives: str,
+    remedies: str,
+    verify: str,
+    refines: tuple[str, ...] = (),
+) -> Callable[[Callable[[Model], Iterable[Outcome]]], Callable[[Model], Iterable[Outcome]]]:
+    """Register the decorated function as the rule `id`; ids are stable because runbooks link to them."""
+
+    def register(function: Callable[[Model], Iterable[Outcome]]) -> Callable[[Model], Iterable[Outcome]]:
+        if id in RULES:
+            raise ValueError(f"finding id {id} is registered twice")
+        RULES[id] = Rule(id, title, accounts, meaning, measured, alternatives, remedies, verify, function, refines)
+        return function
+
+    return register
+
+
+__all__ = [
+    "RULES",
+    "Check",
+    "Confidence",
+    "Evidence",
+    "Finding",
+    "Outcome",
+    "Remedy",
+    "RemedyKind",
+    "Role",
+    "Rule",
+    "Severity",
+    "Silence",
+    "account_of",
+    "rule",
+]

@@ -1,0 +1,174 @@
+"""A rule on file systems that lie in a file of another file system: loop devices, and device-mapper on them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import (
+    about,
+    attempt,
+    claims_of,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    plain,
+    together,
+    total_ns,
+    typical_ns,
+    waits,
+    worth,
+)
+from perfdiag.facts.host_facts import Disk, Mount
+from perfdiag.model.model import Model, Row
+
+ID = "STORAGE-LOOP"
+OPERATIONS = ("read", "write", "flush")
+# A loop device that takes less than half of a wait is not what the wait is for.
+MOSTLY = 0.5
+
+
+@dataclass(frozen=True)
+class Case:
+    """Waits for a device that lies in a file."""
+
+    where: Backing
+    rows: tuple[Row, ...]
+    loop: Disk
+    requests: Requests  # of the loop device
+    below: Mount | None  # the file system its file lies in
+    disk: Backing | None  # what that lies on, where it has requests of its own
+    disk_ns: int  # the request of that disk in which half of its time was spent
+
+    @property
+    def extra_part(self) -> float:
+        """Return the share of the waits that the way through the second file system costs, zero where not known."""
+        wait_ns = typical_ns(together(self.rows))
+        extra_ns = self.requests.typical_ns - self.disk_ns
+        return min(1.0, max(0, extra_ns) / wait_ns) if self.disk_ns and wait_ns else 0.0
+
+
+@rule(
+    ID,
+    title="A file system lies in a file of another file system",
+    accounts=DISK,
+    meaning="Threads wait for a loop device, or device-mapper on one: a file of another file system that is used as a"
+    " disk. Each request passes two file systems, two journals and a thread of the kernel between them, and unless the"
+    " loop device does direct I/O its data is cached twice. A fault for what its requests take longer than those of the"
+    " disk below; profile where that is not known.",
+    measured="Joins waits by device, over the whole window, through device-mapper down to a loop device, with the file"
+    " behind it, the mount that file is in and the disk under that; compares the requests in which half of the time"
+    " was spent, of the loop device and of that disk.",
+    alternatives="Others who use the disk below; large requests that are parted on the way.",
+    remedies="Direct I/O for the loop device; a partition, logical volume or whole disk instead of a file.",
+    verify="p50 of disk.* on the device in the next report.",
+    refines=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+)
+def storage_loop(model: Model) -> Iterable[Outcome]:
+    """Follow the devices that are waited for down to a file; one finding a device."""
+    found = False
+    rows: dict[str, list[Row]] = {}
+    for row in model.rows_of(*DISK):
+        rows.setdefault(device_of(row), []).append(row)
+    for device, group in rows.items():
+        case = _case(model, device, group) if device and worth(model, total_ns(group)) else None
+        if case:
+            found = True
+            yield _finding(model, case)
+    if not found:
+        used = sum(disk.kind == "loop" and disk.label is not None for disk in model.facts.disks.values())
+        yield Check(ID, f"no wait for a loop device was long enough ({used} loop devices in use)", float(used), "count")
+
+
+def _case(model: Model, device: str, rows: list[Row]) -> Case | None:
+    """Return the case of a device that lies on a loop device which takes most of its waits; None otherwise."""
+    where = backing(model, device)
+    loops = [model.facts.disks[name] for name in where.disks if name in model.facts.disks]
+    loops = [disk for disk in loops if disk.kind == "loop"]
+    if len(loops) != 1 or len(where.disks) != 1:
+        return None
+    requests = where.requests(model, *OPERATIONS)
+    if requests.typical_ns < MOSTLY * typical_ns(together(rows)):
+        return None
+    below = _mount_of_file(model, loops[0].label or "")
+    disk = backing(model, below.device) if below else None
+    known = disk.requests(model, *OPERATIONS) if disk and device not in disk.paths else None
+    return Case(where, tuple(rows), loops[0], requests, below, disk, known.typical_ns if known else 0)
+
+
+def _mount_of_file(model: Model, path: str) -> Mount | None:
+    """Return the mount a file is in: the longest mount point above it, or the file itself, of the last mounted there.
+
+    A single file can be a mount point: bound from elsewhere, or served by a program (FUSE).
+    """
+    above = {path, *(str(parent) for parent in PurePosixPath(path).parents)}
+    places = [mount for mount in model.facts.mounts if mount.mountpoint in above]
+    return max(reversed(places), key=lambda mount: len(mount.mountpoint), default=None)
+
+
+def _finding(model: Model, case: Case) -> Finding:
+    file, ns = plain(case.loop.label or "a file that is not known"), total_ns(case.rows)
+    whole = claims_of(case.rows)
+    claimed = {claim: part for claim, each_ns in whole.items() if (part := int(case.extra_part * each_ns)) > 0}
+    claimed_ns = sum(claimed.values())
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        ["" if case.disk_ns else "what the same requests would take without the file is not known"],
+    )
+    place = f" on {plain(case.below.mountpoint)} ({plain(case.below.fstype)})" if case.below else ""
+    return Finding(
+        ID,
+        fault(model, claimed_ns) if claimed_ns else Severity.INFO,
+        confidence,
+        f"{case.where.name} is no disk but the file {file}{place}: each request passes a second file system"
+        + (f", which takes {percent(case.extra_part)} of the {duration(ns)} waited for it." if claimed_ns else "."),
+        claimed,
+        _evidence(model, case),
+        _remedies(model, case),
+        alternatives=["others who use the disk below", "large requests that are parted on the way"],
+        limits=limits,
+        verify=f"{again(model)}: p50 of disk.* on {case.where.name}",
+    )
+
+
+def _evidence(model: Model, case: Case) -> list[Evidence]:
+    found = [waits(together(case.rows), f"waits for {case.where.name}")]
+    texts = [(case.loop.name, case.requests)]
+    if case.disk:
+        texts.append((case.disk.name, case.disk.requests(model, *OPERATIONS)))
+    for name, requests in texts:
+        if requests.count:
+            each_ns = requests.typical_ns
+            text = f"{requests.count:,} requests of {plain(name)}: half of their time in requests of {about(each_ns)}"
+            found.append(Evidence(text, float(each_ns), "ns", "block_rq_complete"))
+    direct = _direct(model, case)
+    if direct is not None:
+        text = "the loop device does direct I/O" if direct else "the loop device does no direct I/O: cached twice"
+        found.append(Evidence(text, float(direct), "count", f"/sys/block/{plain(case.loop.name)}/loop/dio"))
+    return found
+
+
+def _direct(model: Model, case: Case) -> bool | None:
+    path = f"/sys/block/{case.loop.name}/loop/dio"
+    word = model.facts.texts.word(path) if path in model.facts.texts else None
+    return word == "1" if word in ("0", "1") else None
+
+
+def _remedies(model: Model, case: Case) -> list[Remedy]:
+    found = [fix("put the file system on a partition, logical volume or disk of its own instead of in a file")]
+    if _direct(model, case) is False and case.below and case.below.fstype != "tmpfs":
+        device = shlex.quote(f"/dev/{plain(case.loop.name)}")
+        on, off = f"losetup --direct-io=on {device}", f"losetup --direct-io=off {device}"
+        found.insert(0, attempt(on, off, f"direct I/O of {device} off"))
+    return found
+
+
+__all__ = ["storage_loop"]

@@ -1,0 +1,215 @@
+"""A rule on descriptors that run out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.significance import attempt, duration, fix, judged, percent, plain
+from perfdiag.facts.host_facts import Descriptors
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+
+# The next open() or accept() of a burst fails: no service keeps so few in reserve.
+FULL_PART = 0.98
+# From here on a leak or a burst reaches the limit before anybody looks again.
+NEAR_PART = 0.8
+# Growth that reaches the limit within an hour is an incident of this shift.
+SOON_S = 3600.0
+# How the recorder's events say that the kernel refused a descriptor.
+EMFILE, ENFILE = REFUSALS = ("EMFILE", "ENFILE")
+_OTHERS = "a call with a limit of its own that fails alike: inotify_init() at fs.inotify.max_user_instances"
+
+
+@rule(
+    "FD-EXHAUSTION",
+    title="File descriptors run out",
+    accounts=(),
+    meaning="The kernel refused a descriptor (EMFILE: the process's own limit; ENFILE: the system's), or the number in"
+    " use is near its limit and grows: soon open(), accept() and socket() fail.",
+    measured="Events of refused descriptors (with --slo only: they are seen where system calls return, also of"
+    " processes that end then), and entries of /proc/PID/fd against the soft limit of /proc/PID/limits,"
+    " as a series over the window; the system's from /proc/sys/fs/file-nr.",
+    alternatives="A leak, which a higher limit only delays; a burst of connections; many files that are really needed.",
+    remedies="Close what is not needed; raise the limit.",
+    verify="ls /proc/PID/fd | wc -l stays far below the limit.",
+)
+def exhaustion(model: Model) -> Iterable[Outcome]:
+    """Judge each process and the system by refusals, use and growth."""
+    known = [each for each in model.facts.descriptors.values() if _part(each) is not None]
+    system = model.facts.system_descriptors
+    refused = [event for event in model.events if any(word in _words(event) for word in REFUSALS)]
+    counted = [*known, *([system] if system and _part(system) is not None else [])]
+    found = [
+        finding
+        for each in counted
+        if (finding := _finding(model, each, len([event for event in refused if _concerns(event, each.pid)])))
+    ]
+    # Of a process that came and went between two counts its refusals are all there is.
+    rest = [event for event in refused if not any(_concerns(event, each.pid) for each in counted)]
+    yield from [*found, *([_refused_finding(model, rest)] if rest else [])]
+    if found or rest:
+        return
+    if not known:
+        reason = model.facts.reason("descriptors") or "descriptors of the target were not counted"
+        yield Silence("FD-EXHAUSTION", reason, "run as root, so that /proc/PID/fd can be read")
+        return
+    worst = max(known, key=lambda each: _part(each) or 0.0)
+    part = _part(worst) or 0.0
+    used = f"{worst.latest:,} of {_limit(worst)} ({percent(part)})"
+    # Between two counts, and above all before an end, there may have been more.
+    unseen = "" if model.measured("operations") else " when last counted; who was refused one is told with --slo only"
+    yield Check("FD-EXHAUSTION", f"descriptors {used}{unseen}", part, "share", large=part >= NEAR_PART)
+
+
+def _words(event: schema.Event) -> str:
+    return f"{event.name} {event.text}"
+
+
+def _concerns(event: schema.Event, pid: int) -> bool:
+    """Whether a refusal was for the limit of process `pid`, or (pid 0) for the system's."""
+    return ENFILE in _words(event) if not pid else event.pid == pid and EMFILE in _words(event)
+
+
+def _part(descriptors: Descriptors) -> float | None:
+    """Return the part of the limit in use; None when either is not known, 0 when there is no limit."""
+    if descriptors.latest is None or not descriptors.soft_limit:
+        return None
+    return descriptors.latest / descriptors.soft_limit
+
+
+def _limit(descriptors: Descriptors) -> str:
+    limit = descriptors.soft_limit or math.inf
+    return "unlimited" if math.isinf(limit) else f"{limit:,.0f}"
+
+
+def _seconds_left(descriptors: Descriptors) -> float | None:
+    """Return when the limit is reached at the present growth; None where nothing grows."""
+    growth, latest, limit = descriptors.growth_per_second, descriptors.latest, descriptors.soft_limit
+    if not growth or growth <= 0 or latest is None or not limit or math.isinf(limit):
+        return None
+    return max(0.0, (limit - latest) / growth)
+
+
+def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | None:
+    part, left = _part(descriptors) or 0.0, _seconds_left(descriptors)
+    growing = left is not None and left <= SOON_S
+    if not refused and part < NEAR_PART:
+        return None
+    severity = Severity.CRITICAL if refused or part >= FULL_PART else Severity.WARNING if growing else Severity.INFO
+    who = _name(model, descriptors.pid)
+    claim = f"{who} has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
+    if refused and part < NEAR_PART:
+        claim = f"{who} was refused a descriptor {_times(refused)}, though of {_limit(descriptors)} it had"
+        claim += f" {descriptors.latest:,} open when they were last counted"
+    elif refused:
+        claim += f", and was refused more ({_times(refused)})"
+    if part >= 1:
+        claim += ": it is at its limit"
+    elif growing and left is not None:
+        claim += f"{',' if refused else ' and'} reaches the limit in {duration(left * 1e9)} at the present growth"
+    growth = descriptors.growth_per_second
+    evidence = [
+        Evidence(
+            f"{descriptors.latest:,} of {_limit(descriptors)} ({percent(part)})",
+            part,
+            "share",
+            "/proc/PID/fd" if descriptors.pid else "/proc/sys/fs/file-nr",
+        )
+    ]
+    if growth is not None:
+        evidence.append(Evidence(f"growth {growth * 60:+.0f} a minute", growth * 60, "count/min", "facts"))
+    if refused:
+        evidence.append(_refusals(refused))
+    confidence, limits = judged(
+        model, Confidence.HIGH, ["" if growth is not None else "counted once only: growth is not known"]
+    )
+    return Finding(
+        "FD-EXHAUSTION",
+        severity,
+        confidence,
+        f"{claim}.",
+        {},
+        evidence,
+        _remedies(model, descriptors),
+        alternatives=[
+            "a leak, which a higher limit only delays",
+            "a burst that passes",
+            *([_OTHERS] if refused else []),
+        ],
+        limits=limits,
+        verify=f"ls /proc/{descriptors.pid}/fd | wc -l" if descriptors.pid else "cat /proc/sys/fs/file-nr",
+    )
+
+
+def _times(number: int) -> str:
+    """Return how often, at least: of each thread one refusal a second is told."""
+    return f"at least {plural(number, 'time')}"
+
+
+def _refusals(number: int) -> Evidence:
+    text = f"{plural(number, 'refusal')} in the window, of each thread at most one a second counted"
+    return Evidence(text, float(number), "count", "events")
+
+
+def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
+    """Return the finding where only the refusals are known."""
+    comms = {thread.pid: thread.comm for thread in model.threads}
+    pids = sorted({event.pid for event in refused})
+    names = [f"{plain(comms[pid])} ({pid})" if pid in comms else f"process {pid}" for pid in pids]
+    confidence, limits = judged(model, Confidence.HIGH, ["how many are in use could not be counted"])
+    return Finding(
+        "FD-EXHAUSTION",
+        Severity.CRITICAL,
+        confidence,
+        f"The kernel refused a descriptor {_times(len(refused))}: {first_of(names, 3)}.",
+        {},
+        [_refusals(len(refused))],
+        [fix("raise LimitNOFILE (or ulimit -n) of the target, or find the leak: ls -l /proc/PID/fd")],
+        alternatives=["a leak", _OTHERS],
+        limits=limits,
+        verify="grep 'open files' /proc/PID/limits",
+    )
+
+
+def _name(model: Model, pid: int) -> str:
+    if not pid:
+        return "The whole system"
+    process = model.facts.processes.get(pid)
+    return f"{plain(process.comm)} ({pid})" if process else f"Process {pid}"
+
+
+def _remedies(model: Model, descriptors: Descriptors) -> list[Remedy]:
+    if any(thread.exited and thread.pid == thread.tid == descriptors.pid for thread in model.threads):
+        return [
+            fix("it has ended: raise its limit where it is started (LimitNOFILE, ulimit -n), or find its leak there")
+        ]
+    find = fix(f"find what is left open: ls -l /proc/{descriptors.pid or 'PID'}/fd | sort -k 11 | uniq -cf 10")
+    soft, hard, pid = descriptors.soft_limit, descriptors.hard_limit, descriptors.pid
+    if not pid:
+        present = f"{soft or 0:.0f}"
+        return [
+            attempt(
+                f"sysctl -w fs.file-max={round((soft or 0) * 2)}",
+                f"sysctl -w fs.file-max={present}",
+                f"fs.file-max = {present}",
+            ),
+            find,
+        ]
+    if not soft or not hard or math.isinf(soft):
+        return [find]
+    most = "unlimited" if math.isinf(hard) else f"{max(hard, soft * 2):.0f}"
+    present = "unlimited" if math.isinf(hard) else f"{hard:.0f}"
+    return [
+        attempt(
+            f"prlimit --pid {pid} --nofile={soft * 2:.0f}:{most}",
+            f"prlimit --pid {pid} --nofile={soft:.0f}:{present}",
+            f"soft limit {soft:.0f}, hard limit {present} (a program that uses select() fails above 1024)",
+        ),
+        find,
+    ]
+
+
+__all__ = ["exhaustion"]

@@ -1,0 +1,222 @@
+"""A rule on local processes that others wait for at a pipe or a unix socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.local.awaited_members import inside
+from perfdiag.diagnosis.evidence.local.outside_wakers import ended_by
+from perfdiag.diagnosis.evidence.local.pipelines import PIPE, UNIX, peer_pid, pipelines
+from perfdiag.diagnosis.evidence.network.silent_peers import LOOKS_THE_SAME, nothing_came, silent
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rules.requests.slo_breach import system_call
+from perfdiag.diagnosis.significance import (
+    about,
+    claims_of,
+    duration,
+    fault,
+    fine,
+    fix,
+    judged,
+    plain,
+    still_waiting,
+    together,
+    total_ns,
+    typical_ns,
+    waits,
+    worth,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM
+
+OTHER_END = "'s other end"
+# One thread that ended at least half of the waits is the one at the other end.
+MAJORITY = 0.5
+# Of so many waits some waker would be known, if one thread ended most of them.
+MANY_WAITS = 20
+WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice", "vmsplice", "tee")
+
+
+@rule(
+    "IPC-PEER-SLOW",
+    title="Another local process answers slowly",
+    accounts=(PIPE, UNIX),
+    meaning="Threads wait at a pipe or a unix socket for another process of this host: until it writes, or until it"
+    " reads what fills the pipe. Where that process belongs to the target it is measured here already; else the place"
+    " to look is there. Who was asked for nothing, as who writes to a pipe, may be slow or have nothing to say.",
+    measured="Waits of ipc.pipe by pipe and of ipc.unix by peer process over the window; who ended them"
+    " (sched_waking); whether they began in calls that write (operations, sampled stacks). The norm is 10 ms, for the"
+    " wait in which half of the time was spent; a writer that waits for room waits for a slow reader, for any time. Of"
+    " processes of the target that wait for each other the stage that works, or sleeps, is named: it waits at most a"
+    " quarter of its time, and at most half as much as any other; a fault where it sleeps.",
+    alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here:"
+    " where nothing came at all, or nothing was asked for, neither is said.",
+    remedies="Measure the other process in the same way.",
+    verify="perfdiag latency --pid PEER, while this target waits.",
+)
+def peer_slow(model: Model) -> Iterable[Outcome]:
+    """One finding for each peer or pipe worth it; each pipeline inside the target is one: a fault if a stage sleeps."""
+    own, outside = pipelines(model)
+    small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
+    found = 0
+    for rows in [*(rows for rows in outside if worth(model, total_ns(rows))), small]:
+        if worth(model, total_ns(rows)):
+            found += 1
+            yield _finding(model, rows)
+    for pipeline in own:
+        if worth(model, pipeline.ns):
+            found += 1
+            yield inside(model, pipeline)
+    if not found:
+        yield fine(model, "IPC-PEER-SLOW", "waiting for local processes", PIPE, UNIX)
+
+
+def _waker(rows: list[Row]) -> int:
+    """Return the thread that ended most of the waits, 0 if there is none such."""
+    ended: dict[int, int] = {}
+    for row in rows:
+        if row.waker_tid:
+            ended[row.waker_tid] = ended.get(row.waker_tid, 0) + row.waker_count
+    tid = max(ended, key=lambda each: ended[each], default=0)
+    return tid if ended.get(tid, 0) >= MAJORITY * sum(row.distribution.count for row in rows) else 0
+
+
+def _finding(model: Model, rows: list[Row]) -> Finding:
+    whole, waker = together(rows), _waker(rows)
+    keys = {row.key for row in rows}
+    who, where = _other_end(model, rows, waker)
+    evidence = [waits(whole, f"waits for {who}{where}")]
+    if waker:
+        evidence.append(
+            Evidence(f"most of them ended by {who}, outside {subject(model)}", waker, "tid", "sched_waking")
+        )
+    in_turn, asked = _in_turn(model, rows), _asked(model, rows)
+    sampled = _writing_in_stacks(model, rows)
+    writing = _writing_part(model, rows[0].account) if sampled is None else sampled
+    writes = writing is not None and writing >= MAJORITY
+    # A writer has no round trips: each of its waits is for a reader that has not kept up, however short.
+    slow = (writes or typical_ns(whole) >= SLOW_ANSWER_NS) and not in_turn
+    own = peer_pid(rows[0].key) in {row.pid for row in rows}  # it made both ends, and may hold both
+    if not writes and (nothing_came(model, rows) or (own and not waker and slow)):
+        return _silent(model, rows, own=own, written=writing is None)
+    # A socket names who listened or made the pair; who ends the waits may be a child that inherited it.
+    other = waker or peer_pid(rows[0].key)
+    measure = (
+        f"measure the other end: perfdiag latency {f'--pid {other}' if other else '--pid PEER (lsof -E names it)'}"
+    )
+    if slow and not writes and not asked:
+        whom = where.removeprefix(" at ") or who.removesuffix(OTHER_END)
+        came = f"half of that in waits of {about(typical_ns(whole))}{f' for {who}' if where else ''}"
+        return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may="a slow writer or for work")
+    if in_turn:
+        claim = (
+            f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
+            f" perhaps those of {in_turn}, which are measured here, too."
+        )
+    elif not slow and not asked:
+        claim = f"{who} writes often{where} ({about(typical_ns(whole))} a wait): there are {whole.count:,} waits."
+    elif not slow:
+        claim = f"{who} answers fast{where} ({about(typical_ns(whole))} a wait), but there are {whole.count:,} waits."
+    elif writes:
+        claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
+    else:
+        claim = f"{who} answers slowly{where}: half the waiting time is in waits of {about(typical_ns(whole))}."
+    hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
+    if hanging:
+        claim += f" {hanging} of the threads still waited at the end."
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        [
+            "who ends the waits is not known: no thread ends half of them" if in_turn else "",
+            "" if writes or not slow else LOOKS_THE_SAME,
+            "that it writes is told by sampled stacks" if writes and slow and sampled is not None else "",
+        ],
+    )
+    return Finding(
+        "IPC-PEER-SLOW",
+        fault(model, whole.sum_ns) if slow else Severity.INFO,
+        confidence,
+        claim,
+        claims_of(rows),
+        evidence,
+        [fix(measure)],
+        alternatives=[] if writes else ["a worker that waits for its next job"],
+        limits=limits,
+        verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
+    )
+
+
+def _asked(model: Model, rows: list[Row]) -> bool:
+    """Return whether somebody was asked for something; where calls are not measured a socket's peer may have been.
+    Nothing is asked for by a pipe, nor by one of a pair of sockets that shows no calls."""
+    calls = {each.line.object for each in model.exchanges if each.line.direction == "connected"}
+    return rows[0].account == UNIX and (not model.measured("requests") or any(row.key in calls for row in rows))
+
+
+def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Finding:
+    """Return the finding on ends of which nothing is known but that they were waited for."""
+    who, _ = _other_end(model, rows, 0)
+    several = len({row.key for row in rows}) > 1
+    whom = who if several or rows[0].account == UNIX else who.removesuffix(OTHER_END)
+    if own and not several:
+        whom = f"a unix socket made by {who} itself"
+    pids = sorted({row.pid for row in rows} - {0})
+    holds = f"see who holds the other end: lsof -E +c0 -p {','.join(map(str, pids[:3])) or 'PID'}"
+    may = "work, for an answer or for room to write" if written else "work or for an answer"
+    came = "nothing came" if nothing_came(model, rows) else "who ended that is not known"
+    limit = "the process itself may hold the other end too" if own else LOOKS_THE_SAME
+    return silent(model, "IPC-PEER-SLOW", rows, whom, holds, came=came, may=may, limit=limit)
+
+
+def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
+    """Return who is waited for, and (" at pipe 88") where: a pipe alone names nobody, a socket who listened."""
+    if len({row.key for row in rows}) > 1:
+        return f"{len({row.key for row in rows})} local peers", ""
+    place = plain(rows[0].object or "a peer not named")
+    listener = peer_pid(rows[0].key)
+    if not waker or waker == listener:
+        return place + OTHER_END * (rows[0].account == PIPE and rows[0].object != ""), ""
+    return ended_by(model, rows, waker), f" at {'a unix socket of ' if listener else ''}{place}"
+
+
+def _writing_in_stacks(model: Model, rows: list[Row]) -> float | None:
+    """Return the part of sampled waits that stand in a function that writes; None without samples."""
+    keys, sums = {row.key for row in rows}, {True: 0, False: 0}
+    for stack in model.wait_stacks(rows[0].account):
+        if stack.object in keys and stack.kernel:
+            sums[not WAITS_FOR_ROOM.isdisjoint(stack.kernel)] += stack.weight_ns
+    return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
+
+
+def _in_turn(model: Model, rows: list[Row]) -> str:
+    """Return which others of the target could be those that end waits of which nobody ends half, "" if none could: of
+    many wakers that take turns the recording keeps none."""
+    if any(row.waker_count for row in rows) or sum(row.distribution.count for row in rows) < MANY_WAITS:
+        return ""
+    waiting = {row.pid for row in rows}
+    ran = [thread for thread in model.threads if thread.pid and cpu_ns(thread)]
+    processes = {thread.pid for thread in ran} - waiting
+    if processes:
+        return f"the other {len(processes)} processes of {subject(model)}"
+    # A socket names the process at its other end, a pipe may end in the same one.
+    beside = peer_pid(rows[0].key) is None and len([thread for thread in ran if thread.pid in waiting]) > 1
+    return f"other threads of {subject(model)}" if beside else ""
+
+
+def _writing_part(model: Model, account: str) -> float | None:
+    """Return the part of the waits of an account that began in calls which write; None without operations, and where
+    the account has several objects: operations do not tell them apart."""
+    if len({row.key for row in model.rows_of(account)}) > 1:
+        return None
+    sums = {True: 0, False: 0}
+    for operation in model.operations:
+        for part in operation.accounts:
+            if part.account == account:
+                sums[system_call(operation) in WRITES] += part.sum_ns
+    return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
+
+
+__all__ = ["peer_slow"]

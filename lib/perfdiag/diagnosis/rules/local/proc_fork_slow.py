@@ -1,0 +1,201 @@
+"""A rule on forks of a large process: the kernel copies the tables of all its memory, and mostly for nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, Part
+from perfdiag.diagnosis.evidence.target import CPU, again
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, size, worth
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+
+ID = "PROC-FORK-SLOW"
+# Kernel functions that copy an address space: a new thread, vfork and posix_spawn need none of them.
+COPYING = ("dup_mmap", "dup_mm", "copy_page_range", "copy_mm", "anon_vma_fork")
+# What ends the copy: the child becomes another program, or ends itself.
+REPLACING, ENDING = ("exec_mmap",), ("exit_mmap",)
+# A fork of a small program takes 0.1 to 0.3 ms: from here on it is its memory that takes the time.
+SLOW_FORK_NS = 1_000_000
+# So much in small pages takes about as long to copy.
+LARGE_BYTES = 64 << 20
+# Giving a copy back took 1.3 times as long as making it (6.18): what is far beyond is the child's own memory.
+FREEING_MOST = 2
+# Who has been there for less of the window came in it.
+THERE_PART = 0.99
+
+
+@dataclass(frozen=True)
+class _Forks:
+    """What forks of a target cost."""
+
+    pid: int  # of the process that forks: the one with most samples
+    copying: Part  # of the target's CPU samples: copying address spaces
+    freeing: Part  # the same: giving the copies back, in the children
+    samples: int
+    children: int | None  # None: they were not watched
+    copying_ns: int
+    freeing_ns: int
+    resident_bytes: int | None
+
+    @property
+    def each_ns(self) -> float | None:
+        """Return the mean of one fork."""
+        return self.copying_ns / self.children if self.children else None
+
+    @property
+    def slow(self) -> bool:
+        """Return whether it is the size of the process that makes forks slow."""
+        if self.each_ns is not None:
+            return self.each_ns >= SLOW_FORK_NS
+        return self.resident_bytes is not None and self.resident_bytes >= LARGE_BYTES
+
+    @property
+    def ns(self) -> int:
+        """Return what a fork without a copy would give back."""
+        return self.copying_ns + self.freeing_ns
+
+
+@rule(
+    ID,
+    title="Forks of a large process copy the tables of all its memory",
+    accounts=CPU,
+    meaning="fork() copies the page tables of the process, 8 bytes for each page of 4 KiB that it uses, and marks its"
+    " pages read-only: of gigabytes that takes tens of milliseconds each time, the process's other threads wait where"
+    " they map or touch new memory, and each page they write next is a fault. A child that starts another program at"
+    " once throws all of that away.",
+    measured="CPU stacks inside the copying of address spaces (dup_mmap), and inside giving the copies back in"
+    " children that run no other program before they end, over the window, times the exact CPU time; joined with the"
+    " number of processes that came and the memory of the one that forks. Said where a fork takes at least 1 ms on"
+    " average, or where children are not watched (--only), for a process of 64 MiB and more.",
+    alternatives="A snapshot of the memory is what is wanted (a database that saves itself in a child): then the copy"
+    " is needed. Many processes by a small one are PROC-CHILD-SLOW.",
+    remedies="posix_spawn or vfork with exec instead of fork; a small process that forks for the large one; larger"
+    " pages.",
+    verify="Measure again: CPU time inside copy_page_range, with the same number of children.",
+    refines=("PROC-CHILD-SLOW", "CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD", "CPU-BOUND"),
+)
+def fork_slow(model: Model) -> Iterable[Outcome]:
+    """Join CPU samples in the copying of address spaces with the children and the memory of who forks."""
+    samples, children = CpuSamples(model), _children(model)
+    if samples.count < ENOUGH:
+        if children and _largest_bytes(model) >= LARGE_BYTES and worth(model, model.ns("cpu.kernel")):
+            reason = f"{children:,} processes came, and what forking them took is not told: {samples.count} CPU samples"
+            yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")
+        return
+    found = _forks(model, samples, children)
+    if found is None:
+        return
+    if found.slow and worth(model, found.ns):
+        yield _finding(model, found)
+        return
+    each = f", {duration(found.each_ns)} for each process" if found.each_ns is not None else ""
+    yield Check(ID, f"copying address spaces {found.copying} of CPU samples{each}", found.copying.share, "share")
+
+
+def _children(model: Model) -> int | None:
+    """Return how many processes came in the window; None where those of the target are not watched."""
+    if not model.header.options.descendants:
+        return None
+    there = {target.pid for target in model.header.targets}
+    new = (t for t in model.threads if t.pid not in there and (t.exited or t.wall_ns < THERE_PART * model.window_ns))
+    return sum(thread.processes for thread in new)
+
+
+def _largest_bytes(model: Model) -> int:
+    return max((process.resident_bytes or 0 for process in model.facts.processes.values()), default=0)
+
+
+def _forks(model: Model, samples: CpuSamples, children: int | None) -> _Forks | None:
+    copying = [stack for stack in samples.stacks if _inside(stack, COPYING)]
+    if not copying:
+        return None
+    by_pid: Counter[int] = Counter()
+    for stack in copying:
+        by_pid[stack.pid] += stack.count
+    parents = by_pid.keys() | {target.pid for target in model.header.targets}
+    others = parents | {event.pid for event in model.events if event.name == "exec"}
+    freeing = samples.part(
+        lambda stack: _inside(stack, REPLACING) or (stack.pid not in others and _inside(stack, ENDING))
+    )
+    part = samples.part(lambda stack: _inside(stack, COPYING))
+    kernel_ns, ran_ns = model.ns("cpu.kernel"), model.ns(*CPU)
+    copying_ns = min(round(part.share * ran_ns), kernel_ns)
+    (pid, _), *_ = by_pid.most_common(1)
+    process = model.facts.processes.get(pid)
+    return _Forks(
+        pid=pid,
+        copying=part,
+        freeing=freeing,
+        samples=samples.count,
+        children=children,
+        copying_ns=copying_ns,
+        freeing_ns=min(round(freeing.share * ran_ns), FREEING_MOST * copying_ns, kernel_ns - copying_ns),
+        resident_bytes=process.resident_bytes if process else None,
+    )
+
+
+def _inside(stack: schema.Stack, functions: tuple[str, ...]) -> bool:
+    return any(function.startswith(functions) for function in stack.kernel)
+
+
+def _finding(model: Model, found: _Forks) -> Finding:
+    ran_ns = model.ns(*CPU)
+    comm = next((thread.comm for thread in model.threads if thread.pid == found.pid), "a process")
+    resident = f", whose memory is {size(found.resident_bytes)}," if found.resident_bytes is not None else ""
+    each = f" A fork takes about {duration(found.each_ns)}." if found.each_ns is not None else ""
+    evidence = [
+        Evidence(
+            f"copying address spaces is {found.copying} of {found.samples:,} CPU samples: {duration(found.copying_ns)}",
+            float(found.copying_ns),
+            "ns",
+            FUNCTIONS,
+            error=found.copying.error * ran_ns,
+        )
+    ]
+    if found.freeing_ns:
+        text = f"giving the copies back takes the children {duration(found.freeing_ns)} more"
+        evidence.append(Evidence(text, float(found.freeing_ns), "ns", FUNCTIONS, error=found.freeing.error * ran_ns))
+    if found.children:
+        evidence.append(Evidence(f"{found.children:,} processes came", float(found.children), "count", "ledger"))
+    if found.resident_bytes is not None:
+        text = f"{plain(comm)} ({found.pid}) has {size(found.resident_bytes)} in memory"
+        evidence.append(Evidence(text, float(found.resident_bytes), "bytes", "/proc/PID/status"))
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        ["how often it forks is not known: its children were not watched" if found.children is None else ""],
+    )
+    return Finding(
+        ID,
+        fault(model, found.ns),
+        confidence,
+        f"Forks of {plain(comm)} ({found.pid}){resident} copy the tables of all its memory: {duration(found.ns)} of CPU"
+        f" time to make the copies and to give them back.{each}",
+        {"cpu.kernel": found.ns},
+        evidence,
+        _remedies(model),
+        alternatives=["a database that saves a snapshot of its memory in a child: then the copy is what is wanted"],
+        limits=limits,
+        verify=f"{again(model)}: CPU time inside copy_page_range, with the same number of children",
+    )
+
+
+def _remedies(model: Model) -> Sequence[Remedy]:
+    starting = fix(
+        "start other programs by posix_spawn(), or vfork() and exec: nothing is copied then; or let a small process"
+        " that is started early do it for the large one"
+    )
+    early = fix("fork the workers before the memory fills, or use threads: neither has anything to copy")
+    huge = fix(
+        "huge pages for the large ranges, madvise(MADV_HUGEPAGE): one entry is copied instead of 512, but each first"
+        " write after a fork may copy 2 MiB"
+    )
+    programs = any(event.name == "exec" for event in model.events)
+    return [starting, early, huge] if programs else [early, starting, huge]
+
+
+__all__ = ["ID", "fork_slow"]

@@ -1,0 +1,90 @@
+"""A rule on writers that wait until somebody reads a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, rule
+from perfdiag.diagnosis.significance import (
+    by_key,
+    claims_of,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    together,
+    total_ns,
+    waits,
+    worth,
+)
+from perfdiag.model.model import Model, Row
+
+OTHER = "kernel.other"
+# In this kernel function a writer waits for room at a terminal.
+WRITING = "n_tty_write"
+# So much of the sampled time at an object has to stand there.
+MOSTLY = 0.9
+
+
+@rule(
+    "TTY-NOT-READ",
+    title="Writing to a terminal waits for its reader",
+    accounts=(OTHER,),
+    meaning="Threads wait in write() until a terminal takes what they print: its reader (a terminal program, ssh, a"
+    " container's log driver) is slow or stopped (Ctrl-S), or the line itself is (a serial console).",
+    measured="Waits of kernel.other by system call, nine tenths of whose sampled kernel stacks stand in n_tty_write,"
+    " over the window. Which terminal it is was not recorded.",
+    alternatives="A serial console, which takes 11,520 characters a second at most.",
+    remedies="Write to a file or a pipe instead; let the reader of the terminal go on.",
+    verify="perfdiag latency again: kernel.other.",
+    refines=("KERNEL-OTHER",),
+)
+def not_read(model: Model) -> Iterable[Outcome]:
+    """One finding for all calls whose sampled stacks stand in the terminal."""
+    groups = by_key(model.rows_of(OTHER)).values()
+    sampled = [(part, group) for group in groups if (part := _in_terminal(model, group)) >= MOSTLY]
+    rows = [row for _, group in sampled for row in group]
+    ns = total_ns(rows)
+    if worth(model, ns):
+        yield _finding(model, rows, min(part for part, _ in sampled))
+    elif not worth(model, model.ns(OTHER)):
+        share = ns / model.busy_ns if model.busy_ns else 0.0
+        yield Check("TTY-NOT-READ", f"writing to terminals {percent(share)} of busy time", share, "share")
+
+
+def _in_terminal(model: Model, rows: list[Row]) -> float:
+    sampled = [each for each in model.wait_stacks(OTHER, key=rows[0].key) if each.kernel]
+    # The first wait of all that has not ended weighs nothing yet.
+    whole = sum(each.weight_ns or 1 for each in sampled)
+    return sum(each.weight_ns or 1 for each in sampled if WRITING in each.kernel) / whole if whole else 0.0
+
+
+def _finding(model: Model, rows: list[Row], part: float) -> Finding:
+    ns, pids = total_ns(rows), sorted({row.pid for row in rows} - {0})
+    confidence, limits = judged(model, Confidence.HIGH, ["that it is a terminal is told by sampled stacks"])
+    return Finding(
+        "TTY-NOT-READ",
+        fault(model, ns),
+        confidence,
+        f"Writers wait {duration(ns)} until a terminal takes what they print: its reader is slow or stopped.",
+        claims_of(rows),
+        [
+            waits(together(rows), "waits in write()"),
+            Evidence(f"{percent(part)} of the sampled waits stand in {WRITING}", part, "share", "stack samples"),
+        ],
+        [
+            fix(
+                f"see which terminal it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (pts/N, tty, console); then let"
+                " its reader go on (Ctrl-Q after a Ctrl-S, a terminal program or ssh that hangs)"
+            ),
+            fix("print less, or into a file or a pipe whose reader keeps up"),
+        ],
+        alternatives=["a serial console, which is as slow as its line"],
+        limits=limits,
+        verify=f"{again(model)}: kernel.other",
+    )
+
+
+__all__ = ["not_read"]

@@ -1,0 +1,293 @@
+"""A rule on locks, and who it is that the waiters wait for: a lock is the path of a cause, seldom the cause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfdiag.diagnosis.evidence.debuggers import shows_stacks
+from perfdiag.diagnosis.evidence.locks import condition_variable_herds, lock_remedies, never_released_locks
+from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
+from perfdiag.diagnosis.evidence.locks.kernel_locks import subject_of
+from perfdiag.diagnosis.evidence.locks.lock_holders import (
+    WAITS_OF_HOLDERS,
+    Holder,
+    code_of,
+    holder_of,
+    is_outside,
+    path,
+    remedy_of,
+    under,
+)
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.wait_paths import PARKED
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rules.requests.wait_thread_in_request import in_turn
+from perfdiag.diagnosis.significance import (
+    by_key,
+    claims_of,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    plain,
+    together,
+    top,
+    total_ns,
+    waits,
+    worth,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.stacks.symbols import is_named
+from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS
+from perfdiag.model.waits.runtime_locks import RuntimeLock, Words
+
+FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
+
+# From this part of all thread time on, parked threads of which nothing shows lock or idle are worth a word.
+PARKED_PART = 0.05
+# So often a thread must have been parked on one futex before that can be a lock.
+REPEATED = 3
+# Code of the runtime itself, as stacks name its library.
+OF_JAVA = "(libjvm.so)"
+OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv|node\b)")
+
+
+@rule(
+    "LOCK-CONTENTION",
+    title="Threads wait for locks",
+    accounts=(FUTEX, FILE, KERNEL, PARKED, *(kind.account for kind in HIDDEN_LOCKS)),
+    meaning="Threads wait for a lock in user space (futex), on a file, or inside the kernel. Who had it while others"
+    " waited is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush"
+    " is the root and the lock only its path.",
+    measured="Joins lock waits by lock over the whole window, all words of a runtime's lock (the GIL, a JVM's garbage"
+    " collection) as one; the holder is the thread that at least half of them were for: who ended them (sched_waking),"
+    " or had the lock longest before it was handed on. Its root is what the holder was in while others waited, compared"
+    " at each wake-up, through queues and other threads; where that is not known of four fifths of the time, what the"
+    " holder's ledger of the whole window shows, if it takes as long as the lock must have been held: what threads that"
+    " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
+    " by nobody is deadlocked. Futex waits count as lock only with evidence: a function on the stack, or that"
+    " threads which serve requests wait for each other in the middle of them; the others stay 'cannot tell'. Locks of"
+    " databases that are waited for as for work or time count where requests wait so, with their functions on the"
+    " stack.",
+    alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
+    " a lock because its stack holds a lock function.",
+    remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
+    " instead of threads, or native code that releases it.",
+    verify="perfdiag latency again: share of lock.futex, lock.file or lock.kernel; where the locks are a database's, of"
+    " wait.events or wait.timer in the requests' time, and where threads take turns, of wait.parked there.",
+    refines=("WAIT-TIMER-IN-REQUEST",),
+)
+def contention(model: Model) -> Iterable[Outcome]:
+    """One finding for each lock that is worth it; small locks of one kind together are checked as one number."""
+    found = 0
+    never, stuck = never_released_locks.stuck(model)
+    wanted = {
+        row.key: max(code, key=lambda each: code[each]) for row in never if (code := _code(model, FUTEX, row.key))
+    }
+    if whole := never_released_locks.finding(model, never, stuck, wanted):
+        found += 1
+        yield whole
+    told = set(map(id, never)) if whole else set()
+    others = [row for row in model.rows_of(FUTEX, FILE, KERNEL) if id(row) not in told]
+    for (account, key), rows in by_key(others).items():
+        if worth(model, total_ns(rows)):
+            found += 1
+            yield _finding(model, account, key, rows)
+    for each in (*in_turn(model), *database_locks(model)):
+        found += 1
+        yield each
+    parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
+    if parked >= PARKED_PART and not (found and _named_stacks(model)):
+        yield _cannot_tell(model, parked)
+    elif not found:
+        share = model.share(FUTEX, FILE, KERNEL)
+        yield Check("LOCK-CONTENTION", f"locks {percent(share)} of busy time", share, "share")
+
+
+def _cannot_tell(model: Model, parked: float) -> Silence:
+    """Of threads that wake each other: a lock, or work that is handed on."""
+    said = f"{percent(parked)} of thread time is parked, and threads of {subject(model)} end it"
+    if _named_stacks(model):
+        reason = f"{said}, with a condition, semaphore or runtime on their stacks: that serves locks and work alike"
+    else:
+        reason = f"{said}, and no stack with names shows whether for a lock or for work"
+        if not model.measured("stacks"):
+            return Silence("LOCK-CONTENTION", reason, "see perfdiag check, feature stacks")
+    rows = [row for row in model.rows_of(PARKED) if row.waker_tid]
+    longest = max(rows, key=lambda row: row.distribution.sum_ns)
+    return Silence("LOCK-CONTENTION", reason, lock_remedies.tells(model, longest.pid))
+
+
+def _suspicious_ns(model: Model) -> int:
+    """Return the parked time that could be a lock's: ended again and again by threads of the target itself.
+
+    Once or twice is also a thread that is joined; ended by nobody of the target is a timer or work from outside.
+    """
+    own = {thread.tid for thread in model.threads}
+    return total_ns(
+        row
+        for row in model.rows_of(PARKED)
+        if row.waker_tid in own and row.waker_tid and row.distribution.count >= REPEATED
+    )
+
+
+def _named_stacks(model: Model) -> bool:
+    """Whether user-space functions of threads on a futex are known, so that a lock would have been recognised."""
+    return any(is_named(name) for stack in model.wait_stacks(FUTEX, PARKED) for name in (*stack.user, *stack.scan))
+
+
+def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
+    whole = together(rows)
+    name = plain(rows[0].object or key)
+    runtime = lock_remedies.lock_of_key(key)
+    holder = _holder(model, rows, runtime)
+    code = _code(model, account, key)
+    asks = max(code, key=lambda each: code[each], default="")
+    together_ns = (
+        condition_variable_herds.woken_ns(model, key)
+        if account == FUTEX and not runtime and not OF_RUNTIMES.search(asks)
+        else 0
+    )
+    herd = together_ns > 0 and not (holder and holder.waits)
+    if runtime:
+        claim, remedies = lock_remedies.claim(runtime, rows, name, whole.sum_ns)
+    elif herd:
+        claim, remedies = condition_variable_herds.claim(
+            name, whole.sum_ns, asks, at_once=whole.sum_ns > model.window_ns
+        )
+    else:
+        claim, remedies = _claim(model, account, key, name, whole.sum_ns)
+    if account == FUTEX and not runtime and not herd:
+        remedies = _remedies(model, rows, asks, holder)
+    elif holder and not herd and (root := remedy_of(holder)) and account != KERNEL:
+        remedies.insert(len(remedies) if runtime else 0, fix(root))  # under a kernel's lock nothing is the program's
+    evidence = [waits(whole, f"waits for {name}")]
+    if code:
+        text = f"{'shown' if runtime else 'wanted'} by {top(code)} of the sampled waits"
+        evidence.append(Evidence(text, float(sum(code.values())), "ns", "stack samples"))
+    limits = _limits(model, account, runtime, bool(code))
+    if herd:
+        evidence.append(condition_variable_herds.shown(together_ns))
+    elif runtime is None or runtime.taken:  # else the runtime ends these waits: that says nothing
+        taken, shown, limit = _taken(holder)
+        if holder is None and is_outside(model, rows):
+            taken = f"; most of that time none of the threads of {subject(model)} is known to have it"
+        claim += taken
+        evidence += shown
+        limits.append(limit)
+    confidence, limits_all = judged(model, Confidence.HIGH, limits)
+    return Finding(
+        "LOCK-CONTENTION",
+        fault(model, whole.sum_ns),
+        confidence,
+        f"{claim}.",
+        claims_of(rows),
+        evidence,
+        remedies,
+        alternatives=["a holder that has no CPU", "many threads that take the lock in turn for a short time each"],
+        limits=limits_all,
+        verify=f"{again(model)}: {account} under {percent(whole.sum_ns / model.busy_ns)} of busy time",
+    )
+
+
+def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holder | None:
+    """Return who holds a lock; of a lock whose purpose is known, with what is done under it."""
+    if runtime and (account := lock_remedies.account_under(runtime)) and (holder := under(model, rows, account)):
+        return holder
+    found = holder_of(model, rows)
+    if found and runtime and runtime.words is Words.ONE_LOCK:
+        # It guards all that the runtime does: to compute is no fault of a holder.
+        return replace(found, root="", another="")
+    if found and runtime and runtime.words is Words.OF_THREADS and not found.one and found.root in WAITS_OF_HOLDERS:
+        # Each waits on a word of its own: a slow holder behind those who wake each other is not seen.
+        return replace(found, root="")
+    return found
+
+
+def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
+    """Return how a claim goes on with who holds the lock, what shows that, and what limits it."""
+    if holder is None:
+        return "", [], "who had the lock is not known: it was no thread that has books of its own"
+    if not holder.root and not holder.another:
+        return path(holder), [], ""
+    part = f"of what they did besides, {percent(holder.root_part)} is {holder.root}"
+    if holder.known:
+        part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
+    if holder.exact:
+        what = f"{holder.root} {holder.root_object}".rstrip()
+        what = f"{holder.way}, and the thread that it waited for in {what}," if holder.way else what
+        text = f"held by {holder.name}; while others waited, the holder was in {what} for {percent(holder.root_part)}"
+        text += " of the time"
+        return path(holder), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
+    had = "held longest by" if holder.one else "taken by"
+    shown = Evidence(f"{had} {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
+    limit = "the holder's ledger is of the whole window, not only of the time it held the lock"
+    return path(holder), [] if holder.another else [shown], limit
+
+
+def _limits(model: Model, account: str, runtime: RuntimeLock | None, sampled: bool) -> list[str]:
+    """Return what limits the statement which lock it is."""
+    limits = []
+    if runtime:
+        limits.append(
+            "which lock it is was read from sampled stacks" if sampled else lock_remedies.without_names(runtime)
+        )
+        if runtime.words is Words.OF_THREADS:
+            limits.append(
+                "each thread waits on a word of its own: whether for one of these locks or several is unknown"
+            )
+    elif sampled:
+        limits.append("who wants the lock was sampled")
+    parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
+    if account == FUTEX and parked >= PARKED_PART:
+        limits.append(f"{percent(parked)} of thread time is parked without proof of lock or idle")
+    return limits
+
+
+def _code(model: Model, account: str, key: str) -> dict[str, int]:
+    """Return the functions that wait, or by which a runtime's lock is known, by sampled time."""
+    runtime = lock_remedies.lock_of_key(key)
+    return lock_remedies.shows(model, runtime, key) if runtime else lock_remedies.waiting_code(model, account, key)
+
+
+def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[str, list[Remedy]]:
+    """Return what is contended, in words, and what can be done about this kind of lock."""
+    if account == FILE:
+        return f"Threads wait {duration(ns)} for the lock on {name}", [
+            fix(
+                "see who holds it: lslocks, and where the process that it names has ended, fuser -v of the file: who"
+                " inherited the descriptor has the lock, too"
+            ),
+            fix("hold it for a shorter time, or lock ranges instead of the whole file"),
+        ]
+    if account == KERNEL:
+        subject = subject_of(model, key)
+        return f"Threads wait {duration(ns)} in the kernel for {subject.name} ({name})", [fix(subject.remedy)]
+    return f"Threads wait {duration(ns)} for one lock ({name})", []
+
+
+def _remedies(model: Model, rows: list[Row], code: str, holder: Holder | None) -> list[Remedy]:
+    """Return what to do about a lock of the program's own, and where in it."""
+    root = remedy_of(holder) if holder else ""
+    if code.endswith(OF_JAVA):
+        # Garbage collection, compilation and safepoints: the program cannot shorten what the runtime locks.
+        look = f"{code} is inside the Java runtime: -Xlog:gc,safepoint tells its pauses; a larger heap (-Xmx)"
+        rest = [fix(root)] if holder and root and not holder.root.startswith("cpu.") else []
+        return [fix(f"{look} means less garbage collection"), *rest]
+    shorten = root or "shorten the locked section or split the lock"
+    if holder and holder.root.startswith("runq."):
+        return [fix(root)]
+    if held_in := code_of(model, holder) if holder and holder.one else code:
+        return [fix(f"in {held_in}: {shorten}")]
+    if holder and code:
+        return [fix(f"where {holder.name} holds it: {shorten}")]
+    finds = "perfdiag latency --stacks names the code that waits"
+    if model.header.options.stacks == "all":
+        finds = f"the code that waits has no names here; {shows_stacks(model, rows[0].pid)} may know them"
+    return [*([fix(root)] if root else []), fix(f"{finds}; shorten the locked section or split the lock")]
+
+
+__all__ = ["contention"]

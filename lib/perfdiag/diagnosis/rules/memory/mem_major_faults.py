@@ -1,0 +1,244 @@
+"""Rules on pages that are missing: faults that read mapped files, and memory that comes back from swap."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
+from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
+from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import (
+    about,
+    attempt,
+    claims_of,
+    duration,
+    fault,
+    fine,
+    fix,
+    judged,
+    percent,
+    plain,
+    size,
+    together,
+    total_ns,
+    typical_ns,
+    waits,
+    worth,
+)
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import is_named
+
+MAJOR_FAULT, SWAP_IN = "memory.major_fault", "memory.swap_in"
+
+# A page that is read twice had been in memory: from one refault for two waits on, memory is too small for what is used.
+REFAULTS_A_WAIT = 0.5
+# A spinning disk seeks and turns in under 10 ms: a fault that takes longer meets a slow or a busy device.
+SLOW_FAULT_NS = 10_000_000
+# With less than this the kernel swaps anonymous memory only when the page cache alone cannot give enough.
+LOW_SWAPPINESS = 10
+
+
+@rule(
+    "MEM-MAJOR-FAULTS",
+    title="Mapped files are read from disk again and again",
+    accounts=(MAJOR_FAULT,),
+    meaning="Threads touch pages of mapped files (programs, libraries, databases that use mmap) that are not in memory,"
+    " and wait for the disk. If those pages had been evicted before, memory is too small for what is in use; if not,"
+    " the file was cold (or its pages were dropped by request), which is work and no fault, unless the device is slow.",
+    measured="Joins waits of memory.major_fault by file (device and inode, where the kernel tells) with the refaults"
+    " (pages that come back after eviction, workingset_refault_file) of the target's own cgroup (memory.stat), both"
+    " over the window, and with the functions that touched the pages (stacks of sampled waits). Where its cgroup counts"
+    " none (the root), those of the host (/proc/vmstat) are named as a fact of the host, no cause. The norm is 10 ms"
+    " per fault and fewer than one refault for two waits.",
+    alternatives="A start with a cold cache; a file that was just replaced; another process of the same cgroup, or"
+    " host, whose refaults are in the same counter.",
+    remedies="Give more memory to host or cgroup, or use less; read cold files ahead.",
+    verify="perfdiag latency again: memory.major_fault, and workingset_refault_file standing still in memory.stat of"
+    " the cgroup, or /proc/vmstat.",
+)
+def major_faults(model: Model) -> Iterable[Outcome]:
+    """Join major faults with refaults and with the length of a fault."""
+    rows = model.rows_of(MAJOR_FAULT)
+    taken_ns = total_ns(rows)
+    if not worth(model, taken_ns):
+        yield fine(model, "MEM-MAJOR-FAULTS", "major faults", MAJOR_FAULT)
+        return
+    whole = together(rows)
+    again = refaults(model)
+    evicted = again is not None and again.pages >= REFAULTS_A_WAIT * max(whole.count, 1)
+    slow = typical_ns(whole) >= SLOW_FAULT_NS
+    files = [row for row in rows if row.key.startswith("file:")]
+    worst = plain(files[0].object) if files and 2 * total_ns(files) > taken_ns else ""
+    evidence = [waits(whole, "waits for pages of mapped files")]
+    touching = _touching(model)
+    if touching:
+        evidence.append(touching)
+    limits = ["" if worst else "which file is not known"]
+    if again is None:
+        limits.append("neither memory.stat nor /proc/vmstat says whether the pages had been in memory before")
+    else:
+        text = f"{again.pages:,} pages came back after eviction ({again.where})"
+        evidence.append(Evidence(text, float(again.pages), "count", again.probe))
+        if evicted and not again.group:
+            limits.append("refaults are counted for the whole host: they may be of others' pages")
+    claim = _claim(taken_ns, again, typical_ns(whole) if slow else None, evicted=evicted)
+    confidence, limits_all = judged(model, Confidence.HIGH, limits)
+    yield Finding(
+        "MEM-MAJOR-FAULTS",
+        fault(model, taken_ns) if evicted or slow else Severity.INFO,
+        confidence,
+        f"{claim}{f', most for {worst}' if worst else ''}.",
+        claims_of(rows),
+        evidence,
+        _fault_remedies(model, again if evicted else None, files[0].key if worst else ""),
+        alternatives=[
+            "a start with a cold cache",
+            "pages dropped by request (posix_fadvise, madvise)",
+            *([] if again and again.group else ["a neighbour whose refaults are counted too"]),
+        ],
+        limits=limits_all,
+        verify=f"grep workingset_refault {shlex.quote(again.probe if again else '/proc/vmstat')}, twice: it stands"
+        " still",
+    )
+
+
+def _claim(taken_ns: int, again: Refaults | None, slow_ns: int | None, *, evicted: bool) -> str:
+    """Return what happens, without an end: only the target's own refaults prove that memory is too small for it."""
+    waiting = f"{duration(taken_ns)} of waiting"
+    if evicted and again and again.group:
+        return f"Memory is too small: mapped pages of its cgroup are evicted and read again, {waiting}"
+    if slow_ns is not None:
+        return f"Mapped files are read from a slow device: {about(slow_ns)} per fault"
+    if evicted:
+        return f"Pages of mapped files were not in memory, on a host that reads evicted pages again: {waiting}"
+    seen = ", and the kernel had not evicted them lately" if again is not None else ""
+    return f"Pages of mapped files were not in memory{seen}: {waiting} for their disk"
+
+
+def _fault_remedies(model: Model, evicting: Refaults | None, key: str) -> list[Remedy]:
+    """Return what keeps pages in memory, as far as is known who evicts them, or reads them earlier."""
+    ahead = fix(f"{_name_it(model, key)}; see the DISK findings for the device")
+    if evicting is None:
+        return [ahead]
+    if evicting.group is None:
+        return [fix("see who takes the host's memory: ps -eo pid,rss,comm --sort -rss | head"), ahead]
+    limited = evicting.group.events.get("max", 0) or evicting.group.events.get("high", 0)
+    if limited:
+        return [fix("raise the memory limit of its cgroup, or use less in it: see MEM-CGROUP-LIMIT")]
+    return [fix("let its neighbours use less, or give the host more memory; memory.low on its cgroup keeps its pages")]
+
+
+def _name_it(model: Model, key: str) -> str:
+    """Return how to read the file ahead, and before that, how to learn its name."""
+    _, _, rest = key.partition(":")
+    device, _, inode = rest.rpartition(":")
+    if not inode.isascii() or not inode.isdigit():
+        return (
+            "see which file it is (perf trace -F maj --no-syscalls -p PID shows file and offset of each fault), then"
+            " read it before it is needed (MAP_POPULATE, madvise MADV_WILLNEED)"
+        )
+    mount = model.facts.mount_of(device)
+    where = shlex.quote(mount.mountpoint) if mount and mount.mountpoint.isprintable() else "MOUNTPOINT"
+    return (
+        f"find {where} -xdev -inum {inode} names the file; read it before it is needed (vmtouch -t on it, or"
+        " MAP_POPULATE in the program)"
+    )
+
+
+def _touching(model: Model) -> Evidence | None:
+    """Return the function that touched most of the missing pages, from the stacks of sampled waits."""
+    counts: Counter[str] = Counter()
+    for stack in model.wait_stacks(MAJOR_FAULT):
+        counts[stack.user[0] if stack.user else ""] += stack.count
+    whole = counts.total()
+    named = [(name, count) for name, count in counts.most_common() if name and is_named(name)]
+    if not named:
+        return None
+    function, count = named[0]
+    part = count / whole
+    return Evidence(
+        f"touched in {plain(function)}: {percent(part)} of {whole:,} sampled waits",
+        part,
+        "share",
+        "stack samples",
+        error=STANDARD_ERRORS * math.sqrt(part * (1 - part) / whole) if count < whole else min(1.0, 3 / whole),
+    )
+
+
+@rule(
+    "MEM-SWAP-IN",
+    title="Memory of the target comes back from swap",
+    accounts=(SWAP_IN,),
+    meaning="Threads touch their own memory, which had been swapped out, and wait until it is read back. A page swapped"
+    " out while the window ran means that memory is short now; without any, it is a shortage of the past that is still"
+    " being paid for.",
+    measured="Waits of memory.swap_in over the window, with the host's pages swapped in and out in the same window and"
+    " the target's memory still in swap at its end.",
+    alternatives="A shortage that has passed; a cgroup's own limit (MEM-CGROUP-LIMIT); swap on a slow device.",
+    remedies="Give more memory or use less; swap less eagerly; put swap on a fast device or zram.",
+    verify="vmstat 1: si and so stay at 0.",
+)
+def swap_in(model: Model) -> Iterable[Outcome]:
+    """Join swap-in waits with swap traffic."""
+    rows = model.rows_of(SWAP_IN)
+    taken_ns = total_ns(rows)
+    if not worth(model, taken_ns):
+        yield fine(model, "MEM-SWAP-IN", "waiting for swap", SWAP_IN)
+        return
+    swap = model.facts.swap
+    evidence = [waits(together(rows), "waits for pages from swap")]
+    out = swap.pages_out if swap else None
+    if swap and swap.pages_in is not None and out is not None:
+        evidence.append(
+            Evidence(
+                f"{swap.pages_in:,} pages swapped in, {out:,} out (whole host)",
+                float(swap.pages_in),
+                "count",
+                "/proc/vmstat",
+            )
+        )
+    left = sum(process.swapped_bytes or 0 for process in model.facts.processes.values())
+    if left:
+        evidence.append(
+            Evidence(f"{size(left)} of {subject(model)} still in swap", float(left), "bytes", "/proc/PID/status")
+        )
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        ["" if out is not None else "not known whether memory is short now: /proc/vmstat has no swap counters"],
+    )
+    when = (
+        ""
+        if out is None
+        else " Pages are still being swapped out: memory is short now."
+        if out
+        else " Nothing was swapped out in the window: the shortage has passed, and this ends when all is back."
+    )
+    yield Finding(
+        "MEM-SWAP-IN",
+        fault(model, taken_ns),
+        confidence,
+        f"{subject(model, begin=True)}'s own memory comes back from swap: {duration(taken_ns)} of waiting.{when}",
+        claims_of(rows),
+        evidence,
+        _swap_remedies(model, short_now=bool(out)),
+        limits=limits,
+        alternatives=[f"a cgroup limit that pushes {subject(model)} out", "a slow swap device"],
+        verify="vmstat 1: columns si and so stay at 0",
+    )
+
+
+def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
+    swap = model.facts.swap
+    remedies = [fix("give the host more memory, or find who uses it: ps -eo pid,rss,comm --sort -rss | head")]
+    if short_now and swap and swap.swappiness is not None and swap.swappiness > LOW_SWAPPINESS:
+        low, present = (f"sysctl -w vm.swappiness={value}" for value in (LOW_SWAPPINESS, swap.swappiness))
+        remedies.insert(0, attempt(low, present, f"vm.swappiness = {swap.swappiness}"))
+    return remedies
+
+
+__all__ = ["major_faults", "swap_in"]

@@ -1,0 +1,137 @@
+"""A rule on chatter: requests that make many short calls, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, round_trip_ns
+from perfdiag.diagnosis.evidence.requests.calls import (
+    by_peer,
+    claimed,
+    longer_ns,
+    not_followed,
+    of_requests_ns,
+    without_time,
+)
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import about, duration, fix, judged, percent, total_ns
+from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.request_time import RequestTime
+
+ID, ACCOUNTS = "NET-CHATTY", ("net.receive", "ipc.unix")
+# An answer in so little, or in two round trips, is as fast as the network and a peer that has it at hand.
+AT_ONCE_NS = 1_000_000
+WAYS = 2
+# Fewer calls than this for a request are how most things are built; less of its time is not worth the change.
+SEVERAL, MANY = 5.0, 10.0
+GOOD_PART, MOST = 0.25, 0.5
+# Of calls that are mostly made for something else (in the background) nothing is said per request.
+ENOUGH_OWNED = 0.5
+
+
+@rule(
+    ID,
+    title="Requests make many short calls",
+    accounts=ACCOUNTS,
+    meaning="Each request asks the same peer for many little things, one after the other. Every answer is as fast as"
+    " the network allows, so that no faster peer helps: the number of round trips is what takes the time.",
+    measured="Calls over the window, from the last byte sent to the first byte of the answer, by peer and per request"
+    " served; of those that were made for requests, as far as the thread had read one before. A finding where half of"
+    " their time lies in calls of 1 ms, or two of the shortest round trips, or less; five or more are made for a"
+    " request, and they are a quarter of the requests' time; a fault from ten on that are half of it. Only where the"
+    " requests' time is known.",
+    alternatives="A protocol that cannot ask for several things at once; calls of a background job that runs on the"
+    " same threads.",
+    remedies="Ask for all of it at once: a join, a batch, a pipeline, a cache.",
+    verify="perfdiag latency again: calls per request.",
+    refines=("NET-PEER-SLOW", "IPC-PEER-SLOW"),
+)
+def chatty(model: Model) -> Iterable[Outcome]:
+    """One finding for each peer that is asked many times a request."""
+    time = model.request_time
+    if time is None or not_followed(model):
+        yield without_time(model, ID, "no requests were served: calls are not counted by request")
+        return
+    counts = {key: _calls_a_request(model, call) for key, call in by_peer(model, "connected").items()}
+    found = [
+        finding
+        for key, call in by_peer(model, "connected").items()
+        if (finding := _judged(model, time, call, counts[key])) is not None
+    ]
+    yield from found
+    if not found:
+        most = max(counts.values(), default=0.0)
+        yield Check(ID, f"at most {most:.1f} calls a request to one peer", most, "count")
+
+
+def _calls_a_request(model: Model, call: Exchange) -> float:
+    """Return how many calls were made for each request; which ones were made for none is known of all peers together,
+    by time."""
+    served = [each.line for each in model.exchanges if each.served]
+    all_ns = sum(each.line.sum_ns + each.connect.sum_ns for each in model.exchanges if not each.served)
+    owned = min(1.0, sum(line.peers_ns for line in served) / all_ns) if all_ns else 0.0
+    count = sum(line.count for line in served)
+    return call.line.count * owned / count if count and owned >= ENOUGH_OWNED else 0.0
+
+
+def _judged(model: Model, time: RequestTime, call: Exchange, number: float) -> Finding | None:
+    key = call.line.object
+    sockets = connections_of(model).sockets
+    way_ns = round_trip_ns([sockets[key]]) if key in sockets else None
+    limit_ns = max(AT_ONCE_NS, WAYS * (way_ns or 0))
+    if number < SEVERAL or 2 * longer_ns(call.whole, limit_ns) > call.line.sum_ns:
+        return None
+    rows = [row for row in model.rows_of(*ACCOUNTS) if row.key == key]
+    requests_ns = of_requests_ns(model, call.line.sum_ns)
+    part = min(1.0, (_inside_ns(model, time, rows) + requests_ns) / time.ns) if time.ns else 0.0
+    if part < GOOD_PART:
+        return None
+    return _finding(model, call, rows, requests_ns, number, part)
+
+
+def _inside_ns(model: Model, time: RequestTime, rows: list[Row]) -> float:
+    """Return the part of waits of threads that stands in the requests' time."""
+    return sum(
+        row.distribution.sum_ns * time.accounts.get(row.account, 0) / model.ns(row.account)
+        for row in rows
+        if model.ns(row.account)
+    )
+
+
+def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, number: float, part: float) -> Finding:
+    line, name = call.line, name_of(call.line.object, call.object)
+    middle, mean_ns = call.whole.quantile_ns(0.5) or 0, line.sum_ns // max(1, line.count)
+    confidence, limits = judged(model, Confidence.HIGH)
+    return Finding(
+        ID,
+        Severity.WARNING if number >= MANY and part >= MOST else Severity.INFO,
+        confidence,
+        f"Each request asks {name} {number:.0f} times, for {about(middle)} each: their number is {percent(part)} of the"
+        " requests' time, no answer is slow.",
+        claimed({(account, line.object): _of_ns(rows, account) for account in ACCOUNTS}, requests_ns),
+        [
+            Evidence(f"{number:.1f} calls to {name} a request", number, "count", "sockets"),
+            Evidence(
+                f"{line.count:,} calls, {duration(mean_ns)} each on average, p50 {about(middle)}",
+                float(line.sum_ns),
+                "ns",
+                "sockets",
+            ),
+        ],
+        [
+            fix("ask once for what takes many calls now: a join or a list of keys instead of a loop, a batch"),
+            fix("where they must be many, send them without waiting for each answer (a pipeline), or remember answers"),
+        ],
+        alternatives=["a protocol that cannot ask for several things at once"],
+        limits=limits,
+        verify=f"{again(model)}: fewer calls to {name} a request",
+    )
+
+
+def _of_ns(rows: list[Row], account: str) -> int:
+    return total_ns(row for row in rows if row.account == account)
+
+
+__all__ = ["chatty"]

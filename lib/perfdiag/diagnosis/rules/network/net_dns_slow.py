@@ -1,0 +1,203 @@
+"""A rule on name servers: look-ups that take long, are asked again, or are never answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.network.peers import DNS_PORT, name_of, peer_of
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.requests.calls import (
+    by_peer,
+    claimed,
+    felt,
+    fine_or_unknown,
+    longer_ns,
+    not_followed,
+    of_requests_ns,
+    severity,
+)
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import (
+    ENOUGH_FOR_P99,
+    about,
+    duration,
+    fix,
+    judged,
+    plain,
+    share_above,
+    still_waiting,
+    together,
+    total_ns,
+    typical_ns,
+    waits,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.exchanges import Exchange
+
+ID, RECEIVE = "NET-DNS-SLOW", "net.receive"
+# The C library asks again after 5 s, or whole seconds that resolv.conf sets: waits above half a second (a bucket's
+# edge) are those of queries or answers that were lost, where most look-ups are answered soon.
+LOST_NS = 536_870_912
+
+
+@dataclass(frozen=True)
+class _Server:
+    """One name server: the waits for it, and all look-ups that were counted."""
+
+    key: str
+    rows: list[Row]
+    lookups: Exchange | None
+
+    @property
+    def name(self) -> str:
+        """Return the name server for people."""
+        return name_of(self.key, self.key)
+
+    @property
+    def waited_ns(self) -> int:
+        """Return how long threads waited for slow answers, or for none."""
+        return total_ns(self.rows) if self.rows and typical_ns(together(self.rows)) >= SLOW_ANSWER_NS else 0
+
+    @property
+    def took_ns(self) -> int:
+        """Return how long slow look-ups took, whether a thread waited for them or none; open ones until now, and where
+        some found no answer as long as any had none."""
+        if self.lookups is None:
+            return 0
+        answered_ns = longer_ns(self.lookups.whole, SLOW_ANSWER_NS) + self.lookups.line.oldest_ns
+        return max(answered_ns, self.lookups.line.busy_ns if self.lookups.line.unanswered else 0)
+
+    @property
+    def lost(self) -> int:
+        """Return how many queries found no answer, or none in time."""
+        line = self.lookups.line if self.lookups else None
+        return line.retries + line.unanswered + line.open if line else 0
+
+    @property
+    def loses(self) -> bool:
+        """Whether most of the time is that of lost queries or answers."""
+        if self.lookups and not self.lost:
+            return False
+        if self.rows or self.lookups is None:
+            return share_above(together(self.rows), LOST_NS) >= 0.5
+        whole = self.lookups.whole
+        return 2 * longer_ns(whole, LOST_NS) >= whole.sum_ns
+
+
+@rule(
+    ID,
+    title="A name server answers slowly, or not always",
+    accounts=(RECEIVE,),
+    meaning="Names are looked up at a name server that takes long, or whose answers get lost: then the C library asks"
+    " again after 5 seconds, and whoever wants the name waits. Most programs look a name up for every connection that"
+    " they make, and the C library remembers none.",
+    measured="Waits of net.receive for peers at port 53 over the window, and look-ups by UDP from the query to its"
+    " answer, with those asked again after 100 ms or more and those never answered, also where no thread waited. The"
+    " norm is 10 ms for the wait in which half of the time was spent. Over sockets that are not connected look-ups are"
+    " not told from other datagrams.",
+    alternatives="A firewall or address translation that loses one of the two queries (A, AAAA) that are sent at once;"
+    " names that do not exist, tried with every suffix of the search list.",
+    remedies="Ask the name server itself; shorter timeouts in resolv.conf; a cache on this host.",
+    verify="perfdiag latency again; dig +tries=1 NAME at the name server, a hundred times.",
+    refines=("NET-PEER-SLOW",),
+)
+def dns_slow(model: Model) -> Iterable[Outcome]:
+    """One finding for each name server that holds somebody up."""
+    said = 0
+    for each in _servers(model):
+        requests_ns = of_requests_ns(model, each.took_ns)
+        unseen = each.lost and severity(model, 0, 0, each.took_ns) is Severity.WARNING
+        if felt(model, each.waited_ns, requests_ns) or unseen:
+            said += 1
+            yield _finding(model, each, requests_ns)
+    if not said:
+        yield fine_or_unknown(model, ID, "waiting for data, name servers not noteworthy,", RECEIVE)
+
+
+def _servers(model: Model) -> list[_Server]:
+    rows: dict[str, list[Row]] = {}
+    for row in model.rows_of(RECEIVE):
+        peer = peer_of(row.key)
+        if peer and peer.port == DNS_PORT:
+            rows.setdefault(row.key, []).append(row)
+    lookups = by_peer(model, "lookup")
+    found = [_Server(key, rows.get(key, []), lookups.get(key)) for key in dict.fromkeys([*rows, *lookups])]
+    return sorted(found, key=lambda each: (-max(each.waited_ns, each.took_ns), each.key))
+
+
+def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
+    name, took_ns = server.name, max(server.waited_ns, server.took_ns)
+    if server.loses:
+        counted = f" {_lost_words(server.lookups)}," if server.lookups else ""
+        claim = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are asked again."
+    else:
+        typical = about(_typical_ns(server))
+        claim = f"Look-ups at {name} take long: half the time is in look-ups of {typical} or more."
+    hanging = [thread for thread, wait in still_waiting(model, RECEIVE) if wait.object == server.key]
+    if hanging:
+        claim += f" {len(hanging)} of the threads still waited at the end."
+    uncounted = "" if server.lookups else "look-ups were not counted: those asked again are told by their length"
+    shared = "whose requests waited is shared out by what calls took" if requests_ns else ""
+    confidence, limits = judged(model, Confidence.HIGH, [uncounted, shared, not_followed(model)])
+    return Finding(
+        ID,
+        severity(model, server.waited_ns, requests_ns, server.took_ns),
+        confidence,
+        claim,
+        claimed({(RECEIVE, server.key): server.waited_ns}, requests_ns),
+        _evidence(server),
+        _remedies(server),
+        limits=limits,
+        alternatives=["names that do not exist, tried with every suffix of the search list"],
+        verify=f"{again(model)}: look-ups at {name} under {duration(SLOW_ANSWER_NS)}",
+    )
+
+
+def _typical_ns(server: _Server) -> int:
+    if server.rows:
+        return typical_ns(together(server.rows))
+    return server.lookups.whole.typical_ns() if server.lookups else 0
+
+
+def _lost_words(lookups: Exchange) -> str:
+    line, parts = lookups.line, []
+    if line.retries:
+        parts.append(f"{line.retries:,} {'query' if line.retries == 1 else 'queries'} sent again")
+    if line.unanswered:
+        parts.append(f"{line.unanswered:,} never answered")
+    if line.open:
+        parts.append(f"{line.open:,} not answered when the window ended")
+    return ", ".join(parts)
+
+
+def _evidence(server: _Server) -> list[Evidence]:
+    evidence = [waits(together(server.rows), f"waits for {server.name}")] if server.rows else []
+    if server.lookups:
+        whole = server.lookups.whole
+        parts = [f"{plural(whole.count, 'look-up')} answered", *filter(None, [_lost_words(server.lookups)])]
+        for text, q in (("p50", 0.5), ("p99", 0.99)):
+            value = whole.quantile_ns(q)
+            if value is not None and (q < 0.9 or whole.count >= ENOUGH_FOR_P99):
+                parts.append(f"{text} {about(value)}")
+        if whole.count:
+            parts.append(f"longest {duration(whole.max_ns)}")
+        evidence.append(Evidence(", ".join(parts), float(whole.sum_ns), "ns", "sockets"))
+    return evidence
+
+
+def _remedies(server: _Server) -> list[Remedy]:
+    peer = peer_of(server.key)
+    at = f" @{plain(peer.address.strip('[]'))}" if peer else ""
+    ask = fix(f"ask it yourself, more than once, for names that it wants: dig +tries=1 +time=2{at} NAME")
+    cache = fix("let a cache on this host answer (systemd-resolved, unbound, dnsmasq), or keep connections open")
+    sooner = fix(
+        "let a lost query cost less, in its own /etc/resolv.conf: options timeout:1 attempts:3, rotate where"
+        " it names several servers; single-request where one of the two queries (A, AAAA) sent at once gets lost"
+    )
+    return [ask, sooner, cache] if server.loses else [ask, cache]
+
+
+__all__ = ["dns_slow"]

@@ -1,0 +1,200 @@
+"""A rule on connections that are dropped because the accept queue of the socket they came to is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, WORTH_SHARE, attempt, duration, fix, judged, percent, plain
+from perfdiag.facts.listeners import Listener, Listeners
+from perfdiag.model.model import Model, ThreadLedger
+
+ID = "NET-LISTEN-OVERFLOW"
+OVERFLOWS, DROPS, OPENED = "TcpExt.ListenOverflows", "TcpExt.ListenDrops", "Tcp.PassiveOpens"
+# One client that asks again, once or twice, is no news; each of three waited for at least a second.
+ENOUGH = 3
+# Who waits for connections for at least half of the window accepts what comes: then it came in a burst.
+WAITING_PART = 0.5
+LOOK = "ss -ltn (Recv-Q against Send-Q); nstat -az TcpExtListenOverflows TcpExtListenDrops"
+
+
+@dataclass(frozen=True)
+class _Overflow:
+    """What was dropped at the target's sockets."""
+
+    sockets: Sequence[Listener]  # at which something was dropped, most first
+    least: int  # of what was dropped there: so many at least because a queue was full
+    dropped: int
+    opened: int | None  # connections taken in by the same network namespaces
+    acceptor: ThreadLedger | None  # of those who hold the sockets: the one that waited longest for connections
+
+    @property
+    def share(self) -> float:
+        """Return the part of all attempts that this was, at least; 1 where the others are not known."""
+        return self.least / (self.least + (self.opened or 0))
+
+    @property
+    def where(self) -> str:
+        """Return the sockets in words."""
+        return first_of([f"{plain(each.address)}:{each.port}" for each in self.sockets], 3)
+
+
+@rule(
+    ID,
+    title="Connections are dropped because an accept queue is full",
+    accounts=(),
+    meaning="A connection that is complete waits in the queue of its listening socket until the program accepts it."
+    " Where the queue is full, the kernel drops what comes: the client asks again after a second, then after three,"
+    " then seven. No time of the target shows that: its clients wait. Either it accepts too slowly, or more come at"
+    " once than the queue holds.",
+    measured="Connections dropped at each listening socket of the target (sock_diag), joined with the counters"
+    " ListenOverflows and ListenDrops of its network namespace, over the window; the queue and its limit stand as at"
+    " the end. What others' sockets dropped is taken off the overflows: the number is the least it can be.",
+    alternatives="A SYN flood; health checks or a scanner that open many connections at once; a program that is stopped"
+    " or waits for something else, and accepts nothing at all.",
+    remedies="Accept faster: more workers, or one thread that does nothing else. A longer queue for bursts: the backlog"
+    " the program asks for, up to net.core.somaxconn.",
+    verify="nstat -az TcpExtListenOverflows, twice: it stands still under the same load.",
+)
+def listen_overflow(model: Model) -> Iterable[Outcome]:
+    """Join drops by listening socket with the overflows of the target's network namespaces."""
+    overflows, opened = model.facts.network_delta(OVERFLOWS), model.facts.network_delta(OPENED)
+    if overflows is None:
+        if "net.accept" in model.accounts:
+            reason = model.facts.reason("network_deltas") or f"{OVERFLOWS} is not known"
+            yield Silence(ID, f"whether accept queues were full is not known: {reason}", LOOK)
+        return
+    if not overflows:
+        if opened:
+            yield Check(ID, f"full accept queues 0 times, {plural(opened, 'connection')} taken in", 0.0, "count")
+        return
+    listeners = model.facts.listeners
+    unsaid = _unsaid(model, listeners)
+    mine = [each for each in listeners.sockets if each.dropped] if listeners else []
+    if not mine:
+        if unsaid:
+            yield Silence(ID, f"accept queues were full {plural(overflows, 'time')}, but whose: {unsaid}", LOOK)
+        else:
+            yield Check(ID, f"full accept queues {plural(overflows, 'time')}, none of the target's", 0.0, "count")
+        return
+    found = _overflow(model, mine, overflows)
+    if found.least:
+        yield _finding(model, found, listeners, unsaid)
+        return
+    reason = f"{plural(found.dropped, 'connection')} dropped at {found.where}, but whether for a full queue is not told"
+    yield Silence(ID, reason, LOOK)
+
+
+def _unsaid(model: Model, listeners: Listeners | None) -> str:
+    """Return why there may be more sockets of the target's than are known, "" where there are not."""
+    if listeners is None:
+        return model.facts.reason("listeners") or "its sockets were not asked for"
+    if not listeners.complete:
+        return "some of its processes could not be asked for all of their sockets"
+    if any(each.dropped is None for each in listeners.sockets):
+        return "what its sockets had dropped before is not known"
+    return ""
+
+
+def _overflow(model: Model, mine: list[Listener], overflows: int) -> _Overflow:
+    dropped = sum(each.dropped or 0 for each in mine)
+    everywhere = model.facts.network_delta(DROPS)
+    elsewhere = max(0, everywhere - dropped) if everywhere is not None else overflows
+    holders = {pid for each in mine for pid in each.pids}
+    waiting = [thread for thread in model.threads if thread.pid in holders and "net.accept" in thread.accounts]
+    return _Overflow(
+        sockets=sorted(mine, key=lambda each: -(each.dropped or 0)),
+        least=max(0, min(dropped, overflows - elsewhere)),
+        dropped=dropped,
+        opened=model.facts.network_delta(OPENED),
+        acceptor=max(waiting, key=lambda thread: thread.ns("net.accept"), default=None),
+    )
+
+
+def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid: str) -> Finding:
+    first, acceptor = found.sockets[0], found.acceptor
+    burst = acceptor is not None and acceptor.ns("net.accept") >= WAITING_PART * model.window_ns
+    why = (
+        f"more come at once than its queue of {first.limit:,} holds, though {plain(acceptor.comm)} waits for them"
+        if burst and acceptor
+        else f"{subject(model)} does not accept them in time, and its queue holds {first.limit:,}"
+    )
+    evidence = [
+        Evidence(
+            f"{plural(found.dropped, 'connection')} dropped at {found.where}, at least {found.least:,} because the"
+            " accept queue was full",
+            float(found.least),
+            "count",
+            "sock_diag, /proc/PID/net/netstat",
+        ),
+        Evidence(
+            f"accept queue of {plain(first.address)}:{first.port} at the end: {first.queued:,} wait, limit"
+            f" {first.limit:,}",
+            float(first.queued),
+            "count",
+            "sock_diag",
+        ),
+    ]
+    if found.opened is not None:
+        text = f"{plural(found.opened, 'connection')} taken in meanwhile: at least {percent(found.share)} were dropped"
+        evidence.append(Evidence(text, found.share, "share", "/proc/PID/net/snmp"))
+    if acceptor is not None:
+        waited_ns = acceptor.ns("net.accept")
+        text = f"{plain(acceptor.comm)} ({acceptor.tid}) waited {duration(waited_ns)} for connections"
+        evidence.append(Evidence(text, float(waited_ns), "ns", "ledger"))
+    confidence, limits = judged(model, Confidence.HIGH, [f"there may be more: {unsaid}" if unsaid else ""])
+    return Finding(
+        ID,
+        _severity(found),
+        confidence,
+        f"{plural(found.least, 'connection')} to {found.where} found the accept queue full and got no answer: {why}."
+        " Each client asks again after 1 s, then 3 s, then 7 s.",
+        {},
+        evidence,
+        _remedies(first, listeners, burst=burst),
+        alternatives=[
+            "a SYN flood, or checks that open many connections at once: ss -tn state syn-recv",
+            "a program that is stopped or waits for something else, and accepts nothing at all",
+        ],
+        limits=limits,
+        verify=f"{again(model)}, or nstat -az TcpExtListenOverflows twice: it stands still under the same load",
+    )
+
+
+def _severity(found: _Overflow) -> Severity:
+    """Where one in twenty is dropped, that is what clients feel, whatever the time of the threads says."""
+    if found.least < ENOUGH or found.share < WORTH_SHARE:
+        return Severity.INFO
+    return Severity.CRITICAL if found.share >= FAULT_SHARE else Severity.WARNING
+
+
+def _remedies(first: Listener, listeners: Listeners | None, *, burst: bool) -> list[Remedy]:
+    faster = fix(
+        "accept faster: more workers or processes on the port, or a thread that does nothing but accept; what its"
+        " threads wait for instead is in the findings above"
+    )
+    longer = [_longer(first, listeners)]
+    return [*longer, faster] if burst else [faster, *longer]
+
+
+def _longer(first: Listener, listeners: Listeners | None) -> Remedy:
+    """Return what makes the queue longer: the program's own number, or the host's where that is what cuts it."""
+    most = listeners.somaxconn if listeners else None
+    if most is None or first.limit < most:
+        upto = f", up to net.core.somaxconn ({most:,})" if most is not None else ""
+        return fix(
+            f"let the program ask for a longer queue{upto}: listen() at port {first.port} asked for {first.limit:,}"
+            " (backlog= of nginx's listen, ListenBacklog, acceptCount, listen_backlog)"
+        )
+    there = "" if listeners is None or listeners.own_namespace else f"nsenter -t {first.pids[0]} -n "
+    return attempt(
+        f"{there}sysctl -w net.core.somaxconn={2 * most}",
+        f"{there}sysctl -w net.core.somaxconn={most}",
+        f"net.core.somaxconn = {most} (a socket takes it when its program calls listen() again: reload or restart it)",
+    )
+
+
+__all__ = ["ID", "listen_overflow"]

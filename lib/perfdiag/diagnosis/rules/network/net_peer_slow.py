@@ -1,0 +1,262 @@
+"""A rule on peers: who is waited for across the network, and whether it is they or the distance that takes the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
+from perfdiag.diagnosis.evidence.network.peer_waits import LONG_ANSWER_NS, PeerWaits, waits_for
+from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, connections_of, peer_of
+from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
+from perfdiag.diagnosis.evidence.network.silent_peers import nothing_came, silent
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS, outstanding
+from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rules.network.net_connect_slow import told_apart
+from perfdiag.diagnosis.rules.network.net_delayed_ack import evidence_of, lengths, telling
+from perfdiag.diagnosis.rules.network.net_slow_client import tells_of_requests
+from perfdiag.diagnosis.significance import (
+    about,
+    claims_of,
+    duration,
+    fault,
+    fine,
+    fix,
+    judged,
+    plain,
+    still_waiting,
+    together,
+    total_ns,
+    waits,
+    worth,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.request_time import PEERS
+from perfdiag.recording import schema
+
+ACCOUNTS = ("net.receive", "net.connect", "net.send")
+
+
+@rule(
+    "NET-PEER-SLOW",
+    title="A peer across the network answers slowly",
+    accounts=(*ACCOUNTS, PEERS),
+    meaning="Threads wait for another host or a local server: until it answers, accepts a connection, or takes data."
+    " Answers that take much longer than the round trip are the peer's own time, and the place to look is there;"
+    " answers as fast as the network allows are profile: their number costs.",
+    measured="Joins waits of net.receive, net.connect and net.send by peer with the TCP socket's shortest round trip,"
+    " over the window. The norm is the round trip and half of it, at least 10 ms more, for the wait in which half of"
+    " the time was spent; of slower answers the round trips are not claimed: no peer gives them back."
+    " Connections on which the target itself was asked (by port numbers) are set apart: it waits for its clients."
+    " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
+    " NET-DELAYED-ACK): where those are not ruled out, the claim names both. Of requests: the calls made for them, from"
+    " the last byte sent to the first received, while an event loop serves others, or while the request's thread is"
+    " parked until another one comes with the answer. By UDP datagrams are counted by peer; of one that has sent"
+    " nothing back while threads wait there, how many it got is told.",
+    alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
+    " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
+    " or nothing was written between the waits, or no more than acknowledges what came, or nothing ever came, whether"
+    " for work or for an answer cannot be told.",
+    remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
+    verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
+)
+def peer_slow(model: Model) -> Iterable[Outcome]:
+    """One finding for each peer worth it, one for the other peers together, one for clients."""
+    connections = connections_of(model)
+    rows = model.rows_of(*ACCOUNTS)
+    mine: dict[str, list[Row]] = {}
+    clients: list[Row] = []
+    here: list[Row] = []
+    elsewhere = told_apart(model)
+    for row in rows:
+        peer = peer_of(row.key)
+        if row.account == "net.connect" and row.key in elsewhere:
+            continue
+        if not connections.asked(row.key) or (peer and peer.unconnected):
+            clients.append(row)
+        elif not connections.answered_here(row.key):
+            mine.setdefault(row.key if peer else "", []).append(row)
+        else:
+            here.append(row)
+    small = [row for group in mine.values() if not worth(model, total_ns(group)) for row in group]
+    large = [group for key, group in mine.items() if worth(model, total_ns(group))]
+    found = 0
+    for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
+        found += 1
+        yield _peer_finding(model, connections, group)
+    if tells_of_requests(model):
+        clients = [row for row in clients if row.account != "net.receive" or connections.asked(row.key)]
+    if worth(model, total_ns(clients)):
+        found += 1
+        yield clients_finding(model, connections, clients)
+    if model.host and worth(model, total_ns(here)):
+        found += 1
+        yield on_this_host(model, here)
+    for finding in outstanding(model):
+        found += 1
+        yield finding
+    if not found:
+        yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
+
+
+def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
+    found, keys = waits_for(model, connections, group), {row.key for row in group}
+    sent = datagrams(model, keys)
+    if sent.unanswered:
+        return _unanswered(model, found, sent)
+    if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
+        came, may = "asked for nothing meanwhile", "work or for one long answer"
+        if found.one_way or nothing_came(model, group):
+            came, may = "nothing came", "work or for an answer"
+        look = f"{_look(found.peers)}; or {_where(found.peers)}"
+        return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
+    if found.perhaps_acknowledges and found.slow:
+        came = f"half of that in waits of {about(found.typical_ns)}"
+        may = "slow answers or for the next of what it acknowledges"
+        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
+    severity, claim, remedies = _judgement(model, found)
+    evidence = [waits(together(group), f"waits for {found.name}"), *sent.evidence]
+    round_trip = found.round_trip_ns
+    if round_trip is not None:
+        evidence.append(Evidence(f"shortest round trip {duration(round_trip)}", float(round_trip), "ns", "tcp_info"))
+    if found.repeated:
+        sent_again = f"{found.repeated:,} segments sent again"
+        evidence.append(Evidence(sent_again, float(found.repeated), "count", "tcp_retransmit_skb"))
+    hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
+    if hanging:
+        claim += f" {len(hanging)} of the threads still waited at the end."
+    not_known = "the round trip to the peer was not measured" if round_trip is None else ""
+    best, alike = Confidence.HIGH, ""
+    if found.like_delayed:
+        best, alike = Confidence.MEDIUM, "a peer that works for 40 ms and a delayed acknowledgement look alike"
+        evidence += evidence_of(model)
+    perhaps_own = _perhaps_own(model, connections, keys)
+    long = found.receives and found.typical_ns >= LONG_ANSWER_NS
+    for_work = "who asks a queue for work, which answers when there is some, waits in the same way" if long else ""
+    if perhaps_own:
+        best = Confidence.MEDIUM
+    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work])
+    return Finding(
+        "NET-PEER-SLOW",
+        severity,
+        confidence,
+        claim,
+        {key: round(ns * found.beyond) for key, ns in claims_of(group).items()},
+        evidence,
+        remedies,
+        limits=limits,
+        alternatives=[
+            "loss on the way: see NET-RETRANSMITS",
+            "a peer that has nothing to say yet: then this is waiting for work",
+        ],
+        verify=f"{again(model)}: waits for {found.name} near the round trip, or {duration(SLOW_ANSWER_NS)} above it",
+    )
+
+
+def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
+    """Return that threads wait for the answers to datagrams of which none came."""
+    confidence, limits = judged(
+        model, Confidence.MEDIUM, ["by UDP nothing tells whether what was sent asks for anything"]
+    )
+    return Finding(
+        "NET-PEER-SLOW",
+        fault(model, together(found.rows).sum_ns),
+        confidence,
+        f"{found.name} has answered none of {plural(sent.sent, 'datagram')}, and threads wait there for"
+        f" {duration(together(found.rows).sum_ns)}.",
+        claims_of(found.rows),
+        [waits(together(found.rows), f"waits for {found.name}"), *sent.evidence],
+        [fix(f"see whether anybody answers there, and whether a firewall drops it; or {_where(found.peers)}")],
+        alternatives=["a feed that needs no answer, whose sender waits there for something else"],
+        limits=limits,
+        verify=f"{again(model)}: datagrams from {found.name}",
+    )
+
+
+def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
+    """Return the limit that the target may answer there itself, "" where it cannot: a server in epoll shows no port.
+    Of a whole host it is of no account."""
+    near = sorted(str(peer.port) for key in keys if (peer := peer_of(key)) and connections.near(key))
+    serving = any("wait.events" in t.accounts and not set(ACCOUNTS) & t.accounts.keys() for t in model.threads)
+    listeners = model.facts.listeners  # those at which it answers are known then
+    if not near or not serving or model.host or (listeners and listeners.complete):
+        return ""
+    return f"whether {subject(model)} answers there itself is not known: ss -ltnp sport = :{near[0]}"
+
+
+def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Remedy]]:
+    """Return what the waits for a peer mean, and what to do."""
+    name, typical = found.name, about(found.typical_ns)
+    remedies = _remedies(found)
+    if not found.slow:
+        return (
+            Severity.INFO,
+            f"{name} answers in {typical}, which is no long time: it is the number of waits"
+            f" ({together(found.rows).count:,}) that costs.",
+            remedies,
+        )
+    sending = all(row.account == "net.send" for row in found.rows)
+    if sending and _own_buffer(found.sockets):
+        return (
+            Severity.INFO,
+            f"Sending to {name} waits for room in the own send buffer ({duration(found.taken_ns)}): it holds less than"
+            " the round trip takes, or the reader is as fast as this.",
+            [_buffer_remedy(model), *remedies],
+        )
+    severity = fault(model, round(found.taken_ns * found.beyond))
+    if sending:
+        claim = f"{name} takes data slowly: half the waiting time is in waits of {typical}."
+        return severity, claim, remedies
+    if found.like_delayed:
+        claim = (
+            f"{name} answers slowly, or as likely one side writes in small pieces, which wait until the other's kernel"
+            f" acknowledges, 40 ms late: half the waiting time is in waits of {lengths(found.rows)}."
+        )
+        return severity, claim, [telling(), *remedies]
+    way_ns = found.round_trip_ns
+    beyond = f", {about(found.typical_ns - way_ns)} more than the round trip" if way_ns is not None else ""
+    claim = f"{name} answers slowly: half the waiting time is in waits of {typical}{beyond}."
+    return severity, claim, remedies
+
+
+def _own_buffer(sockets: list[schema.Socket]) -> bool:
+    """Whether most waits in send found room in the windows of peer and path, but none in the own buffer."""
+    return sum(socket.waits_buffer for socket in sockets) > sum(
+        socket.waits_receiver + socket.waits_congestion for socket in sockets
+    )
+
+
+def _buffer_remedy(model: Model) -> Remedy:
+    present = model.facts.sysctl("net/ipv4/tcp_wmem")
+    return fix(
+        "let the program ask for a larger send buffer (SO_SNDBUF), or none so that the kernel sizes it"
+        f"{f' up to the third value of net.ipv4.tcp_wmem (present {plain(present)})' if present else ''}"
+    )
+
+
+def _where(peers: list[Peer]) -> str:
+    if len(peers) != 1 or peers[0].unconnected:
+        return "measure the peer: run perfdiag latency there"
+    host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
+    return f"measure the peer, {host}: perfdiag latency --port {peers[0].port}"
+
+
+def _look(peers: list[Peer]) -> str:
+    """Return what shows who is at the other end, and whether it owes an answer."""
+    local = len(peers) == 1 and peers[0].local
+    if local:
+        return f"see who answers there: ss -ltnp sport = :{peers[0].port}"
+    return "see what was sent last: ss -tnpi (lastsnd)"
+
+
+def _remedies(found: PeerWaits) -> list[Remedy]:
+    where = fix(_where(found.peers))
+    fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
+    if not found.slow:
+        return [fewer, where]
+    return [where] if found.few_or_long else [where, fewer]
+
+
+__all__ = ["peer_slow"]

@@ -1,0 +1,192 @@
+"""Rules on what holds a sender: the receiver's window, or the congestion window of the path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, Cause, held_ns, named, outcomes
+from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import attempt, duration, fault, fix, judged, size, together, waits
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+
+# A round trip of twice the shortest one means that packets queue on the way: not to a peer on this host, where there is
+# no way.  There the round trip is that of two programs taking turns on the CPUs, the shortest one a few microseconds.
+QUEUED = 2.0
+# Twice the window every connection begins with: below it a connection is held by its start, not by the path.
+SMALL_WINDOW = 20
+
+
+@rule(
+    "NET-RECEIVER-WINDOW",
+    title="The peer does not take data fast enough",
+    accounts=("net.send",),
+    meaning="Threads wait in send because the peer's receive window is full: its program reads too slowly, or its"
+    " receive buffer is too small for the distance.",
+    measured="At each wait in send the connection was asked what held it; the part of the waits held by the peer's"
+    " window, times the time waited on that connection, over the window.",
+    alternatives="A reader at the peer that is itself stopped (CPU, disk, lock); a receive buffer smaller than rate"
+    " times round trip.",
+    remedies="Measure the peer's reader; enlarge its receive buffer (net.ipv4.tcp_rmem there).",
+    verify="ss -tim on this host: rwnd_limited of the connection.",
+    refines=("NET-PEER-SLOW",),
+)
+def receiver_window(model: Model) -> Iterable[Outcome]:
+    """Join waits in send with what held the connection: the peer's window.  Of clients NET-SLOW-CLIENT tells."""
+    asked = connections_of(model).asked
+    return outcomes(
+        model,
+        "NET-RECEIVER-WINDOW",
+        ("net.send",),
+        lambda rows, socket: held_ns(rows, socket, socket.waits_receiver) if asked(socket.object) else 0,
+        _receiver_finding,
+        "receivers' windows",
+    )
+
+
+def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
+    socket = causes[0][2]
+    taken_ns = sum(cause[3] for cause in causes)
+    evidence = [
+        waits(together([row for cause in causes for row in cause[1]]), "waits in send"),
+        Evidence(
+            f"{socket.waits_receiver:,} waits held by the peer's window, {socket.waits_congestion:,} by"
+            f" congestion, {socket.waits_buffer:,} by the own buffer",
+            float(socket.waits_receiver),
+            "count",
+            "tcp_sock",
+        ),
+        Evidence(
+            f"the peer's window was {size(socket.send_window_bytes)} at the last wait",
+            float(socket.send_window_bytes),
+            "bytes",
+            "tcp_sock",
+        ),
+    ]
+    round_trip = round_trip_ns([socket])
+    if round_trip and socket.send_window_bytes:
+        rate = socket.send_window_bytes * 1e9 / round_trip
+        evidence.append(
+            Evidence(
+                f"such a window lets {size(rate)}/s through at a round trip of {duration(round_trip)}",
+                rate,
+                "bytes/s",
+                "tcp_sock",
+            )
+        )
+    confidence, limits = judged(model, Confidence.HIGH)
+    peer = peer_of(causes[0][0][1])
+    measure = f"perfdiag latency --port {peer.port}" if peer else "perfdiag latency"
+    return Finding(
+        "NET-RECEIVER-WINDOW",
+        fault(model, taken_ns),
+        confidence,
+        f"{named(causes)} takes data too slowly: its receive window is full, {duration(taken_ns)} of waiting in send.",
+        {claim: ns for claim, _, _, ns in causes},
+        evidence,
+        [
+            fix(f"measure the reader at the peer: {measure}"),
+            fix(
+                "if the reader keeps up, enlarge its buffer at the peer: third value of net.ipv4.tcp_rmem, at least "
+                "rate times round trip"
+            ),
+        ],
+        alternatives=["a reader that is itself stopped", "a window too small for the distance"],
+        limits=limits,
+        verify="ss -tim: rwnd_limited of the connection no longer grows",
+    )
+
+
+@rule(
+    "NET-CONGESTION",
+    title="The path to the peer carries no more",
+    accounts=("net.send",),
+    meaning="Threads wait in send because the congestion window is used up: the path is full, it loses packets, or the"
+    " connection has just begun or been idle and starts slowly. Without loss or queueing it is the path's own capacity,"
+    " which is profile.",
+    measured="At each wait in send the connection was asked what held it; the part of the waits held by the congestion"
+    " window (or by the own buffer, while packets queue on the way), times the time waited on that"
+    " connection. The norm is the shortest round trip: twice of it, or retransmissions, show a fault of the path."
+    " Nothing queues on the way to a peer on this host: there only retransmissions do.",
+    alternatives="Loss that has nothing to do with a full path (radio, bad cable); a short burst after an idle time.",
+    remedies="Send less, more evenly, or over another path; keep the window after idle times.",
+    verify="ss -ti on this host: cwnd, rtt against minrtt, of the connection.",
+    refines=("NET-PEER-SLOW",),
+)
+def congestion(model: Model) -> Iterable[Outcome]:
+    """Join waits in send with what held the connection: the congestion window."""
+    return outcomes(
+        model,
+        "NET-CONGESTION",
+        ("net.send",),
+        lambda rows, socket: held_ns(
+            rows, socket, socket.waits_congestion + (socket.waits_buffer if _queued(model, socket) else 0)
+        ),
+        _congestion_finding,
+        "congestion",
+    )
+
+
+def _queued(model: Model, socket: schema.Socket) -> bool:
+    """Whether packets queue on the way; then the own buffer is full because of the path, whatever was full first."""
+    shortest_ns = round_trip_ns([socket])
+    longer = shortest_ns is not None and socket.rtt_us * 1000 >= QUEUED * shortest_ns
+    return longer and not connections_of(model).near(socket.object)
+
+
+def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
+    socket = causes[0][2]
+    taken_ns = sum(cause[3] for cause in causes)
+    shortest_us = (round_trip_ns([socket]) or 0) / 1000
+    queued = _queued(model, socket)
+    evidence = [
+        waits(together([row for cause in causes for row in cause[1]]), "waits in send"),
+        Evidence(
+            f"congestion window {socket.congestion_window:,} segments, {socket.in_flight:,} in flight",
+            float(socket.congestion_window),
+            "count",
+            "tcp_sock",
+        ),
+        Evidence(
+            f"round trip {duration(socket.rtt_us * 1000)}, shortest {duration(shortest_us * 1000)}",
+            float(socket.rtt_us * 1000),
+            "ns",
+            "tcp_sock",
+        ),
+        Evidence(
+            f"{socket.retransmits_seen:,} segments sent again",
+            float(socket.retransmits_seen),
+            "count",
+            "tcp_retransmit_skb",
+        ),
+    ]
+    lost = any(cause[2].retransmits_seen >= ENOUGH_RETRANSMITS for cause in causes)
+    why = "packets queue on the way" if queued else "packets are lost" if lost else "this is what the path carries"
+    confidence, limits = judged(
+        model, Confidence.HIGH, ["" if model.measured("tcp") else "retransmissions were not measured"]
+    )
+    return Finding(
+        "NET-CONGESTION",
+        fault(model, taken_ns) if queued or lost else Severity.INFO,
+        confidence,
+        f"The path to {named(causes)} holds {subject(model)} up for {duration(taken_ns)} in send: {why}.",
+        {claim: ns for claim, _, _, ns in causes},
+        evidence,
+        _congestion_remedies(model, socket),
+        alternatives=["loss that has nothing to do with a full path", "a slow start after an idle time"],
+        limits=limits,
+        verify="ss -ti: cwnd grows, rtt stays near minrtt",
+    )
+
+
+def _congestion_remedies(model: Model, socket: schema.Socket) -> list[Remedy]:
+    remedies = [fix("send less or more evenly, compress, or take another path; look for who else fills it")]
+    slow_start = "net.ipv4.tcp_slow_start_after_idle"
+    if socket.congestion_window <= SMALL_WINDOW and model.facts.sysctl(slow_start.replace(".", "/")) == "1":
+        remedies.insert(0, attempt(f"sysctl -w {slow_start}=0", f"sysctl -w {slow_start}=1", f"{slow_start} = 1"))
+    return remedies
+
+
+__all__ = ["congestion", "receiver_window"]

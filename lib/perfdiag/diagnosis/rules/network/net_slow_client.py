@@ -1,0 +1,248 @@
+"""A rule on slow clients: those that send a request piece by piece, or do not take the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.network.connections import EXPLAINS, held_ns
+from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import by_key, duration, fix, judged, size, together, total_ns, typical_ns, waits
+from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.request_time import ARRIVING, UNTAKEN
+
+ID, RECEIVE, SEND = "NET-SLOW-CLIENT", "net.receive", "net.send"
+_NS_PER_BYTE = 8  # a line of 1 Gbit/s: who takes a long answer as fast as that is not slow
+
+
+@dataclass(frozen=True)
+class _Clients:
+    """What clients hold up: requests that arrive piece by piece, and answers that they do not take."""
+
+    arriving: list[Row]  # waits of threads for the rest of a request, where the requests' time is not known
+    coming_ns: int  # of requests, where it is
+    requests: list[Exchange]  # the slowest to arrive first
+    sending: dict[str, int]  # waits to send, by client, for as long as its window was full
+    full_ns: int  # of requests, where their time is known: with the send buffer full
+    full: list[Exchange]  # those whose answers found it so, the longest first
+
+    @property
+    def threads_ns(self) -> int:
+        """Return how long threads waited."""
+        return total_ns(self.arriving) + sum(self.sending.values())
+
+    @property
+    def slow(self) -> bool:
+        """Whether a client takes longer than its messages take on the way."""
+        waited = bool(self.arriving) and typical_ns(together(self.arriving)) >= SLOW_ANSWER_NS
+        arrived = self.coming_ns > 0 and any(map(_arrives_slowly, self.requests))
+        return waited or arrived or any(map(_over_norm, self.full)) or bool(self.sending)
+
+    @property
+    def arrived(self) -> list[Exchange]:
+        """Return those whose clients are slow to send requests; where no client is slow, all: a profile."""
+        arrived = [each for each in self.requests if each.line.count]
+        return list(filter(_arrives_slowly, arrived)) if self.slow else arrived
+
+    @property
+    def arriving_ns(self) -> int:
+        """Return their part of the requests' time."""
+        return _part_ns(self.coming_ns, _arriving_ns, self.arrived, self.requests)
+
+    @property
+    def untaken(self) -> list[Exchange]:
+        """Return those whose clients are slow to take answers; where no client is slow, all that are a profile."""
+        return list(filter(_over_norm, self.full)) if self.slow else self.full
+
+    @property
+    def untaken_ns(self) -> int:
+        """Return their part of the requests' time."""
+        return _part_ns(self.full_ns, _untaken_ns, self.untaken, self.full)
+
+    @property
+    def requests_ns(self) -> int:
+        """Return how long requests waited, where their time is known."""
+        return self.arriving_ns + self.untaken_ns
+
+    def severity(self, model: Model) -> Severity:
+        """Return what the time is worth, of threads and of requests; WARNING asks for clients that are slow."""
+        loop_ns = sum(map(_untaken_ns, self.untaken))
+        return severity(model, self.threads_ns, self.requests_ns, loop_ns) if self.slow else Severity.INFO
+
+
+@rule(
+    ID,
+    title="Clients send requests slowly, or take answers slowly",
+    accounts=(RECEIVE, SEND, ARRIVING, UNTAKEN),
+    meaning="A request has begun to arrive and the rest of it does not come, or an answer finds the client's receive"
+    " window full, or this host's send buffer, because the client has not taken what is in it. Meanwhile a worker that"
+    " serves one client at a time is taken; an event loop serves others. The cause is the client, or the way to it.",
+    measured="Over the window, the time from a request's first byte read until its last, of all requests; where their"
+    " time is not known as a whole, waits of net.receive on accepted connections, which are counted inside of requests"
+    " only. Waits of net.send on accepted connections for the part that was held by the client's window; where nobody"
+    " waits in send, the time from a send that leaves the buffer full until the acknowledgement that makes room. The"
+    " norm is 10 ms on average for requests of one name, and for answers beside that what a line of 1 Gbit/s takes.",
+    alternatives="Loss on the way to the client (NET-RETRANSMITS); large messages over a thin line, which take their"
+    " time.",
+    remedies="A proxy in front that takes requests in whole before it hands them on, and answers off this host's hands;"
+    " limits on how long a client may take.",
+    verify="perfdiag latency again: request.arriving and request.untaken in the requests' time.",
+    refines=("NET-PEER-SLOW", "NET-RECEIVER-WINDOW"),
+)
+def slow_client(model: Model) -> Iterable[Outcome]:
+    """One finding for all clients together: which ones they are changes by the minute."""
+    clients = _clients(model)
+    unknown = model.request_time is None and clients.severity(model) is not Severity.INFO
+    if felt(model, clients.threads_ns, clients.requests_ns) or unknown:
+        yield _finding(model, clients)
+    else:
+        yield fine_or_unknown(model, ID, "waiting for clients, inside of requests, and for others", RECEIVE, SEND)
+
+
+def tells_of_requests(model: Model) -> bool:
+    """Return whether waits to receive from clients are known to lie inside of requests: then this rule has them."""
+    return model.measured("requests") and any(each.served for each in model.exchanges)
+
+
+def _clients(model: Model) -> _Clients:
+    connections, calls = connections_of(model), by_peer(model, "connected")
+    rows = [row for row in model.rows_of(RECEIVE, SEND) if not connections.asked(row.key) and row.key not in calls]
+    time = model.request_time
+    requests = [each for each in model.exchanges if each.served]
+    sending = {
+        key: held_ns(group, socket, socket.waits_receiver)
+        for (account, key), group in by_key(rows).items()
+        if account == SEND and (socket := connections.sockets.get(key)) is not None
+    }
+    # Where the time of requests is not known, a name counts whose answers are mostly not taken.
+    least = EXPLAINS if time is None else 0
+    untaken = [each for each in requests if _untaken_ns(each) and _untaken_ns(each) >= least * each.line.sum_ns]
+    return _Clients(
+        [row for row in rows if row.account == RECEIVE] if time is None and tells_of_requests(model) else [],
+        time.accounts.get(ARRIVING, 0) if time else 0,
+        sorted(requests, key=lambda each: -_mean_ns(each)),
+        {key: ns for key, ns in sending.items() if ns > 0},
+        time.accounts.get(UNTAKEN, 0) if time else 0,
+        sorted(untaken, key=lambda each: -_untaken_ns(each)),
+    )
+
+
+def _part_ns(ns: int, measure: Callable[[Exchange], int], some: list[Exchange], every: list[Exchange]) -> int:
+    """Return as much of a time as some exchanges have of a measure of all."""
+    whole = sum(map(measure, every))
+    return ns * sum(map(measure, some)) // whole if whole else 0
+
+
+def _arriving_ns(exchange: Exchange) -> int:
+    return exchange.line.arriving_ns
+
+
+def _mean_ns(exchange: Exchange) -> int:
+    return _each_ns(exchange, exchange.line.arriving_ns)
+
+
+def _arrives_slowly(exchange: Exchange) -> bool:
+    return _mean_ns(exchange) >= SLOW_ANSWER_NS
+
+
+def _untaken_ns(exchange: Exchange) -> int:
+    return exchange.line.untaken_ns or 0
+
+
+def _over_norm(exchange: Exchange) -> bool:
+    """Return whether the answers of this name are taken slower than a line takes them."""
+    return _each_ns(exchange, _untaken_ns(exchange) - exchange.line.bytes_out * _NS_PER_BYTE) >= SLOW_ANSWER_NS
+
+
+def _each_ns(exchange: Exchange, ns: int) -> int:
+    return ns // max(1, exchange.line.count)
+
+
+def _finding(model: Model, clients: _Clients) -> Finding:
+    unasked = "" if model.measured("tcp") else "what holds answers up was not measured"
+    confidence, limits = judged(model, Confidence.HIGH, [unasked, not_followed(model)])
+    claims: dict[str | tuple[str, str], int] = {(SEND, key): ns for key, ns in clients.sending.items()}
+    for (account, key), group in by_key(clients.arriving).items():
+        claims[account, key] = total_ns(group)
+    claims |= {name: ns for name, ns in ((ARRIVING, clients.arriving_ns), (UNTAKEN, clients.untaken_ns)) if ns}
+    return Finding(
+        ID,
+        clients.severity(model),
+        confidence,
+        _claim(model, clients),
+        claims,
+        _evidence(clients),
+        _remedies(clients),
+        limits=limits,
+        alternatives=["loss on the way: see NET-RETRANSMITS", "large messages over a thin line"],
+        verify=f"{again(model)}: less of request.arriving, request.untaken, net.receive and net.send",
+    )
+
+
+def _claim(model: Model, clients: _Clients) -> str:
+    arriving_ns, sending_ns = clients.arriving_ns or total_ns(clients.arriving), sum(clients.sending.values())
+    untaken_ns = sum(map(_untaken_ns, clients.untaken))
+    if not clients.slow:
+        ways = [f"Requests take {duration(arriving_ns)} in all to arrive, which is their way here."]
+        full = f"Answers find send buffers full for {duration(untaken_ns)} in all, as long ones do."
+        return " ".join([*(ways if arriving_ns or not untaken_ns else []), *([full] if untaken_ns else [])])
+    parts = [f"send their requests slowly ({duration(arriving_ns)} from first byte to last)"] if arriving_ns else []
+    parts += [f"take answers slowly ({duration(sending_ns)} with their windows full)"] if sending_ns else []
+    parts += [f"take answers slowly ({duration(untaken_ns)} with send buffers full of them)"] if untaken_ns else []
+    return f"Clients {' and '.join(parts)}: {subject(model)} waits for them inside of requests."
+
+
+def _evidence(clients: _Clients) -> list[Evidence]:
+    evidence = []
+    for each in clients.arrived[:2] if clients.arriving_ns else []:
+        text = f"{each.line.count:,} requests {each.title} arrived in {duration(_mean_ns(each))} on average"
+        evidence.append(Evidence(text, float(each.line.arriving_ns), "ns", "sock_recv_length"))
+    if clients.arriving:
+        evidence.append(waits(together(clients.arriving), "waits for the rest of a request"))
+    if clients.sending:
+        ns = sum(clients.sending.values())
+        text = f"{duration(ns)} of waits in send with the windows of {len(clients.sending):,} clients full"
+        evidence.append(Evidence(text, float(ns), "ns", "tcp_sock"))
+    for each in clients.untaken[:2]:
+        line = each.line
+        text = (
+            f"{duration(_untaken_ns(each))} of {duration(line.sum_ns)} in {plural(line.count, 'request')} {each.title},"
+        )
+        text += f" {duration(_each_ns(each, _untaken_ns(each)))} each on average, with the send buffer full; answers of"
+        text += f" {size(line.bytes_out // max(1, line.count))}"
+        evidence.append(Evidence(text, float(_untaken_ns(each)), "ns", "tcp_probe"))
+    unended = sum(each.line.open for each in clients.requests)
+    if unended:
+        oldest = duration(max(each.line.oldest_ns for each in clients.requests))
+        text = f"{unended:,} requests not answered when the window ended, the oldest since {oldest}"
+        evidence.append(Evidence(text, float(unended), "count", "sockets"))
+    return evidence
+
+
+def _remedies(clients: _Clients) -> list[Remedy]:
+    whose = fix(
+        "see whether it is the client or the way to it: ss -tin on this host; rwnd_limited is a client that does not"
+        " read, a small cwnd or retrans is the way"
+    )
+    smaller = fix("send less: compress answers, or give them in parts")
+    return [
+        *([whose] if clients.sending or clients.untaken else []),
+        fix(
+            "put a proxy in front that takes requests in whole before it hands them on, and answers at once (nginx:"
+            " proxy_request_buffering and proxy_buffering on)"
+        ),
+        fix(
+            "limit how long a client may take (nginx: client_header_timeout, client_body_timeout, send_timeout; Apache:"
+            " mod_reqtimeout), so that slow ones do not take all workers"
+        ),
+        *([smaller] if clients.untaken else []),
+    ]
+
+
+__all__ = ["slow_client", "tells_of_requests"]

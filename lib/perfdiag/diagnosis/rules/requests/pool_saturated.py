@@ -1,0 +1,80 @@
+"""A rule on pools of workers that are all busy while requests wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.requests.calls import without_time
+from perfdiag.diagnosis.evidence.requests.unread_time import (
+    HELD_UP_NS,
+    delays_of,
+    hardly_unread,
+    is_held_up,
+    meanwhile,
+    not_followed,
+    read_after,
+    unread_ns,
+)
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import PEERS, QUEUED
+from perfdiag.model.requests.unread_requests import BOUND
+
+BOUND_PART = 0.3  # of the time in which requests waited for who was with others
+
+
+@rule(
+    "POOL-SATURATED",
+    title="All workers are busy while requests wait",
+    accounts=(QUEUED,),
+    meaning="Requests have arrived, in accepted connections or in the queue of the socket that listens, and nobody"
+    " reads them: all threads or processes that could are serving others.",
+    measured="Over the window: time from a request's first byte in the socket until it was read (a connection that is"
+    " not accepted yet included), as far as the thread that read it was with another request meanwhile, or bound to"
+    " another connection: its own line of time says so. Had another thread been free, that one would have read it.",
+    alternatives="Workers that wait for something slow: then that is the cause, and more of them only hide it.",
+    remedies="More workers, if what they wait for can take more; else what they wait for.",
+    verify="perfdiag latency again: the delay until requests are read.",
+)
+def pool_saturated(model: Model) -> Iterable[Outcome]:
+    """One finding where all workers of a server are busy."""
+    time = model.request_time
+    if time is None or not model.measured("requests"):
+        yield without_time(model, "POOL-SATURATED", "no requests were served")
+        return
+    if not time.by.followed:
+        yield not_followed("POOL-SATURATED", time)
+        return
+    if time.by.loop:
+        yield Check("POOL-SATURATED", "no workers that serve requests were seen", 0.0, "count")
+        return
+    met = time.met
+    queued, delays = unread_ns(time, met.taken), delays_of(model)
+    if queued < FAULT_SHARE * time.ns or not is_held_up(model):
+        yield hardly_unread("POOL-SATURATED", time, queued)
+        return
+    does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
+    busy = f", mostly with {does}" if does else ""
+    more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
+    bound = met.others.get(BOUND, 0.0) / met.taken
+    if bound >= BOUND_PART:
+        busy = f", {percent(bound)} of that time with connections that are kept alive and silent"
+        more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
+    confidence, limits = judged(model, Confidence.HIGH, [])
+    yield Finding(
+        "POOL-SATURATED",
+        Severity.WARNING,
+        confidence,
+        f"All workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
+        {QUEUED: queued},
+        [read_after(delays), meanwhile(time.by)],
+        [more],
+        alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+    )
+
+
+__all__ = ["pool_saturated"]

@@ -1,0 +1,131 @@
+"""A rule on operations that took longer than they may (--slo), and what their time consisted of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from perfdiag.diagnosis.evidence.requests.kept_objectives import kept_operations, kept_requests
+from perfdiag.diagnosis.evidence.requests.objectives import times_operations
+from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.significance import duration, fix, judged, percent, plain, top
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import Kind, kind_of
+
+# An operation over its limit that mostly waits for work (a poll that returns when somebody has a wish) breaks nothing.
+IDLE_PART = 0.5
+# With fewer operations than this no statement on the rarest hundredth is possible: the count is said instead.
+ENOUGH_FOR_SHARE = 300
+
+
+@rule(
+    "SLO-BREACH",
+    title="Operations took longer than they may",
+    accounts=(),
+    meaning="Requests that the target serves, or its system calls that blocked, took longer than the limit given with"
+    " --slo. The accounts of exactly those slow ones say where their time went, which can be another place than the"
+    " mean's: with slow requests, all findings are ranked by what those took beyond the median of their"
+    " name.",
+    measured="Operations of the window over the limit, by name, with the exact ledger of their own time. Waiting for"
+    " work (poll, accept, sleep) is left out. It claims no time: the findings of the accounts do.",
+    alternatives="A limit that is too tight for what the operation does.",
+    remedies="See the finding of the account that dominates the slow operations.",
+    verify="perfdiag latency again with the same --slo.",
+)
+def slo_breach(model: Model) -> Iterable[Outcome]:
+    """One finding for each name with operations over the limit, the most broken first."""
+    yield from list(slow_requests(model)) or kept_requests(model)
+    if not times_operations(model):
+        return
+    if not model.measured("operations"):
+        yield Silence("SLO-BREACH", "operations were not measured", "see perfdiag check, feature operations")
+        return
+    lost = model.coverage.lost.get("operations_full", 0)
+    broken = [operation for operation in model.operations if operation.over_slo and not _idle(operation)]
+    if not broken and lost:
+        reason = f"{lost:,} operations found their table full: those that were counted kept the limit"
+        yield Silence("SLO-BREACH", reason, f"strace -f -T -p PID shows how long each call of {subject(model)} takes")
+        return
+    if not broken:
+        limited = [each for each in model.operations if model.limit_ns(each.name) is not None]
+        yield kept_operations(model, [operation for operation in limited if not _waits_for_work(operation)])
+        return
+    for operation in sorted(broken, key=lambda each: -each.over_slo):
+        yield _finding(model, operation, model.limit_ns(operation.name) or 0)
+
+
+def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Finding:
+    name, over = plain(operation.name), operation.over_slo
+    lost = model.coverage.lost.get("operations_full", 0)
+    sums = _busy(operation.over_slo_accounts)
+    part = over / operation.count if operation.count else 1.0
+    evidence = [
+        Evidence(
+            f"{over:,} of {operation.count:,} {name} over {duration(limit_ns)}"
+            f"{f' ({percent(part)})' if operation.count >= ENOUGH_FOR_SHARE else ''}, "
+            f"longest {duration(operation.max_ns)}",
+            part,
+            "share",
+            "operations",
+        )
+    ]
+    if sums:
+        evidence.append(Evidence(f"the slow ones: {top(sums)}", float(sum(sums.values())), "ns", "operations"))
+        evidence.append(
+            Evidence(f"all of them: {top(_busy(operation.accounts))}", float(operation.sum_ns), "ns", "operations")
+        )
+    worst = max(sums, key=lambda account: sums[account], default="")
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        [
+            "" if sums else "the ledger of the slow operations is not known",
+            f"{lost:,} operations of other names found their table full: not all are told" if lost else "",
+        ],
+    )
+    return Finding(
+        "SLO-BREACH",
+        Severity.WARNING,
+        confidence,
+        f"{over:,} of {operation.count:,} {name} took longer than {duration(limit_ns)}"
+        f"{f'; most of that time is {worst}' if worst else ''}.",
+        {},
+        evidence,
+        [
+            fix(
+                f"see the finding of {worst}; with --record, perfdiag report shows these operations again"
+                if worst
+                else "perfdiag latency --full shows the operations"
+            )
+        ],
+        alternatives=["a limit that is too tight for what the operation does"],
+        limits=limits,
+        verify=f"{again(model)}: operations over {duration(limit_ns)}",
+    )
+
+
+def system_call(operation: schema.Operation) -> str:
+    """Return the system call an operation is one kind of."""
+    return operation.name.removeprefix("syscall:")
+
+
+def _busy(parts: Iterable[schema.AccountSum]) -> dict[str, int]:
+    return {part.account: part.sum_ns for part in parts if part.sum_ns and kind_of(part.account) is Kind.LATENCY}
+
+
+def _idle(operation: schema.Operation) -> bool:
+    return _mostly_idle(operation.over_slo_accounts) if operation.over_slo_accounts else _waits_for_work(operation)
+
+
+def _waits_for_work(operation: schema.Operation) -> bool:
+    return _mostly_idle(operation.accounts)
+
+
+def _mostly_idle(parts: Sequence[schema.AccountSum]) -> bool:
+    whole = sum(part.sum_ns for part in parts)
+    return bool(whole) and sum(_busy(parts).values()) < (1 - IDLE_PART) * whole
+
+
+__all__ = ["slo_breach", "system_call"]

@@ -1,0 +1,104 @@
+"""A rule on requests that are being slept through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
+from perfdiag.diagnosis.evidence.requests.calls import without_time
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.wait_paths import PARKED, by_pair
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, top
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import RequestTime
+
+TIMER = "wait.timer"
+
+
+@rule(
+    "WAIT-TIMER-IN-REQUEST",
+    title="Requests wait for a sleep",
+    accounts=(TIMER, PARKED),
+    meaning="The thread that serves a request sleeps for a chosen time in the middle of it, or waits until a timeout of"
+    " its own: a retry with a pause, a poll of something that could wake it instead, a limit on the rate. Nobody else"
+    " can give that time back.",
+    measured="wait.timer inside requests: between the arrival of a request and the last byte of its answer, in the"
+    " thread that serves it, over the window; and time parked there on futexes on which no thread was seen to wake"
+    " anybody: a timeout of their own has ended those waits.",
+    alternatives="A sleep that is meant: a limit on how much a client may ask, or a request that waits for news, of"
+    " which there were none; something that should have come and did not, as a connection of an empty pool.",
+    remedies="Do not sleep while a request waits, nor while holding a lock. Where the sleep is a pause before asking"
+    " again: wait for the thing itself (an event, a condition, a descriptor).",
+    verify="perfdiag latency again: wait.timer and wait.parked in the requests' time.",
+)
+def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
+    """One finding where sleeping is a good part of the requests' time."""
+    time = model.request_time
+    if time is None or not model.measured("requests"):
+        yield without_time(model, "WAIT-TIMER-IN-REQUEST", "no requests were served that could sleep")
+        return
+    slept_ns, parts = time.accounts.get(TIMER, 0), _timed_out(model, time)
+    parked_ns = sum(parts.values())
+    ns = slept_ns + parked_ns
+    part = ns / time.ns
+    if part < FAULT_SHARE:
+        yield Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
+        return
+    unproven = parked_ns >= FAULT_SHARE * time.ns
+    unknown = "what they wait for is not known: something may have been meant to come" if unproven else ""
+    missing = "wake-ups were missed: some of those waits may have been ended by a thread" if _missed(model) else ""
+    how = Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH
+    confidence, limits = judged(model, how, [unknown, missing if unproven else ""])
+    claim = f"Requests are slept through by their own threads: {duration(ns)} of {duration(time.ns)}"
+    evidence = [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")]
+    if parked_ns:
+        claim += f", {duration(parked_ns)} of it in waits that no thread was seen to end: a timeout of their own did"
+        evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
+    row_ns = by_pair(model)
+    yield Finding(
+        "WAIT-TIMER-IN-REQUEST",
+        Severity.WARNING,
+        confidence,
+        f"{claim}.",
+        {**({TIMER: model.ns(TIMER)} if slept_ns else {}), **{(PARKED, key): row_ns[PARKED, key] for key in parts}},
+        evidence,
+        [
+            fix(
+                "do not sleep while a request waits, nor while holding a lock; if it asks again after a pause: wait for"
+                " the thing itself (an event, a condition, a descriptor)"
+            )
+        ],
+        alternatives=[
+            "a limit on the rate of requests that is meant",
+            *(["requests that are meant to wait for news"] if unproven else []),
+        ],
+        limits=limits,
+        verify=f"{again(model)}: requests sleep less",
+    )
+
+
+def _missed(model: Model) -> bool:
+    return any(model.coverage.lost.get(name) for name in ("wakeups_missing", "because_full", "detail_full"))
+
+
+def _timed_out(model: Model, time: RequestTime) -> dict[str, int]:
+    """Return the time of requests, by futex, on those on which no thread was seen to end a wait."""
+    woken = {chain.key for chain in model.chains if chain.account == PARKED}
+    silent: dict[str, bool] = {}
+    for row in model.rows_of(PARKED):
+        silent[row.key] = silent.get(row.key, True) and not row.waker_tid and row.key not in woken
+    return {key: ns for (account, key), ns in time.rows.items() if account == PARKED and silent.get(key)}
+
+
+def _parked_text(model: Model, parts: dict[str, int]) -> str:
+    number = f"on {len(parts)} futexes" if len(parts) > 1 else "on a futex"
+    code: dict[str, int] = {}
+    for key in parts:
+        for name, ns in waiting_code(model, PARKED, key).items():
+            code[name] = code.get(name, 0) + ns
+    where = f", in {top(code)} of the sampled waits" if code else ""
+    return f"{duration(sum(parts.values()))} parked {number} on which no thread was seen to wake anybody{where}"
+
+
+__all__ = ["wait_timer_in_request"]

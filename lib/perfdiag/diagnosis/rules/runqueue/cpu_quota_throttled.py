@@ -1,0 +1,254 @@
+"""Rules on CPU time the target was refused: by its cgroup's quota, or by the hypervisor below the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.target import CPU, again, setting, subject
+from perfdiag.diagnosis.evidence.virtual.host_side import queued
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, together, waits, worth
+from perfdiag.facts.host_facts import CpuGroup
+from perfdiag.facts.texts import lines_of, words_of
+from perfdiag.model.model import Model
+
+# A trial quota is twice the present one: enough to see the effect, not enough to starve the neighbours it protects.
+QUOTA_FACTOR = 2
+# A group that was throttled in one of a hundred periods or more ran into its limit; less is a burst.
+THROTTLED_PERIODS = 0.01
+
+
+@rule(
+    "CPU-QUOTA-THROTTLED",
+    title="The cgroup's CPU quota is used up",
+    accounts=("runq.throttled",),
+    meaning="Threads of the target could run, but their cgroup (or one above it) had used up its CPU quota and had to"
+    " wait for its next period, up to 100 ms each time. CPUs may be idle meanwhile.",
+    measured="Exact time of runnable threads inside a throttled group (the group's throttled clock at each switch),"
+    " over the whole window; joined with quota, period and throttled periods of the target's cgroups (cpu.max and"
+    " cpu.stat, or cpu.cfs_quota_us in version 1).",
+    alternatives="None for the time itself. Why the quota is used up may be another finding: more work, a spinning"
+    " thread, or more threads than the quota has CPUs, which use it up in the first part of each period.",
+    remedies="Raise the quota; or match the number of threads to it.",
+    verify="nr_throttled in cpu.stat of the group stands still while the same work is done.",
+)
+def throttled(model: Model) -> Iterable[Outcome]:
+    """Join runq.throttled with the quota of the target's cgroups."""
+    ns, share = model.ns("runq.throttled"), model.share("runq.throttled")
+    group = _hit(model)
+    if not model.measured("throttle"):
+        yield from _unmeasured(model, group)
+        return
+    if not ns and group and _often(group) and worth(model, model.ns(*CPU)):
+        yield Silence(
+            "CPU-QUOTA-THROTTLED",
+            f"the cgroup {plain(group.path)} was throttled in {group.throttled_periods:,} of"
+            f" {group.periods:,} periods, but none of it is booked on {subject(model)}: others in the group, or a"
+            " kernel on which it is not measured",
+            f"nr_throttled in the cgroup's cpu.stat, with only {subject(model)} in the group",
+        )
+        return
+    if not worth(model, ns):
+        text = f"CPU quota took {percent(share)} of busy time"
+        yield Check("CPU-QUOTA-THROTTLED", f"{text} ({_quotas(model)})", share, "share")
+        return
+    confidence, limits = judged(
+        model,
+        Confidence.HIGH,
+        [
+            ""
+            if group
+            else f"the group's quota is not known: {model.facts.reason('cpu_groups') or 'no group shows one'}"
+        ],
+    )
+    evidence = [waits(together(model.rows_of("runq.throttled")), "waits for the next period")]
+    if group:
+        evidence.extend(_periods(group))
+    yield Finding(
+        "CPU-QUOTA-THROTTLED",
+        fault(model, ns),
+        confidence,
+        f"Ready threads waited {duration(ns)} because their cgroup had used up its CPU quota"
+        + (f" of {group.quota_cpus:g} CPUs ({plain(group.path)})." if group else "."),
+        {"runq.throttled": ns},
+        evidence,
+        [*_raised(group), _FEWER],
+        alternatives=["why the quota is used up may be a finding of its own: more work, or a thread that spins"],
+        limits=limits,
+        verify=f"{again(model)}: runq.throttled; nr_throttled in cpu.stat stands still",
+    )
+
+
+_FEWER = fix("if the quota must stay: no more busy threads than it has CPUs, so that it lasts for the whole period")
+
+
+def _hit(model: Model) -> CpuGroup | None:
+    """Return the group that was throttled most in the window, of those with a quota."""
+    limited = [g for g in model.facts.cpu_groups if g.quota_cpus is not None and not math.isinf(g.quota_cpus)]
+    row = next(iter(model.rows_of("runq.throttled")), None)
+    if row is not None:
+        named = [group for group in limited if row.key == f"cgroup:{group.inode}"]
+        if named:
+            return named[0]
+    return max(limited, key=lambda group: (group.throttled_ns or 0, group.throttled_periods or 0), default=None)
+
+
+def _often(group: CpuGroup) -> bool:
+    return bool(group.periods and (group.throttled_periods or 0) / group.periods >= THROTTLED_PERIODS)
+
+
+def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
+    """Without the throttled clock the group's own counters still show that it was throttled, not whom it cost what."""
+    if group is None and model.facts.cpu_groups:
+        if all(g.quota_cpus is not None for g in model.facts.cpu_groups):
+            yield Check("CPU-QUOTA-THROTTLED", f"no CPU quota on any cgroup of {subject(model)}", 0.0, "count")
+            return
+    elif group and group.periods and group.throttled_periods is not None:
+        if _often(group):
+            confidence, limits = judged(
+                model,
+                Confidence.HIGH,
+                ["which threads waited for it, and how long, was not measured: it stands in runq.busy"],
+            )
+            yield Finding(
+                "CPU-QUOTA-THROTTLED",
+                Severity.WARNING,
+                confidence,
+                f"The cgroup {plain(group.path)} used up its CPU quota of {group.quota_cpus:g} CPUs in"
+                f" {group.throttled_periods:,} of {group.periods:,} periods.",
+                {},
+                _periods(group),
+                [*_raised(group), _FEWER],
+                limits=limits,
+                verify="nr_throttled in cpu.stat stands still",
+            )
+        else:
+            part = group.throttled_periods / group.periods
+            yield Check("CPU-QUOTA-THROTTLED", f"CPU quota used up in {percent(part)} of periods", part, "share")
+        return
+    yield Silence(
+        "CPU-QUOTA-THROTTLED",
+        "time lost to a CPU quota was not measured, and no cgroup counter tells",
+        "perfdiag check (feature throttle); nr_throttled in the cgroup's cpu.stat",
+    )
+
+
+def _quotas(model: Model) -> str:
+    groups = model.facts.cpu_groups
+    limited = [g.quota_cpus for g in groups if g.quota_cpus is not None and not math.isinf(g.quota_cpus)]
+    if limited:
+        return f"smallest quota {min(limited):g} CPUs"
+    return "no quota" if groups and all(g.quota_cpus is not None for g in groups) else "quotas not read"
+
+
+def _periods(group: CpuGroup) -> list[Evidence]:
+    if group.periods is None or group.throttled_periods is None:
+        return []
+    took = f", {duration(group.throttled_ns)} summed over CPUs" if group.throttled_ns else ""
+    return [
+        Evidence(
+            f"{group.throttled_periods:,} of {group.periods:,} periods throttled{took}",
+            float(group.throttled_periods),
+            "count",
+            f"{group.path}/cpu.stat",
+        )
+    ]
+
+
+def _raised(group: CpuGroup | None) -> list[Remedy]:
+    if group is None or not group.period_ns or not group.quota_cpus or math.isinf(group.quota_cpus):
+        return []
+    period_us = group.period_ns // 1000
+    quota_us = round(group.quota_cpus * period_us)
+    if group.version == 2:
+        return [setting(f"{group.path}/cpu.max", f"{QUOTA_FACTOR * quota_us} {period_us}", f"{quota_us} {period_us}")]
+    return [setting(f"{group.path}/cpu.cfs_quota_us", str(QUOTA_FACTOR * quota_us), str(quota_us))]
+
+
+@rule(
+    "CPU-STOLEN",
+    title="The hypervisor takes the CPU away",
+    accounts=("cpu.stolen",),
+    meaning="This host is a guest, and its virtual CPU did not run while a thread of the target was on it: the"
+    " hypervisor gave the real CPU to somebody else, or a limit of the guest was used up.",
+    measured="The kernel's steal clock of the CPU at each switch of the target's threads, over the whole window;"
+    " joined with the steal time of all CPUs in /proc/stat. Where that counter has not moved since boot, silence"
+    " is not taken for absence: some hypervisors do not report it.",
+    alternatives="CPU credits of a small cloud instance that are used up; a limit set on the guest.",
+    remedies="A less crowded host, another instance type, fewer virtual CPUs per real one.",
+    verify="Steal time in the report and in `vmstat 1` (column st) falls.",
+)
+def stolen(model: Model) -> Iterable[Outcome]:
+    """Join cpu.stolen with the host's steal counter and the hypervisor."""
+    ns, share = model.ns("cpu.stolen"), model.share("cpu.stolen")
+    machine = model.facts.hypervisor
+    if machine is not None and machine.name == "none" and not ns:
+        yield Check("CPU-STOLEN", "steal 0: bare metal", 0.0, "share")
+        return
+    whole, beneath = model.facts.steal_share, queued(model)
+    if worth(model, ns):
+        confidence, limits = judged(model, Confidence.HIGH, [])
+        yield Finding(
+            "CPU-STOLEN",
+            fault(model, ns),
+            confidence,
+            f"The hypervisor{_named(model)} took the CPU from running threads for {duration(ns)}.",
+            {"cpu.stolen": ns},
+            [
+                Evidence(f"{duration(ns)} stolen from running threads", float(ns), "ns", "ledger, steal clock"),
+                *(
+                    [Evidence(f"{percent(whole)} of all CPU time of this guest stolen", whole, "share", "/proc/stat")]
+                    if whole is not None
+                    else []
+                ),
+                *(beneath.evidence if beneath else []),
+            ],
+            [
+                fix(
+                    "ask who runs the host: its ready time (or CPU credits) of this guest; then a less crowded host or "
+                    "an instance with dedicated CPUs"
+                ),
+                fix("fewer virtual CPUs in all guests of that host than it has real ones"),
+            ],
+            alternatives=["used-up CPU credits of a small cloud instance", "a CPU limit set on this guest"],
+            limits=limits,
+            verify=f"{again(model)}: cpu.stolen; vmstat 1, column st",
+        )
+    elif beneath and (not model.measured("steal") or _never_moved(model)):
+        text = f"steal {percent(share)} of busy time, or not reported; {beneath.evidence[0].text}"
+        yield Check("CPU-STOLEN", text, max(share, beneath.part), "share")
+    elif not model.measured("steal"):
+        reason = "no steal clock could be read"
+        known = f"; /proc/stat says {percent(whole)} of all CPU time" if whole is not None else ""
+        yield Silence("CPU-STOLEN", reason + known, "perfdiag check (feature steal); vmstat 1, column st")
+    elif _never_moved(model):
+        yield Silence(
+            "CPU-STOLEN",
+            f"the steal counter of this guest{_named(model)} has never moved: not stolen, or not reported",
+            "ask the host: ready time of this guest (esxtop, virsh domstats, the provider's metrics)",
+        )
+    else:
+        yield Check("CPU-STOLEN", f"steal {percent(share)} of busy time", share, "share")
+
+
+def _never_moved(model: Model) -> bool:
+    """Whether nothing was ever stolen from this guest, by what its own kernel was told."""
+    return not model.ns("cpu.stolen") and not model.facts.steal_share and not steal_since_boot(model)
+
+
+def steal_since_boot(model: Model) -> int | None:
+    """Return the stolen ticks since boot, None when not recorded."""
+    for line in lines_of(model.facts.texts.text("/proc/stat")):
+        fields = words_of(line)
+        if fields[:1] == ["cpu"] and len(fields) > 8 and fields[8].isascii() and fields[8].isdigit():
+            return int(fields[8][:20])
+    return None
+
+
+def _named(model: Model) -> str:
+    machine = model.facts.hypervisor
+    return f" ({machine.name})" if machine and machine.name not in ("none", "unknown") else ""
+
+
+__all__ = ["stolen", "throttled"]

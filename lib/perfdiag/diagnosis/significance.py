@@ -1,0 +1,270 @@
+"""What rules have in common: when a time is worth a finding, how sure a rule may be, and how numbers are worded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from perfdiag.common.text import printable as plain
+from perfdiag.common.units import about, duration, size
+from perfdiag.common.units import share as percent
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Remedy, RemedyKind, Severity, Silence
+from perfdiag.model.model import Model, Row, ThreadLedger, once
+from perfdiag.recording import schema
+from perfdiag.recording.distribution import Distribution, edges_ns, merged
+
+# Below one in a hundred of the busy time a cause cannot be felt: it is checked and fine.
+WORTH_SHARE = 0.01
+# A target that does next to nothing has busy time of which anything may be a large share: a cause must also take half a
+# hundredth of the window (50 ms of 10 s; 40 ms twice a second, a real ailment, is 16 times that).
+WORTH_OF_WINDOW = 0.005
+# A fault below one in twenty is within the run-to-run noise of most services: listed, but nobody is warned.
+FAULT_SHARE = 0.05
+# Of a target that is hardly busy even that is little: nobody is warned of less than a hundredth of the window.
+FAULT_OF_WINDOW = 0.01
+# A wait that has lasted a tenth of the window when it ends is worth a word; shorter ones are in progress everywhere.
+STILL_PART = 0.1
+# Stack classes and accounts that agree less often than this lower every confidence (law 3 of the ledger).
+ENOUGH_AGREEMENT = 0.98
+# What is booked differs from the threads' lives by more than clocks and races explain.
+CLOSED = 0.01
+# One lost record in 200 waits moves a share that warns (1 in 20) by at most a tenth of itself.
+TOLERABLE_LOSS = 0.005
+# Of fewer waits the slowest of a hundred are less than three: no p99 is said of those.
+ENOUGH_FOR_P99 = 300
+
+_STEPS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+
+
+def worth(model: Model, ns: int) -> bool:
+    """Return True when `ns` is a share of the target's time that somebody could feel."""
+    return (
+        model.busy_ns > 0 and ns / model.busy_ns >= WORTH_SHARE and ns >= WORTH_OF_WINDOW * model.window_ns and ns > 0
+    )
+
+
+def fault(model: Model, ns: int) -> Severity:
+    """Return WARNING for time that departs from a norm and is worth waking somebody, else INFO."""
+    felt = model.busy_ns and ns / model.busy_ns >= FAULT_SHARE and ns >= FAULT_OF_WINDOW * model.window_ns
+    return Severity.WARNING if felt else Severity.INFO
+
+
+def lowered(confidence: Confidence, steps: int = 1) -> Confidence:
+    """Return `confidence`, so many steps lower, never below LOW."""
+    return _STEPS[max(0, _STEPS.index(confidence) - steps)]
+
+
+def judged(model: Model, best: Confidence, limits: Iterable[str] = ()) -> tuple[Confidence, tuple[str, ...]]:
+    """Return the confidence a rule may have and what limits it.
+
+    One step down for any limits of the rule's own, one more for a recording that lost records, was cut off, does not
+    close or disagrees with its own stacks.
+    """
+    own = [limit for limit in limits if limit]
+    general = recording_limits(model)
+    return lowered(best, bool(own) + bool(general)), (*own, *general)
+
+
+def recording_limits(model: Model) -> list[str]:
+    """Return what makes any statement about this recording less certain."""
+    coverage = model.coverage
+    found = []
+    waits = sum(total.count for total in model.accounts.values())
+    if coverage.lost_total > TOLERABLE_LOSS * waits:
+        worst = max(coverage.time_lost, key=lambda name: coverage.time_lost[name])
+        found.append(f"{coverage.lost_total:,} records lost of {waits:,} waits (most: {worst})")
+    if not coverage.complete:
+        found.append("the recording was cut off before its footer: losses are not known")
+    if coverage.contradictions:
+        found.append(f"the recording contradicts itself: {plain(coverage.contradictions[0])}")
+    if coverage.closed_error > CLOSED:
+        found.append(f"the books do not close: {percent(coverage.closed_error)} too much or too little is booked")
+    if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
+        found.append(f"accounts agree with sampled stacks for {percent(coverage.stack_agreement)} of the time only")
+    return found
+
+
+def fine(model: Model, id: str, what: str, *accounts: str) -> Check | Silence:
+    """Return the check of a rule whose accounts hold too little to be felt; the silence where they hold more, but the
+    recording does not say at what."""
+    rowless = without_rows(model, id, *accounts)
+    if rowless:
+        return rowless
+    share = model.share(*accounts)
+    return Check(id, f"{what} {percent(share)} of busy time", share, "share")
+
+
+def without_rows(model: Model, id: str, *accounts: str) -> Silence | None:
+    """Return the silence where the time of accounts is known, but not the objects that were waited for: those are
+    written at the end of a recording."""
+    missing_ns = rowless_ns(model, *accounts)
+    if not missing_ns:
+        return None
+    return Silence(
+        id,
+        f"{duration(missing_ns)} of waiting ({', '.join(sorted(name for name in accounts if model.ns(name)))}), but not"
+        " at what: the recording ends before it says so",
+        "record again and let it end: a recorder that is told to stop (Ctrl-C) writes the rest",
+    )
+
+
+def rowless_ns(model: Model, *accounts: str) -> int:
+    """Return how much of the time of accounts no row has, 0 where that is hardly felt or the smaller part."""
+    ns = model.ns(*accounts)
+    missing_ns = ns - total_ns(model.rows_of(*accounts))
+    return missing_ns if worth(model, missing_ns) and 2 * missing_ns >= ns else 0
+
+
+def midpoint_ns(bucket: int) -> float:
+    """Return the middle of a log2 bucket."""
+    return sum(edges_ns(bucket)) / 2
+
+
+def share_above(distribution: Distribution, ns: int) -> float:
+    """Return the share of the *time* (not of the count) that was spent in waits longer than `ns`.
+
+    Whole buckets only, each taken at its middle and scaled to the exact sum: `ns` should be a bucket's edge.
+    """
+    weights = {bucket: count * midpoint_ns(bucket) for bucket, count in distribution.buckets.items()}
+    total = sum(weights.values())
+    if not total:  # a wait that has not ended has no bucket yet
+        return 1.0 if distribution.sum_ns > ns else 0.0
+    return sum(weight for bucket, weight in weights.items() if midpoint_ns(bucket) > ns) / total
+
+
+def typical_ns(distribution: Distribution) -> int:
+    """Return the length of wait in which half of the time was spent: small waits by the thousand do not hide it.
+
+    Inside its bucket it stands where the exact sum puts it: waits of one length come out as that length.
+    """
+    weights = {bucket: count * midpoint_ns(bucket) for bucket, count in distribution.buckets.items()}
+    whole = sum(weights.values())
+    rest = whole / 2
+    for bucket in sorted(weights):
+        rest -= weights[bucket]
+        if rest <= 0 and whole:
+            low, high = edges_ns(bucket)
+            scaled = midpoint_ns(bucket) * distribution.sum_ns / whole
+            return min(int(max(low, min(high, scaled))), distribution.max_ns or distribution.sum_ns)
+    return distribution.max_ns or distribution.sum_ns
+
+
+def together(rows: Iterable[Row]) -> Distribution:
+    """Return the distribution of all `rows`."""
+    return merged(row.distribution for row in rows)
+
+
+def by_key(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Return rows by (account, key), the largest sum first: several processes may share an object."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.account, row.key), []).append(row)
+    return dict(sorted(groups.items(), key=lambda item: -total_ns(item[1])))
+
+
+def total_ns(rows: Iterable[Row]) -> int:
+    """Return the time of all `rows`."""
+    return sum(row.distribution.sum_ns for row in rows)
+
+
+def claims_of(rows: Iterable[Row]) -> dict[str | tuple[str, str], int]:
+    """Return what `rows` claim, by account and key."""
+    return {pair: total_ns(group) for pair, group in by_key(rows).items()}
+
+
+Still = tuple[ThreadLedger, schema.OpenWait]
+
+
+@once
+def _open_waits(model: Model) -> dict[tuple[str, str | None], list[Still]]:
+    """Return the waits that were open when the window ended, by account and object; and all of an account."""
+    found: defaultdict[tuple[str, str | None], list[Still]] = defaultdict(list)
+    for thread in model.threads:
+        if wait := thread.still_waiting:
+            found[wait.account, None].append((thread, wait))
+            found[wait.account, wait.object].append((thread, wait))
+    return dict(found)
+
+
+def still_waiting(model: Model, *accounts: str, part: float = STILL_PART, key: str | None = None) -> list[Still]:
+    """Return the threads that waited in one of `accounts` when the window ended, for at least `part` of it; with what
+    for: for the object `key`, or any."""
+    end_ns = model.header.start_ns + model.window_ns
+    return [
+        (thread, wait)
+        for account in accounts
+        for thread, wait in _open_waits(model).get((account, key), ())
+        if end_ns - wait.since_ns >= part * model.window_ns
+    ]
+
+
+def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evidence:
+    """Return the evidence of a distribution: count, p50, p99 (where there are enough) and maximum."""
+    parts = [f"{duration(distribution.sum_ns)} in {distribution.count:,} {what}"]
+    p50, p99 = distribution.quantile_ns(0.5), distribution.quantile_ns(0.99)
+    if p50 is not None and distribution.count > 1:
+        parts.append(f"p50 {about(p50)}")
+    if p99 is not None and distribution.count >= ENOUGH_FOR_P99:
+        parts.append(f"p99 {about(p99)}")
+    parts.append(f"longest {duration(distribution.max_ns or distribution.sum_ns)}")
+    return Evidence(", ".join(parts), float(distribution.sum_ns), "ns", probe)
+
+
+def thread_of(model: Model, tid: int) -> ThreadLedger | None:
+    """Return the ledger of a thread of the target, None when it is not one (or its row was folded)."""
+    return _by_tid(model).get(tid)
+
+
+@once
+def _by_tid(model: Model) -> dict[int, ThreadLedger]:
+    return {thread.tid: thread for thread in reversed(model.threads) if thread.tid}
+
+
+def top(accounts: Mapping[str, int], count: int = 3) -> str:
+    """Return the largest of some accounts in words: "disk.flush 79 %, cpu.user 12 %"."""
+    whole = sum(accounts.values())
+    largest = sorted(accounts.items(), key=lambda item: -item[1])[:count]
+    return ", ".join(f"{name} {percent(ns / whole)}" for name, ns in largest if ns) if whole else "nothing"
+
+
+def attempt(command: str, undo: str, present: str) -> Remedy:
+    """Return a reversible remedy."""
+    return Remedy(RemedyKind.TRY, command, undo=undo, present_value=present)
+
+
+def fix(text: str) -> Remedy:
+    """Return a remedy that takes a change somewhere else."""
+    return Remedy(RemedyKind.FIX, text)
+
+
+__all__ = [
+    "CLOSED",
+    "ENOUGH_AGREEMENT",
+    "ENOUGH_FOR_P99",
+    "FAULT_SHARE",
+    "TOLERABLE_LOSS",
+    "about",
+    "attempt",
+    "by_key",
+    "claims_of",
+    "duration",
+    "fault",
+    "fine",
+    "fix",
+    "judged",
+    "midpoint_ns",
+    "percent",
+    "plain",
+    "rowless_ns",
+    "share_above",
+    "size",
+    "still_waiting",
+    "thread_of",
+    "together",
+    "top",
+    "total_ns",
+    "typical_ns",
+    "waits",
+    "without_rows",
+    "worth",
+]

@@ -1,0 +1,387 @@
+"""Host facts, typed: what the recorded texts of /proc and /sys mean.
+
+Every property is parsed when first asked for.  What is not known is None (or absent from a mapping), never zero, and
+`Facts.reason` says why.  Counters called deltas run from the begin of the window to its end.
+Own small parsers, because psutil and pyroute2 read the live host and cannot read recorded texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perfdiag.facts import (
+    cgroup,
+    hypervisor,
+    memory,
+    mountstats,
+    network,
+    power,
+    pressure,
+    process,
+    processor,
+    storage,
+)
+from perfdiag.facts import (
+    clock_limits as limits,
+)
+from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
+from perfdiag.facts.clock_limits import ClockLimits, PowerZone
+from perfdiag.facts.hypervisor import Hypervisor
+from perfdiag.facts.kernel_log import KernelLog, LogLine, OomReport, read_kernel_log
+from perfdiag.facts.listeners import Listener, Listeners, read_listeners
+from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
+from perfdiag.facts.mountstats import NfsMount
+from perfdiag.facts.network import Interface, Tcp
+from perfdiag.facts.nfs_connections import NfsConnections, read_nfs_connections
+from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
+from perfdiag.facts.pressure import Pressure
+from perfdiag.facts.process import Descriptors, Process
+from perfdiag.facts.processor import Clocksource, Processor
+from perfdiag.facts.storage import Disk, DiskActivity, Mount
+from perfdiag.facts.texts import Texts, fact, table
+from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
+from perfdiag.recording import schema
+
+PRESSURES = ("cpu", "memory", "io", "irq")
+
+
+class Facts:
+    """The host and the targets at the begin and the end of a recording."""
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self.reasons: dict[str, list[str]] = {}
+
+    @classmethod
+    def parse(cls, lines: Sequence[schema.Fact]) -> Facts:
+        """Take the fact lines of a recording, in any order."""
+        return cls(Texts(lines))
+
+    def reason(self, name: str) -> str:
+        """Return why property `name` (or a part of it) is unknown: "/proc/pressure/cpu: no such file"; "" if known."""
+        getattr(self, name)
+        return "; ".join(self.reasons.get(name, [])[:3])
+
+    # CPUs
+
+    @fact
+    def processor(self) -> Processor | None:
+        """The CPU model."""
+        return processor.read_processor(self.texts)
+
+    @fact
+    def hypervisor(self) -> Hypervisor | None:
+        """What the host runs on: name "none" is known bare metal, None is unknown."""
+        return hypervisor.read_hypervisor(self.texts)
+
+    @fact
+    def clocksource(self) -> Clocksource | None:
+        """The clock source in use, and what was offered."""
+        return processor.read_clocksource(self.texts)
+
+    @fact
+    def frequency_policies(self) -> Sequence[FrequencyPolicy]:
+        """All recorded cpufreq policies; empty where the host has none (most guests)."""
+        return power.read_policies(self.texts)
+
+    @fact
+    def delivered_clock(self) -> DeliveredClock | None:
+        """The clock busy CPUs really had."""
+        return power.read_delivered_clock(self.texts)
+
+    @fact
+    def clock_limits(self) -> ClockLimits | None:
+        """What may hold the clock of all CPUs down; None where the host shows none of it."""
+        return limits.read_clock_limits(self.texts)
+
+    @fact
+    def thermal_throttle_events(self) -> int | None:
+        """Delta over all CPUs; None where the host does not count them."""
+        return processor.read_thermal_events(self.texts)
+
+    @fact
+    def idle_states(self) -> Sequence[IdleState]:
+        """By index, summed over the recorded CPUs; empty where the guest or host has no cpuidle driver."""
+        return power.read_idle_states(self.texts)
+
+    @fact
+    def idle_driver(self) -> str | None:
+        """Of cpuidle: intel_idle, acpi_idle, haltpoll, none."""
+        return self.texts.word("/sys/devices/system/cpu/cpuidle/current_driver")
+
+    @fact
+    def cpu_times_ns(self) -> Mapping[str, int]:
+        """Delta over all CPUs: user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice."""
+        return processor.read_cpu_times(self.texts)
+
+    @property
+    def steal_share(self) -> float | None:
+        """Share of stolen time of all CPU time of the host (0 to 1)."""
+        times = self.cpu_times_ns
+        total = sum(ns for name, ns in times.items() if not name.startswith("guest"))
+        return times["steal"] / total if total and "steal" in times else None
+
+    @fact
+    def softirqs(self) -> Mapping[str, int]:
+        """Delta over all CPUs by vector: NET_RX, TIMER, ..."""
+        return processor.read_softirqs(self.texts)
+
+    @fact
+    def interrupts(self) -> Mapping[str, int]:
+        """Delta over all CPUs by description: "24 virtio0-input.0", "LOC"; of a list too long the last are absent."""
+        return processor.read_interrupts(self.texts)
+
+    @fact
+    def pressure(self) -> Mapping[str, Pressure]:
+        """By resource: cpu, memory, io, irq."""
+        found = {name: pressure.read_pressure(self.texts, f"/proc/pressure/{name}") for name in PRESSURES}
+        return {name: value for name, value in found.items() if value}
+
+    # Memory
+
+    def vmstat(self, name: str) -> int | None:
+        """Return a value of /proc/vmstat at the end."""
+        return memory.zoned(table(self.texts.text("/proc/vmstat")), name)
+
+    def vmstat_delta(self, name: str) -> int | None:
+        """Return how far a counter of /proc/vmstat went; of names older kernels split by zone, give the prefix."""
+        return memory.vmstat_delta(self.texts, name)
+
+    def meminfo(self, name: str) -> int | None:
+        """Return a value of /proc/meminfo at the end in bytes (counts such as HugePages_Total as they are)."""
+        return table(self.texts.text("/proc/meminfo")).get(name)
+
+    def sysctl(self, name: str) -> str | None:
+        """Return a setting of /proc/sys: "vm/swappiness"."""
+        return self.texts.word(f"/proc/sys/{name}")
+
+    @fact
+    def halt_poll_ns(self) -> int | None:
+        """How long KVM polls for a halted guest at most; None where it is not loaded."""
+        return self.texts.number("/sys/module/kvm/parameters/halt_poll_ns")
+
+    @fact
+    def memory_page_bytes(self) -> int | None:
+        """Size of a page."""
+        return memory.page_bytes(self.texts)
+
+    @fact
+    def transparent_huge_pages(self) -> TransparentHugePages | None:
+        """Policy of THP."""
+        return memory.read_thp(self.texts)
+
+    @fact
+    def free_pieces(self) -> Sequence[int]:
+        """Free pieces of memory by order (2**order pages each), over all zones, at the end; empty: not known."""
+        return memory.read_free_pieces(self.texts)
+
+    @fact
+    def same_page_merging(self) -> SamePageMerging | None:
+        """KSM."""
+        return memory.read_ksm(self.texts)
+
+    @fact
+    def kernel_threads_ns(self) -> Mapping[str, int]:
+        """CPU time of "ksmd" and "khugepaged", begin to end; absent: not recorded."""
+        return memory.read_kernel_threads(self.texts)
+
+    @fact
+    def numa_nodes(self) -> Sequence[NumaNode]:
+        """By number; one node (or none recorded) means that memory cannot be remote."""
+        return memory.read_numa_nodes(self.texts)
+
+    @fact
+    def dirty_limits(self) -> DirtyLimits | None:
+        """When writers are paused."""
+        return memory.read_dirty_limits(self.texts)
+
+    @fact
+    def writeback_limits(self) -> Mapping[str, WritebackLimits]:
+        """By backing device ("MAJOR:MINOR"): how much of the dirty limit it may have."""
+        return read_writeback_limits(self.texts)
+
+    @fact
+    def swap(self) -> Swap | None:
+        """Swap space; total_bytes 0 is known to have none."""
+        return memory.read_swap(self.texts)
+
+    # Storage
+
+    @fact
+    def mounts(self) -> Sequence[Mount]:
+        """Of the targets' and the recorder's mount namespaces, in mountinfo's order."""
+        return storage.read_mounts(self.texts)
+
+    @fact
+    def _mounts(self) -> storage.Mounts:
+        return storage.Mounts(self.texts, self.mounts)
+
+    def mount_of(self, device: str) -> Mount | None:
+        """Return the mount of a device ("MAJOR:MINOR"), the file system's root before bind mounts."""
+        disk = self.disks.get(device)
+        names = [disk.name, *([f"mapper/{disk.label}"] if disk.label else [])] if disk else []
+        return self._mounts.find(device, names)
+
+    def mounts_of(self, device: str) -> Sequence[Mount]:
+        """Return the mount of a device; both, in their order, where another file system got its number meanwhile."""
+        found = self.mount_of(device)
+        return self._mounts.find_successor(device) or ((found,) if found else ())
+
+    @fact
+    def nfs_mounts(self) -> Sequence[NfsMount]:
+        """NFS mounts of the recorder's mount namespace, with the calls of everybody in the window."""
+        return mountstats.read_nfs_mounts(self.texts)
+
+    def nfs_mount_of(self, device: str) -> NfsMount | None:
+        """Return the NFS mount of a device ("MAJOR:MINOR")."""
+        places = [(mount.source, mount.mountpoint) for mount in self._mounts.of_device(device)]
+        return next((self._nfs_places[place] for place in places if place in self._nfs_places), None)
+
+    @fact
+    def _nfs_places(self) -> Mapping[tuple[str, str], NfsMount]:
+        return {(mount.source, mount.mountpoint): mount for mount in reversed(self.nfs_mounts)}
+
+    @fact
+    def nfs_connections(self) -> Mapping[str, NfsConnections]:
+        """Connections of the recorder's network namespace to NFS servers (TCP, port 2049), by the server's address."""
+        return read_nfs_connections(self.texts)
+
+    def nfs_connections_of(self, device: str) -> NfsConnections | None:
+        """Return those that serve the mount of a device ("MAJOR:MINOR"); others may use them, too."""
+        options = (option for mount in self._mounts.of_device(device) for option in mount.options)
+        addresses = {option.removeprefix("addr=") for option in options if option.startswith("addr=")}
+        return next((self.nfs_connections[each] for each in addresses if each in self.nfs_connections), None)
+
+    @fact
+    def disks(self) -> Mapping[str, Disk]:
+        """By "MAJOR:MINOR", partitions included."""
+        return storage.read_disks(self.texts, self.hypervisor)
+
+    def disk_name(self, device: str) -> str:
+        """Return "sda (8:0)" for "8:0", or the device as given when unknown."""
+        disk = self.disks.get(device)
+        return f"{disk.name} ({device})" if disk else device
+
+    # Network
+
+    @fact
+    def interfaces(self) -> Sequence[Interface]:
+        """Of the recorder's network namespace."""
+        return network.read_interfaces(self.texts, self.hypervisor)
+
+    @fact
+    def tcp(self) -> Tcp | None:
+        """Counters of the target's network namespace."""
+        return network.read_tcp(self.network_deltas)
+
+    @fact
+    def network_deltas(self) -> Mapping[str, int]:
+        """All deltas of net/snmp and net/netstat of the targets' network namespaces, by "Protocol.Counter"."""
+        return network.read_network_deltas(self.texts)
+
+    def network_delta(self, name: str) -> int | None:
+        """Return how far a counter of net/snmp or net/netstat went: "TcpExt.ListenOverflows", "Udp.InErrors"."""
+        return self.network_deltas.get(name)
+
+    @fact
+    def listeners(self) -> Listeners | None:
+        """The sockets the targets listen on; None where none of them could be asked."""
+        return read_listeners(self.texts)
+
+    # Control groups: the targets' own first, then their ancestors up to the root
+
+    @fact
+    def _groups(self) -> cgroup.Reader:
+        return cgroup.Reader(self.texts, self.mounts)
+
+    @property
+    def cgroup_directories(self) -> Sequence[cgroup.Directory]:
+        """All directories of all hierarchies that targets are in or below, whether they limit anything or not."""
+        return self._groups.directories
+
+    @fact
+    def cpu_groups(self) -> Sequence[CpuGroup]:
+        """CPU bandwidth."""
+        return list(self._groups.cpu())
+
+    @fact
+    def memory_groups(self) -> Sequence[MemoryGroup]:
+        """Memory limits."""
+        return list(self._groups.memory())
+
+    @fact
+    def io_groups(self) -> Sequence[IoGroup]:
+        """I/O limits."""
+        return list(self._groups.io())
+
+    @fact
+    def pids_groups(self) -> Sequence[PidsGroup]:
+        """Task limits."""
+        return list(self._groups.pids())
+
+    def cgroup_of(self, identity: int) -> Cgroup | None:
+        """Return the group of an object "cgroup:ID"."""
+        return self._by_inode.get(identity)
+
+    @fact
+    def _by_inode(self) -> Mapping[int | None, Cgroup]:
+        groups: list[Cgroup] = [*self.cpu_groups, *self.memory_groups, *self.io_groups, *self.pids_groups]
+        return {group.inode: group for group in reversed(groups)}
+
+    # Processes
+
+    @fact
+    def processes(self) -> Mapping[int, Process]:
+        """The targets by pid."""
+        return process.read_processes(self.texts)
+
+    @fact
+    def descriptors(self) -> Mapping[int, Descriptors]:
+        """Open files of the targets by pid."""
+        return {pid: process.read_descriptors(self.texts, pid) for pid in process.pids(self.texts)}
+
+    @fact
+    def system_descriptors(self) -> Descriptors | None:
+        """Open files of the whole system against fs.file-max."""
+        return process.read_system_descriptors(self.texts)
+
+    # Kernel log
+
+    @fact
+    def kernel_log(self) -> KernelLog | None:
+        """The tail of the kernel log; None: not readable, so silence proves nothing."""
+        return read_kernel_log(self.texts)
+
+
+__all__ = [
+    "ClockLimits",
+    "Clocksource",
+    "CpuGroup",
+    "DeliveredClock",
+    "Descriptors",
+    "Disk",
+    "DiskActivity",
+    "Facts",
+    "FrequencyPolicy",
+    "Hypervisor",
+    "IdleState",
+    "Interface",
+    "IoGroup",
+    "KernelLog",
+    "Listener",
+    "Listeners",
+    "LogLine",
+    "MemoryGroup",
+    "Mount",
+    "NfsMount",
+    "NumaNode",
+    "OomReport",
+    "PowerZone",
+    "Process",
+    "SamePageMerging",
+    "Swap",
+    "Tcp",
+    "Texts",
+    "TransparentHugePages",
+    "WritebackLimits",
+]

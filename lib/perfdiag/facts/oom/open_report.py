@@ -1,0 +1,119 @@
+"""A report of the OOM killer while it is read, and the lines that have no meaning outside one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from perfdiag.facts.oom.host_memory import KIB, HostReader
+from perfdiag.facts.oom.log_lines import Entry
+from perfdiag.facts.oom.oom_report import GroupMemory, Report, Task, Victim
+
+UNLIMITED_BYTES = 1 << 60  # the kernel prints "no limit" as a number of pages no host has
+MOST_STATS = 1000  # the kernel knows some 60
+_N = r"([0-9]{1,15})"
+_ASKER = re.compile(
+    r"CPU: [0-9]{1,5} (?:UID: [0-9]{1,10} )?PID: ([0-9]{1,10}) Comm: (.{0,64}?) (?:Not tainted|Tainted)", re.DOTALL
+)
+_USAGE = re.compile(rf"(memory|swap|memory\+swap): usage {_N}kB, limit {_N}kB, failcnt [0-9]+")
+_STATS = re.compile(r"Memory cgroup stats for (.{1,4096}?):(?: (.*))?", re.DOTALL)
+_STAT = re.compile(rf"([a-z_0-9]+) {_N}")
+_OLD_STAT = re.compile(rf"(?<![a-z_])([a-z_]{{1,40}}):{_N}KB")
+_HEAD = re.compile(r"\[ *pid *\] +uid +tgid +total_vm +rss (.*)oom_score_adj name *")
+_ROW = re.compile(r"\[ *([0-9]{1,10})\] +(.*)", re.DOTALL)
+
+
+@dataclass
+class Open:
+    """A report that is being read."""
+
+    report: Report
+    caller: str
+    host: HostReader = field(default_factory=HostReader)
+    rows: list[Task] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)  # of the table of tasks, between rss and the name
+    table: bool = False
+    stats: bool = False
+    group: GroupMemory | None = None
+    victims: dict[int, Victim] = field(default_factory=dict)  # by pid
+    reaped: set[int] = field(default_factory=set)
+    unreaped: set[int] = field(default_factory=set)
+
+    def finished(self) -> Report:
+        """Return all that was read; sizes in pages are known now."""
+        page = self.host.page_bytes
+        tasks = [
+            replace(
+                task,
+                resident_bytes=task.resident_bytes * page,
+                swap_bytes=task.swap_bytes * page,
+            )
+            for task in self.rows
+        ]
+        return replace(
+            self.report,
+            host=self.host.host(),
+            tasks=tasks,
+            group=self.group,
+            victims=tuple(self.victims.values()),
+            reaped=sorted(self.reaped),
+            unreaped=sorted(self.unreaped),
+        )
+
+
+def take_detail(found: Open, entry: Entry) -> None:
+    """Take a line of a report that nothing else is known by."""
+    text = entry.text
+    if match := _HEAD.fullmatch(text):
+        found.table, found.stats = True, False
+        found.columns = [word for word in match[1].split(" ") if word]
+    elif match := _ASKER.match(text):
+        if found.report.asker_pid is None and match[2] == found.report.asker:
+            found.report = replace(found.report, asker_pid=int(match[1]))
+    elif match := _USAGE.fullmatch(text):
+        _take_usage(found, match)
+    elif match := _STATS.fullmatch(text):
+        group = found.group or GroupMemory("")
+        stat = {name: int(number) * KIB for name, number in _OLD_STAT.findall(match[2] or "")}
+        found.group = replace(group, path=group.path or match[1], stat=stat)
+        found.stats = True
+    else:
+        for line in text.split("\n"):
+            match = _STAT.fullmatch(line.strip(" ")) if found.stats else None
+            if match and found.group and len(found.group.stat) < MOST_STATS:
+                found.group = replace(found.group, stat={**found.group.stat, match[1]: int(match[2])})
+            elif found.report.begin:
+                found.host.take(line)
+
+
+def _take_usage(found: Open, match: re.Match[str]) -> None:
+    group = found.group or GroupMemory("")
+    usage, limit = int(match[2]) * KIB, int(match[3]) * KIB
+    known_limit = None if limit >= UNLIMITED_BYTES else limit
+    if match[1] == "memory":
+        found.group = replace(group, usage_bytes=usage, limit_bytes=known_limit)
+    elif match[1] == "swap":
+        found.group = replace(group, swap_usage_bytes=usage, swap_limit_bytes=known_limit)
+
+
+def row_of(columns: list[str], text: str) -> Task | None:
+    """Return a row of the table of tasks: sizes of memory and swap in pages still, as the kernel prints them."""
+    match = _ROW.fullmatch(text)
+    if match is None:
+        return None
+    # uid tgid total_vm rss, what else this kernel has, oom_score_adj; the rest is the name, which may hold blanks.
+    words = re.split(" +", match[2], maxsplit=5 + len(columns))
+    if len(words) < 6 + len(columns) or not all(re.fullmatch(r"-?[0-9]{1,19}", word) for word in words[:-1]):
+        return None
+    numbers = dict(zip(["uid", "tgid", "total_vm", "rss", *columns, "adj"], map(int, words[:-1]), strict=True))
+    return Task(
+        pid=int(match[1]),
+        name=words[-1],
+        resident_bytes=max(0, numbers["rss"]),
+        page_table_bytes=max(0, numbers.get("pgtables_bytes", 0)),
+        swap_bytes=max(0, numbers.get("swapents", 0)),
+        oom_score_adj=numbers["adj"],
+    )
+
+
+__all__ = ["Open", "row_of", "take_detail"]

@@ -1,0 +1,219 @@
+"""From a recording to the model: close the books, split CPU time, weigh futex evidence, sum up.
+
+Every step moves nanoseconds between accounts of one thread and creates or destroys none (law 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from perfdiag.facts.host_facts import Facts
+from perfdiag.facts.whole_host_facts import HostFacts
+from perfdiag.model import object_names
+from perfdiag.model.coverage import coverage, recorder_gaps
+from perfdiag.model.ledger.cpu_split import CpuSplit
+from perfdiag.model.ledger.object_rows import rows_of
+from perfdiag.model.ledger.reattribution import complete_proven, set_receiving_apart, take_proven_of_processes
+from perfdiag.model.ledger.thread_totals import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
+from perfdiag.model.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns_of
+from perfdiag.model.requests.exchanges import exchanges_of
+from perfdiag.model.requests.parked_futexes import parked_of
+from perfdiag.model.requests.request_time import request_time
+from perfdiag.model.requests.serving_threads import servers
+from perfdiag.model.requests.unread_requests import error_of, is_awaited, parts_of
+from perfdiag.model.waits.futexes import Futexes
+from perfdiag.model.waits.receiving_calls import PARKED, Receiving
+from perfdiag.model.waits.wait_chains import Chain, chains_of
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import Kind
+from perfdiag.recording.reader import Recording
+
+
+def build(recording: Recording) -> Model:
+    """Return what `recording` means; never fails on a recording that `reader.read` accepted."""
+    facts = (HostFacts if recording.header.options.host else Facts).parse(recording.facts)
+    books = [Books(line, totals(line.accounts)) for line in recording.books()]
+    if recording.footer is None:
+        books += newest_unlisted(recording, books)
+
+    split = CpuSplit(recording)
+    for book in books:
+        if "cpu.kernel" in book.accounts:  # who recorded has split it
+            continue
+        share, book.cpu_error = split.of(book.line)
+        if "cpu.user" in book.accounts:
+            on_cpu_ns = book.accounts["cpu.user"].ns
+            book.move("cpu.user", "cpu.kernel", on_cpu_ns - round(on_cpu_ns * share))
+            book.pack()
+
+    futexes = Futexes(recording)
+    end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
+    window_ns = max(0, end_ns - recording.header.start_ns)
+    receiving = Receiving(
+        recording.threads.values(),
+        recording.details.values(),
+        recording.stacks,
+        recording.exchanges,
+        recording.sockets,
+        window_ns,
+    )
+    names = object_names.Names(facts, recording)
+    rows = rows_of(recording, books, futexes, receiving, names)
+    recorded = summed(books)
+    for book in books:
+        set_receiving_apart(book, receiving)
+        for futex in getattr(book.line, "futexes", ()):
+            if booking := futexes.booking(book.pid, futex.object):
+                book.move(PARKED, booking.account, futex.sum_ns, futex.count, futex.sum_ns)
+        book.pack()
+    take_proven_of_processes(books, recording, futexes)
+
+    accounts = summed(books)
+    complete_proven(accounts, recorded, recording, futexes)
+    threads = sorted(
+        (_thread(book, futexes, receiving) for book in books), key=lambda t: (-busy_ns(t.accounts), t.pid, t.tid)
+    )
+    wall_ns = sum(thread.wall_ns for thread in threads)
+    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
+    awaited = [line for line in recording.requests_left if is_awaited(line)]
+    unread = parts_of(recording.requests_unread, awaited, exchanges, accounts)
+    lost = recording.footer.lost if recording.footer else {}
+    stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
+    return Model(
+        header=recording.header,
+        window_ns=window_ns,
+        wall_ns=wall_ns,
+        busy_ns=busy_ns(accounts),
+        idle_ns=sum_of(accounts, Kind.IDLE),
+        parked_ns=sum_of(accounts, Kind.UNKNOWN),
+        accounts=dict(sorted(accounts.items(), key=lambda item: -item[1].ns)),
+        rows=rows,
+        threads=threads,
+        stacks=stacks,
+        devices=recording.devices,
+        files_read=_files_read(recording, names),
+        writebacks=recording.writebacks,
+        dirtiers=sorted(recording.dirtiers, key=lambda line: (-line.bytes, line.device, line.pid)),
+        sockets=recording.sockets,
+        operations=[receiving.of_operation(operation) for operation in recording.operations],
+        events=recording.events,
+        intervals=recording.intervals,
+        facts=facts,
+        coverage=coverage.measure(recording, threads, accounts, stacks, busy_ns(accounts)),
+        not_measured=coverage.not_measured(recording, facts),
+        cost=recording.footer.cost if recording.footer else None,
+        footer=recording.footer,
+        chains=_chains(recording, futexes, receiving, names),
+        rpcs=recording.rpcs,
+        nfs_flushes=recording.nfs_flushes,
+        nfs_server=recording.nfs_server,
+        cpus=recording.cpus,
+        vm_exits=recording.vm_exits,
+        calibrations=recording.calibrations,
+        exchanges=exchanges,
+        requests_left=recording.requests_left,
+        silent=recording.silent,
+        request_time=None
+        if recording.header.options.host  # whose requests are those of many targets
+        else request_time(
+            exchanges,
+            lost,
+            _finer(accounts),
+            parked_of(recording, futexes),
+            servers(threads, unread, error_of(exchanges)),
+            busy_ns(accounts),
+            window_ns,
+            awaited,
+        ),
+        host=_host(recording),
+        unseen=recorder_gaps.unseen_accounts(recording.header),
+    )
+
+
+def _finer(accounts: Mapping[str, AccountTotal]) -> dict[str, dict[str, int]]:
+    """Return how the target's time in accounts of the kernel side was divided: of what requests spent there, the same
+    parts are taken."""
+    return {"cpu.user": {name: ns_of(accounts, name) for name in ("cpu.user", "cpu.kernel")}}
+
+
+def _host(recording: Recording) -> Host | None:
+    if not recording.header.options.host:
+        return None
+    lines = [line for line in recording.processes.values() if line.pid]
+    return Host(
+        names={line.pid: line.comm for line in lines},
+        kernel=frozenset(line.pid for line in lines if line.kernel),
+        left_out=recording.footer.threads_left_out if recording.footer else None,
+    )
+
+
+def _chains(recording: Recording, futexes: Futexes, receiving: Receiving, names: object_names.Names) -> list[Chain]:
+    def booked(pid: int, account: str, key: str) -> tuple[str, str]:
+        if account == PARKED and (booking := futexes.booking(pid, key)):
+            return booking
+        return receiving.account(pid, account, key), key
+
+    pids = {line.tid: line.pid for line in recording.threads.values()}
+    return chains_of(recording.because, pids, booked, names.resolve)
+
+
+def _files_read(recording: Recording, names: object_names.Names) -> list[FileRead]:
+    lines = sorted(recording.files_read, key=lambda line: (-line.sum_ns, -line.bytes, line.object))
+    return [
+        FileRead(names.resolve(line.object), line.object, line.waits, line.sum_ns, line.bytes, line.size_bytes)
+        for line in lines
+    ]
+
+
+def _thread(book: Books, futexes: Futexes, receiving: Receiving) -> ThreadLedger:
+    line = book.line
+    if isinstance(line, schema.Exited):
+        return ThreadLedger(
+            0,
+            0,
+            0,
+            line.comm,
+            line.wall_ns,
+            book.accounts,
+            line.threads,
+            line.processes,
+            exited=True,
+            cpu_split_error=book.cpu_error,
+        )
+    if isinstance(line, schema.Process):
+        folded = (line.threads, line.processes)
+        return ThreadLedger(
+            line.pid, 0, 0, line.comm, line.wall_ns, book.accounts, *folded, cpu_split_error=book.cpu_error
+        )
+    waiting = line.open
+    if waiting and waiting.account == PARKED and (booking := futexes.booking(line.pid, waiting.object)):
+        waiting = msgspec.structs.replace(waiting, account=booking.account, object=booking.object)
+    elif waiting:
+        waiting = msgspec.structs.replace(waiting, account=receiving.account(line.pid, waiting.account, waiting.object))
+    return ThreadLedger(
+        line.pid,
+        line.tid,
+        line.namespace_tid,
+        line.comm,
+        line.wall_ns,
+        book.accounts,
+        processes=int(line.pid == line.tid),
+        exited=line.state == "exited",
+        still_waiting=waiting,
+        cpu_split_error=book.cpu_error,
+        requests_read=line.requests_read,
+        requests_turned=line.requests_turned,
+    )
+
+
+def _with_final_account(stack: schema.Stack, futexes: Futexes) -> schema.Stack:
+    if stack.account == PARKED and (booking := futexes.booking(stack.pid, stack.object)):
+        return msgspec.structs.replace(stack, account=booking.account, object=booking.object)
+    if stack.account == "cpu.user" and stack.kernel:
+        return msgspec.structs.replace(stack, account="cpu.kernel")
+    return stack
+
+
+__all__ = ["UNLISTED", "build", "move"]

@@ -1,0 +1,60 @@
+"""Time that is moved to another account once it is known what was waited for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from perfdiag.model.ledger.thread_totals import Books, move
+from perfdiag.model.model import AccountTotal
+from perfdiag.model.waits.futexes import Futexes
+from perfdiag.model.waits.receiving_calls import PARKED, RECEIVING, Receiving
+from perfdiag.recording import schema
+from perfdiag.recording.reader import Recording
+
+
+def take_proven_of_processes(books: Sequence[Books], recording: Recording, futexes: Futexes) -> None:
+    """Of a process without rows of its threads the details tell what is proven, less what the rows it has tell."""
+    told: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for line in recording.threads.values():
+        for futex in line.futexes:
+            told[line.pid, futex.object] += futex.sum_ns
+    processes = {book.pid: book for book in books if isinstance(book.line, schema.Process) and book.pid}
+    for detail in recording.details.values():
+        book = processes.get(detail.pid)
+        if book and detail.account == PARKED and (booking := futexes.booking(detail.pid, detail.object)):
+            ns = detail.sum_ns - told[detail.pid, detail.object]
+            book.move(PARKED, booking.account, ns, detail.count, detail.max_ns)
+
+
+def complete_proven(
+    accounts: dict[str, AccountTotal], before: Mapping[str, AccountTotal], recording: Recording, futexes: Futexes
+) -> None:
+    """Details know every wait on a futex, the threads' short lists only the longest: take what the details prove."""
+    proven: defaultdict[str, list[schema.Detail]] = defaultdict(list)
+    for line in recording.details.values():
+        if line.account == PARKED and (booking := futexes.booking(line.pid, line.object)):
+            proven[booking.account].append(line)
+    for account, lines in proven.items():
+        none = AccountTotal(account, 0, 0, 0)
+        had, own = accounts.get(account, none), before.get(account, none)
+        ns = sum(line.sum_ns for line in lines) - (had.ns - own.ns)
+        longest_ns = max(line.max_ns for line in lines)
+        count = max(0, sum(line.count for line in lines) - (had.count - own.count))
+        move(accounts, PARKED, account, ns, count, longest_ns)
+        if account in accounts:
+            whole = accounts[account]
+            accounts[account] = msgspec.structs.replace(whole, max_ns=min(max(own.max_ns, longest_ns), whole.ns))
+
+
+def set_receiving_apart(book: Books, receiving: Receiving) -> None:
+    """Waits of which nothing shows whether for work or an answer are parked; a thread's part is that of its process."""
+    for account in RECEIVING:
+        waits, part = book.accounts.get(account), receiving.part(book.pid, account)
+        if waits and part:
+            book.move(account, PARKED, round(waits.ns * part), round(waits.count * part), waits.max_ns)
+
+
+__all__ = ["complete_proven", "set_receiving_apart", "take_proven_of_processes"]

@@ -1,0 +1,334 @@
+"""What a recording means: typed sums, distributions and host facts that findings are computed from.
+
+Built by `builder.build` from a `Recording`.  Nothing here prints, reads files or knows a terminal.
+All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle time, unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from itertools import chain
+from typing import Protocol, TypeVar, cast
+
+import msgspec
+
+from perfdiag.facts.host_facts import Facts
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.request_time import RequestTime
+from perfdiag.model.requests.unread_requests import is_awaited
+from perfdiag.model.waits.wait_chains import Chain
+from perfdiag.recording import schema
+from perfdiag.recording.distribution import Distribution
+from perfdiag.recording.packed_numbers import ByName, Columns, added
+
+
+class NotRecorded(LookupError):
+    """A rule asked for what the recording does not say, as those of scripts do not: its answer is silence."""
+
+
+class AccountTotal(msgspec.Struct, frozen=True):
+    """One account over a thread, a process or the whole target."""
+
+    account: str
+    ns: int
+    count: int
+    max_ns: int
+
+
+def ns_of(accounts: Mapping[str, AccountTotal], *names: str) -> int:
+    """Return the time in some of the accounts; there is no entry where nobody was."""
+    if isinstance(accounts, ByName):
+        return accounts.firsts(names)
+    return sum(accounts[name].ns for name in names if name in accounts)
+
+
+def times_of(accounts: Mapping[str, AccountTotal]) -> Iterable[tuple[str, int]]:
+    """Return each account with its time."""
+    names, numbers = _columns(accounts)
+    return zip(names, numbers[::3], strict=True)
+
+
+class HasAccounts(Protocol):
+    """A thread, or its books."""
+
+    @property
+    def accounts(self) -> Mapping[str, AccountTotal]:
+        """Its time."""
+
+
+def summed(several: Iterable[HasAccounts]) -> dict[str, AccountTotal]:
+    """Return the sums of all of them by account."""
+    sums = added(_columns(each.accounts) for each in several)
+    return {name: AccountTotal(name, *numbers) for name, numbers in sums.items()}
+
+
+def _columns(accounts: Mapping[str, AccountTotal]) -> Columns:
+    if isinstance(accounts, ByName):
+        return accounts.columns()
+    return tuple(accounts), tuple(chain.from_iterable((each.ns, each.count, each.max_ns) for each in accounts.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One account and object of the whole target: the finest sum there is, with its distribution."""
+
+    account: str
+    object: str  # resolved for people where facts allow ("vda (254:0)"), else as recorded
+    key: str  # as recorded; what belongs to one lock of a runtime has that lock's ("lock:gil:1234")
+    pid: int  # 0: of exited processes
+    distribution: Distribution
+    waker_tid: int = 0
+    waker_count: int = 0
+    waker_comm: str = ""  # of a thread outside the target, where it was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLedger:
+    """One thread (or one fold of exited threads: tid 0) and its closed books."""
+
+    pid: int
+    tid: int
+    namespace_tid: int
+    comm: str
+    wall_ns: int
+    accounts: Mapping[str, AccountTotal]
+    threads: int = 1  # more than one only for a fold
+    processes: int = 0  # how many of them were the first of their process
+    exited: bool = False
+    still_waiting: schema.OpenWait | None = None  # the wait it was in at the end
+    cpu_split_error: float | None = None  # half width of the user share of cpu.*, from the number of ticks
+    requests_read: int | None = None  # None: not recorded, or not of this thread alone
+    requests_turned: int = 0  # of these, for which it left another connection that was open
+
+    @property
+    def booked_ns(self) -> int:
+        """Sum of all accounts; equals `wall_ns` within 1 % in a sound recording."""
+        accounts = self.accounts
+        if isinstance(accounts, ByName):
+            return sum(accounts.columns()[1][::3])
+        return sum(total.ns for total in accounts.values())
+
+    def ns(self, *accounts: str) -> int:
+        """Return the time in the named accounts."""
+        return ns_of(self.accounts, *accounts)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How far the recording can be believed."""
+
+    closed_error: float  # |booked - wall| / wall over all threads
+    worst_thread_error: float  # of threads observed at least 1 s
+    unexplained_share: float  # of busy time
+    parked_share: float  # "cannot tell", of wall time
+    lost: Mapping[str, int]  # every counter of the footer
+    stack_agreement: float | None  # account against sampled kernel stack, by time; None: no samples
+    stack_samples: int
+    disagreements: Mapping[tuple[str, str], int]  # (account, class of the stack) -> ns
+    complete: bool  # the recording has its footer
+    reason: str  # why it ended
+    contradictions: Sequence[str] = ()  # what it says twice, and not the same; names in it are untrusted
+
+    @property
+    def time_lost(self) -> Mapping[str, int]:
+        """The counters whose records may have taken time of the books with them."""
+        return {name: number for name, number in self.lost.items() if name not in schema.NO_TIME_LOST}
+
+    @property
+    def lost_total(self) -> int:
+        """How many records may have taken time of the books with them."""
+        return sum(self.time_lost.values())
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """A file that was not (all) in memory when the target read it."""
+
+    name: str  # for people
+    key: str  # as recorded
+    waits: int  # for reads; faults are rows of memory.major_fault
+    waited_ns: int
+    read_bytes: int  # brought into the page cache, read-ahead included
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """Something that could not be measured, why, and what would make it so."""
+
+    what: str
+    reason: str
+    fix: str
+    feature: str = ""  # key for findings: the part of the ledger that is missing
+
+
+@dataclass(frozen=True)
+class Host:
+    """Of a recording of the whole host: what its processes are called, and whom the books leave out."""
+
+    names: Mapping[int, str]  # by pid; kernel threads of one name share one
+    kernel: frozenset[int]  # which of them are kernel threads
+    left_out: int | None  # threads that never ran in the window: asleep all along; None where not counted
+
+
+@dataclass(frozen=True)
+class HostSide:
+    """Of a guest: what was recorded on its host of the emulator that runs it, at about the same time."""
+
+    model: Model
+    overlap_ns: int  # of the two windows, if both wall clocks agree: nobody has compared them
+
+
+@dataclass(frozen=True)
+class Model:
+    """A recording, understood."""
+
+    header: schema.Header
+    window_ns: int
+    wall_ns: int  # sum over threads
+    busy_ns: int  # wall without idle and "cannot tell": the whole of every share
+    idle_ns: int
+    parked_ns: int
+    accounts: Mapping[str, AccountTotal]  # of the whole target, after futex evidence was weighed
+    rows: Sequence[Row]  # largest first
+    threads: Sequence[ThreadLedger]  # largest busy time first
+    stacks: Sequence[schema.Stack]
+    devices: Sequence[schema.Device]
+    files_read: Sequence[FileRead]  # longest waits first
+    writebacks: Sequence[schema.Writeback]
+    dirtiers: Sequence[schema.Dirtier]  # most first
+    sockets: Sequence[schema.Socket]
+    operations: Sequence[schema.Operation]
+    events: Sequence[schema.Event]
+    intervals: Sequence[schema.Interval]
+    facts: Facts
+    coverage: Coverage
+    not_measured: Sequence[NotMeasured]
+    cost: schema.Cost | None
+    footer: schema.Footer | None
+    chains: Sequence[Chain] = ()  # longest first; a second view on the rows
+    rpcs: Sequence[schema.Rpc] = ()
+    nfs_flushes: Sequence[schema.NfsFlush] = ()
+    nfs_server: Sequence[schema.NfsServer] = ()
+    cpus: Sequence[schema.Cpu] = ()  # those that the target ran on
+    vm_exits: Sequence[schema.VmExit] = ()
+    calibrations: Sequence[schema.Calibration] = ()
+    exchanges: Sequence[Exchange] = ()  # requests served and calls made, those that took most time first
+    requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
+    silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
+    request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
+    host: Host | None = None  # None: of chosen processes
+    host_side: HostSide | None = None  # None: the report of one recording
+    unseen: frozenset[str] = frozenset()  # accounts that who recorded cannot tell: their time stands in others
+    # What was computed of it `once`; not what it says, so that a changed copy begins without.
+    derived: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def cpus_online(self) -> int:
+        """How many CPUs the host had.  Raises NotRecorded."""
+        return _recorded(self.header.host.cpus_online, "the number of CPUs")
+
+    @property
+    def requests_awaited(self) -> list[schema.RequestLeft]:
+        """What is left unread and somebody may wait for: what came before the window may have been no request."""
+        return [line for line in self.requests_left if not line.earlier or is_awaited(line)]
+
+    @property
+    def page_bytes(self) -> int:
+        """The size of a page.  Raises NotRecorded."""
+        return _recorded(self.header.host.page_size_bytes, "the size of a page")
+
+    def ns(self, *accounts: str) -> int:
+        """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
+        return sum(
+            total.ns
+            for name, total in self.accounts.items()
+            if any(name == wanted or (wanted.endswith(".") and name.startswith(wanted)) for wanted in accounts)
+        )
+
+    def share(self, *accounts: str) -> float:
+        """Return `ns(*accounts)` as a share of busy time, 0 when there is none."""
+        return self.ns(*accounts) / self.busy_ns if self.busy_ns else 0.0
+
+    def rows_of(self, *accounts: str) -> list[Row]:
+        """Return the rows of the named accounts, largest first."""
+        if len(accounts) == 1:
+            return list(_rows(self).get(accounts[0], ()))
+        return [row for row in self.rows if row.account in accounts]
+
+    def wait_stacks(self, *accounts: str, key: str | None = None) -> list[schema.Stack]:
+        """Return the stacks sampled where waits of the named accounts began: those for the object `key`, or all."""
+        stacks = self.stacks if key is None else _wait_stacks(self).get(key, ())
+        return [stack for stack in stacks if stack.kind == "wait" and stack.account in accounts]
+
+    def limit_ns(self, name: str) -> int | None:
+        """Return how long requests, or operations, of this name may take (--slo); None without a limit."""
+        return _limits(self).get(name, self.header.options.slo_ns)
+
+    def measured(self, feature: str) -> bool:
+        """Return False when the recording says that `feature` was not measured."""
+        return all(item.feature != feature for item in self.not_measured)
+
+
+def _recorded(number: int | None, what: str) -> int:
+    if number is None:
+        raise NotRecorded(f"{what} was not recorded")
+    return number
+
+
+Answer = TypeVar("Answer")
+
+
+def once(function: Callable[[Model], Answer]) -> Callable[[Model], Answer]:
+    """Make a function compute its answer of a model only once, however many rules ask; nobody may change it."""
+
+    @wraps(function)
+    def answer(model: Model) -> Answer:
+        if function not in model.derived:
+            model.derived[function] = function(model)
+        return cast(Answer, model.derived[function])
+
+    return answer
+
+
+@once
+def _rows(model: Model) -> dict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in model.rows:
+        found[row.account].append(row)
+    return dict(found)
+
+
+@once
+def _wait_stacks(model: Model) -> dict[str, list[schema.Stack]]:
+    found: defaultdict[str, list[schema.Stack]] = defaultdict(list)
+    for stack in model.stacks:
+        if stack.kind == "wait":
+            found[stack.object].append(stack)
+    return dict(found)
+
+
+@once
+def _limits(model: Model) -> dict[str, int]:
+    return {each.name: each.limit_ns for each in model.header.options.slo_names}
+
+
+__all__ = [
+    "AccountTotal",
+    "Coverage",
+    "FileRead",
+    "Host",
+    "HostSide",
+    "Model",
+    "NotMeasured",
+    "NotRecorded",
+    "Row",
+    "ThreadLedger",
+    "ns_of",
+    "once",
+    "summed",
+    "times_of",
+]

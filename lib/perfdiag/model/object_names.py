@@ -1,0 +1,135 @@
+"""What an account waited for, in words: "device:254:0" becomes "vda (254:0)".  Everything returned is printable.
+
+Objects are as the recorder wrote them, but for the locks of runtimes, whose words futexes.py puts together
+("lock:gil:1234").
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, printable
+from perfdiag.common.units import size
+from perfdiag.facts.host_facts import Facts
+from perfdiag.model.guest import exit_names
+from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID
+from perfdiag.model.waits.runtime_locks import BY_ID
+from perfdiag.recording.reader import Recording
+
+_FIXED = {
+    "": "",
+    "inflight": "requests in flight",
+    "idle": "io_uring or libaio, nothing read or written",
+    "uncounted": "nobody knows what is in flight",
+}
+ABSTRACT_NAME_BYTES = 55  # that are kept (bpf/core/records/objects.h)
+HALTPOLL = "haltpoll idle"  # of the driver haltpoll: a guest that gives its CPU back to its host
+
+
+class Names:
+    """Resolves the objects of one recording."""
+
+    def __init__(self, facts: Facts, recording: Recording) -> None:
+        self._facts = facts
+        self._page_bytes = recording.header.host.page_size_bytes
+        self._processes = {line.tid: line.comm for line in recording.threads.values()}
+        self._several = len({line.pid for line in recording.threads.values()}) > 1 or bool(recording.processes)
+        self._processes |= {line.pid: line.comm for line in recording.processes.values() if line.pid}
+        self._processes |= {target.pid: target.comm for target in recording.header.targets}
+
+    def resolve(self, key: str) -> str:
+        """Return an object string of the recording for people; what cannot be resolved stays as it was recorded."""
+        if key in _FIXED:
+            return _FIXED[key]
+        kind, colon, rest = key.partition(":")
+        words = None
+        if colon and rest:
+            with contextlib.suppress(ValueError):  # numbers that are none: shown as recorded
+                words = self._words(kind, rest)
+        return printable(key if words is None else words)
+
+    def _words(self, kind: str, rest: str) -> str | None:
+        match kind:
+            case "peer" | "function" | "syscall":
+                return rest if kind == "peer" else f"{rest}()"
+            case "port" | "pipe":
+                return f"{kind} {rest}"
+            case "futex":
+                return f"futex {rest}"
+            case "lock":
+                return self._runtime_lock(rest)
+            case "runtime":
+                return IDLE_BY_ID[rest].name if rest in IDLE_BY_ID else None
+            case "device":
+                named = rest in self._facts.disks or not self._facts.mount_of(rest)
+                return self._facts.disk_name(rest) if named else self._mount(rest)
+            case "limit":
+                return f"memory.{rest}"
+            case "order":
+                known = self._page_bytes is not None and len(rest) < 3
+                return f"{size((self._page_bytes or 0) << int(rest))} in one piece" if known else None
+            case "task" | "unix" | "own":
+                pid, kept, comm = rest.partition(":")
+                name = comm or (NO_NAME if kept else NAME_NOT_KEPT)
+                return f"{'own thread ' if kind == 'own' else ''}{name} ({int(pid)})"
+            case "abstract":
+                return _abstract(rest)
+            case "cgroup":
+                group = self._facts.cgroup_of(int(rest))
+                return f"cgroup {group.path if group else rest}"
+            case "idle":
+                return self._idle_state(rest)
+            case "file":
+                numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
+                major, minor, inode = (int(part) for part in numbers)
+                where = self._file_system(f"{major}:{minor}")
+                return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
+            case "mount":
+                return self._mount(rest)
+            case "server":
+                return f"NFS server {rest}"
+            case "vmexit":
+                vendor, _, code = rest.partition(":")
+                return exit_names.reason(vendor, int(code))
+        return None
+
+    def _idle_state(self, rest: str) -> str:
+        """Return "C6", or that the CPU was not in it any more, or not yet in any, when the thread was woken."""
+        if rest == "awake":
+            return "no idle state entered"
+        index, _, left = rest.partition(":")
+        states = {state.index: state.name for state in self._facts.idle_states}
+        name = states.get(int(index), f"idle state {int(index)}")
+        if name == HALTPOLL:
+            name = "halt of this guest"
+        return f"{name}, left before" if left == "left" else name
+
+    def _runtime_lock(self, rest: str) -> str | None:
+        """Return "the GIL", and whose where the target is more than one process, each with its own."""
+        id, pid, *address = rest.split(":") if ":" in rest else (rest, "")
+        if id not in BY_ID:
+            return None
+        whose = f" of {self._processes.get(int(pid), 'ended processes')} ({pid})" if self._several and pid else ""
+        return " ".join([BY_ID[id].name, *address]) + whose
+
+    def _file_system(self, device: str) -> str:
+        """Return on which disk a file is; without one, as a socket in /run, below which mount."""
+        mount = None if device in self._facts.disks else self._facts.mount_of(device)
+        return f"below {mount.mountpoint}" if mount and mount.root == "/" else f"on {self._facts.disk_name(device)}"
+
+    def _mount(self, device: str) -> str:
+        found = self._facts.mounts_of(device)
+        words = [f"{mount.source} on {mount.mountpoint} ({mount.fstype})" for mount in found]
+        return ", or later ".join(words) or f"file system {device}"
+
+
+def _abstract(name: str) -> str:
+    """Return an abstract name for people; what stands for a byte that is no text is one byte."""
+    shown = name.rstrip("\0")  # who binds the whole address has zeroes behind the name
+    if not shown and name:
+        return f"@ ({len(name)} zero bytes)"
+    kept_bytes = len(name.replace("\ufffd", "?").encode(errors="replace"))
+    return f"@{shown}{'...' if shown == name and kept_bytes >= ABSTRACT_NAME_BYTES else ''}"
+
+
+__all__ = ["Names"]

@@ -1,0 +1,1 @@
+"""From the recorded requests and calls to what their time consisted of."""

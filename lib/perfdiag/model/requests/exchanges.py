@@ -1,0 +1,150 @@
+"""Requests and calls of a recording, by name or peer: how long each took."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from perfdiag.common.text import printable
+from perfdiag.recording import schema
+from perfdiag.recording.distribution import fine_edges_ns
+from perfdiag.recording.packed_numbers import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """A distribution with sixteen buckets for each doubling."""
+
+    count: int = 0
+    sum_ns: int = 0
+    max_ns: int = 0
+    buckets: Mapping[int, int] = field(default_factory=dict)
+
+    def quantile_ns(self, q: float) -> int | None:
+        """Return the quantile `q`, right to 3 % of it or half a microsecond; None of nothing."""
+        total = sum(self.buckets.values())
+        rank = q * total
+        for index, number in sorted(self.buckets.items()):
+            rank -= number
+            if rank <= 0:
+                low, high = fine_edges_ns(index)
+                return min((low + high) // 2, self.max_ns)
+        return self.max_ns if total else None
+
+    def typical_ns(self) -> int:
+        """Return how long those took at least that half of the time lies in: short ones by the thousand do not hide a
+        few long ones; right to 3 %."""
+        weights = {index: sum(fine_edges_ns(index)) * count for index, count in self.buckets.items()}
+        rest = sum(weights.values()) / 2
+        for index in sorted(weights):
+            rest -= weights[index]
+            if rest <= 0:
+                return min(sum(fine_edges_ns(index)) // 2, self.max_ns)
+        return self.max_ns
+
+    def merged(self, other: Latencies) -> Latencies:
+        """Return the distribution of both together."""
+        buckets = defaultdict(int, self.buckets)
+        for index, count in other.buckets.items():
+            buckets[index] += count
+        return Latencies(
+            self.count + other.count, self.sum_ns + other.sum_ns, max(self.max_ns, other.max_ns), dict(buckets)
+        )
+
+
+def together(latencies: Iterable[Latencies]) -> Latencies:
+    """Return the distribution of all of them."""
+    merged = Latencies()
+    for each in latencies:
+        merged = merged.merged(each)
+    return merged
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Requests of one name on one port, or calls of one peer, with how long each took."""
+
+    line: schema.Exchange
+    object: str  # resolved for people, as that of a row: "port 8080", "db (4711)"
+    whole: Latencies = Latencies()
+    first_byte: Latencies = Latencies()
+    read_delay: Latencies = Latencies()
+    connect: Latencies = Latencies()
+
+    @property
+    def served(self) -> bool:
+        """Whether these are requests that the target was asked."""
+        return self.line.direction == "accepted"
+
+    @property
+    def title(self) -> str:
+        """What they are called behind "requests": "GET /a on port 8080", or "on port 8080"."""
+        return f"{printable(self.line.name)} on {self.object}".lstrip()
+
+    @property
+    def median_ns(self) -> int | None:
+        """How long the one in the middle took; None where no distribution was recorded."""
+        return self.whole.quantile_ns(0.5)
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether an address, as objects have it, is this host's itself."""
+    return address.startswith(("127.", "[::ffff:127.")) or address == "[::1]"
+
+
+def own_calls(exchanges: Iterable[Exchange]) -> tuple[list[Exchange], list[Exchange]]:
+    """Return the calls that the target makes of itself, which are among the requests that it served, and the others."""
+    found = list(exchanges)
+    ports = {each.line.object.removeprefix("port:") for each in found if each.served}
+    own: list[Exchange] = []
+    others: list[Exchange] = []
+    for each in found:
+        address, _, port = each.line.object.removeprefix("peer:").rpartition(":")
+        if not each.served:
+            (own if is_loopback(address) and port in ports else others).append(each)
+    return own, others
+
+
+def calls_ns(calls: Iterable[Exchange]) -> int:
+    """Return how long calls took, with the connects for them."""
+    return sum(each.line.sum_ns + each.connect.sum_ns for each in calls)
+
+
+def exchanges_of(
+    lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency], resolve: Callable[[str], str] = printable
+) -> list[Exchange]:
+    """Return the exchanges of a recording, those that took most time first; `resolve` tells objects for people."""
+    timed: defaultdict[tuple[str, str, str], dict[str, Latencies]] = defaultdict(dict)
+    for each in latencies:
+        timed[each.object, each.name, each.direction][each.measure] = Latencies(
+            each.count, each.sum_ns, each.max_ns, Counts(each.buckets)
+        )
+    found = []
+    for line in lines:
+        of_line = timed[line.object, line.name, line.direction]
+        if line.count:  # recordings of earlier versions may lack a distribution: it found no room
+            of_line.setdefault("whole", Latencies(line.count, line.sum_ns))
+        found.append(
+            Exchange(
+                line,
+                resolve(line.object),
+                **{
+                    measure: of_line[measure]
+                    for measure in ("whole", "first_byte", "read_delay", "connect")
+                    if measure in of_line
+                },
+            )
+        )
+    return sorted(found, key=lambda each: (-each.line.sum_ns, each.line.object, each.line.name))
+
+
+__all__ = [
+    "Exchange",
+    "Latencies",
+    "calls_ns",
+    "exchanges_of",
+    "is_loopback",
+    "own_calls",
+    "together",
+]

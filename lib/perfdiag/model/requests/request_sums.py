@@ -1,0 +1,147 @@
+"""What is summed of requests, and the accounts their time went to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from perfdiag.recording import schema
+
+# What a request's time holds beside accounts of the thread that serves it.
+PEERS = "request.peers"  # calls made for it are not answered
+ARRIVING = "request.arriving"  # its first byte has been read, its last has not come
+QUEUED = "request.queued"  # it has arrived, and who serves is with others
+UNTAKEN = "request.untaken"  # the send buffer is full of what its client has not taken
+HELD = "request.held"  # answered, and this host's kernel keeps the end of the answer back
+REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
+
+PARKED = "wait.parked"
+WAITS_FOR_PEERS = ("net.connect", "net.receive", "ipc.unix")
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is summed of requests: all of a name, or those over the objective."""
+
+    count: int = 0
+    ns: int = 0
+    whole_ns: int = 0
+    read_delay_ns: int = 0
+    arriving_ns: int = 0
+    peers_ns: int = 0
+    held_ns: int = 0
+    untaken_ns: int = 0
+    accounts: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, other: Sums, times: int = 1) -> Sums:
+        """Return both together, the other one so many times; nothing falls below zero."""
+        names = self.accounts.keys() | other.accounts.keys()
+        return Sums(
+            max(0, self.count + times * other.count),
+            max(0, self.ns + times * other.ns),
+            max(0, self.whole_ns + times * other.whole_ns),
+            max(0, self.read_delay_ns + times * other.read_delay_ns),
+            max(0, self.arriving_ns + times * other.arriving_ns),
+            max(0, self.peers_ns + times * other.peers_ns),
+            max(0, self.held_ns + times * other.held_ns),
+            max(0, self.untaken_ns + times * other.untaken_ns),
+            {name: max(0, self.accounts.get(name, 0) + times * other.accounts.get(name, 0)) for name in names},
+        )
+
+    def less(self, other: Sums) -> Sums:
+        """Return the rest without the other ones."""
+        return self.plus(other, -1)
+
+
+def of_all(line: schema.Exchange) -> Sums:
+    """Return the sums of all requests of a name."""
+    return Sums(
+        line.count,
+        line.sum_ns,
+        line.whole_ns,
+        line.read_delay_ns,
+        line.arriving_ns,
+        line.peers_ns,
+        line.held_ns or 0,
+        line.untaken_ns or 0,
+        {part.account: part.sum_ns for part in line.accounts},
+    )
+
+
+def of_slow(line: schema.Exchange) -> Sums:
+    """Return those of requests over the objective."""
+    return Sums(
+        line.over_slo,
+        line.over_slo_ns,
+        line.over_slo_whole_ns,
+        line.over_slo_read_delay_ns,
+        line.over_slo_arriving_ns,
+        line.over_slo_peers_ns,
+        line.over_slo_held_ns,
+        line.over_slo_untaken_ns,
+        {part.account: part.sum_ns for part in line.over_slo_accounts},
+    )
+
+
+def added(sums: Iterable[Sums]) -> Sums:
+    """Return all of them together."""
+    whole = Sums()
+    for each in sums:
+        whole = whole.plus(each)
+    return whole
+
+
+def known_ns(of: Sums) -> int:
+    """Return the time whose account is known: all that one thread served, and of the others, as Go's goroutines are,
+    the calls that were made for them, beyond what the former can have made."""
+    waited_ns = sum(of.accounts.get(name, 0) for name in (*WAITS_FOR_PEERS, "wait.events"))
+    return of.whole_ns + max(0, min(of.peers_ns - waited_ns, of.ns - of.whole_ns))
+
+
+def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """Return where requests spent their time; `parked`: on which futexes, or for which peers, by account and key.
+
+    A thread that waits for the rest of a request, for room to send, or for a peer, does so in an account of its own;
+    one that waits for events does it in the place of all its requests, and meanwhile turns to others.  Such time is the
+    client's, or the peers', as far as the request was still arriving, its answer not taken, or calls for it under way.
+    """
+    accounts: defaultdict[str, int] = defaultdict(int, of.accounts)
+    accounts.pop(PARKED, None)
+    for (account, _), ns in parked.items():
+        accounts[account] += ns
+    accounts[QUEUED] = min(of.read_delay_ns, of.ns)
+    accounts[HELD] = min(of.held_ns, of.ns)
+    accounts[REST] = max(0, of.ns - sum(accounts.values()))
+    move(accounts, ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
+    move(accounts, UNTAKEN, of.untaken_ns, ("wait.events", REST))
+    waited_ns = sum(accounts[name] for name in WAITS_FOR_PEERS)  # by the thread
+    move(accounts, PEERS, of.peers_ns - waited_ns - accounts[PEERS], ("wait.events", REST))
+    return {name: part for name, part in accounts.items() if part > 0}
+
+
+def move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -> None:
+    """Book up to `ns` of what stands in `sources`, one after the other, to another account."""
+    for source in sources:
+        part = max(0, min(ns, accounts.get(source, 0)))
+        accounts[source] = accounts.get(source, 0) - part
+        accounts[into] = accounts.get(into, 0) + part
+        ns -= part
+
+
+__all__ = [
+    "ARRIVING",
+    "HELD",
+    "PARKED",
+    "PEERS",
+    "QUEUED",
+    "REST",
+    "UNTAKEN",
+    "Sums",
+    "accounts_of",
+    "added",
+    "known_ns",
+    "move",
+    "of_all",
+    "of_slow",
+]

@@ -1,0 +1,230 @@
+"""What the time of the requests of a recording consists of, where enough of it is known."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
+from perfdiag.model.requests.parked_time import Parked, scaled
+from perfdiag.model.requests.request_sums import (
+    ARRIVING,
+    HELD,
+    PARKED,
+    PEERS,
+    QUEUED,
+    REST,
+    UNTAKEN,
+    Sums,
+    accounts_of,
+    added,
+    known_ns,
+    move,
+    of_all,
+    of_slow,
+)
+from perfdiag.model.requests.serving_threads import Servers
+from perfdiag.model.requests.slow_excess import beyond_median
+from perfdiag.model.requests.unread_requests import Met
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import Kind, kind_of
+
+# A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
+# batch job with a page of metrics.
+SERVES = 0.5
+# Of requests whose time is known by account less than this, the threads' own books say more.
+ENOUGH_KNOWN = 0.9
+ENOUGH_REQUESTS = 10
+# Requests that mostly wait for news, by their own choice, would hide what all others wait for.
+TOLERABLE_NEWS = 0.5
+# Likewise those of which nothing tells whether they are requests: what clients acknowledge looks the same.
+TOLERABLE_UNSURE = 0.5
+# Requests on shared connections are told apart by nobody.  A connection that is declined counts as one, however much it
+# carries: where that is most of what the target does, the rest of its requests is no good part of its time.
+TOLERABLE_SHARED = 0.05
+
+
+@dataclass(frozen=True)
+class RequestTime:
+    """What the time of all requests together consists of.
+
+    The accounts, and ARRIVING, PEERS, QUEUED, UNTAKEN, HELD and REST among them, add up to `ns`.
+    """
+
+    count: int
+    ns: int
+    accounts: Mapping[str, int]
+    by: Servers = field(default_factory=Servers)  # who serves them
+    excess: bool = False  # of those over the objective alone, what they took beyond the median of their name
+    median_over: bool = False  # of a name the median itself is over it: of that name, all they took
+    rows: Mapping[tuple[str, str], int] = field(default_factory=dict)  # parked in futexes, by account and key of `Row`
+    parked_ns: Mapping[tuple[str, str], int] = field(default_factory=dict)  # the same of all requests, whatever ranks
+    parked_tids: frozenset[int] = frozenset()  # threads that were parked there
+
+    @property
+    def met(self) -> Met:
+        """Return what those met that lay unread."""
+        return self.by.met
+
+    @property
+    def uncertain_ns(self) -> int:
+        """Return the time that could hide another cause."""
+        unfollowed = () if self.by.followed else (QUEUED,)
+        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", *unfollowed))
+
+
+def request_time(
+    exchanges: Sequence[Exchange],
+    lost: Mapping[str, int],
+    finer: Mapping[str, Mapping[str, int]],
+    parked: Parked,
+    by: Servers,
+    busy_ns: int,
+    window_ns: int,
+    left: Sequence[schema.RequestLeft] = (),
+) -> RequestTime | None:
+    """Return what the requests' time consists of; None where too little of it is known to rank causes by it.
+
+    `finer` says, of an account that the kernel side books and evidence divides afterwards, how the target's time in it
+    was divided; `parked`, on which futexes requests waited; `left`, which nobody has read: these count with the time
+    they have waited so far.  Of the busy time, and the window, requests must be a good part.  With an objective that
+    some missed it is the time of those, beyond the median of their name.
+    """
+    served = [each.line for each in exchanges if each.served]
+    whole = added(map(of_all, served))
+    early = sum(line.early for line in served)
+    left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
+    few = whole.count + left_count < ENOUGH_REQUESTS and left_ns < SERVES * window_ns
+    if few or not whole.ns + left_ns or known_ns(whole) < ENOUGH_KNOWN * whole.ns:
+        return None
+    if early + sum(line.declined for line in served) > TOLERABLE_SHARED * whole.count:
+        return None
+    if parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns) or unsure(served):
+        return None
+    if lost.get("connections_full") or lost.get("exchanges_full"):
+        return None
+    all_rows = _rows(whole, parked.ns)
+    spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in all_rows.items())]
+    inside_ns = sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
+    if inside_ns < SERVES * busy_ns and whole.ns + left_ns < SERVES * window_ns:
+        return None
+    missed = [each for each in exchanges if each.served and each.line.over_slo]
+    if any(each.median_ns is None for each in missed):
+        return None
+    slow = _added_parts(_excess(each, parked) for each in missed)
+    ranked = slow or accounts_of(whole, all_rows)
+    rows = _of(ranked, _rows(added(of_slow(each.line) for each in missed), parked.over_slo_ns)) if slow else all_rows
+    ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
+    if not slow:
+        ranked[PEERS] = _of_others(ranked.get(PEERS, 0), exchanges)
+    accounts = _held_up(_divided(ranked, finer), by)
+    return RequestTime(
+        (sum(each.line.over_slo for each in missed) if slow else whole.count) + left_count,
+        sum(accounts.values()),
+        accounts,
+        by,
+        bool(slow),
+        any(map(_median_over, missed)),
+        rows,
+        all_rows,
+        parked.tids,
+    )
+
+
+def _of_others(peers_ns: int, exchanges: Sequence[Exchange]) -> int:
+    """Return how much of the waiting for peers is for others: what the target asks itself are requests as well, and
+    their accounts stand there."""
+    own, others = own_calls(exchanges)
+    own_ns = calls_ns(own)
+    return round(peers_ns * (1 - own_ns / (own_ns + calls_ns(others)))) if own_ns else peers_ns
+
+
+def unsure(lines: Iterable[schema.Exchange], *, slow: bool = False) -> bool:
+    """Return whether most requests, or most of those over the objective, may have been none: news and its
+    acknowledgement are the same two messages in the other order."""
+    counts = [(line.over_slo_unsure, line.over_slo) if slow else (line.unsure, line.count) for line in lines]
+    return sum(part for part, _ in counts) > TOLERABLE_UNSURE * sum(whole for _, whole in counts)
+
+
+def beyond(median_over: bool) -> str:
+    """Return what the excess is beyond, as a report says it."""
+    return f"beyond the median of their name{' (all of it where even the median is over)' if median_over else ''}"
+
+
+def _rows(of: Sums, parked_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    return scaled(parked_ns, of.accounts.get(PARKED, 0))
+
+
+def _of(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    """Return the rows as large as their accounts are."""
+    whole: defaultdict[str, int] = defaultdict(int)
+    for (account, _), ns in rows.items():
+        whole[account] += ns
+    parts = {pair: min(ns, accounts.get(pair[0], 0) * ns // whole[pair[0]]) for pair, ns in rows.items() if ns}
+    return {pair: part for pair, part in parts.items() if part}
+
+
+def _excess(missed: Exchange, parked: Parked) -> dict[str, int]:
+    """Return what requests over the objective took beyond the median of their name: the tail has causes of its own.
+    Where the median is over it itself, no request is as it should be: that is all they took."""
+    slow = of_slow(missed.line)
+    spent = accounts_of(slow, _rows(slow, parked.over_slo_ns))
+    if _median_over(missed):
+        return spent
+    rest = of_all(missed.line).less(slow)
+    others = accounts_of(rest, _rows(rest, parked.kept_ns))
+    return beyond_median(spent, slow.ns, slow.count, others, missed.median_ns or 0)
+
+
+def _median_over(missed: Exchange) -> bool:
+    return 2 * missed.line.over_slo >= missed.line.count
+
+
+def _added_parts(accounts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    added: defaultdict[str, int] = defaultdict(int)
+    for each in accounts:
+        for name, ns in each.items():
+            added[name] += ns
+    return dict(added)
+
+
+def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
+    """Return the accounts with what a loop does to requests that it has read and not come to, and without what is
+    nobody's turn: a thread that waits for a CPU holds up those behind it, too, as does a loop that waits for a disk."""
+    if by.loop:
+        move(accounts, QUEUED, round(accounts.get(REST, 0) * by.busy), (REST,))
+    queued = accounts.get(QUEUED, 0)
+    for account, part in by.met.passed_on.items():
+        move(accounts, account, round(queued * part), (QUEUED,))
+    return {name: part for name, part in accounts.items() if part > 0}
+
+
+def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    found: defaultdict[str, int] = defaultdict(int)
+    for account, ns in accounts.items():
+        parts = finer.get(account, {})
+        whole, left = sum(parts.values()), ns
+        for name, part in parts.items():
+            share = ns * part // whole if whole else 0
+            found[name] += share
+            left -= share
+        found[account] += left
+    return {name: part for name, part in found.items() if part > 0}
+
+
+__all__ = [
+    "ARRIVING",
+    "ENOUGH_KNOWN",
+    "ENOUGH_REQUESTS",
+    "HELD",
+    "PEERS",
+    "QUEUED",
+    "REST",
+    "SERVES",
+    "UNTAKEN",
+    "RequestTime",
+    "beyond",
+    "request_time",
+    "unsure",
+]

@@ -1,0 +1,78 @@
+"""Who serves the requests: one thread that turns from connection to connection, or workers, each with its own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perfdiag.model.requests.unread_requests import LISTENS, Met, Part, met_at_loops, met_at_workers
+
+if TYPE_CHECKING:
+    from perfdiag.model.model import ThreadLedger
+
+# A loop reads from many connections with one thread, which reads most of what its process does.  Workers are never seen
+# to turn from one that is open to another (0 % in all recordings of such here); loops are where two are open at a time:
+# where clients open one for each request, that is hardly more often than somebody has to wait.
+LOOP_TURNS = 0.1
+LOOP_PART = 0.6
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The threads that serve, as far as they hold up requests that they have not come to."""
+
+    loops: Sequence[ThreadLedger] = ()  # event loops; none where workers serve
+    busy: float = 0.0  # the part of their time in which loops are with somebody
+    met: Met = field(default_factory=Met)  # what requests meet at them
+    error: float = 0.0  # which part of that may be told of the wrong accounts
+    followed: bool = True  # who read requests was recorded, and in what he was before; older recordings do not tell
+
+    @property
+    def loop(self) -> bool:
+        """Whether event loops serve, not workers."""
+        return bool(self.loops)
+
+
+def servers(threads: Sequence[ThreadLedger], unread: Sequence[Part] = (), error: float = 0.0) -> Servers:
+    """Return who serves the requests of a target; `unread`: what requests were seen to meet, but for `error`."""
+    if not any(thread.requests_read is not None for thread in threads):
+        return Servers(followed=False)
+    if loops := _event_loops(threads):
+        return Servers(loops, _busy(loops), met_at_loops(unread), error)
+    return Servers(met=met_at_workers(unread), error=error)
+
+
+def taken(loop: ThreadLedger) -> float:
+    """Return in which part of its time an event loop is with somebody."""
+    return 1 - loop.ns(*LISTENS) / max(1, loop.wall_ns)
+
+
+def _busy(loops: Sequence[ThreadLedger]) -> float:
+    return sum(_reads(thread) * taken(thread) for thread in loops) / sum(map(_reads, loops))
+
+
+def _event_loops(threads: Sequence[ThreadLedger]) -> list[ThreadLedger]:
+    """Return, of each process, the thread that read most of its requests, if it turned from connection to connection.
+
+    Threads of a pool that take turns at reading (Go's) are none: each of them has read a part.
+    """
+    by_process: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
+    for thread in threads:
+        if thread.requests_read:
+            by_process[thread.pid].append(thread)
+    found = []
+    for readers in by_process.values():
+        first = max(readers, key=_reads)
+        is_loop = first.requests_turned >= LOOP_TURNS * _reads(first)
+        if is_loop and _reads(first) >= LOOP_PART * sum(map(_reads, readers)):
+            found.append(first)
+    return found
+
+
+def _reads(thread: ThreadLedger) -> int:
+    return thread.requests_read or 0
+
+
+__all__ = ["Servers", "servers", "taken"]

@@ -1,0 +1,26 @@
+"""What shares are shares of: the time of requests where that is known, else the busy time of threads."""
+
+from __future__ import annotations
+
+from perfdiag.model.model import Model
+from perfdiag.recording.accounts import Kind, kind_of
+
+
+def counted(account: str) -> bool:
+    """Return whether time of this account is part of the busy time that shares are shares of."""
+    return kind_of(account) is Kind.LATENCY
+
+
+def whole_ns(model: Model) -> int:
+    """Return what shares are shares of: the time of requests, or the busy time of threads."""
+    return model.request_time.ns if model.request_time else model.busy_ns
+
+
+def whole_accounts(model: Model) -> dict[str, int]:
+    """Return what that time consists of.  Inside a request no wait is idle."""
+    if model.request_time:
+        return dict(model.request_time.accounts)
+    return {name: total.ns for name, total in model.accounts.items() if counted(name)}
+
+
+__all__ = ["counted", "whole_accounts", "whole_ns"]

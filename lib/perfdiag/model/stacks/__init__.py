@@ -1,0 +1,1 @@
+"""From the recorded stacks to names of functions and classes of waits."""

@@ -1,0 +1,45 @@
+"""Addresses of user stacks without a name, because the tables of symbols could not be read."""
+
+from __future__ import annotations
+
+from perfdiag.common.text import printable
+from perfdiag.common.units import first_of
+from perfdiag.model.model import NotMeasured
+from perfdiag.recording.reader import Recording
+
+MOST_FILES_TOLD = 2
+_BY_HAND = "by hand: perf record -g -p PID, then perf report"
+# The reason of a line Unnamed: what it means, and what to do.
+REASONS = {
+    "not opened": ("the file cannot be opened", "is it gone, or is its file system dead? record again as root"),
+    "no ELF file": (
+        "what is mapped there is no ELF file",
+        "of code made at run time: let its runtime write a perf map (/tmp/perf-PID.map)",
+    ),
+    "damaged": ("the table of symbols is damaged", "install the file again; readelf --wide --symbols FILE shows it"),
+    "too large": ("the table of symbols is larger than is read", _BY_HAND),
+    "timeout": ("not read in time", f"record for longer: names are looked up again and again; {_BY_HAND}"),
+    "reader ended": ("the process that reads tables of symbols was killed or crashed", f"record again; {_BY_HAND}"),
+    "not started": (
+        "no process could be started to read them",
+        "raise the limit of processes (ulimit -u), or free the file system that two of them hang in",
+    ),
+}
+
+
+def not_measured(recording: Recording) -> list[NotMeasured]:
+    """Say of each reason how many of the sampled addresses have no name, and in which files."""
+    of = sum(len(stack.user) for stack in recording.stacks)
+    found = []
+    for reason in dict.fromkeys(line.reason for line in recording.unnamed):
+        lines = sorted((line for line in recording.unnamed if line.reason == reason), key=lambda line: -line.addresses)
+        files = [printable(line.file) for line in lines if line.file]
+        where = f" (in {first_of(files, MOST_FILES_TOLD)})" if files else ""
+        count = sum(line.addresses for line in lines)
+        what = f"names of {count:,} of {max(of, count):,} sampled addresses{where}"
+        why, fix = REASONS.get(reason, (reason, _BY_HAND))
+        found.append(NotMeasured(what, why, fix, "symbols"))
+    return found
+
+
+__all__ = ["REASONS", "not_measured"]

@@ -1,0 +1,1 @@
+"""From the stacks and futexes of waits to what was waited for, and behind whom."""

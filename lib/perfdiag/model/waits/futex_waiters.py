@@ -1,0 +1,70 @@
+"""Futexes by who waits on them and who wakes: the second witness where functions alone do not prove a lock."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from perfdiag.recording import schema
+from perfdiag.recording.reader import Recording
+
+# Whoever waits for the GIL asks for it anew after sys.getswitchinterval(), as a rule 5 ms: the last bucket to 8.4 ms.
+_SWITCH_INTERVAL_BUCKET = 15
+_OF_PYTHON = re.compile(r"\((lib)?python\d")
+
+
+def exclusive(recording: Recording) -> set[tuple[int, str]]:
+    """Return (process, futex) that threads wait for and wake each other on, or several at once.
+
+    CPython makes its conditions, events and queues of the same lock, but gives each waiter a new one: the thread that
+    releases that waits for others.  Where it waited for this very one before, or two threads did at the same time,
+    it is one that is taken in turn: a lock, or that of a SimpleQueue, which only functions tell apart.
+    """
+    waited: defaultdict[tuple[int, str], dict[int, schema.FutexSum]] = defaultdict(dict)
+    longest_ns: defaultdict[int, int] = defaultdict(int)
+    for thread in recording.threads.values():
+        longest_ns[thread.pid] = max(longest_ns[thread.pid], thread.wall_ns)
+        for futex in thread.futexes:
+            waited[thread.pid, futex.object][thread.tid] = futex
+    found = set()
+    for key, by_thread in waited.items():
+        whole_ns = sum(futex.sum_ns for futex in by_thread.values())
+        by_waiters_ns = sum(futex.sum_ns for futex in by_thread.values() if futex.waker_tid in by_thread)
+        if len(by_thread) > 1 and (2 * by_waiters_ns > whole_ns or whole_ns > 1.05 * longest_ns[key[0]]):
+            found.add(key)
+    return found
+
+
+def brief(recording: Recording) -> set[tuple[int, str]]:
+    """Return (process, futex) of Python on which several threads wait, hardly ever longer than a switch interval."""
+    python = {stack.pid for stack in recording.stacks if any(map(_OF_PYTHON.search, (*stack.user, *stack.scan)))} | {
+        target.pid for target in recording.header.targets if target.comm.startswith("python")
+    }
+    threads: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for thread in recording.threads.values():
+        for futex in thread.futexes if thread.pid in python else ():
+            threads[thread.pid, futex.object] += 1
+    return {
+        key
+        for line in recording.details.values()
+        if threads[key := (line.pid, line.object)] > 1
+        and 20 * sum(number for bucket, number in line.buckets if bucket > _SWITCH_INTERVAL_BUCKET) <= line.count
+    }
+
+
+def woken_by_own_process(recording: Recording) -> set[tuple[int, str]]:
+    """Return (process, futex) of the waits that a thread of the same process ended."""
+    process_of = {line.tid: line.pid for line in recording.threads.values()}
+    woken = {
+        (line.pid, line.object)
+        for line in recording.details.values()
+        if line.waker_tid and line.pid and line.pid in (line.waker_pid, process_of.get(line.waker_tid))
+    }
+    for thread in recording.threads.values():
+        for futex in thread.futexes:
+            if futex.waker_tid and process_of.get(futex.waker_tid) == thread.pid:
+                woken.add((thread.pid, futex.object))
+    return woken
+
+
+__all__ = ["brief", "exclusive", "woken_by_own_process"]

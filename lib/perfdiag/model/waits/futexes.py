@@ -1,0 +1,252 @@
+"""What do threads wait for on a futex?  The operation code never tells; their user stacks do (LEDGER.md, 7)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM, symbol_of
+from perfdiag.model.waits.futex_waiters import brief, exclusive, woken_by_own_process
+from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID, WORK, idle_thread
+from perfdiag.model.waits.runtime_locks import BY_ID, Words, lock_of, on_top
+from perfdiag.model.waits.wait_chains import is_for_answer, own_account
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.reader import Recording
+
+# The C library's locks.
+_LOCK = re.compile(
+    r"_*pthread_mutex_(lock|timedlock|clocklock|cond_lock)(_full)?|_*lll_lock_wait(_private)?|_*lll_(clock|timed)lock_wait"
+    r"|_*pthread_rwlock_(timed|clock)?(rd|wr)lock(_full\w*)?|_*pthread_spin_lock|mtx_(timed)?lock"
+)
+# What waits for an event, work or another thread's end: idle or not, but no lock.
+_NO_LOCK = re.compile(
+    r"_*pthread_cond_(timed|clock)?wait(_common)?|_*pthread_(timed|clock|try)?join\w*|_*pthread_barrier_wait"
+    r"|_*(new_)?sem_\w*wait\w*|cnd_(timed)?wait|thrd_join|Unsafe_Park|.*Parker(::|\d*)park.*|.*Condvar.*wait.*"
+    r"|runtime\.(notesleep|notetsleep\w*|futexsleep)|PyThread_acquire_lock_timed|std.*thread.*park.*|.*ObjectMonitor.*"
+)
+# The same that are no part of a lock, wherever they stand.
+_OTHERS = re.compile(
+    r"_*pthread_\w*join\w*|thrd_join|.*Parker.*|.*ObjectMonitor.*|PyThread_acquire_lock_timed|runtime\..*"
+)
+_JOIN = re.compile(r"_*pthread_(timed|clock)?join\w*|thrd_join")
+# Of threading.Lock and RLock alone: queues and pools wait in the same PyThread_acquire_lock_timed.  An interpreter
+# without symbols has none of these names, and then nothing can tell.
+_PYTHON_LOCK = re.compile(r"acquire_timed|r?lock_(PyThread_)?acquire(_lock)?")
+_ABOVE_THE_GIL = re.compile(r"_?PyEval_\w+|PyGILState_Ensure|_Py_HandlePending|_PyThreadState_Attach")
+
+
+# Whoever is in one of these waits for work, and who waits for a lock behind him, for the next turn to do so.
+_FOR_REQUESTS = ("net.accept", "net.request")
+# In one of these he waits for work, or for the answer of somebody whom he has asked: nothing shows which.
+_FOR_NEWS = ("wait.events", "ipc.pipe", "ipc.unix")
+
+
+class Verdict(Enum):
+    """What one stack says of the futex its thread is parked on."""
+
+    LOCK = "lock"
+    IDLE = "idle"
+    NO_LOCK = "no lock"
+    SILENT = "silent"
+
+
+class Shown(NamedTuple):
+    """A verdict, and the id of the lock or idle threads of a runtime that it is about, "" for none."""
+
+    verdict: Verdict
+    kind: str = ""
+
+
+SILENT = Shown(Verdict.SILENT)
+
+
+class Booking(NamedTuple):
+    """Where time parked on a futex belongs."""
+
+    account: str
+    object: str
+
+
+def judge(frames: Sequence[str]) -> Verdict:
+    """Judge names, innermost first: the first that is known decides, unless a runtime's lock stands further out."""
+    return _judged(frames).verdict
+
+
+def _judged(frames: Sequence[str]) -> Shown:
+    first = Verdict.SILENT
+    for name in map(symbol_of, frames):
+        if lock := lock_of(name):
+            return Shown(Verdict.LOCK, lock.id)
+        if "ObjectMonitor" in name:
+            return Shown(Verdict.NO_LOCK)
+        if first is Verdict.SILENT:
+            if _LOCK.fullmatch(name):
+                first = Verdict.LOCK
+            elif _NO_LOCK.fullmatch(name):
+                first = Verdict.NO_LOCK
+    return Shown(first)
+
+
+class Futexes:
+    """The futexes of a recording, by process and object: which are proven to be locks, or what idle threads wait on."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._weights: defaultdict[tuple[int, str], defaultdict[Shown, int]] = defaultdict(lambda: defaultdict(int))
+        woken_inside, taken_in_turn = woken_by_own_process(recording), exclusive(recording)
+        asked_again = brief(recording)
+        alive = {line.pid for line in recording.threads.values() if line.state == "alive"}
+        comms = {line.tid: line.comm for line in recording.threads.values()}
+        for stack in recording.stacks:
+            if stack.kind != "wait" or not stack.object.startswith("futex:"):
+                continue
+            key = (stack.pid, stack.object)
+            shown = _judge_stack(stack, comms.get(stack.tid, ""), key in woken_inside, key in taken_in_turn)
+            if shown.verdict in (Verdict.SILENT, Verdict.NO_LOCK) and key in asked_again and _asks_again(stack):
+                shown = Shown(Verdict.LOCK, "gil")
+            for pid in {stack.pid} if stack.pid in alive else {stack.pid, 0}:
+                self._weights[pid, stack.object][shown] += stack.weight_ns or 1
+        self._collecting = self._outweighing("collection", "safepoint")
+        self._of_idle_pools = _mostly_behind(recording, _waits_for_request)
+        writers = {
+            (stack.pid, stack.account)
+            for stack in recording.stacks
+            if stack.account in _FOR_NEWS and not WAITS_FOR_ROOM.isdisjoint(stack.kernel)
+        }
+        self._of_pools = _mostly_behind(
+            recording, lambda line: _waits_for_news(line) and (line.pid, own_account(line)) not in writers
+        )
+
+    def _outweighing(self, kind: str, other: str) -> set[int]:
+        """Return the processes whose waits for one kind of lock outweigh those for another."""
+        more: defaultdict[int, int] = defaultdict(int)
+        for (pid, _), weights in self._weights.items():
+            more[pid] += weights.get(Shown(Verdict.LOCK, kind), 0) - weights.get(Shown(Verdict.LOCK, other), 0)
+        return {pid for pid, weight in more.items() if weight > 0}
+
+    def booking(self, pid: int, futex: str) -> Booking | None:
+        """Return where time parked on this futex of process `pid` (0: an exited one) belongs, as far as is proven."""
+        verdict, kind = self._shown(pid, futex)
+        if verdict is Verdict.IDLE:
+            return Booking(IDLE_BY_ID[kind].account, f"runtime:{kind}")
+        if verdict is not Verdict.LOCK:
+            return None
+        if kind == "safepoint" and pid in self._collecting:
+            kind = "collection"  # what most of them are for
+        if not kind and (pid, futex) in self._of_idle_pools:
+            return Booking(WORK, futex)
+        if not kind and (pid, futex) in self._of_pools:
+            return None
+        lock = BY_ID.get(kind)
+        if lock is None or not lock.name:
+            return Booking("lock.futex", futex)
+        address = f":{futex.partition(':')[2]}" if lock.words is Words.OF_LOCKS else ""
+        return Booking("lock.futex", f"lock:{kind}" if lock.shared else f"lock:{kind}:{pid}{address}")
+
+    def _shown(self, pid: int, futex: str) -> Shown:
+        """Return what the stacks of a futex show together; where they are silent, those of its sibling."""
+        own = self._heaviest(pid, futex)
+        if own != SILENT:
+            return own
+        shown = self._heaviest(pid, _sibling(futex))
+        if shown.verdict is Verdict.LOCK and (not shown.kind or BY_ID[shown.kind].words is Words.OF_LOCKS):
+            return SILENT
+        return shown if shown.verdict in (Verdict.LOCK, Verdict.IDLE) else SILENT
+
+    def _heaviest(self, pid: int, futex: str) -> Shown:
+        """Return the verdict that outweighs all others together, and what most of its time is about.
+
+        Silence says nothing against a lock.  Threads that are idle park in the same few functions every time.
+        """
+        weights: Mapping[Shown, int] = self._weights.get((pid, futex), {})
+        of = dict.fromkeys(Verdict, 0)
+        for shown, weight in weights.items():
+            of[shown.verdict] += weight
+        told = sum(of.values()) - of[Verdict.SILENT]
+        for verdict, whole in ((Verdict.LOCK, told), (Verdict.IDLE, sum(of.values()))):
+            if 2 * of[verdict] > whole:
+                same = [shown for shown in weights if shown.verdict is verdict]
+                return max(same, key=lambda shown: (weights[shown], shown.kind))
+        return Shown(Verdict.NO_LOCK) if told else SILENT
+
+
+def _mostly_behind(recording: Recording, wanted: Callable[[schema.Because], bool]) -> set[tuple[int, str]]:
+    """Return the locks for which threads that serve nobody waited mostly while their holder was in such a wait."""
+    waited: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for detail in recording.details.values():
+        if detail.account == "wait.parked":
+            waited[detail.pid, detail.object] += detail.sum_ns
+    behind: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for line in recording.because:
+        if line.account == "wait.parked" and not line.inside and wanted(line):
+            behind[line.pid, line.object] += line.sum_ns
+    return {key for key, ns in behind.items() if 2 * ns > waited[key]}
+
+
+def _waits_for_request(line: schema.Because) -> bool:
+    return line.root in _FOR_REQUESTS
+
+
+def _waits_for_news(line: schema.Because) -> bool:
+    """Whether the holder itself waited for what another thread tells, who did nothing for it meanwhile: it slept by its
+    own choice, or waited itself."""
+    if is_for_answer(line) or kind_of(line.root) is not Kind.IDLE:
+        return False
+    return own_account(line) in _FOR_NEWS
+
+
+def _judge_stack(stack: schema.Stack, comm: str, woken_inside: bool, taken_in_turn: bool) -> Shown:
+    """Return what a stack of a thread named `comm` says of its futex."""
+    shown = _judged(stack.user)
+    if shown.kind:
+        return shown
+    lock, other = on_top(stack.scan, _OTHERS)
+    if lock:
+        return Shown(Verdict.LOCK, lock.id)
+    if taken_in_turn and any(_PYTHON_LOCK.fullmatch(symbol_of(name)) for name in (*stack.user, *stack.scan)):
+        return Shown(Verdict.LOCK, "threading")
+    # A lock that stands nearer than the function of an idle thread is what the thread waits for.
+    if shown.verdict is not Verdict.LOCK and (idle := idle_thread(stack.user, comm) or idle_thread(stack.scan, comm)):
+        return Shown(Verdict.IDLE, idle.id)
+    if shown.verdict is Verdict.SILENT and other:
+        return Shown(Verdict.NO_LOCK)
+    if shown.verdict is Verdict.SILENT and woken_inside:
+        # Names found by scanning may be left from earlier calls: they count only with a second witness.
+        return Shown(judge_scan(stack.scan))
+    return shown
+
+
+def _asks_again(stack: schema.Stack) -> bool:
+    """Return whether a stack may be of take_gil() in an interpreter without symbols: nothing else stands above."""
+    names = [symbol_of(name) for name in stack.scan]
+    waits = [number for number, name in enumerate(names[:3]) if name == "pthread_cond_timedwait"]
+    above = names[waits[0] + 1 : waits[0] + 2] if waits else []
+    return bool(waits) and all(map(_ABOVE_THE_GIL.fullmatch, above))
+
+
+def judge_scan(names: Sequence[str]) -> Verdict:
+    """Judge names found by scanning the stack, of which each may be stale: lock only if nothing speaks against it."""
+    verdicts = {judge([name]) for name in names}
+    if Verdict.NO_LOCK in verdicts:
+        return Verdict.NO_LOCK
+    return Verdict.LOCK if Verdict.LOCK in verdicts else Verdict.SILENT
+
+
+def joins(stack: schema.Stack) -> bool:
+    """Return whether a thread waits for the end of another: known from its frames or the nearest names of a scan."""
+    return any(_JOIN.fullmatch(symbol_of(name)) for name in (*stack.user, *stack.scan[:3]))
+
+
+def _sibling(futex: str) -> str:
+    """Return the other word of a condition variable of the C library: it wakes its waiters through two in turn."""
+    kind, _, address = futex.partition(":")
+    try:
+        return f"{kind}:{int(address, 16) ^ 4:#x}"
+    except ValueError:
+        return ""
+
+
+__all__ = ["Futexes", "Verdict", "joins", "judge", "judge_scan"]

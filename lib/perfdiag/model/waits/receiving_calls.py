@@ -1,0 +1,168 @@
+"""Calls that receive: message queues, semaphores of System V, devices, terminals, netlink, the opening of a FIFO, and
+connections to peers that were hardly asked for anything.
+
+Who waits in one waits for work or for an answer, and nothing shows which: it is parked, as on a futex.  The call tells,
+and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.  Of a
+peer the calls tell that were made: no wait for an answer is longer than they were under way.  Of clients the requests
+tell: no wait for the rest of one is longer than they took to arrive.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from perfdiag.recording import schema
+
+OTHER, PARKED = "kernel.other", "wait.parked"
+CALL = "syscall:"
+# Some have twins of 64-bit times where words have 32.
+_RECEIVE = frozenset(
+    {"msgrcv", "semop", "semtimedop", "semtimedop_time64", "mq_timedreceive", "mq_timedreceive_time64"}
+    | {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvmmsg_time64"}  # all else that is read has accounts
+)
+OPEN = frozenset({"open", "openat", "openat2"})
+FROM_PEERS = ("net.receive", "ipc.unix")
+RECEIVING = (OTHER, *FROM_PEERS)
+# The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
+OWED = 0.5
+_WRITES_UNIX = "unix_stream_sendmsg"
+_OPENS_FIFO = frozenset({"fifo_open", "wait_for_partner"})
+
+
+class Receiving:
+    """Which waits of a recording that the kernel side booked as other ones are in calls that receive."""
+
+    def __init__(
+        self,
+        threads: Iterable[schema.Thread],
+        details: Collection[schema.Detail],
+        stacks: Collection[schema.Stack],
+        exchanges: Collection[schema.Exchange] = (),
+        sockets: Iterable[schema.Socket] = (),
+        window_ns: int = 0,
+    ) -> None:
+        self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
+        waited: defaultdict[str, int] = defaultdict(int)
+        for detail in details:
+            if detail.account in FROM_PEERS:
+                waited[detail.object] += detail.sum_ns
+        self._unasked = _owing_nothing(waited, exchanges, window_ns)
+        self._unasked |= _ended_by_time(waited, details)
+        self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
+        self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
+        waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
+        for line in details:
+            if line.account in RECEIVING:
+                parked = self.account(line.pid, line.account, line.object) == PARKED
+                waits[line.pid, line.account][parked] += line.sum_ns
+        self._parts = {key: of[True] / sum(of.values()) for key, of in waits.items() if any(of.values())}
+
+    def account(self, pid: int, account: str, object: str) -> str:
+        """Return the account of a wait: `account`, or parked."""
+        if account in FROM_PEERS:
+            return PARKED if object in self._unasked else account
+        receives = object.removeprefix(CALL) in _RECEIVE or (pid, object) in self._fifos
+        return PARKED if account == OTHER and object.startswith(CALL) and receives else account
+
+    def part(self, pid: int, account: str) -> float:
+        """Return the part that is parked of what a process (0: those that ended) has in one of RECEIVING.
+
+        One that has ended may have a pid, and its details stand with those of all that have.
+        """
+        return self._parts.get((pid, account), self._parts.get((0, account), 0.0))
+
+    def of_stack(self, stack: schema.Stack) -> schema.Stack:
+        """Return a sampled stack with its account."""
+        account = self.account(stack.pid, stack.account, stack.object)
+        return stack if account == stack.account else msgspec.structs.replace(stack, account=account)
+
+    def of_operation(self, operation: schema.Operation) -> schema.Operation:
+        """Return an operation with the accounts of its waits."""
+        if operation.name.removeprefix(CALL) not in _RECEIVE:
+            return operation
+        return msgspec.structs.replace(
+            operation, accounts=_parked(operation.accounts), over_slo_accounts=_parked(operation.over_slo_accounts)
+        )
+
+
+def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchange], window_ns: int) -> frozenset[str]:
+    """Return the peers for which was waited mostly while no call to them was under way.
+
+    A call whose connection ended can have been under way all the time.  Of a peer without any call in the window it is
+    not known whether one was made before.
+    """
+    calls: defaultdict[str, int] = defaultdict(int)
+    for line in exchanges:
+        if line.direction in ("connected", "datagram"):
+            open_ns = min(line.oldest_ns, window_ns) if line.oldest_ns else window_ns
+            calls[line.object] += line.sum_ns + line.open * open_ns + line.unanswered * window_ns
+    return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
+
+
+def _ended_by_time(waited: Mapping[str, int], details: Iterable[schema.Detail]) -> frozenset[str]:
+    """Return the peers for whom most waits ended by a timeout, so that the kernel side parked them: the last one, too,
+    is open when the recording ends."""
+    parked: defaultdict[str, int] = defaultdict(int)
+    for detail in details:
+        if detail.account == PARKED:
+            parked[detail.object] += detail.sum_ns
+    return frozenset(peer for peer, ns in waited.items() if peer and parked.get(peer, 0) > ns)
+
+
+def _between_requests(
+    waited: Mapping[str, int], exchanges: Iterable[schema.Exchange], local: Mapping[str, str], window_ns: int
+) -> frozenset[str]:
+    """Return the clients for whom was waited mostly while none of their requests was arriving, by port.
+
+    Whoever reads on while another thread answers waits for the next request.  Where nothing on a port is answered it is
+    not known what a request is there.
+    """
+    arriving: defaultdict[str, int] = defaultdict(int)
+    for line in exchanges:
+        if line.direction == "accepted":
+            unfinished_ns = (line.open + line.unanswered) * window_ns if line.count else 0
+            arriving[line.object] += line.arriving_ns + unfinished_ns
+    clients: defaultdict[str, list[str]] = defaultdict(list)
+    for peer in waited:
+        port = f"port:{local.get(peer, '').rpartition(':')[2]}"
+        if port in arriving:
+            clients[port].append(peer)
+    return frozenset(
+        peer
+        for port, peers in clients.items()
+        for peer in peers
+        if arriving[port] < OWED * sum(waited[each] for each in peers)
+    )
+
+
+def _of_unix_collectors(
+    waited: Mapping[str, int], exchanges: Collection[schema.Exchange], stacks: Iterable[schema.Stack]
+) -> frozenset[str]:
+    """Return clients at unix sockets that were waited for where none was ever answered, nor asked for anything: what
+    a request is there nobody knows.  Not those that leave no room to write."""
+    accepted = [line for line in exchanges if line.direction == "accepted" and not line.object.startswith("port:")]
+    if not accepted or any(line.count for line in accepted):
+        return frozenset()
+    asked = {line.object for line in exchanges if line.direction == "connected"}
+    full = {stack.object for stack in stacks if stack.kind == "wait" and _WRITES_UNIX in stack.kernel}
+    return frozenset(peer for peer in waited if peer.startswith("unix:") and peer not in asked | full)
+
+
+def _of_fifos(stacks: Iterable[schema.Stack], alive: Collection[int]) -> set[tuple[int, str]]:
+    """Return the openings, by process (0: those that ended) and object, most of whose sampled waits are of FIFOs."""
+    sums: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
+    for stack in stacks:
+        if stack.kind == "wait" and stack.account == OTHER and stack.object.removeprefix(CALL) in OPEN:
+            for pid in {stack.pid} if stack.pid in alive else {stack.pid, 0}:
+                sums[pid, stack.object][not _OPENS_FIFO.isdisjoint(stack.kernel)] += stack.weight_ns or 1
+    return {key for key, of in sums.items() if of[True] > of[False]}
+
+
+def _parked(sums: Iterable[schema.AccountSum]) -> list[schema.AccountSum]:
+    return [msgspec.structs.replace(each, account=PARKED) if each.account == OTHER else each for each in sums]
+
+
+__all__ = ["CALL", "OPEN", "RECEIVING", "Receiving"]

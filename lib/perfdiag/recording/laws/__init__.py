@@ -1,0 +1,1 @@
+"""From the lines of a recording to its contradictions: what no recorder could have measured."""

@@ -1,0 +1,92 @@
+"""Lines as they are kept: their lists of numbers packed, their names once each."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter
+from sys import getsizeof
+from typing import Any, get_type_hints
+
+import msgspec
+
+from perfdiag.recording import schema
+from perfdiag.recording.packed_numbers import Pairs, Sums, Triples
+from perfdiag.recording.schema import base, limits, machine, requests, threads, waits
+
+_ACCOUNTS, _PARTS = struct.Struct("=QQQ"), struct.Struct("=Q")
+_account_numbers, _part_number = attrgetter("sum_ns", "count", "max_ns"), attrgetter("sum_ns")
+_futex_numbers = attrgetter("sum_ns", "count", "waker_tid")
+_SHARED = (limits.Word, limits.Comm, limits.Object, limits.RequestName)  # types of names that many lines have
+
+
+class Packer:
+    """Packs the lines of one recording."""
+
+    def __init__(self) -> None:
+        self.names_bytes = 0  # that all names take
+        self._texts: dict[str, str] = {}
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        ways: dict[Any, Callable[[Any], Any]] = {
+            base.Buckets: Pairs,
+            machine.IdleStates: Triples,
+            requests.FineBuckets: Pairs,
+            base.AccountSums: self._accounts,
+            requests.PartSums: self._parts,
+            threads.FutexSums: self._futexes,
+            waits.Frames: self._frames,
+            waits.Scan: self._frames,
+            **dict.fromkeys(_SHARED, self._text),
+        }
+        self._fields = {kind: list(_fields(kind, ways)) for kind in schema.AnyLine.__args__}
+
+    def pack(self, line: schema.AnyLine) -> None:
+        """Replace the lists and names of a line, that nobody else has yet, by what takes less memory."""
+        for name, way in self._fields[type(line)]:
+            msgspec.structs.force_setattr(line, name, way(getattr(line, name)))
+
+    def _text(self, text: str) -> str:
+        known = self._texts.get(text)
+        if known is None:
+            known = self._texts[text] = text
+            self.names_bytes += getsizeof(text)
+        return known
+
+    def _frames(self, frames: list[str]) -> Sequence[str]:
+        return tuple(map(self._text, frames))
+
+    def _of(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        known = self._names.get(names)
+        if known is None:
+            known = self._names[names] = tuple(map(self._text, names))
+        return known
+
+    def _accounts(self, sums: list[schema.AccountSum]) -> Sums[schema.AccountSum]:
+        names = self._of(tuple(each.account for each in sums))
+        return Sums(schema.AccountSum, _ACCOUNTS, names, chain.from_iterable(map(_account_numbers, sums)))
+
+    def _futexes(self, sums: list[schema.FutexSum]) -> Sums[schema.FutexSum]:
+        names = tuple(self._text(each.object) for each in sums)
+        return Sums(schema.FutexSum, _ACCOUNTS, names, chain.from_iterable(map(_futex_numbers, sums)))
+
+    def _parts(self, parts: list[schema.PartSum]) -> Sums[schema.PartSum]:
+        names = self._of(tuple(each.account for each in parts))
+        return Sums(schema.PartSum, _PARTS, names, map(_part_number, parts))
+
+
+def _fields(kind: type, ways: dict[Any, Callable[[Any], Any]]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Return the fields of a kind of line that are packed, and how."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [(name, ways[hint]) for name, hint in hints.items() if _is_key(hint) and hint in ways]
+
+
+def _is_key(hint: Any) -> bool:
+    try:
+        hash(hint)
+    except TypeError:
+        return False
+    return True
+
+
+__all__ = ["Packer"]

@@ -1,0 +1,149 @@
+"""The recording: one JSON object a line, and the only place where recorder and Python meet.
+
+Every line has a ``type``.  All times are nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
+Sums are cumulative since the start of the window, so a lost or cut-off line costs freshness, never truth.
+Names that come from the target (comm, paths, functions, peers) are hostile bytes: see `UNTRUSTED_FIELDS`.
+The prose twin of this package is perfdiag-recording(5); a test compares the two.
+"""
+
+from __future__ import annotations
+
+from perfdiag.recording.schema.base import AccountSum, Line
+from perfdiag.recording.schema.machine import Calibration, Cpu, Fact, VmExit
+from perfdiag.recording.schema.network import Socket
+from perfdiag.recording.schema.nfs import NfsFlush, NfsServer, Rpc
+from perfdiag.recording.schema.requests import (
+    LATENCY_BUCKETS,
+    LATENCY_STEPS,
+    LATENCY_UNIT_NS,
+    Exchange,
+    Latency,
+    LeftPart,
+    PartSum,
+    RequestLeft,
+    RequestParked,
+    RequestUnread,
+    Silent,
+)
+from perfdiag.recording.schema.storage import Device, Dirtier, FileRead, Writeback
+from perfdiag.recording.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
+from perfdiag.recording.schema.waits import Because, Detail, Operation, Stack, Unnamed
+from perfdiag.recording.schema.window import (
+    NO_TIME_LOST,
+    Cost,
+    Event,
+    Footer,
+    Header,
+    Host,
+    Objective,
+    Options,
+    Probe,
+    ProgramCost,
+    Target,
+)
+
+SCHEMA_VERSION = 1
+
+UNTRUSTED_FIELDS = frozenset(
+    {
+        "comm",
+        "waker_comm",
+        "by_comm",
+        "text",
+        "kernel",
+        "user",
+        "scan",
+        "file",
+        "object",
+        "root_object",
+        "name",
+        "path",
+        "local",
+    }
+)
+
+AnyLine = (
+    Header
+    | Fact
+    | Thread
+    | Exited
+    | Process
+    | Interval
+    | Detail
+    | Because
+    | Stack
+    | Unnamed
+    | Device
+    | Rpc
+    | NfsFlush
+    | NfsServer
+    | Cpu
+    | VmExit
+    | FileRead
+    | Writeback
+    | Dirtier
+    | Socket
+    | Exchange
+    | RequestLeft
+    | RequestParked
+    | RequestUnread
+    | Silent
+    | Latency
+    | Calibration
+    | Operation
+    | Event
+    | Footer
+)
+
+__all__ = [
+    "LATENCY_BUCKETS",
+    "LATENCY_STEPS",
+    "LATENCY_UNIT_NS",
+    "NO_TIME_LOST",
+    "SCHEMA_VERSION",
+    "UNTRUSTED_FIELDS",
+    "AccountSum",
+    "AnyLine",
+    "Because",
+    "Calibration",
+    "Cost",
+    "Cpu",
+    "Detail",
+    "Device",
+    "Dirtier",
+    "Event",
+    "Exchange",
+    "Exited",
+    "Fact",
+    "FileRead",
+    "Footer",
+    "FutexSum",
+    "Header",
+    "Host",
+    "Interval",
+    "Latency",
+    "LeftPart",
+    "Line",
+    "NfsFlush",
+    "NfsServer",
+    "Objective",
+    "OpenWait",
+    "Operation",
+    "Options",
+    "PartSum",
+    "Probe",
+    "Process",
+    "ProgramCost",
+    "RequestLeft",
+    "RequestParked",
+    "RequestUnread",
+    "Rpc",
+    "Silent",
+    "Socket",
+    "Stack",
+    "Target",
+    "Thread",
+    "Unnamed",
+    "VmExit",
+    "Writeback",
+]

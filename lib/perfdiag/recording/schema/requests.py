@@ -1,0 +1,188 @@
+"""Requests that the target served and calls that it made, as its sockets show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from perfdiag.recording.schema.base import Count, Line, Nanoseconds
+from perfdiag.recording.schema.limits import ACCOUNTS, RECORDER, Object, RequestName, Word, at_most
+
+LATENCY_UNIT_NS = 1024
+LATENCY_STEPS = 16  # buckets for each doubling
+LATENCY_BUCKETS = LATENCY_STEPS * (1 + RECORDER["LATENCY_DOUBLINGS"])
+FineBuckets = Annotated[
+    Sequence[tuple[Annotated[int, msgspec.Meta(ge=0, lt=LATENCY_BUCKETS)], Count]], at_most(LATENCY_BUCKETS)
+]
+
+
+class PartSum(msgspec.Struct, frozen=True, array_like=True):
+    """What requests spent in one account: ``[account, sum_ns]``."""
+
+    account: Word
+    sum_ns: Nanoseconds
+
+
+PartSums = Annotated[Sequence[PartSum], at_most(ACCOUNTS)]
+
+
+class Exchange(Line, tag="exchange"):
+    """Requests of one name on one port of the target's ("accepted"), or calls and name look-ups that it made of one
+    peer ("connected", "lookup").  By UDP also what it sent to a peer ("datagram") or got at a port ("datagram_port"),
+    whether that asks for anything or not: `unawaited` were sent, `untimed` received.
+
+    A request lasts from its first byte's arrival until the last byte of its answer was sent, a call from its last
+    byte sent until the first byte of its answer arrived.
+    """
+
+    object: Object  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
+    # "GET /users/#" of HTTP/1 in plain text, or ""; "(other names)" without room, "(all names)" where none is kept
+    name: RequestName
+    direction: Word
+    count: Count  # answered
+    sum_ns: Nanoseconds
+    unanswered: Count  # the connection ended before
+    open: Count  # not answered when the window ended
+    oldest_ns: Nanoseconds  # of those
+    early: Count  # requests that came in before the one before them was answered
+    declined: Count  # connections that carry several requests at once (HTTP/2)
+    turns: Count  # answered requests whose thread had turned to them from another connection that was still open
+    whole: Count  # requests that one thread served from begin to end: `accounts` are theirs
+    whole_ns: Nanoseconds
+    read_delay_ns: Nanoseconds  # of requests, from arrived until read
+    arriving_ns: Nanoseconds  # of requests, from their first byte read until their last
+    peers_ns: Nanoseconds  # of requests, while calls made for them were not answered
+    connects: Count
+    connects_failed: Count
+    connecting: Count  # neither, when the window ended: "connect" counts them, too, for as long as that took
+    retries: Count  # SYNs sent again, or look-ups asked again
+    busy_ns: Nanoseconds  # of calls: while one or more were not answered
+    bytes_in: Count  # received and sent, of what was answered
+    bytes_out: Count
+    accounts: PartSums
+    over_slo: Count = 0  # of `count`, and what of the sums is theirs
+    over_slo_ns: Nanoseconds = 0
+    over_slo_whole_ns: Nanoseconds = 0
+    over_slo_read_delay_ns: Nanoseconds = 0
+    over_slo_arriving_ns: Nanoseconds = 0
+    over_slo_peers_ns: Nanoseconds = 0
+    over_slo_accounts: PartSums = []
+    held_ns: Nanoseconds | None = None  # while this host's kernel kept the last piece sent back (Nagle)
+    over_slo_held_ns: Nanoseconds = 0
+    # Of requests, while the send buffer was full of what the client had not taken.
+    untaken_ns: Nanoseconds | None = None
+    over_slo_untaken_ns: Nanoseconds = 0
+    # Of `read_delay_ns`, what request_unread may tell of the wrong accounts: cut off what was short and merged.
+    unread_error_ns: Nanoseconds | None = None
+    over_slo_unread_error_ns: Nanoseconds = 0
+    unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection ended
+    unawaited: Count = 0  # calls: a wait for their answer ended by a timeout, and more was sent
+    untimed: Count = 0  # requests of which nothing tells whether they were answered, or had to be
+    # of `count`, those that may have been no requests: what the target then sent may be news of its own accord
+    unsure: Count = 0
+    over_slo_unsure: Count = 0
+    awaited: Count = 0  # of `open`, by UDP: somebody watches their socket
+
+
+class RequestParked(Line, tag="request_parked"):
+    """Time that requests were parked on one futex of a process: those that one thread served from begin to end, as long
+    as it had not waited for events since it read them: then it may be parked for another one.  The lines add up to what
+    stands in their `accounts`, but for what found no room.
+    """
+
+    pid: Count  # also of a process that has ended
+    object: Object  # as in Detail
+    over_slo: bool  # of those that took as long as the objective or longer, or of the others
+    count: Count  # of requests
+    sum_ns: Nanoseconds
+
+
+class RequestUnread(Line, tag="request_unread"):
+    """Time that answered requests lay unread, by what the thread that then read them was in meanwhile.
+
+    The lines add up to `read_delay_ns` of their exchange, but for what lies before the last segments that are kept of a
+    thread, or found no room.
+    """
+
+    object: Object  # these two as in Exchange
+    name: RequestName
+    over_slo: bool  # of those that took as long as the objective or longer, or of the others
+    account: Word  # of the thread itself
+    root: Word  # of the thread that it waited for, however far behind others; `account` where it waited for none
+    sum_ns: Nanoseconds
+    served: bool = False  # that thread was with another request; recordings without requests_read do not say
+
+
+class LeftPart(msgspec.Struct, frozen=True, array_like=True):
+    """In what their reader was while requests waited: ``[account, root, served, sum_ns]``, as in RequestUnread."""
+
+    account: Word
+    root: Word
+    served: bool
+    sum_ns: Nanoseconds
+
+
+class RequestLeft(Line, tag="request_left"):
+    """Requests that had arrived and that nobody had read when the window ended.
+
+    What their reader was in is told of who read there last; where nobody has, of whoever of the process is kept from
+    reading, if all such are in the same.
+    """
+
+    object: Object  # as in Exchange
+    earlier: bool  # they arrived before the window, or it is not known when
+    count: Count
+    sum_ns: Nanoseconds  # since they arrived, or the window began
+    oldest_ns: Nanoseconds  # since the first of them arrived; 0: that is not known of any
+    parts: Annotated[Sequence[LeftPart], at_most(RECORDER["UNREAD_PARTS"])]  # of `sum_ns`, as far as that is known
+
+
+class Silent(Line, tag="silent"):
+    """Connections on which nothing came or went in the window, and on which somebody may wait since before.
+
+    Of TCP those on which the last word was a question, if it was one: the client's where the target has accepted, the
+    target's where it has connected.  What needs no answer looks the same, and times are as fine as the kernel's clock
+    ticks.  Of accepted unix sockets all: they keep no time.
+    """
+
+    object: Object  # these two as in Exchange
+    direction: Word
+    pid: Count  # who holds them; 0: several processes
+    count: Count
+    never: Count  # of them, on which who was asked has not said anything yet
+    oldest_ns: Nanoseconds  # since the first of these last words; 0: whose the last was is not known
+
+
+class Latency(Line, tag="latency"):
+    """How long one thing of an exchange took.
+
+    Bucket i < 16 counts i units of 1,024 ns and more, up to the next; bucket 16 + 16 d + s those of 2**(d + 4) *
+    (1 + s / 16) units and more: a quantile is right to 3 %.
+    """
+
+    object: Object  # these three as in Exchange
+    name: RequestName
+    direction: Word
+    measure: Word  # "whole", "first_byte" (of the answer), "read_delay", "connect"
+    count: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    buckets: FineBuckets
+
+
+__all__ = [
+    "LATENCY_BUCKETS",
+    "LATENCY_STEPS",
+    "LATENCY_UNIT_NS",
+    "Exchange",
+    "FineBuckets",
+    "Latency",
+    "LeftPart",
+    "PartSum",
+    "RequestLeft",
+    "RequestParked",
+    "RequestUnread",
+    "Silent",
+]

@@ -1,0 +1,97 @@
+"""What the time of the books went to: objects, code and operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from perfdiag.recording.schema.base import AccountSums, Buckets, Count, Line, Nanoseconds
+from perfdiag.recording.schema.limits import RECORDER, Comm, Object, Symbol, Word, at_most
+
+Frames = Annotated[Sequence[Symbol], at_most(RECORDER["STACK_FRAMES"])]
+Scan = Annotated[Sequence[Symbol], at_most(RECORDER["SCAN_WORDS"])]
+
+
+class Detail(Line, tag="detail"):
+    """One account and object of one process (pid 0: exited processes), with its distribution.
+
+    Bucket 0 counts waits below 256 ns, bucket i those in [2**(i+7), 2**(i+8)) ns, bucket 31 all longer ones.
+    """
+
+    pid: Count
+    account: Word
+    object: Object  # "", "device:254:0", "peer:10.0.0.1:5432", "task:123:comm", "cgroup:42", ... see object_names.py
+    sum_ns: Nanoseconds
+    count: Count
+    max_ns: Nanoseconds
+    buckets: Buckets
+    waker_tid: Count = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
+    waker_count: Count = 0  # how many of `count` are known to be due to it, at least
+    waker_pid: Count = 0  # its process, in a recording of the host; 0: not known
+    waker_comm: Comm = ""  # its name when the window ended, where it can be another process's
+
+
+class Because(Line, tag="because"):
+    """For what another thread was waited for: the root of waits of one account and object of one process.
+
+    A second view on time that stands in the details in full, never to be added to it.  What no such line tells of a
+    wait had no other thread behind it, was under 20 us, or nothing is known of that thread.
+    """
+
+    pid: Count  # as in Detail
+    account: Word
+    object: Object
+    # the accounts between the wait and its root, the nearest first
+    steps: Annotated[list[Word], at_most(RECORDER["CHAIN_STEPS"])]
+    cut: bool  # there were more steps, next to the root
+    root: Word  # the account of the thread at the end of the chain
+    root_object: Object  # of wait.events the peer that it asked, if it read its answer before it woke somebody
+    root_tid: Count  # who was in it most of the time; 0: not known
+    root_tid_ns: Nanoseconds  # how much of sum_ns is known to be due to it, at least
+    sum_ns: Nanoseconds
+    count: Count  # of waits; one with several roots counts for each
+    inside: bool = False  # of threads in the middle of a request, that had not waited for events since they read it
+
+
+class Stack(Line, tag="stack"):
+    """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
+
+    Equal stacks of a process are folded: `tid` is the first thread seen with it.
+    """
+
+    kind: Word
+    pid: Count
+    tid: Count
+    account: Word
+    object: Object
+    count: Count
+    weight_ns: Nanoseconds
+    kernel: Frames  # function names, innermost first; may be empty
+    user: Frames  # "function (module)" or "0x.. (module)", innermost first
+    # functions found by scanning the top of the user stack: hints where frames are missing
+    scan: Scan = []
+
+
+class Unnamed(Line, tag="unnamed"):
+    """Addresses of user stacks that have no name because their file could not be read, or not in time."""
+
+    file: Object  # "": not known, or one of those without room
+    reason: Word
+    addresses: Count
+
+
+class Operation(Line, tag="operation"):
+    """One kind of operation (today: a system call that blocked) with the exact ledger of its own time."""
+
+    name: Object
+    count: Count
+    errors: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    buckets: Buckets
+    over_slo: Count
+    accounts: AccountSums
+    over_slo_accounts: AccountSums = []
+
+
+__all__ = ["Because", "Detail", "Operation", "Stack", "Unnamed"]

@@ -1,0 +1,178 @@
+"""The lines that belong to the whole window: who was recorded and how, what happened, what it cost and lost."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from perfdiag.recording.schema.base import Count, Line, Nanoseconds
+from perfdiag.recording.schema.limits import (
+    CAPABILITIES,
+    COUNTERS,
+    PROBES,
+    RECORDER,
+    SCRIPT_ACCOUNTS,
+    Asked,
+    Because,
+    Comm,
+    Object,
+    Reason,
+    TargetComm,
+    Word,
+    at_most,
+)
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """What uname(2) and sysconf(3) say of the recorded host."""
+
+    nodename: Word = ""  # here and below: not known to a script that recorded
+    release: Word = ""
+    machine: Word = ""
+    cpus_online: Count | None = None
+    page_size_bytes: Count | None = None
+    tick_ns: Nanoseconds | None = None
+
+
+class Objective(msgspec.Struct, frozen=True, kw_only=True):
+    """How long requests, or operations, of one name may take."""
+
+    name: Object  # as the lines exchange and operation have it
+    limit_ns: Nanoseconds
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recorder was asked for."""
+
+    duration_ns: Nanoseconds  # 0: until told to stop
+    interval_ns: Nanoseconds
+    descendants: bool
+    stacks: Word  # "sampled" or "all"
+    slo_ns: Nanoseconds | None = None  # of what has no limit of its own
+    slo_names: Annotated[list[Objective], at_most(RECORDER["LIMITS"])] = []  # limits of single names
+    host: bool = False  # all tasks of the host were followed, kernel threads too
+    no_request_names: bool = False  # requests are told by port alone
+    asked: Asked = ""  # how the target was chosen, as it is typed in a shell: "--port 5432"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One process the recording was started on."""
+
+    pid: Count
+    namespace_pid: Count  # the pid inside the innermost pid namespace
+    comm: TargetComm = ""  # "": that of its first thread
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """One BPF program, attached or not; `feature` is the part of the ledger that is lost without it."""
+
+    name: Word
+    hook: Word
+    feature: Word
+    attached: bool
+    reason: Reason | None = None  # why not attached
+
+
+class Header(Line, tag="header", kw_only=True):
+    """First line of every recording."""
+
+    schema: Count
+    perfdiag: Word
+    engine: Word  # "libbpf"; "bpftrace" or "dtrace": a script, see SCRIPTS
+    realtime_ns: Nanoseconds  # wall-clock time of start_ns
+    start_ns: Nanoseconds
+    host: Host = Host()
+    options: Options
+    targets: Annotated[list[Target], at_most(RECORDER["MAX_TARGETS"])]
+    probes: Annotated[list[Probe], at_most(PROBES)] = []
+    lacks: Annotated[list[Word], at_most(CAPABILITIES)] = []  # that would have told more: "CAP_SYSLOG"
+    accounts: Annotated[list[Word], at_most(SCRIPT_ACCOUNTS)] = []  # that a script can tell; empty: all
+    because: Because = ""  # why a script records that nobody asked for
+
+
+class Event(Line, tag="event"):
+    """Something rare and worth a line: a process replaced by exec, an OOM kill, descriptors refused."""
+
+    at_ns: Nanoseconds
+    name: Word
+    pid: Count
+    tid: Count
+    text: Word
+    by_pid: Count = 0  # of an OOM kill: the process that asked for memory; 0: not said
+    by_comm: Comm = ""
+
+
+class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
+    """Calibrated cost of one BPF program over the window."""
+
+    name: Word
+    runs: Count | None = None  # None, here and below: the kernel did not tell
+    ns: Nanoseconds | None = None
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recording itself took."""
+
+    cpu_ns: Nanoseconds | None = None  # of the recorder's own threads
+    resident_bytes: Count | None = None
+    programs: Annotated[list[ProgramCost], at_most(PROBES)]  # empty when none was measured
+
+
+class Footer(Line, tag="footer"):
+    """Last line; a recording without it was cut off and says so in its report."""
+
+    at_ns: Nanoseconds
+    reason: Word  # "duration", "signal", "command ended", "targets gone", "output closed"
+    threads_seen: Count
+    # counter name -> records lost or look-ups failed; every known counter stands here
+    lost: Annotated[dict[Word, Count], at_most(COUNTERS)]
+    cost: Cost
+    threads_left_out: Count | None = None  # of a host: they never ran, so they have no books
+    # Of a script that the recorder ran: threads of which it saw nothing. Those slept all along, as /proc tells, and the
+    # recorder has added their lines; what the others did is not known. None: nobody looked.
+    threads_asleep: Count | None = None
+    threads_not_seen: Count | None = None
+    lines: Count | None = None  # before this one; None: an older recorder, or a script
+
+
+# Counters of the footer that cost names or samples, or time that another clock then told; all others may have taken
+# time of the books with them.
+NO_TIME_LOST = frozenset(
+    {
+        "because_full",
+        "calls_skipped",
+        "connections_full",
+        "detail_full",
+        "details",
+        "devices_full",
+        "dirtiers_full",
+        "events",
+        "exchanges_full",
+        "files_full",
+        "names_full",
+        "operations_full",
+        "rpc_full",
+        "stacks",
+        "stacks_dropped",
+        "stacks_failed",
+        "switches_missing",
+        "vm_exits_full",
+        "wakeups_missing",
+    }
+)
+
+
+__all__ = [
+    "NO_TIME_LOST",
+    "Cost",
+    "Event",
+    "Footer",
+    "Header",
+    "Host",
+    "Objective",
+    "Options",
+    "Probe",
+    "ProgramCost",
+    "Target",
+]

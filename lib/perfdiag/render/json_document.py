@@ -1,0 +1,62 @@
+"""A report as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from perfdiag.common.text import whole
+
+_STEP = 100  # entries of a list that are made at once
+
+
+def render(report: msgspec.Struct) -> bytes:
+    """Return the document, indented, with a newline at its end; no text of it can command a terminal."""
+    return b"".join(pieces(report))
+
+
+def pieces(report: msgspec.Struct) -> Iterator[bytes]:
+    """Yield the document in pieces: that of thousands of threads takes as much memory as one of a few."""
+    separator = b"{\n  "
+    for field in msgspec.structs.fields(report):
+        value = getattr(report, field.name)
+        yield separator + msgspec.json.encode(field.encode_name) + b": "
+        yield from _list(value) if isinstance(value, list) and value else [_indented(value, b"\n  ")]
+        separator = b",\n  "
+    yield b"\n}\n"
+
+
+def _list(values: list[object]) -> Iterator[bytes]:
+    for start in range(0, len(values), _STEP):
+        text = _indented(values[start : start + _STEP], b"\n  ")
+        yield (b"," if start else b"[") + text[1 : -len(b"\n  ]")]
+    yield b"\n  ]"
+
+
+def _indented(value: object, newline: bytes) -> bytes:
+    text = msgspec.json.encode(_escaped(msgspec.to_builtins(value, enc_hook=plain)))
+    return msgspec.json.format(text, indent=2).replace(b"\n", newline)
+
+
+def plain(value: Any) -> Any:
+    """Return what is packed as what it stands for."""
+    if isinstance(value, Mapping):
+        return dict(value.items())
+    raise NotImplementedError
+
+
+def _escaped(value: Any) -> Any:
+    """Return a value whose texts are printable: whoever adds a field to a report need not think of it."""
+    match value:
+        case str():
+            return whole(value)
+        case dict():
+            return {whole(str(name)): _escaped(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_escaped(each) for each in value]
+    return value
+
+
+__all__ = ["pieces", "plain", "render"]

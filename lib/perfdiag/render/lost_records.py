@@ -1,0 +1,46 @@
+"""What the counters of a recording's footer count, in words."""
+
+from __future__ import annotations
+
+from perfdiag.common.units import count, plural
+
+# A noun that takes an s, and what follows it.
+_WORDS = {
+    "bad_lines": ("line", " of the recording that cannot be read"),
+    "because_full": ("wait", " without its root"),
+    "calls_skipped": ("end", " of calls on this host not seen"),
+    "connections_full": ("connection", " not followed"),
+    "detail_full": ("object", " of waits dropped"),
+    "details": ("object", " of waits dropped at the end"),
+    "devices_full": ("request", " of disks not counted"),
+    "dirtiers_full": ("writer", " of dirty pages without a name"),
+    "events": ("event", " beyond what is kept"),
+    "exchanges_full": ("request or call", " not counted"),
+    "exited_folded_full": ("ended thread", " dropped"),
+    "files_full": ("read", " of files without a name"),
+    "names_full": ("name", " not kept"),
+    "operations_full": ("operation", " not counted"),
+    "output_lines": ("line", " not written"),
+    "programs_skipped": ("program run", " left out"),
+    "ring_buffer": ("event", " that found the ring full"),
+    "rpc_full": ("call", " of NFS not counted"),
+    "snapshots_torn": ("record", " read while being written"),
+    "stacks": ("stack", " dropped at the end"),
+    "stacks_dropped": ("stack", " that found the ring full"),
+    "stacks_failed": ("stack", " that could not be walked"),
+    "storage_failed": ("thread", " without a record"),
+    "switches_missing": ("change", " of tasks not announced"),
+    "vm_exits_full": ("exit", " of virtual CPUs without a reason"),
+    "wakeups_missing": ("wake-up", " not seen"),
+}
+
+
+def told(counter: str, number: int) -> str:
+    """Return "5 events that found the ring full"; of a counter that a newer recorder has, its name."""
+    if counter not in _WORDS:
+        return f"{counter} {count(number)}"
+    noun, rest = _WORDS[counter]
+    return f"{plural(number, noun)}{rest}"
+
+
+__all__ = ["told"]

@@ -1,0 +1,193 @@
+"""The report of a model and its diagnosis, as data: verdict, books, findings, what was not measured, coverage, cost.
+
+Here names become printable and numbers are joined; nothing is left out: what does not fit is for a renderer to fold.
+"""
+
+from __future__ import annotations
+
+from perfdiag import __version__
+from perfdiag.common.config import Config
+from perfdiag.common.text import printable
+from perfdiag.common.units import first_of
+from perfdiag.diagnosis import rule as found
+from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.significance import FAULT_SHARE
+from perfdiag.model.model import Model
+from perfdiag.model.share_denominator import whole_accounts, whole_ns
+from perfdiag.recording import schema
+from perfdiag.report import account_tables, contract, database_lock_waits, header, requests, stacks
+from perfdiag.report.contract import Report
+from perfdiag.report.guest_host import host_side
+from perfdiag.report.host_consumers import everyone
+from perfdiag.report.verdict import host_verdict, request_verdict
+from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
+from perfdiag.report.verdict.unsure_recording import with_doubt
+from perfdiag.report.verdict.verdict import SLO_BREACH, decide
+
+
+def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
+    """Return the report of a model.
+
+    Shares of its findings and `unclaimed_share` add up to all of the busy time.
+    """
+    return Report(
+        schema=contract.SCHEMA_VERSION,
+        verdict=_verdict(model, diagnosis),
+        target=header.target(model),
+        window=header.window(model),
+        notes=header.notes(model),
+        wall_ns=model.wall_ns,
+        busy_ns=model.busy_ns,
+        idle_ns=model.idle_ns,
+        work=header.work(model),
+        operations=account_tables.operations(model),
+        requests=requests.served(model),
+        unread=requests.unread(model),
+        silent=requests.silent(model),
+        calls=requests.called(model),
+        request_time=requests.time(model),
+        accounts=account_tables.accounts(model),
+        still_waiting=account_tables.still_waiting(model),
+        everyone=everyone(model),
+        host_side=host_side(model),
+        threads=account_tables.threads(model),
+        stacks=stacks.stacks(model),
+        findings=[_finding(finding, config) for finding in diagnosis.findings],
+        unclaimed_ns=diagnosis.unclaimed_ns,
+        unclaimed_share=diagnosis.unclaimed_ns / whole_ns(model) if whole_ns(model) else 0.0,
+        unclaimed=_unclaimed(model, diagnosis),
+        checked=[
+            contract.Checked(
+                id=check.id, number=check.number, unit=check.unit, text=_text(check.text), fine=_fine(check)
+            )
+            for check in sorted(diagnosis.checks, key=lambda check: check.id != SLO_BREACH)  # was asked for
+        ],
+        not_measured=_not_measured(model, diagnosis),
+        coverage=_coverage(model),
+        cost=_cost(model.cost),
+        host=header.host(model),
+        versions={
+            "report": __version__,
+            "recording": _text(model.header.perfdiag),
+            "engine": _text(model.header.engine),
+            "recording_schema": str(model.header.schema),
+        },
+    )
+
+
+def _verdict(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
+    if model.host:
+        made = host_verdict.decide(model, diagnosis)
+    elif model.request_time:
+        made = request_verdict.decide(model, model.request_time, diagnosis)
+    else:
+        made = decide(model, diagnosis)
+    return with_doubt(made, model, diagnosis.unasked)
+
+
+def _text(text: str) -> str:
+    return printable(text, LONGEST_TEXT)
+
+
+def _finding(finding: found.Finding, config: Config) -> contract.Finding:
+    return contract.Finding(
+        id=finding.id,
+        severity=finding.severity.value,
+        share=finding.share,
+        ns=finding.claimed_ns,
+        confidence=finding.confidence.value,
+        claim=_text(finding.claim + _suffered(finding)),
+        evidence=[
+            contract.Evidence(text=_text(e.text), value=e.value, unit=e.unit, probe=_text(e.probe), error=e.error)
+            for e in finding.evidence
+        ],
+        ruled_out=[_text(text) for text in finding.ruled_out],
+        alternatives=[_text(text) for text in finding.alternatives],
+        limits=[_text(text) for text in finding.limits],
+        remedy=[
+            contract.Remedy(
+                kind=remedy.kind.value,
+                text=_text(remedy.text),
+                undo=_text(remedy.undo),
+                present_value=_text(remedy.present_value),
+                risk=_text(remedy.risk),
+            )
+            for remedy in finding.remedies
+        ],
+        verify=_text(finding.verify),
+        runbook=config.runbook(finding.id),
+    )
+
+
+def _fine(check: found.Check) -> bool:
+    """Whether a reader sees nothing large in a check: what is large may be no fault, but it is not fine."""
+    if check.large is not None:
+        return not check.large
+    return check.unit != "share" or check.number < FAULT_SHARE
+
+
+def _suffered(finding: found.Finding) -> str:
+    """Return why a finding may stand below smaller ones, "" where it does not."""
+    if finding.role is not found.Role.BACKGROUND:
+        return ""
+    return f" Only background threads suffer it: {first_of(finding.threads, 2)}."
+
+
+def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
+    """What no finding claims, by account, the largest first."""
+    left = whole_accounts(model)
+    for finding in diagnosis.findings:
+        for claim, ns in finding.claims.items():
+            left[found.account_of(claim)] = left.get(found.account_of(claim), 0) - ns
+    return {_text(name): ns for name, ns in sorted(left.items(), key=lambda item: -item[1]) if ns > 0}
+
+
+def _not_measured(model: Model, diagnosis: Diagnosis) -> list[contract.NotMeasured]:
+    """What the recording lacks, then the rules that kept silent, those of one reason together."""
+    found_missing = [
+        contract.NotMeasured(what=_text(item.what), reason=_text(item.reason), fix=_text(item.fix), ids=[])
+        for item in model.not_measured
+    ]
+    silent: dict[tuple[str, str], list[str]] = {}
+    for silence in diagnosis.silences:
+        ids = silent.setdefault((silence.reason, silence.fix), [])
+        if silence.id not in ids:
+            ids.append(silence.id)
+    return [*database_lock_waits.not_measured(model), *found_missing] + [
+        contract.NotMeasured(what=", ".join(ids), reason=_text(reason), fix=_text(fix), ids=ids)
+        for (reason, fix), ids in silent.items()
+    ]
+
+
+def _coverage(model: Model) -> contract.Coverage:
+    coverage = model.coverage
+    return contract.Coverage(
+        closed_error=coverage.closed_error,
+        worst_thread_error=coverage.worst_thread_error,
+        unexplained_share=coverage.unexplained_share,
+        cannot_tell_ns=model.parked_ns,
+        uncertain_share=uncertain_ns(model) / model.busy_ns if model.busy_ns else 0.0,
+        cpu_split_error=account_tables.cpu_split_error(model),
+        records=sum(total.count for total in model.accounts.values()),
+        lost={_text(name): number for name, number in coverage.lost.items()} if coverage.complete else None,
+        stack_agreement=coverage.stack_agreement,
+        stack_samples=coverage.stack_samples,
+        disagreements=[
+            (_text(a), b, ns) for (a, b), ns in sorted(coverage.disagreements.items(), key=lambda item: -item[1])
+        ],
+        complete=coverage.complete,
+        contradictions=[_text(text) for text in coverage.contradictions],
+    )
+
+
+def _cost(cost: schema.Cost | None) -> contract.Cost | None:
+    if cost is None:
+        return None
+    return contract.Cost(
+        cpu_ns=cost.cpu_ns,
+        rss_bytes=cost.resident_bytes,
+        probes=[contract.Program(name=_text(p.name), runs=p.runs, ns=p.ns) for p in cost.programs],
+    )
+
+
+__all__ = ["Report", "make"]

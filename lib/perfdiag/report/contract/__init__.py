@@ -1,0 +1,96 @@
+"""The report as data: what --json prints and what other programs may rely on (ARCHITECTURE, "The JSON report").
+
+Times are nanoseconds, shares are of the target's non-idle time, those of findings of `request_time` where there is one
+(0 to 1), None is "not known" and never zero.
+Percentiles (p50_ns, p90_ns, p99_ns) are interpolated in a log2 histogram: each is right to a factor of two, sums,
+counts and maxima are exact.
+Texts that hold names of the target are `Untrusted`: made printable, but still somebody else's words.
+"""
+
+from __future__ import annotations
+
+from perfdiag.report.contract.accounts import Account, Operation, Releaser, Stack, Thread, Waiting, Work
+from perfdiag.report.contract.base import Part, Untrusted
+from perfdiag.report.contract.coverage import Cost, Coverage, Program
+from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMeasured, Remedy, Verdict
+from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
+from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
+from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
+from perfdiag.report.contract.target import Host, Process, Target, Window
+
+SCHEMA_VERSION = 1
+
+
+class Report(Part, frozen=True, kw_only=True):
+    """Everything a report says, however it is shown."""
+
+    schema: int
+    verdict: Verdict
+    target: Target
+    window: Window
+    notes: list[Untrusted]  # what a reader must know about window and target before any number
+    wall_ns: int
+    busy_ns: int
+    idle_ns: int
+    work: list[Work]
+    operations: list[Operation]
+    accounts: list[Account]
+    still_waiting: list[Waiting]
+    threads: list[Thread]
+    findings: list[Finding]
+    unclaimed_ns: int
+    unclaimed_share: float
+    unclaimed: dict[str, int]  # by account
+    checked: list[Checked]
+    not_measured: list[NotMeasured]
+    coverage: Coverage
+    cost: Cost | None
+    host: Host
+    versions: dict[str, str]
+    stacks: list[Stack] = []  # the heaviest of each account
+    everyone: Everyone | None = None  # of a recording of the whole host
+    host_side: HostSide | None = None  # of a guest whose host was recorded too
+    requests: list[Request] = []  # that the target served
+    unread: list[Unread] = []  # requests that nobody had read in the end
+    silent: list[Silent] = []  # connections that may hold a question from before the window
+    calls: list[Call] = []  # that it made
+    request_time: RequestTime | None = None  # the whole of all shares of findings; None: that is `busy_ns`
+
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Account",
+    "Call",
+    "Checked",
+    "Consumer",
+    "Consumers",
+    "Cost",
+    "Coverage",
+    "Everyone",
+    "Evidence",
+    "Exits",
+    "Finding",
+    "Host",
+    "HostFinding",
+    "HostSide",
+    "HostTime",
+    "NotMeasured",
+    "Operation",
+    "Percentiles",
+    "Process",
+    "Program",
+    "Releaser",
+    "Remedy",
+    "Report",
+    "Request",
+    "RequestTime",
+    "Silent",
+    "Stack",
+    "Target",
+    "Thread",
+    "Unread",
+    "Verdict",
+    "Waiting",
+    "Window",
+    "Work",
+]

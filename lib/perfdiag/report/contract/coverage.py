@@ -1,0 +1,42 @@
+"""How far a report can be believed, and what it cost."""
+
+from __future__ import annotations
+
+from perfdiag.report.contract.base import Part
+
+
+class Coverage(Part, frozen=True, kw_only=True):
+    """How far the report can be believed."""
+
+    closed_error: float
+    worst_thread_error: float
+    unexplained_share: float
+    cannot_tell_ns: int
+    uncertain_share: float  # unexplained, lost and "cannot tell", against which the verdict is weighed
+    cpu_split_error: float | None  # half width of the user part of cpu.*
+    records: int
+    lost: dict[str, int] | None  # None: the recording has no end, losses are not known
+    stack_agreement: float | None
+    stack_samples: int
+    disagreements: list[tuple[str, str, int]]  # account, class of its kernel stack, ns
+    complete: bool
+    contradictions: list[str] = []  # what the recording says twice, and not the same
+
+
+class Program(Part, frozen=True, kw_only=True):
+    """Calibrated cost of one BPF program."""
+
+    name: str
+    runs: int | None  # None, here and below: not measured
+    ns: int | None
+
+
+class Cost(Part, frozen=True, kw_only=True):
+    """What the recording took from the host."""
+
+    cpu_ns: int | None
+    rss_bytes: int | None
+    probes: list[Program]
+
+
+__all__ = ["Cost", "Coverage", "Program"]

@@ -1,0 +1,73 @@
+"""What it was spent for, and what can be done: the verdict, findings, and what was looked at without one."""
+
+from __future__ import annotations
+
+from perfdiag.report.contract.base import Part, Untrusted
+
+
+class Verdict(Part, frozen=True, kw_only=True):
+    """One of five kinds: cause, causes, elsewhere (this process is not the slow part), profile, cannot tell."""
+
+    kind: str
+    text: Untrusted
+    ids: list[str]  # the findings it speaks of
+
+
+class Evidence(Part, frozen=True, kw_only=True):
+    """One number that carries a claim."""
+
+    text: Untrusted
+    value: float
+    unit: str
+    probe: str
+    error: float | None
+
+
+class Remedy(Part, frozen=True, kw_only=True):
+    """One thing to do; kind is try, fix or risky."""
+
+    kind: str
+    text: Untrusted
+    undo: Untrusted
+    present_value: Untrusted
+    risk: Untrusted
+
+
+class Finding(Part, frozen=True, kw_only=True):
+    """A cause; `share` is the most a remedy can give back, and no time is in two findings."""
+
+    id: str
+    severity: str  # critical, warning, info
+    share: float
+    ns: int
+    confidence: str  # high, medium, low
+    claim: Untrusted
+    evidence: list[Evidence]
+    ruled_out: list[Untrusted]
+    alternatives: list[Untrusted]
+    limits: list[Untrusted]  # what lowers the confidence
+    remedy: list[Remedy]
+    verify: Untrusted
+    runbook: str | None
+
+
+class Checked(Part, frozen=True, kw_only=True):
+    """Looked at without finding a fault, with the number that says so; `fine`: none of its shares is large either."""
+
+    id: str
+    number: float
+    unit: str
+    text: Untrusted
+    fine: bool = True
+
+
+class NotMeasured(Part, frozen=True, kw_only=True):
+    """What the report cannot know; `ids` are the findings that kept silent for it."""
+
+    what: Untrusted
+    reason: Untrusted
+    fix: Untrusted
+    ids: list[str]
+
+
+__all__ = ["Checked", "Evidence", "Finding", "NotMeasured", "Remedy", "Verdict"]

@@ -1,0 +1,35 @@
+"""Of a recording of the whole host: its processes."""
+
+from __future__ import annotations
+
+from perfdiag.report.contract.base import Part, Untrusted
+
+
+class Consumer(Part, frozen=True, kw_only=True):
+    """One process of a host; pid 0: all processes of that name that have no entry of their own."""
+
+    pid: int
+    comm: Untrusted
+    kernel: bool  # a kernel thread, or all of that name
+    threads: int | None  # that ran or waited; None: not counted here
+    ns: int
+    share: float  # of the account
+
+
+class Consumers(Part, frozen=True, kw_only=True):
+    """Who has most of one account on a host, the largest first."""
+
+    account: str
+    ns: int
+    consumers: list[Consumer]
+    behind: list[Consumer]  # of runq.busy: who had the CPU meanwhile
+
+
+class Everyone(Part, frozen=True, kw_only=True):
+    """Of a recording of the whole host: its largest consumers, and whom the books leave out."""
+
+    left_out: int | None  # threads that slept all along, whose time is idle; None: not counted
+    consumers: list[Consumers]
+
+
+__all__ = ["Consumer", "Consumers", "Everyone"]

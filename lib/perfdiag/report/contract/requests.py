@@ -1,0 +1,97 @@
+"""Requests served and calls made, with percentiles that are right to 3 %."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perfdiag.report.contract.base import Part, Untrusted
+
+
+class Percentiles(Part, frozen=True, kw_only=True):
+    """How long something took."""
+
+    count: int
+    mean_ns: int | None
+    p50_ns: int | None
+    p90_ns: int | None
+    p99_ns: int | None  # None below 300
+    max_ns: int
+
+
+class Request(Part, frozen=True, kw_only=True):
+    """Requests of one name on one port, from the first byte's arrival to the last byte of the answer."""
+
+    name: Untrusted  # "" where plain text shows none
+    port: Untrusted
+    per_second: float
+    whole: Percentiles
+    first_byte: Percentiles  # to the first byte of the answer
+    read_delay: Percentiles  # from the first byte's arrival until it was read
+    unanswered: int
+    open: int
+    oldest_ns: int  # of those that are open
+    untimed: int  # of which nothing tells whether they were answered, or had to be
+    unsure: int  # of the answered ones: what was sent may have been news
+    early: int
+    declined: int
+    on_one_thread: float | None  # the part whose accounts are known
+    limit_ns: int | None  # of --slo, for this name or for all
+    over_slo: int | None
+    rarity_unseen: float | None  # 3/n: what is rarer may well have been missed by this window
+    bytes_in: int
+    bytes_out: int
+    accounts: Mapping[str, int]
+    slowest: Mapping[str, int]  # accounts of those over the objective
+
+
+class Unread(Part, frozen=True, kw_only=True):
+    """Requests that had arrived and that nobody had read when the window ended."""
+
+    place: Untrusted  # "port 80", ...
+    count: int
+    oldest_ns: int  # since the first of them arrived, as far as that is known
+
+
+class Silent(Part, frozen=True, kw_only=True):
+    """Connections that nobody used in the window, and whose last word before may have been a question."""
+
+    place: Untrusted  # "port 80", or the peer that was asked
+    called: bool  # the target asked there
+    pids: list[int]  # that hold them
+    count: int
+    oldest_ns: int | None  # since the first of these words; None: whose the last was is not known
+
+
+class Call(Part, frozen=True, kw_only=True):
+    """Calls to one peer, from the last byte sent to the first byte of the answer."""
+
+    peer: Untrusted
+    lookups: bool  # of names
+    datagrams: int | None  # sent by UDP, whether they ask for something or not; None: no such calls
+    came_back: int | None  # of these
+    per_second: float
+    whole: Percentiles
+    outstanding_share: float  # of the window, in which at least one was not answered
+    unanswered: int
+    open: int
+    oldest_ns: int
+    connect: Percentiles
+    connects_failed: int
+    connecting: int  # neither made nor failed when the window ended; `connect` counts them, too
+    unawaited: int  # more was sent after a wait for the answer had ended by a timeout
+    retries: int
+    bytes_in: int
+    bytes_out: int
+
+
+class RequestTime(Part, frozen=True, kw_only=True):
+    """The time of all requests: what shares of findings are of, where it is known; None elsewhere."""
+
+    count: int
+    ns: int
+    excess: bool  # of requests over the objective alone, what they took beyond the median of their name
+    median_over: bool  # of a name the median itself is over it: of that name, all they took
+    accounts: dict[str, int]  # and those of requests, "request.peers", "request.held", ...
+
+
+__all__ = ["Call", "Percentiles", "Request", "RequestTime", "Silent", "Unread"]

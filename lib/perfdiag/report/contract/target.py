@@ -1,0 +1,46 @@
+"""Who was measured, when and where."""
+
+from __future__ import annotations
+
+from perfdiag.report.contract.base import Part, Untrusted
+
+
+class Process(Part, frozen=True, kw_only=True):
+    """One process of the target."""
+
+    pid: int
+    namespace_pid: int  # in its own pid namespace
+    comm: Untrusted
+
+
+class Target(Part, frozen=True, kw_only=True):
+    """The first process that was asked for, and all of them."""
+
+    command: Untrusted  # what was asked: "perfdiag latency --port 5432"; of a recording, what asks for the same again
+    pid: int
+    namespace_pid: int
+    comm: Untrusted
+    threads: int  # that have a ledger
+    processes: list[Process]
+
+
+class Window(Part, frozen=True, kw_only=True):
+    """When was measured; `start` is wall-clock time, RFC 3339, UTC."""
+
+    start: str
+    duration_ns: int
+    asked_ns: int  # 0: until told to stop
+    ended: str  # why: duration, signal, command ended, targets gone, output closed, cut off
+
+
+class Host(Part, frozen=True, kw_only=True):
+    """Where was recorded."""
+
+    name: Untrusted  # here and in the next two: "" where a script recorded, which cannot know
+    kernel: str
+    machine: str
+    cpus: int | None
+    hypervisor: str | None
+
+
+__all__ = ["Host", "Process", "Target", "Window"]

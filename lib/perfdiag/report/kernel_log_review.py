@@ -1,0 +1,273 @@
+"""OOM kills explained when they are over: from the kernel log and the counters of control groups alone.
+
+No process is looked at: victims are gone.  `read_kernel_log` and `oomcounts.read` want root and are called first;
+`look_back` wants nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from perfdiag import __version__
+from perfdiag.common.errors import PerfdiagError, PermissionDenied
+from perfdiag.common.text import NO_NAME, printable
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.memory.oom_causes import Cause
+from perfdiag.diagnosis.evidence.memory.oom_explanation import explain
+from perfdiag.diagnosis.evidence.memory.oom_victims import table_of
+from perfdiag.facts.kernel_log_clock import Clocks, Moment, is_suspend
+from perfdiag.facts.oom.log_lines import LONGEST_LINE, Entry, entries
+from perfdiag.facts.oom.oom_report import Report
+from perfdiag.facts.oom.parser import MOST_REPORTS, MOST_TASKS, MOST_VICTIMS, Told, read
+from perfdiag.facts.oom_counters import Counts
+from perfdiag.recording.bounded_lines import beginnings
+from perfdiag.report.past_oom_kills import SCHEMA, Afterwards, Group, Kill, Missing, kill_of
+
+KMSG = "/dev/kmsg"
+RECORD_BYTES = 16384  # the kernel refuses a smaller buffer than its longest record, escaped
+MOST_RECORDS = 1_000_000
+_NAMED = 3  # victims in the verdict
+UTF8_BYTES = 4  # of a character, at most
+JOURNAL = "journalctl -k -o short-precise --since TIME > FILE, then --log FILE"
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a kernel log says of OOM kills, and whose log it is."""
+
+    source: str  # as shown
+    own: bool  # this host's, of this boot
+    overwritten: bool  # records were lost while it was read
+    told: Told
+    first: Entry | None  # None: no line of it is one of a kernel log
+    last_suspend_ns: int | None  # by the log's clock
+
+    @property
+    def from_boot(self) -> bool:
+        """Whether its first line is the first of this boot."""
+        return self.own and self.first is not None and self.first.sequence == 0
+
+
+def log_of(source: str, said: Iterable[Entry], *, own: bool, overwritten: bool = False) -> Log:
+    """Read the entries of a log to their end, keeping no more than what is said of kills."""
+    first: list[Entry] = []
+    suspends: list[int] = []
+
+    def noted() -> Iterator[Entry]:
+        for entry in said:
+            first[1:] = []
+            first.append(entry)
+            if entry.clock_ns is not None and is_suspend(entry):
+                suspends[:] = [max([entry.clock_ns, *suspends])]
+            yield entry
+
+    told = read(noted())
+    return Log(source, own, overwritten, told, first[0] if first else None, suspends[0] if suspends else None)
+
+
+def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
+    """Return the records of the kernel's own buffer, and whether some were overwritten meanwhile; never waits.
+
+    Raises PermissionDenied where the host does not let us, PerfdiagError where there is none.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if isinstance(error, PermissionError):
+            hint = "as root: sudo perfdiag host --since TIME; or of a saved log: --log FILE"
+            raise PermissionDenied(f"cannot read the kernel log: {error.strerror}", hint) from error
+        hint = "in a container: give it /dev/kmsg, or run perfdiag on its host; or of a saved log: --log FILE"
+        raise PerfdiagError(f"cannot read the kernel log: {error.strerror}", hint) from error
+    records: list[str] = []
+    overwritten = False
+    try:
+        while len(records) < MOST_RECORDS:
+            try:
+                record = os.read(fd, RECORD_BYTES)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno != errno.EPIPE:  # what is older than this has been overwritten: on with what there is
+                    raise PerfdiagError(
+                        f"cannot read the kernel log: {error.strerror}", "--log FILE reads a saved one"
+                    ) from error
+                overwritten = True
+                continue
+            if not record:
+                break
+            records.append(record.decode("utf-8", "backslashreplace"))
+    finally:
+        os.close(fd)
+    return records, overwritten
+
+
+def own_log(records: Iterable[str], overwritten: bool, clocks: Clocks) -> Log:
+    """Return the kernel's own buffer as a log."""
+    lines = (line for record in records for line in record.split("\n") if line)
+    return log_of(KMSG, entries(lines, clocks.realtime_ns), own=True, overwritten=overwritten)
+
+
+def saved_log(stream: IO[bytes], name: str, clocks: Clocks) -> Log:
+    """Return a file as a log: of dmesg, journalctl -k, a syslog daemon or /dev/kmsg, of whatever host and boot.
+
+    Raises OSError, and PerfdiagError where the file is packed or no file of lines.
+    """
+    lines = beginnings(stream, UTF8_BYTES * LONGEST_LINE, printable(name))
+    texts = (line.decode("utf-8", "backslashreplace") for line in lines)
+    return log_of(printable(name), entries(texts, clocks.realtime_ns), own=False)
+
+
+def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, until_ns: int) -> Afterwards:
+    """Explain the OOM kills of a log between two times of day; those whose time is not known are all taken."""
+    reports, suspended = log.told.reports, log.last_suspend_ns
+    kills, outside = [], 0
+    tables: dict[tuple[bool, str | None], Report] = {}  # the last report with a table of tasks, by whose these are
+    for report in reports:
+        earlier = [tables[table_of(report)]] if table_of(report) in tables else []
+        if report.tasks:
+            tables[table_of(report)] = report
+        moment = _moment(log, clocks, suspended, report.realtime_ns, report.at_ns)
+        if moment and not (since_ns <= moment.realtime_ns and moment.realtime_ns - moment.early_ns <= until_ns):
+            outside += 1
+            continue
+        explained = explain(report, earlier)
+        kills.append(kill_of(explained, moment.realtime_ns if moment else None, moment.early_ns if moment else 0))
+    first = log.first
+    begins = _moment(log, clocks, suspended, first.realtime_ns, first.clock_ns) if first else None
+    in_log = sum(report.kills for report in reports) + log.told.kills_left_out
+    counted = counts.host if counts else None
+    missing = [
+        *_of_begin(log, begins, since_ns, clocks),
+        *_of_bounds(log.told),
+        *_of_times(log, reports),
+        *_of_counts(log, counts, in_log),
+    ]
+    return Afterwards(
+        schema=SCHEMA,
+        perfdiag=__version__,
+        host=printable(os.uname().nodename) if log.own else "",
+        source=log.source,
+        since_ns=since_ns,
+        until_ns=until_ns,
+        log_begins_ns=begins.realtime_ns if begins else None,
+        kills=kills,
+        outside=outside,
+        counted=counted,
+        in_log=in_log,
+        groups=None
+        if counts is None or counts.groups is None
+        else [Group(path=printable(each.path), kills=each.kills) for each in counts.groups],
+        not_measured=missing,
+        verdict=_verdict(kills, log, missing),
+    )
+
+
+def _moment(
+    log: Log, clocks: Clocks, suspended: int | None, realtime_ns: int | None, clock_ns: int | None
+) -> Moment | None:
+    if realtime_ns is not None:
+        return Moment(realtime_ns)
+    if not log.own or clock_ns is None:
+        return None
+    return clocks.moment(clock_ns, suspended)
+
+
+def _verdict(kills: Sequence[Kill], log: Log, missing: Sequence[Missing]) -> str:
+    """Return the sum in a sentence; the OOM killer can have run without a victim, or without one in the log."""
+    if log.first is None:
+        return f"Cannot tell: no line of {log.source} is one of a kernel log."
+    if not kills:
+        known = "" if not missing else ", as far as the log tells"
+        return f"Nobody was killed for want of memory{known}."
+    done, idle = ([kill for kill in kills if bool(kill.victims) == ended] for ended in (True, False))
+    without = f"{plural(len(idle), 'run')} of the OOM killer without a victim in the log"
+    if not done:
+        return f"No OOM kill, but {without}{_by_cause(idle)}."
+    return f"{plural(len(done), 'OOM kill')}{f', and {without}' if idle else ''}{_by_cause(done)}. {_victims(done)}"
+
+
+def _by_cause(kills: Sequence[Kill]) -> str:
+    numbers = Counter(kill.cause for kill in kills)  # in the order in which they come
+    if len(numbers) > 1:
+        return f": {', '.join(f'{number} {cause}' for cause, number in numbers.items())}"
+    groups, cause = {kill.group for kill in kills}, kills[0].cause
+    where = f" of {kills[0].group}" if len(groups) == 1 and cause == Cause.CGROUP.value and kills[0].group else ""
+    return f". Cause: {cause}{where}"
+
+
+def _victims(kills: Sequence[Kill]) -> str:
+    """Return "Ended: devour (pid 7), web (pid 8) and 3 more."."""
+    victims = [victim for kill in kills for victim in kill.victims]
+    names = ", ".join(f"{victim.comm or NO_NAME} (pid {victim.pid})" for victim in victims[:_NAMED])
+    more = f" and {len(victims) - _NAMED} more" if len(victims) > _NAMED else ""
+    return f"Ended: {names}{more}."
+
+
+def _of_bounds(told: Told) -> list[Missing]:
+    """What was more than anybody could read, and was not kept."""
+    fix = "give a part of the log: journalctl -k --since TIME --until TIME > FILE, then --log FILE"
+    left_out = {
+        "the oldest {} of the OOM killer": (told.reports_left_out, "report", MOST_REPORTS, "reports"),
+        "{} of tables of tasks": (told.tasks_left_out, "row", MOST_TASKS, "such rows"),
+        "{} that the log names": (told.victims_left_out, "victim", MOST_VICTIMS, "victims"),
+    }
+    return [
+        _missing(what.format(plural(number, one)), f"the log has more than {most:,} {many}", fix)
+        for what, (number, one, most, many) in left_out.items()
+        if number
+    ]
+
+
+def _of_begin(log: Log, begins: Moment | None, since_ns: int, clocks: Clocks) -> list[Missing]:
+    """What lies before the first line."""
+    found = []
+    if log.overwritten:
+        found.append(_missing("some lines", "they were overwritten while the log was read", "ask again"))
+    begins_ns = clocks.boot_realtime_ns if log.from_boot else begins.realtime_ns - begins.early_ns if begins else None
+    if begins_ns is None or begins_ns <= since_ns:
+        return found
+    if log.from_boot:
+        what, reason = "kills before the last boot", "the kernel's log begins at the boot, after --since"
+        return [*found, _missing(what, reason, "journalctl -k -b -1 > FILE, then --log FILE")]
+    reason = "older lines of the kernel's buffer were overwritten" if log.own else "the log begins later than --since"
+    return [*found, _missing("kills before the log begins", reason, JOURNAL)]
+
+
+def _of_times(log: Log, reports: Sequence[Report]) -> list[Missing]:
+    if log.own or all(report.realtime_ns is not None for report in reports):
+        return []
+    reason = "the lines of this log only count from the boot of their host: --since and --until leave none of them out"
+    return [_missing("the time of day of kills", reason, "save the log with dates: journalctl -k, or dmesg -T there")]
+
+
+def _of_counts(log: Log, counts: Counts | None, in_log: int) -> list[Missing]:
+    if counts is None:
+        return []
+    found = []
+    if counts.host is not None and counts.host > in_log:
+        number = counts.host - in_log
+        what = f"{plural(number, 'kill')} of the {counts.host:,} that the kernel counts since boot"
+        found.append(_missing(what, "the log has no line of them", JOURNAL))
+    if counts.groups is None:
+        found.append(
+            _missing(
+                "kills by control group", "no memory controller's counters can be read", "mount the control groups"
+            )
+        )
+    elif not counts.complete:
+        found.append(
+            _missing("kills in some control groups", "there are too many to read", "grep -r oom_kill /sys/fs/cgroup")
+        )
+    return found
+
+
+def _missing(what: str, reason: str, fix: str) -> Missing:
+    return Missing(what=what, reason=reason, fix=fix)
+
+
+__all__ = ["KMSG", "Log", "log_of", "look_back", "own_log", "read_kernel_log", "saved_log"]

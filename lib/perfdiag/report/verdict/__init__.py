@@ -1,0 +1,1 @@
+"""From the findings of a report to its verdict: the kind, and the sentences."""

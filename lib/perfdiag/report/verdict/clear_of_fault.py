@@ -1,0 +1,172 @@
+"""Whether a target may be acquitted: what it answered in this window, and who may wait for an answer of its.
+
+Nothing that comes proves nothing: a server that hangs with the questions of all its clients gets none either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from perfdiag.common.units import about, duration, first_of, plural
+from perfdiag.diagnosis.evidence.network.datagrams import unanswered
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.requests.calls import not_followed
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange, Latencies, together
+from perfdiag.recording import schema
+from perfdiag.report.verdict.sentences import place
+
+SHOWN = 2
+
+
+def answered(model: Model) -> str:
+    """Return how long requests took, also where only those over the objective rank the findings; "" without any."""
+    whole = _whole(model)
+    if not whole.count:
+        return ""
+    p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
+    many = whole.count >= ENOUGH_FOR_P99
+    slowest = f"p99 {about(p99)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
+    middle = f"p50 {about(p50)}, " if p50 is not None else ""
+    return f"Its {plural(whole.count, 'request')} took {middle}{slowest} at its own sockets."
+
+
+def unproven(model: Model) -> str:
+    """Return why nothing shows that the target answers; "" where requests do."""
+    if not model.measured("requests"):
+        return "Whether it answers was not measured."
+    if _whole(model).count:
+        return ""
+    if came := came_by_datagram(model):
+        return f"{came} Which of these are answers is not followed."
+    return "No request of this window shows whether it answers."
+
+
+def is_slow(model: Model) -> bool:
+    """Return whether most of the requests' time is in long ones: then it went somewhere that is not known."""
+    return _whole(model).typical_ns() >= SLOW_ANSWER_NS
+
+
+def doubts(model: Model) -> list[str]:
+    """Return sentences on who may wait for the target's answer, and on whose it may wait for itself."""
+    told = (_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model), _unheard(model))
+    return [each for each in told if each]
+
+
+def came_by_datagram(model: Model) -> str:
+    """Return the sentence on what the target got by UDP, and sent there; "" where nothing came."""
+    ports = [each.line for each in model.exchanges if each.line.direction == "datagram_port"]
+    came, went = sum(line.untimed for line in ports), sum(line.unawaited for line in ports)
+    return f"On {_places(ports)} it got {plural(came, 'datagram')} and sent {went:,}." if came else ""
+
+
+def unseen(model: Model) -> str:
+    """Return the sentence on what of requests is not followed; "" where all are."""
+    served = [each.line for each in model.exchanges if each.served]
+    declined, untimed = sum(line.declined for line in served), sum(line.untimed for line in served)
+    carry = "carries" if declined == 1 else "carry"
+    parts = [
+        f"{plural(declined, 'connection')} that {carry} several requests at once" if declined else "",
+        f"{plural(untimed, 'message')} that may need no answer" if untimed else "",
+        not_followed(model),
+    ]
+    told = "; ".join(part for part in parts if part)
+    return " ".join(filter(None, [f"Not followed: {told}." if told else "", came_by_datagram(model)]))
+
+
+def _whole(model: Model) -> Latencies:
+    return together(each.whole for each in model.exchanges if each.served)
+
+
+def _still_open(model: Model) -> str:
+    """Return that requests of this window wait for longer than any that was answered took."""
+    served = [each for each in model.exchanges if each.served and each.line.open]
+    left = [each for each in served if _is_overdue(each, each.line.oldest_ns)]
+    if not left:
+        return ""
+    longest_ns = max(each.line.oldest_ns for each in left)
+    number = sum(each.line.open for each in left)
+    have = "has" if number == 1 else "have"
+    return (
+        f"{plural(number, 'request')} on {_places(e.line for e in left)} {have} no answer after {duration(longest_ns)}."
+    )
+
+
+def _given_up(model: Model) -> str:
+    """Return that connections ended after such a time."""
+    served = [each for each in model.exchanges if each.served and each.line.unanswered]
+    left = [each for each in served if _is_overdue(each, each.line.unanswered_longest_ns or 0)]
+    if not left:
+        return ""
+    longest_ns = max(each.line.unanswered_longest_ns or 0 for each in left)
+    number = sum(each.line.unanswered for each in left)
+    had, its = ("has had", "its") if number == 1 else ("have had", "their")
+    where = _places(each.line for each in left)
+    ended = f"when {its} connection ended, {duration(longest_ns)} later"
+    return f"{plural(number, 'request')} on {where} {had} no answer {ended}."
+
+
+def _is_overdue(each: Exchange, waited_ns: int) -> bool:
+    return waited_ns >= max(SLOW_ANSWER_NS, each.whole.max_ns)
+
+
+def _silent(model: Model) -> str:
+    """Return that clients may wait since before the window."""
+    lines = [line for line in model.silent if line.direction == "accepted" and line.oldest_ns]
+    if not lines:
+        return ""
+    number, oldest_ns = sum(line.count for line in lines), max(line.oldest_ns for line in lines)
+    has, its, holds = ("has", "its", "holds") if number == 1 else ("have", "their", "hold")
+    return (
+        f"{plural(number, 'connection')} on {_places(lines)} {has} been silent since {its} client spoke, for up to"
+        f" {duration(oldest_ns)}: {'it' if number == 1 else 'they'} {holds} a question without an answer, or one that"
+        " needs none."
+    )
+
+
+def _timeless(model: Model) -> str:
+    """Return that unix sockets do not say whether anybody waits."""
+    lines = [line for line in model.silent if line.direction == "accepted" and not line.oldest_ns]
+    if not lines:
+        return ""
+    number = sum(line.count for line in lines)
+    return (
+        f"Whether clients wait on {plural(number, 'silent connection')} at {_places(lines)}, unix sockets do not tell."
+    )
+
+
+def _owed(model: Model) -> str:
+    """Return that peers may owe answers since before the window."""
+    own = connections_of(model).answered_here  # that is among what clients wait for
+    lines = [line for line in model.silent if line.direction == "connected" and not own(line.object)]
+    if not lines:
+        return ""
+    oldest_ns = max(line.oldest_ns for line in lines)
+    peers = list(dict.fromkeys(name_of(line.object, line.object) for line in _oldest_first(lines)))
+    has, owes = ("has", "it owes") if len(peers) == 1 else ("have", "they owe")
+    who = f"{first_of(peers, SHOWN)} {has} said nothing since asked"
+    return f"{who}, for up to {duration(oldest_ns)}: {owes} an answer, or needed to send none."
+
+
+def _unheard(model: Model) -> str:
+    """Return that peers answer no question by UDP."""
+    sent = unanswered(model)
+    if not sent:
+        return ""
+    has, number = "has" if len(sent) == 1 else "have", sum(sent.values())
+    ask = "it asks" if number == 1 else "they ask"
+    told = f"{first_of(list(sent), SHOWN)} {has} answered none of {plural(number, 'datagram')}, if {ask} for anything."
+    return f"{told} {came_by_datagram(model)}".rstrip()
+
+
+def _oldest_first(lines: Sequence[schema.Silent]) -> list[schema.Silent]:
+    return sorted(lines, key=lambda line: (-line.oldest_ns, line.object))
+
+
+def _places(lines: Iterable[schema.Silent | schema.Exchange]) -> str:
+    return first_of(list(dict.fromkeys(place(line.object) for line in lines)), SHOWN)
+
+
+__all__ = ["answered", "came_by_datagram", "doubts", "is_slow", "unproven", "unseen"]

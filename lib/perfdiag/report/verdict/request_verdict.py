@@ -1,0 +1,123 @@
+"""The verdict on a target that serves requests: what they wait for, whatever its threads do besides."""
+
+from __future__ import annotations
+
+from perfdiag.common.units import duration, first_of, share
+from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.significance import FAULT_SHARE
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_sums import PARKED, QUEUED
+from perfdiag.model.requests.request_time import RequestTime, beyond
+from perfdiag.report import contract, database_lock_waits
+from perfdiag.report.verdict import clear_of_fault, stopped
+from perfdiag.report.verdict.not_busy import STOPPED
+from perfdiag.report.verdict.sentences import (
+    CLIENTS_LOOK,
+    Kind,
+    first_sentence,
+    largest_found,
+    left_unread,
+    lost_share,
+    next_step,
+    told,
+    unanswered,
+    verdict,
+)
+from perfdiag.report.verdict.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
+
+LEADING = 0.5  # of the requests' time
+SHOWN = 3  # accounts of readers
+# Accounts in which a thread that serves a request waits, and nothing says for what.
+UNTOLD = {PARKED: "are parked", "wait.events": "wait for events", "wait.signal": "wait for signals"}
+
+
+def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Verdict:
+    """Name what takes the requests' time; without a fault say how fast they are answered here."""
+    stop = stopped.stop(model)
+    begin = [stop.sentence] if stop else []
+    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    timed = [finding for finding in faults if finding.share >= SECOND_CAUSE]
+    failed = [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in timed]
+    begin += [f"{first_sentence(finding.claim).rstrip('.')} ({finding.id})." for finding in failed[:1]]
+    if timed:
+        made = _timed(model, time, timed)
+    elif stop and time.accounts.get(STOPPED, 0) >= FAULT_SHARE * time.ns:
+        waited = f"Requests waited for it for {share(time.accounts[STOPPED] / time.ns)} of their time."
+        made = verdict(Kind.CAUSE, [waited, _answers(model)])
+    else:
+        made = _no_fault(model, time, diagnosis)
+    named = [finding.id for finding in failed[:1]] + list(made.ids)
+    kind = Kind.CAUSE.value if failed and not timed else made.kind
+    return with_objective(contract.Verdict(kind=kind, text=" ".join([*begin, made.text]), ids=named), diagnosis)
+
+
+def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> contract.Verdict:
+    first, second = timed[0], timed[1] if len(timed) > 1 else None
+    unknown_ns = min(time.ns, time.uncertain_ns + round(lost_share(model) * time.ns))
+    gap_ns = first.claimed_ns - (second.claimed_ns if second else 0)
+    answers = _answers(model)
+    if unknown_ns > gap_ns and unknown_ns > first.claimed_ns:
+        cannot = f"Cannot tell: {duration(unknown_ns)} of {duration(time.ns)} of request time could not be followed."
+        return verdict(Kind.CANNOT_TELL, [cannot, largest_found(timed[:1]), answers], timed[:1])
+    unsure = "Probably: " if first.confidence is Confidence.LOW else ""
+    theirs = first.id in SOMEBODY_ELSE and first.share >= LEADING and second is None and not unsure
+    if theirs and not clear_of_fault.doubts(model):
+        parts = ["This process is not the slow part.", told(first), answers, clear_of_fault.unseen(model)]
+        return verdict(Kind.ELSEWHERE, parts, [first])
+    if second:
+        which = ["Their order is within measurement error."] if unknown_ns > gap_ns else []
+        return verdict(Kind.CAUSES, [f"{unsure}{told(first)}", told(second), *which, answers], timed[:2])
+    return verdict(Kind.CAUSE, [f"{unsure}{told(first)}", answers], [first])
+
+
+def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Verdict:
+    """Return that requests are answered as their own code has it: who sees more has it from elsewhere."""
+    largest = max(time.accounts, key=lambda name: time.accounts[name], default="")
+    of = f"what those over the limit took {beyond(time.median_over)}" if time.excess else "it"
+    most = f"The largest part of {of} is {largest} ({share(time.accounts[largest] / time.ns)})." if time.ns else ""
+    if time.uncertain_ns > LEADING * time.ns:
+        return verdict(
+            Kind.CANNOT_TELL,
+            [f"Cannot tell: {share(time.uncertain_ns / time.ns)} of request time could not be followed.", most],
+            [],
+        )
+    answers = _answers(model)
+    if largest == QUEUED:
+        return verdict(Kind.CANNOT_TELL, [f"Cannot tell why requests wait to be read{_readers(time)}.", most, answers])
+    if cannot := unanswered(model):
+        return verdict(Kind.CANNOT_TELL, [cannot, *next_step(model), answers])
+    untold = [name for name in time.accounts if name in UNTOLD]
+    untold_ns = sum(time.accounts[name] for name in untold)
+    if untold_ns + time.uncertain_ns > LEADING * time.ns and not _explained(diagnosis):
+        first = max(untold, key=lambda name: time.accounts[name])
+        cannot = (
+            f"Cannot tell for what: requests {UNTOLD[first]} for {share(time.accounts[first] / time.ns)} of their time."
+        )
+        hidden = database_lock_waits.leading(model)
+        tells = [hidden.sentence, hidden.tells] if hidden else next_step(model)
+        return verdict(Kind.CANNOT_TELL, [cannot, *tells, answers])
+    profile = [each for each in diagnosis.findings if each.id != SLO_BREACH][:1]  # that is said for itself
+    missed = any(each.id == SLO_BREACH and each.severity is not Severity.INFO for each in diagnosis.findings)
+    nothing = "No cause found." if missed else "No fault found."
+    return verdict(Kind.PROFILE, [nothing, answers, most, CLIENTS_LOOK, *map(told, profile)], profile)
+
+
+def _readers(time: RequestTime) -> str:
+    """Return in what those were that then read them."""
+    parts = time.met.others
+    told = [f"{name} {share(parts[name])}" for name in sorted(parts, key=lambda name: -parts[name])]
+    return f"; meanwhile their readers were in {first_of(told, SHOWN)}" if told else ""
+
+
+def _explained(diagnosis: Diagnosis) -> bool:
+    """Return whether something that is no fault takes most of the requests' time, as waiting for news does."""
+    return any(finding.share > LEADING for finding in diagnosis.findings)
+
+
+def _answers(model: Model) -> str:
+    """Return how long all requests took, and who may wait still."""
+    return " ".join(filter(None, [clear_of_fault.answered(model), left_unread(model), *clear_of_fault.doubts(model)]))
+
+
+__all__ = ["decide"]

@@ -1,0 +1,195 @@
+"""What verdicts are made of: kinds, sentences, and what is not known.
+
+A verdict is made of sentences, the most important first: a renderer that lacks room leaves out whole ones from the
+end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+
+from perfdiag.common.text import printable
+from perfdiag.common.units import duration, first_of, plural, share
+from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.model.model import Model, ns_of
+from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
+from perfdiag.recording.accounts import BY_NAME
+from perfdiag.report import contract
+from perfdiag.report.verdict import not_busy
+
+SHOWN = 3  # ports
+CLIENTS_LOOK = "Clients that see more than that have it on their way here."
+LONGEST_SENTENCE = 600
+LONGEST_TEXT = 1000  # of a report, such as a claim
+SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
+# A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
+_SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
+
+
+class Kind(Enum):
+    """What a verdict can be."""
+
+    CAUSE = "cause"
+    CAUSES = "causes"
+    ELSEWHERE = "elsewhere"  # this process is not the slow part
+    PROFILE = "profile"  # busy, asleep by its own choice or idle, but nothing departs from a norm
+    CANNOT_TELL = "cannot tell"
+
+
+def uncertain_ns(model: Model) -> int:
+    """Return the time that could hide another cause: unexplained, lost, nameless, or parked without proof of a lock."""
+    unknown_ns = model.ns("unexplained") + nameless_ns(model) + not_busy.parked_ns(model)
+    return unknown_ns + round(lost_share(model) * model.busy_ns)
+
+
+def nameless_ns(model: Model) -> int:
+    """Return the time in accounts that are not known here, as a newer recorder may have: no rule judges them."""
+    return ns_of(model.accounts, *(name for name in model.accounts if name not in BY_NAME))
+
+
+def lost_share(model: Model) -> float:
+    """Return the part of all records that was lost, and time with them."""
+    lost = model.coverage.lost_total
+    kept = sum(total.count for total in model.accounts.values())
+    return lost / (lost + kept) if lost else 0.0
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a verdict or a claim."""
+    return [part for part in _SENTENCE_END.split(text.strip()) if part]
+
+
+def next_step(model: Model) -> list[str]:
+    """Return what tells where parked threads are; of the process that parks most."""
+    parked = max(model.threads, key=lambda thread: thread.ns("wait.parked"), default=None)
+    if parked is None or not parked.ns("wait.parked"):
+        return []
+    when = ", while it runs" if has_ended(model) else ""
+    return [f"To tell{when}: {shows_stacks(model, parked.pid)}."]
+
+
+def reasons(model: Model, unknown_ns: int) -> str:
+    """Return what makes it impossible to tell."""
+    parts = []
+    if "unexplained" in model.accounts:
+        parts.append(f"{duration(model.accounts['unexplained'].ns)} unexplained")
+    if nameless := nameless_ns(model):
+        parts.append(f"{duration(nameless)} in accounts not known here")
+    parts += _parked(model)
+    if lost_share(model):
+        parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
+    return ", ".join(parts) or f"{duration(unknown_ns)} not known"
+
+
+def _parked(model: Model) -> list[str]:
+    """Return how long threads were parked, those in calls that receive apart."""
+    whole_ns, (received_ns, calls) = not_busy.parked_ns(model), not_busy.received(model)
+    parts = [(received_ns, f"in {calls}, for work or for an answer")]
+    parts.append((whole_ns - received_ns, "parked (waiting or idle)"))
+    return [f"{duration(ns)} {words}" for ns, words in parts if ns > whole_ns // 100]
+
+
+def requests_not_followed(model: Model, found_ns: int) -> str:
+    """Return that requests took twice as long as what was found, or more, and nobody knows where; else "".  Where
+    nothing was found they are slow, too."""
+    served = [each.line for each in model.exchanges if each.served]
+    count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
+    if model.request_time or count < ENOUGH_REQUESTS or ns < SERVES * model.window_ns or ns < 2 * found_ns:
+        return ""
+    if not found_ns and ns < SLOW_ANSWER_NS * count:
+        return ""  # on average no slow answers: nobody waits for them
+    return f"Cannot tell: where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
+
+
+def left_unread(model: Model) -> str:
+    """Return that requests have waited for long and are not read, where; else ""."""
+    lines = [line for line in model.requests_awaited if line.oldest_ns >= SLOW_ANSWER_NS]
+    if not lines:
+        return ""
+    oldest_ns = max(line.oldest_ns for line in lines)
+    where = first_of([place(line.object) for line in sorted(lines, key=lambda line: -line.count)], SHOWN)
+    many = sum(line.count for line in lines)
+    have = f"{'has' if many == 1 else 'have'} arrived and nobody reads"
+    return f"{plural(many, 'request')} on {where} {have}, the oldest for {duration(oldest_ns)}."
+
+
+def place(object: str) -> str:
+    """Return where requests come in, as it is shown."""
+    return printable(object.replace("port:", "port ", 1))
+
+
+def unanswered(model: Model) -> str:
+    """Return that most requests had no answer when their connections ended, or were never read; else ""."""
+    if waiting := left_unread(model):
+        return f"Cannot tell why: {waiting[:1].lower()}{waiting[1:]}"
+    served = [each.line for each in model.exchanges if each.served]
+    left = sum(line.unanswered for line in served)
+    every = left + sum(line.count for line in served)
+    if 2 * left <= every:
+        return ""
+    return f"Cannot tell why: {left:,} of {plural(every, 'request')} had no answer when their connections ended."
+
+
+def largest_found(findings: Sequence[Finding]) -> str:
+    """Return the names and shares of findings that nothing makes the cause."""
+    named = (
+        f"{finding.id} {share(finding.share)}{' (no fault)' if finding.severity is Severity.INFO else ''}"
+        for finding in findings
+    )
+    return f"Largest found: {', '.join(named)}." if findings else ""
+
+
+def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
+    """Return the finding of a thread that runs all the time, where the others are parked: that is known."""
+    longest_ns = max((thread.ns(*CPU) for thread in model.threads if thread.tid), default=0)
+    if longest_ns < FULL * model.window_ns or not not_busy.parked_ns(model):
+        return None
+    return next((finding for finding in findings[:1] if finding.id == SINGLE_THREAD), None)
+
+
+def told(finding: Finding) -> str:
+    """Return what a finding says and its share, unless its words hold that number already."""
+    claim, part = first_sentence(finding.claim).rstrip("."), share(finding.share)
+    if re.search(rf"(?<!\d){re.escape(part)}", claim):
+        return f"{claim}."
+    if finding.is_root:  # what the claim says is its own time, without that of those who waited behind it
+        part = f"with what waited behind it {part}"
+    without = " without the other findings" if "of its busy time" in claim else ""  # which took their part of it
+    if claim.endswith(("%", ")")):  # two numbers in a row say nothing of what the second is a part of
+        return f"{claim}: {part} of its busy time{without}."
+    return f"{claim} ({part}{without})."
+
+
+def first_sentence(claim: str) -> str:
+    """Return the first sentence of a claim."""
+    return sentences(claim)[0] if claim.strip() else ""
+
+
+def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) -> contract.Verdict:
+    """Return the verdict made of the sentences in `parts` (empty ones are none), which speaks of `findings`."""
+    text = " ".join(printable(part, LONGEST_SENTENCE) for part in parts if part)
+    return contract.Verdict(kind=kind.value, text=text, ids=[finding.id for finding in findings])
+
+
+__all__ = [
+    "CLIENTS_LOOK",
+    "LONGEST_TEXT",
+    "Kind",
+    "first_sentence",
+    "full_thread",
+    "largest_found",
+    "lost_share",
+    "nameless_ns",
+    "next_step",
+    "reasons",
+    "sentences",
+    "told",
+    "unanswered",
+    "uncertain_ns",
+    "verdict",
+]

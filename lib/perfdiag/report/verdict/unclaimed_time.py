@@ -1,0 +1,36 @@
+"""What a verdict's findings leave over: where most of the time is, though nothing that was named takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfdiag.common.units import share
+from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.rule import Finding, Role, Severity, account_of
+from perfdiag.model.model import Model
+from perfdiag.model.share_denominator import counted
+
+
+def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> str:
+    """Return what takes more time than all that was named, though it departs from no norm."""
+    named_ns = sum(finding.claimed_ns for finding in named)
+    left = {name: total.ns for name, total in model.accounts.items() if counted(name)}
+    for finding in named:
+        for account in left:
+            left[account] -= _claimed(finding, account)
+    largest = max(left, key=lambda name: left[name], default="")
+    if not largest or left[largest] <= named_ns:
+        return ""
+    others = [f for f in diagnosis.findings if f not in named and 2 * _claimed(f, largest) > left[largest]]
+    why = "no finding claims it"
+    if others:
+        background = ", of background threads" if others[0].role is Role.BACKGROUND else ""
+        why = f"{others[0].id}{', no fault' if others[0].severity is Severity.INFO else background}"
+    return f"Most time is {largest}, {share(left[largest] / model.busy_ns)} ({why})."
+
+
+def _claimed(finding: Finding, account: str) -> int:
+    return sum(ns for claim, ns in finding.claims.items() if account_of(claim) == account)
+
+
+__all__ = ["most_time"]

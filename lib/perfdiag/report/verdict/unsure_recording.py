@@ -1,0 +1,106 @@
+"""What makes a whole recording unsure: said before causes, and nobody is acquitted by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from perfdiag.common.units import duration, plural, share
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.significance import CLOSED, fault
+from perfdiag.model.model import Model, NotMeasured, ns_of
+from perfdiag.report import contract
+from perfdiag.report.verdict.sentences import Kind, nameless_ns, verdict
+
+_SEE = ": see COVERAGE."
+_ACQUITTALS = (Kind.ELSEWHERE.value, Kind.PROFILE.value)  # what they say, time that is not told would make untrue
+_NONE = "", ""
+# What tells a cause from a norm, by feature: without it nobody knows of time in these accounts.  All attach on every
+# kernel that perfdiag runs on; of what many hosts cannot tell, as the clock of a guest, NOT MEASURED speaks alone.
+JUDGED_BY: Mapping[str, tuple[str, ...]] = {
+    "block": ("disk.read", "disk.write", "disk.flush"),
+    "dirty_throttle": ("memory.dirty_throttle",),
+    "nfs": ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock"),
+    "stacks": ("cpu.kernel",),
+    "tcp": ("net.receive", "net.send"),
+    "vm": ("vm.exit",),
+    "vm_device": ("vm.exit",),
+}
+_CAUSES = (Kind.CAUSE.value, Kind.CAUSES.value)
+
+
+def with_doubt(made: contract.Verdict, model: Model, unasked: Mapping[str, str]) -> contract.Verdict:
+    """Return causes behind what makes them unsure; in place of any other verdict that nothing can be told.
+
+    `unasked` says by account what was not recorded, though a rule on that account needs it.
+    """
+    what, how_much = _doubt(model)
+    if not what and made.kind != Kind.CANNOT_TELL.value:
+        what, how_much = _unread(model)
+    remedy = "Record again."
+    if not what and made.kind in _ACQUITTALS:
+        what, how_much = next((each for each in (_lost(model), _unknown(model, unasked)) if each[0]), _NONE)
+        if not what and (ns := nameless_ns(model)) and fault(model, ns) is not Severity.INFO:
+            what, how_much = "it was recorded by a newer perfdiag", f"{duration(ns)} are in accounts not known here"
+            remedy = "Report it with the perfdiag that recorded it."
+        if not what and (item := _blind(model)):
+            ns = ns_of(model.accounts, *JUDGED_BY[item.feature])
+            what, how_much = f"not measured: {item.what}", f"{duration(ns)} cannot be judged without it"
+            remedy = f"To tell: {item.fix}."
+    if not what:
+        return made
+    if made.kind in _CAUSES:
+        return msgspec.structs.replace(made, text=f"{what[0].upper()}{what[1:]}{_SEE} {made.text}")
+    return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", remedy])
+
+
+def _unknown(model: Model, unasked: Mapping[str, str]) -> tuple[str, str]:
+    """Return what was not recorded, and would tell of most of the busy time whether it departs from a norm."""
+    for reason in unasked.values():
+        accounts = [account for account, why in unasked.items() if why == reason]
+        ns = ns_of(model.accounts, *accounts)
+        if 2 * ns > model.busy_ns:
+            return reason, f"{duration(ns)} cannot be judged without it"
+    return _NONE
+
+
+def _blind(model: Model) -> NotMeasured | None:
+    """Return what was not measured and would tell of most of the busy time whether it departs from a norm."""
+    for item in model.not_measured:
+        ns = ns_of(model.accounts, *JUDGED_BY.get(item.feature, ()))
+        if 2 * ns > model.busy_ns and fault(model, ns) is not Severity.INFO:
+            return item
+    return None
+
+
+def is_doubt(sentence: str) -> bool:
+    """Whether a sentence of a verdict is the one that `with_doubt` puts before it."""
+    return sentence.endswith(_SEE)
+
+
+def _doubt(model: Model) -> tuple[str, str]:
+    """Return what is wrong with a recording, and how much; twice "" where nothing is."""
+    coverage = model.coverage
+    if coverage.contradictions:
+        return "the recording contradicts itself", coverage.contradictions[0]
+    if coverage.closed_error > CLOSED:
+        return "the books of the recording do not close", f"{share(coverage.closed_error)} too much or too little"
+    return _NONE
+
+
+def _unread(model: Model) -> tuple[str, str]:
+    """Return that lines of the recording cannot be read: what made a larger cause may stand in them."""
+    bad = model.coverage.lost.get("bad_lines", 0)
+    return ("the recording is damaged", f"{plural(bad, 'line')} cannot be read") if bad else _NONE
+
+
+def _lost(model: Model) -> tuple[str, str]:
+    """Return that as much is lost as is there: where a cause is named, it has been weighed against that already."""
+    kept, lost = sum(total.count for total in model.accounts.values()), model.coverage.lost_total
+    if not lost or lost < kept:
+        return _NONE
+    return "no less was lost than recorded", f"{plural(lost, 'record')} lost, {kept:,} there"
+
+
+__all__ = ["is_doubt", "with_doubt"]

@@ -1,1 +1,0 @@
-"""The scripts of tools/: what their headers say, and the manual pages made of that."""
