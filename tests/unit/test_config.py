@@ -125,7 +125,8 @@ def test_permissions(open_folder: Path) -> None:
     """An own file that cannot be read is an error; the home of somebody else, as after sudo -u, is none of ours."""
     path = written(open_folder, f'runbook_url = "{URL}"')
     path.chmod(0)
-    script = f"import sys; sys.path.insert(0, {str(Path(config.__file__).parents[2])!r}); from perfdiag.common import config; "
+    library = str(Path(config.__file__).parents[2])
+    script = f"import sys; sys.path.insert(0, {library!r}); from perfdiag.common import config; "
     script += f"from pathlib import Path; config.DEADLINE_S = 30; print(config.load([Path({str(path)!r})]).runbook_url)"
     for home_mode in (0o711, 0o700):
         open_folder.chmod(home_mode)
