@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfdiag.diagnosis.claims import MULTIPLIERS, Settlement, settle
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Severity, Silence
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Rule, Severity, Silence
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.model.model import AccountTotal, Model, Row
 from perfdiag.model.share_denominator import counted, whole_ns
@@ -33,7 +33,17 @@ def rule_named(id: str, *refines: str) -> Rule:
 def wanting(
     id: str, severity: Severity = Severity.WARNING, confidence: Confidence = Confidence.HIGH, **claims: int
 ) -> Finding:
-    return Finding(id, severity, confidence, f"{id} is so", {k.replace("_", "."): v for k, v in claims.items()}, [], [])
+    return Finding(
+        id,
+        severity,
+        confidence,
+        f"{id} is so",
+        {k.replace("_", "."): v for k, v in claims.items()},
+        [],
+        [],
+        headline=id,
+        mechanism=Mechanism.SLOW,
+    )
 
 
 def target(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int] | None = None) -> Model:

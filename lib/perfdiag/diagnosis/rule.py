@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 
 from perfdiag.model.model import Model
@@ -31,6 +31,50 @@ class Role(Enum):
     SERVING = "serving"
     BACKGROUND = "background"
     UNKNOWN = "unknown"  # or different ones
+
+
+class Mechanism(Enum):
+    """How a finding's cause takes time: what decides about a finding asks this, never its sentences."""
+
+    SLOW = "slow"  # what is waited for takes longer than its norm
+    MANY = "many"  # each is fast: their number costs
+    BUSY = "busy"  # what is wanted is in use: a CPU, a lock, a disk, a worker
+    LIMIT = "limit"  # a setting, or a capacity that is used up, holds it back
+    SLEEP = "sleep"  # it, or whoever is waited for, sleeps by its own choice
+    STOPPED = "stopped"  # a signal, a debugger or a freezer stopped it
+    WORK = "work"  # CPU time of work that is done
+    OTHERS = "others"  # a wait for somebody else that departs from no norm
+    FAILED = "failed"  # an error, a loss, a refusal, a kill
+    MISSED = "missed"  # an objective was missed: why, other findings tell
+    UNDETERMINED = "undetermined"  # the finding itself cannot tell its cause
+
+
+class Relation(Enum):
+    """What somebody else has to do with a finding."""
+
+    COMPETITOR = "competitor"  # had the CPU, or the disk
+    HOLDER = "holder"  # has the lock
+    PEER = "peer"  # should answer, read, or give work
+    WRITER = "writer"  # fills memory with what has to be written
+    CHILD = "child"
+    VICTIM = "victim"  # was killed
+
+
+@dataclass(frozen=True)
+class Other:
+    """A process or thread that a finding names, so that something can be done about it."""
+
+    pid: int  # 0: not known
+    comm: str
+    relation: Relation
+
+
+class EvidenceKind(Enum):
+    """What a piece of evidence is, for whoever lays it out."""
+
+    NUMBER = "number"
+    WAITS = "waits"  # a distribution: sum, count, quantiles
+    FUNCTIONS = "functions"  # names code of the target, from sampled stacks
 
 
 class RemedyKind(Enum):
@@ -61,6 +105,7 @@ class Evidence:
     unit: str  # "ns", "count", "share", "Hz", ...
     probe: str  # where it was measured: "ledger", "block_rq_complete", "/proc/pressure/io"
     error: float | None = None  # half width in `unit`, where the number is sampled or subtracted
+    kind: EvidenceKind = EvidenceKind.NUMBER
 
 
 def account_of(claim: str | tuple[str, str]) -> str:
@@ -79,7 +124,7 @@ class Finding:
     id: str
     severity: Severity
     confidence: Confidence
-    claim: str  # one or two sentences, no newline
+    claim: str  # what is the case in detail: one or two sentences, no newline
     claims: Mapping[str | tuple[str, str], int]
     evidence: Sequence[Evidence]
     remedies: Sequence[Remedy]
@@ -94,6 +139,10 @@ class Finding:
     share: float = 0.0
     threads: Sequence[str] = ()  # names of those that suffer it, set by `settle` too
     role: Role = Role.UNKNOWN
+    others: Sequence[Other] = ()  # whom it names, the one that matters most first
+    _: KW_ONLY
+    headline: str  # subject, active verb, cause: one plain sentence of about 75 characters, without its full stop
+    mechanism: Mechanism
 
 
 @dataclass(frozen=True)
@@ -166,8 +215,12 @@ __all__ = [
     "Check",
     "Confidence",
     "Evidence",
+    "EvidenceKind",
     "Finding",
+    "Mechanism",
+    "Other",
     "Outcome",
+    "Relation",
     "Remedy",
     "RemedyKind",
     "Role",

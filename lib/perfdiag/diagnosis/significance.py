@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from perfdiag.common.text import printable as plain
 from perfdiag.common.units import about, duration, size
 from perfdiag.common.units import share as percent
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Remedy, RemedyKind, Severity, Silence
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, EvidenceKind, Remedy, RemedyKind, Severity, Silence
 from perfdiag.model.model import Model, Row, ThreadLedger, once
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution, edges_ns, merged
@@ -32,6 +32,8 @@ CLOSED = 0.01
 TOLERABLE_LOSS = 0.005
 # Of fewer waits the slowest of a hundred are less than three: no p99 is said of those.
 ENOUGH_FOR_P99 = 300
+
+LONGEST_BRIEF = 40  # characters of a name in a headline of about 75
 
 _STEPS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
@@ -207,7 +209,12 @@ def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evide
     if p99 is not None and distribution.count >= ENOUGH_FOR_P99:
         parts.append(f"p99 {about(p99)}")
     parts.append(f"longest {duration(distribution.max_ns or distribution.sum_ns)}")
-    return Evidence(", ".join(parts), float(distribution.sum_ns), "ns", probe)
+    return Evidence(", ".join(parts), float(distribution.sum_ns), "ns", probe, kind=EvidenceKind.WAITS)
+
+
+def brief(name: str) -> str:
+    """Return a name as a headline has room for it: of a longer one its end, which tells more than its beginning."""
+    return name if len(name) <= LONGEST_BRIEF else f"...{name[3 - LONGEST_BRIEF :]}"
 
 
 def thread_of(model: Model, tid: int) -> ThreadLedger | None:
@@ -245,6 +252,7 @@ __all__ = [
     "TOLERABLE_LOSS",
     "about",
     "attempt",
+    "brief",
     "by_key",
     "claims_of",
     "duration",

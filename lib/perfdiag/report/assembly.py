@@ -96,11 +96,13 @@ def _finding(finding: found.Finding, config: Config) -> contract.Finding:
         share=finding.share,
         ns=finding.claimed_ns,
         confidence=finding.confidence.value,
-        claim=_text(finding.claim + _suffered(finding)),
-        evidence=[
-            contract.Evidence(text=_text(e.text), value=e.value, unit=e.unit, probe=_text(e.probe), error=e.error)
-            for e in finding.evidence
+        headline=_text(finding.headline),
+        mechanism=finding.mechanism.value,
+        others=[
+            contract.Other(pid=each.pid, comm=_text(each.comm), relation=each.relation.value) for each in finding.others
         ],
+        claim=_text(finding.claim + _suffered(finding)),
+        evidence=[_evidence(each) for each in finding.evidence],
         ruled_out=[_text(text) for text in finding.ruled_out],
         alternatives=[_text(text) for text in finding.alternatives],
         limits=[_text(text) for text in finding.limits],
@@ -116,6 +118,17 @@ def _finding(finding: found.Finding, config: Config) -> contract.Finding:
         ],
         verify=_text(finding.verify),
         runbook=config.runbook(finding.id),
+    )
+
+
+def _evidence(evidence: found.Evidence) -> contract.Evidence:
+    return contract.Evidence(
+        text=_text(evidence.text),
+        value=evidence.value,
+        unit=evidence.unit,
+        probe=_text(evidence.probe),
+        error=evidence.error,
+        kind=evidence.kind.value,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,10 @@ from perfdiag.facts.host_facts import Facts
 from perfdiag.model.model import Model
 
 from unit.support.never import forbidden
+
+# About 75 characters; two long names, of files or peers, may make it longer.
+LONGEST_HEADLINE = 110
+HOUSE_WORDS = re.compile(r"\b(books?|claims?|neighbours?|parked|norms?|ledger)\b", re.I)
 
 
 def outcomes(model: Model, id: str) -> list[Outcome]:
@@ -72,6 +77,7 @@ def assert_sound(model: Model, each: Finding) -> None:
     """Assert what holds of every finding, whatever the rule."""
     rule = RULES[each.id]
     assert each.claim and "\n" not in each.claim and each.claim.isprintable(), each.claim
+    assert_headline(each.headline)
     of_requests = model.request_time.accounts if model.request_time else {}
     for claim, ns in each.claims.items():
         account = claim if isinstance(claim, str) else claim[0]
@@ -93,4 +99,11 @@ def assert_sound(model: Model, each: Finding) -> None:
     assert not any(limit == "" for limit in each.limits), each.limits
 
 
-__all__ = ["assert_sound", "check", "finding", "findings", "knowing", "outcomes", "silence"]
+def assert_headline(text: str) -> None:
+    """Assert that it is one short sentence without its full stop, in words of the field."""
+    assert text and text.isprintable() and not text.endswith((".", ":", ";", ",")), text
+    assert len(text) <= LONGEST_HEADLINE, (len(text), text)
+    assert not HOUSE_WORDS.search(text), text
+
+
+__all__ = ["assert_headline", "assert_sound", "check", "finding", "findings", "knowing", "outcomes", "silence"]

@@ -10,7 +10,18 @@ from typing import Any
 from perfdiag.common.config import Config
 from perfdiag.diagnosis import claims
 from perfdiag.diagnosis.engine import Diagnosis, diagnose
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Remedy, RemedyKind, Severity, Silence
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Remedy,
+    RemedyKind,
+    Severity,
+    Silence,
+)
 from perfdiag.model import builder as ledger
 from perfdiag.model.model import Model
 from perfdiag.recording import reader
@@ -34,6 +45,8 @@ def finding(
     remedies: Sequence[Remedy] | None = None,
     limits: Sequence[str] = (),
     functions: str = "",
+    headline: str = "",
+    mechanism: Mechanism = Mechanism.SLOW,
 ) -> Finding:
     """Return a finding that claims time, with a remedy of every kind unless told otherwise."""
     if remedies is None:
@@ -51,12 +64,14 @@ def finding(
         remedies=remedies,
         evidence=[
             *(Evidence(text, 1.0, "count", "ledger") for text in evidence),
-            *([Evidence(functions, 0.5, "share", "stack samples")] if functions else []),
+            *([Evidence(functions, 0.5, "share", "stack samples", kind=EvidenceKind.FUNCTIONS)] if functions else []),
         ],
         limits=limits,
         ruled_out=["not the network: 0 retransmissions"],
         alternatives=["a snapshot of the volume"],
         verify="perfdiag latency --pid 100",
+        headline=headline or claim.partition(". ")[0].rstrip("."),
+        mechanism=mechanism,
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from perfdiag.report.contract.accounts import Account, Operation, Releaser, Stack, Thread, Waiting, Work
 from perfdiag.report.contract.base import Part, Untrusted
 from perfdiag.report.contract.coverage import Cost, Coverage, Program
-from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMeasured, Remedy, Verdict
+from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMeasured, Other, Remedy, Verdict
 from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
 from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
@@ -76,6 +76,7 @@ __all__ = [
     "HostTime",
     "NotMeasured",
     "Operation",
+    "Other",
     "Percentiles",
     "Process",
     "Program",

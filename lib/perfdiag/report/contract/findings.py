@@ -21,6 +21,15 @@ class Evidence(Part, frozen=True, kw_only=True):
     unit: str
     probe: str
     error: float | None
+    kind: str = "number"  # number, waits (a distribution) or functions (code, from sampled stacks)
+
+
+class Other(Part, frozen=True, kw_only=True):
+    """Somebody else that a finding names; relation is competitor, holder, peer, writer, child or victim."""
+
+    pid: int  # 0: not known
+    comm: Untrusted
+    relation: str
 
 
 class Remedy(Part, frozen=True, kw_only=True):
@@ -41,6 +50,9 @@ class Finding(Part, frozen=True, kw_only=True):
     share: float
     ns: int
     confidence: str  # high, medium, low
+    headline: Untrusted  # the cause in one short sentence, without its full stop
+    mechanism: str  # slow, many, busy, limit, sleep, stopped, work, others, failed, missed, undetermined
+    others: list[Other]  # the one that matters most first
     claim: Untrusted
     evidence: list[Evidence]
     ruled_out: list[Untrusted]
@@ -70,4 +82,4 @@ class NotMeasured(Part, frozen=True, kw_only=True):
     ids: list[str]
 
 
-__all__ = ["Checked", "Evidence", "Finding", "NotMeasured", "Remedy", "Verdict"]
+__all__ = ["Checked", "Evidence", "Finding", "NotMeasured", "Other", "Remedy", "Verdict"]

@@ -6,7 +6,7 @@ from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.local.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Remedy, Severity
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -28,7 +28,7 @@ ASLEEP = "wait.timer"
 def inside(model: Model, pipeline: Pipeline) -> Finding:
     """Return the finding on one pipeline: profile, but for a stage that sleeps by its own choice."""
     confidence, limits = judged(model, Confidence.HIGH)
-    severity, claim, remedy = _judgement(model, pipeline)
+    severity, claim, remedy, mechanism, headline = _judgement(model, pipeline)
     return Finding(
         "IPC-PEER-SLOW",
         severity,
@@ -42,10 +42,13 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
         [remedy],
         limits=limits,
         verify=f"{again(model)}, after its cause is gone: waits at its pipes and sockets",
+        headline=headline,
+        mechanism=mechanism,
+        others=_others(pipeline),
     )
 
 
-def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy]:
+def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy, Mechanism, str]:
     """Return what to say and do of processes of the target that wait for each other."""
     works = pipeline.works
     if works is None:
@@ -55,6 +58,8 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy]
             f" {duration(pipeline.ns)}, and no one of them is the limit: both ends are measured here, and what the one"
             " that works does is in the other findings.",
             fix("look at the findings of the threads that are waited for"),
+            Mechanism.OTHERS,
+            f"{_members(pipeline)} wait for each other at pipes or sockets; no one of them is the limit",
         )
     who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
     waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
@@ -63,6 +68,8 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy]
             Severity.INFO,
             f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)}).",
             fix(f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"),
+            Mechanism.STOPPED,
+            f"Processes wait at pipes or sockets for {who}, which was stopped",
         )
     idle = _idles(works)
     if idle == ASLEEP:
@@ -73,18 +80,29 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy]
             fault(model, others) if slow else Severity.INFO,
             f"{waited} for {who}, which sleeps by its own choice ({idle}).",
             fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}"),
+            Mechanism.SLEEP,
+            f"Processes wait at pipes or sockets for {who}, which sleeps",
         )
     if idle:
         return (
             Severity.INFO,
             f"{waited} for {who}, which mostly waits itself ({idle}).",
             fix(f"see who {who} waits for: perfdiag explain {idle}"),
+            Mechanism.OTHERS,
+            f"Processes wait at pipes or sockets for {who}, which waits itself",
         )
     return (
         Severity.INFO,
         f"{waited} for {who}, the stage that works: its own time is {_does(works)}.",
         fix(f"make {who} faster, or run several of it: the findings name what its time goes to"),
+        Mechanism.OTHERS,
+        f"Processes wait at pipes or sockets for {who}, which works",
     )
+
+
+def _others(pipeline: Pipeline) -> list[Other]:
+    works = pipeline.works
+    return [Other(works.thread.pid, plain(works.thread.comm), Relation.PEER)] if works else []
 
 
 def _members(pipeline: Pipeline) -> str:

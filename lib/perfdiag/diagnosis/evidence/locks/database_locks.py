@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import FAULT_OF_WINDOW, FAULT_SHARE, duration, fix, judged, plain
 from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import is_named
@@ -96,6 +96,8 @@ def database_locks(model: Model) -> Iterable[Finding]:
             alternatives=["many sessions that take the same lock in turn for a short time each"],
             limits=limits,
             verify=f"{again(model)}: less of {kind.account} in the requests' time",
+            headline=f"Requests wait for {kind.name}",
+            mechanism=Mechanism.BUSY,
         )
 
 

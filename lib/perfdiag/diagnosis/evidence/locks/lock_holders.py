@@ -29,6 +29,7 @@ WAITS_OF_HOLDERS = ("wait.timer", "wait.child", "wait.stopped", "wait.io_uring")
 # Behind neighbours they queue with the lock in hand as well as without.
 OF_TURNS = {"runq.busy": 0.0, "runq.waking": 0.0}
 
+SLEEP = "wait.timer"
 # What a holder does, in words, and what to do about it.
 ROOTS = {
     "disk.flush": (
@@ -62,6 +63,21 @@ ROOTS = {
 }
 
 
+_IN_BRIEF = {
+    "disk.flush": "waits for a flush to disk",
+    "runq.busy": "waits for a CPU",
+    "wait.events": "waits for events",
+    "wait.timer": "sleeps",
+    "wait.parked": "is idle or blocked, which cannot be told apart",
+    "nfs.commit": "waits until an NFS server has data safe",
+}
+
+
+def does_in_brief(account: str) -> str:
+    """Return what somebody does who is in an account, as a headline says it."""
+    return _IN_BRIEF.get(account) or ROOTS.get(account, (f"is in {account}", ""))[0]
+
+
 @dataclass(frozen=True)
 class Holder:
     """Who had a lock most of the time, or who took turns, and what their ledgers show besides locks."""
@@ -76,6 +92,11 @@ class Holder:
     root_object: str = ""  # for people; only where that is so
     tid: int = 0  # of one thread of the target
     way: str = ""  # the account of its own wait, where another thread is in the root meanwhile
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether the holder, or the thread that it waits for, sleeps by its own choice."""
+        return not self.another and bool(self.root) and SLEEP in (self.root, self.way)
 
     @property
     def waits(self) -> bool:
@@ -255,6 +276,16 @@ def _busy(account: str) -> bool:
     return kind_of(account) is Kind.LATENCY
 
 
+def in_brief(holder: Holder) -> str:
+    """Return how a headline goes on: what the holder does meanwhile, "" where nothing is known of it."""
+    if holder.another:
+        return ", and its holder waits for another lock"
+    if not holder.root:
+        return ""
+    does = does_in_brief(holder.way or holder.root)
+    return f", which {does}" if holder.known else f", and whoever holds it {does}"
+
+
 def path(holder: Holder) -> str:
     """Return how the claim goes on: from the lock to its root."""
     if holder.another:
@@ -276,4 +307,16 @@ def path(holder: Holder) -> str:
     return f", because {who} mostly {does}: {root}"
 
 
-__all__ = ["ROOTS", "Holder", "code_of", "holder_of", "is_outside", "path", "remedy_of", "under"]
+__all__ = [
+    "ROOTS",
+    "SLEEP",
+    "Holder",
+    "code_of",
+    "does_in_brief",
+    "holder_of",
+    "in_brief",
+    "is_outside",
+    "path",
+    "remedy_of",
+    "under",
+]

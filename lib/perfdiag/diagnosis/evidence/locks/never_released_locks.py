@@ -6,7 +6,7 @@ from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.locks.lock_remedies import lock_of_key
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
@@ -111,6 +111,8 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
         alternatives=["locks that are held for longer than the window on purpose"],
         limits=limits,
         verify=f"{again(model, '--duration 60')}: no thread waits for these locks all along",
+        headline=f"{plural(len(threads), 'thread')} waited for a lock that nobody released",
+        mechanism=Mechanism.UNDETERMINED if innocent else Mechanism.FAILED,
     )
 
 

@@ -36,6 +36,7 @@ class Explained:
 
     report: Report
     cause: Cause
+    headline: str
     claim: str
     confidence: Confidence
     evidence: Sequence[Evidence]
@@ -60,6 +61,7 @@ def explain(report: Report, earlier: Sequence[Report] = (), *, small_left_out: b
     return Explained(
         report=report,
         cause=cause,
+        headline=f"{_killed(report)}: {_WHY[cause]}",
         claim=f"{_who(report)} {_because(report, cause, held)}",
         confidence=steps,
         evidence=[
@@ -80,6 +82,26 @@ def named(comm: str, pid: int | None) -> str:
     """Return a process as people are shown it."""
     name = plain(comm) or "(no name)"
     return f"{name} (pid {pid})" if pid is not None else name
+
+
+_WHY = {
+    Cause.CGROUP: "its cgroup is at its memory limit",
+    Cause.HOST: "the host is out of memory",
+    Cause.CACHE: "page cache could not be freed",
+    Cause.FRAGMENTATION: "free memory is in pieces too small",
+    Cause.NUMA: "the memory nodes it may use are full",
+    Cause.BY_HAND: "somebody asked for it",
+    Cause.UNKNOWN: "the cause is not known",
+}
+
+
+def _killed(report: Report) -> str:
+    """Return whom it ended, in brief."""
+    victim = report.victim
+    if victim is not None:
+        return f"The OOM killer ended {named(victim.comm, victim.pid)}"
+    nobody = not report.killable or report.panic
+    return "The OOM killer found nobody to kill" if nobody else "The OOM killer was called"
 
 
 def _who(report: Report) -> str:

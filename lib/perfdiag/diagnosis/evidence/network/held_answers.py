@@ -8,7 +8,7 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.network.connections import EXPLAINS
 from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import duration, fix, judged
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
@@ -46,6 +46,8 @@ def held_answers(model: Model, id: str) -> Finding | None:
         alternatives=["segments lost on the way to the client: see NET-RETRANSMITS"],
         limits=limits,
         verify=f"{again(model)}: less of request.held in the requests' time",
+        headline="Answers are held back until clients acknowledge their first pieces",
+        mechanism=Mechanism.SLOW,
     )
 
 

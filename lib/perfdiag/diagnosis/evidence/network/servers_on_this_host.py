@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import claims_of, duration, fix, judged, together, total_ns, waits
 from perfdiag.model.model import Model, Row
 
@@ -32,6 +32,8 @@ def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
         [fix(f"see what who answers suffers: {ways}")],
         limits=limits,
         verify=f"{again(model)}: waits for servers on it",
+        headline=f"Clients on this host wait for {names}, which is answered here, too",
+        mechanism=Mechanism.OTHERS,
     )
 
 

@@ -7,8 +7,8 @@ after the other and who is answered slowly.  Where nothing tells them apart nobo
 from __future__ import annotations
 
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity
-from perfdiag.diagnosis.significance import claims_of, duration, fix, judged, together, total_ns, waits
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import brief, claims_of, duration, fix, judged, together, total_ns, waits
 from perfdiag.model.model import Model, Row
 
 LOOKS_THE_SAME = "waiting for work looks the same as waiting for an answer"
@@ -47,6 +47,8 @@ def silent(
         alternatives=["a reader that waits for its next job", "somebody at the other end who is slow, or hangs"],
         limits=limits,
         verify=f"{again(model)}, while work is being done: waits at {whom}",
+        headline=f"{subject(model, begin=True)} waits at {brief(whom)}, for {may}",
+        mechanism=Mechanism.UNDETERMINED,
     )
 
 

@@ -8,8 +8,18 @@ from perfdiag.diagnosis.evidence.local.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Remedy, Severity
-from perfdiag.diagnosis.significance import FAULT_SHARE, WORTH_SHARE, about, duration, fix, judged, percent, plain
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Remedy, Severity
+from perfdiag.diagnosis.significance import (
+    FAULT_SHARE,
+    WORTH_SHARE,
+    about,
+    brief,
+    duration,
+    fix,
+    judged,
+    percent,
+    plain,
+)
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
@@ -57,6 +67,10 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         limits=limits,
         alternatives=["loss on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: calls to {name} under {duration(SLOW_ANSWER_NS)}",
+        headline=f"{brief(name)} answers slowly, and requests wait for it"
+        if slow
+        else f"Requests ask {brief(name)} often; it answers fast",
+        mechanism=Mechanism.SLOW if slow else Mechanism.MANY,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfdiag.diagnosis.evidence.network.peers import Connections, peer_of
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.rules.network.net_delayed_ack import looks_alike
 from perfdiag.diagnosis.significance import claims_of, fix, judged, plain, together, waits
 from perfdiag.model.model import Model, Row
@@ -34,6 +34,8 @@ def clients_finding(model: Model, connections: Connections, group: list[Row]) ->
         alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
         limits=limits,
         verify=f"perfdiag latency on a client, while it talks to {subject(model)}",
+        headline=f"{subject(model, begin=True)} waits for its own clients",
+        mechanism=Mechanism.OTHERS,
     )
 
 

@@ -21,7 +21,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_calls import (
     round_trip,
     served,
 )
-from perfdiag.diagnosis.significance import plain, total_ns
+from perfdiag.diagnosis.significance import brief, plain, total_ns
 from perfdiag.facts.host_facts import NfsMount
 from perfdiag.model.model import Model, Row, once
 from perfdiag.recording import schema
@@ -67,6 +67,11 @@ class Use:
     options: Mapping[str, str]
     round_trip: RoundTrip | None
     probe: str  # where the calls were counted; "" where nowhere
+
+    @property
+    def in_brief(self) -> str:
+        """Return the mount as a headline has room for it: "nas1:/jobs"."""
+        return brief(plain(self.source) or self.name)
 
     def ns(self, *accounts: str) -> int:
         """Return the target's time in some accounts on this mount."""

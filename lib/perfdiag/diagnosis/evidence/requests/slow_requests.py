@@ -8,8 +8,8 @@ from dataclasses import replace
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, duration, fix, judged, percent, top
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, brief, duration, fix, judged, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import REST, beyond, unsure
@@ -76,6 +76,10 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
         [fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
         limits=limits,
         verify=f"{again(model)}: requests over their limits",
+        headline=f"{slow:,} of {plural(count, 'request')} {names} took longer than they may"
+        if slow
+        else f"Requests {names} are not answered",
+        mechanism=Mechanism.MISSED,
     )
 
 
@@ -100,6 +104,8 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=hung_ns / 2**63,  # below any name with slow requests, above the rest of the names
+        headline=f"{plural(line.open + line.unanswered, 'request')} {brief(exchange.title)} got no answer",
+        mechanism=Mechanism.MISSED,
     )
 
 
@@ -145,6 +151,9 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=1 + line.over_slo,
+        headline=f"{line.over_slo:,} of {line.count:,} {'messages' if perhaps else 'requests'} {brief(name)} took over"
+        f" {duration(limit_ns)}",
+        mechanism=Mechanism.UNDETERMINED if perhaps else Mechanism.MISSED,
     )
 
 

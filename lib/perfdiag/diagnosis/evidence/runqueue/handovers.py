@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, felt, long_ns
 from perfdiag.diagnosis.evidence.target import again, widened_affinity
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.rules.runqueue.cpu_contention import host
 from perfdiag.diagnosis.significance import duration, fix, judged, together, waits
 from perfdiag.model.model import Model, Row
@@ -53,6 +53,8 @@ def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
         alternatives=["threads that wake each other for every message, as asked and answered questions do"],
         limits=limits,
         verify=f"{again(model)}: runq.busy behind own threads",
+        headline="Threads hand work to each other on one CPU",
+        mechanism=Mechanism.MANY,
     )
 
 

@@ -8,7 +8,17 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, called_by, words
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.rules.cpu.cpu_spinning import spinning
 from perfdiag.diagnosis.significance import duration, fix, judged, percent, plain, worth
 from perfdiag.model.model import Model
@@ -89,6 +99,8 @@ def bound(model: Model) -> Iterable[Outcome]:
         ],
         limits=limits,
         verify=f"{again(model)}: CPU time per piece of work",
+        headline=f"{subject(model, begin=True)} computes{', much of it garbage collection' if garbage else ''}",
+        mechanism=Mechanism.WORK,
     )
 
 
@@ -150,6 +162,7 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
                 "share",
                 FUNCTIONS,
                 error=hottest[0][1].error,
+                kind=EvidenceKind.FUNCTIONS,
             )
         ]
         if hottest

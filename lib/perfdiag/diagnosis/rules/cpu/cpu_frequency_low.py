@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.delivered_clock import Clock, read_clock, read_loop
 from perfdiag.diagnosis.evidence.target import RUNNING, again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import attempt, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.facts.host_facts import FrequencyPolicy
 from perfdiag.model.model import Model
@@ -95,6 +95,9 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         alternatives=["a power limit of the chassis", "code that waits for memory gains less"],
         limits=limits,
         verify=f"{again(model)}: the delivered clock in CHECKED, and cpu.* for the same work",
+        headline=f"CPUs {'are asked to run' if clock.asked_for else 'run'} at {percent(clock.ratio)} of their"
+        f" {clock.reference.removeprefix('the ')} clock",
+        mechanism=Mechanism.LIMIT,
     )
 
 

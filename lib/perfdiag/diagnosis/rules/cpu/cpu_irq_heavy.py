@@ -7,7 +7,18 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model.model import Model
 
@@ -85,6 +96,8 @@ def heavy(model: Model) -> Iterable[Outcome]:
         alternatives=["packets of other processes: a thread suffers the interrupts of its CPU, not only its own"],
         limits=limits,
         verify=f"{again(model)}: cpu.irq; mpstat -P ALL 1, column %soft",
+        headline=f"Interrupts take {percent(part)} of the CPU time",
+        mechanism=Mechanism.BUSY,
     )
 
 

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Sequence
 from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.rules.cpu.cpu_bound import NO_SPLIT, SPLIT_ERROR, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.rules.cpu.cpu_spinning import spinning
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fault, fix, judged, percent, worth
@@ -85,6 +96,8 @@ def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
         alternatives=["in a guest: the CPU that held the lock was taken away by the host (see CPU-STOLEN)"],
         limits=limits,
         verify=f"{again(model)}: samples in contended kernel locks",
+        headline="CPUs spin for a kernel lock that another CPU holds",
+        mechanism=Mechanism.BUSY,
     )
 
 
@@ -137,6 +150,8 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
         alternatives=["system calls traced, audited or filtered by somebody else"],
         limits=limits,
         verify=f"{again(model)}: time in cpu.kernel for the same work",
+        headline=f"{subject(model, begin=True)} computes in the kernel",
+        mechanism=Mechanism.WORK,
     )
 
 
@@ -150,7 +165,7 @@ def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
     if hottest:
         text = f"innermost: {words(hottest)} of {samples.count:,} CPU samples"
         first = hottest[0][1]
-        paths.append(Evidence(text, first.share, "share", FUNCTIONS, error=first.error))
+        paths.append(Evidence(text, first.share, "share", FUNCTIONS, error=first.error, kind=EvidenceKind.FUNCTIONS))
     return paths
 
 

@@ -8,7 +8,18 @@ from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.local.pipelines import Pipeline, Stage, pipelines
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, usable_cpus
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.rules.cpu.cpu_bound import cheaper
 from perfdiag.diagnosis.rules.cpu.cpu_spinning import spinning
 from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged, percent, plain, total_ns, worth
@@ -170,6 +181,9 @@ def _finding(
         alternatives=["single-threaded on purpose", "a busy-poller, whose thread is full by design"],
         limits=limits,
         verify=f"{again(model)}: time on the CPU of {name}",
+        headline=f"One thread, {name} ({thread.tid}), is the limit: it never stops"
+        f" {'running kernel code' if kernel_part > 0.5 else 'computing'}",
+        mechanism=Mechanism.BUSY,
     )
 
 
@@ -179,7 +193,9 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
         return []
     hottest = samples.hottest(2, kernel=samples.part(lambda stack: bool(stack.kernel)).share > 0.5)
     text = f"its process runs {words(hottest)} of its {samples.count:,} CPU samples"
-    return [Evidence(text, hottest[0][1].share, "share", FUNCTIONS, error=hottest[0][1].error)]
+    return [
+        Evidence(text, hottest[0][1].share, "share", FUNCTIONS, error=hottest[0][1].error, kind=EvidenceKind.FUNCTIONS)
+    ]
 
 
 def _what_for(purposes: Sequence[Work]) -> str:

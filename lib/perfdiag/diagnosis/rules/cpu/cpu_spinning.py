@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, total_ns, worth
 from perfdiag.model.model import Model, ThreadLedger, once
 from perfdiag.model.requests.request_time import ENOUGH_KNOWN, ENOUGH_REQUESTS
@@ -248,6 +259,7 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
                 "share",
                 FUNCTIONS,
                 error=first.asking.error,
+                kind=EvidenceKind.FUNCTIONS,
             ),
             Evidence(
                 f"{plain(thread.comm)} (tid {thread.tid}) ran {duration(cpu_ns(thread))} and slept"
@@ -276,6 +288,8 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
         alternatives=["an event loop with little work, whose calls find something each time", "polling on purpose"],
         limits=limits,
         verify=f"{again(model)}: CPU time of {plain(thread.comm)} at the same work",
+        headline=f"{plain(thread.comm)} ({first.pid}) asks for work in a loop instead of sleeping",
+        mechanism=Mechanism.WORK,
     )
 
 

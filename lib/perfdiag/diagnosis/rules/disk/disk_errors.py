@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, backing, device_of
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.rules.disk.disk_saturated import hardly_waits
-from perfdiag.diagnosis.significance import duration, fix, judged, plain, share_above
+from perfdiag.diagnosis.significance import brief, duration, fix, judged, plain, share_above
 from perfdiag.facts.host_facts import Disk, LogLine
 from perfdiag.model.model import Model, once
 from perfdiag.recording import schema
@@ -116,6 +127,8 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
         alternatives=["a path that failed over", "a volume that was detached"],
         limits=limits,
         verify="dmesg shows no new line; no failed request in the next report",
+        headline=f"The disk under {brief(where.name)} {'fails requests' if now else 'is in trouble'}",
+        mechanism=Mechanism.FAILED,
     )
 
 

@@ -15,10 +15,22 @@ from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, READ, WRITE, Case
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.evidence.wait_paths import behind_ns
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.rules.disk.disk_member_slow import slow_member
 from perfdiag.diagnosis.significance import (
     about,
+    brief,
     by_key,
     duration,
     fault,
@@ -87,7 +99,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     judgement = _judgement(model, kind, case, slow, others)
     if judgement is None:
         return None
-    severity, claimed, claim = judgement
+    severity, claimed, claim, mechanism, headline = judgement
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
     confidence, limits = judged(model, best, [_limit(model, case), LIMIT if others else "", STARVED if starved else ""])
@@ -108,13 +120,16 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         alternatives=alternatives,
         limits=limits,
         verify=f"{again(model)}: {kind.account} on {name}, p50",
+        headline=headline,
+        mechanism=mechanism,
     )
 
 
 def _judgement(
     model: Model, kind: Kind, case: Case, slow: str, others: Neighbours | None
-) -> tuple[Severity, int, str] | None:
-    """Return how bad the waits on one device are, how much of them is claimed, and the claim; None: not worth one."""
+) -> tuple[Severity, int, str, Mechanism, str] | None:
+    """Return how bad the waits on one device are, how much of them is claimed, the claim and its cause in brief;
+    None: not worth one."""
     ns, name, each = total_ns(case.rows), case.where.name, about(case.wait_ns)
     felt_ns = ns + behind_ns(model, kind.account, case.rows[0].key)
     mean = duration(case.wait.sum_ns / case.wait.count) if case.wait.count else each
@@ -124,19 +139,24 @@ def _judgement(
         if starved := without_cpus(model):
             above += f", as likely as not because the kernel's own threads wait for CPUs: {starved}"
         disk = f"its disk answers in {about(case.chain.typical_ns)}"
-        return fault(model, felt_ns), case.lost_ns, f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
+        claim = f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
+        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk, which is fast"
+        return fault(model, felt_ns), case.lost_ns, claim, Mechanism.SLOW, headline
     if others:
         long = slow or f"half the time of {kind.nouns} is in waits of {each}"
         claim = f"Others keep the disk under {name} busy: {others.words}, and {long}; a wait takes {mean} on average."
-        return fault(model, felt_ns), ns, claim
+        headline = f"Other processes keep the disk under {brief(name)} busy"
+        return fault(model, felt_ns), ns, claim, Mechanism.BUSY, headline
     if slow:
         claim = f"The disk under {name} is slow: {slow}; a wait for {kind.nouns} takes {mean} on average."
-        return fault(model, felt_ns), ns, claim
+        return fault(model, felt_ns), ns, claim, Mechanism.SLOW, f"The disk under {brief(name)} is slow at {kind.nouns}"
     if not case.chain.count and case.wait_ns >= SURELY * case.where.norm_ns(case.chain, kind is FLUSH):
         return (
             fault(model, felt_ns),
             ns,
             f"Waits for {kind.nouns} on {name} {half}: longer than any such device should.",
+            Mechanism.SLOW,
+            f"{kind.nouns.capitalize()} on {brief(name)} take longer than any such device should",
         )
     if felt_ns < PROFILE_SHARE * model.busy_ns:
         return None
@@ -147,7 +167,15 @@ def _judgement(
         if case.where.device
         else f"{each_of}: too long or not, which device is not known."
     )
-    return Severity.INFO, ns, claim
+    mechanism = Mechanism.MANY if case.where.device else Mechanism.OTHERS
+    many = f"There are many {kind.nouns} on {brief(name)}; none of them is slow"
+    return (
+        Severity.INFO,
+        ns,
+        claim,
+        mechanism,
+        many if case.where.device else f"Threads wait for {kind.nouns} on {brief(name)}",
+    )
 
 
 def _long(kind: Kind, case: Case) -> bool:

@@ -8,9 +8,9 @@ from statistics import median
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, requests_of
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.rules.disk.disk_saturated import Waited, hardly_waits, unmeasured, waited
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, worth
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, plain, worth
 from perfdiag.model.model import Model
 
 # Disks of one kind and age differ by some percent; twice as slow as its peers is not chance.
@@ -153,6 +153,8 @@ def _finding(model: Model, item: Waited, found: _Comparison, claims: dict[str | 
         alternatives=["other use of that disk alone", "a rebuild", "a slower path or port"],
         limits=limits,
         verify=f"{again(model)}; iostat -x 1: equal await of the members",
+        headline=f"Disk {brief(shown)} is slower than its peers and holds {brief(item.where.name)} back",
+        mechanism=Mechanism.SLOW,
     )
 
 

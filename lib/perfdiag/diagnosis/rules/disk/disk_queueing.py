@@ -8,10 +8,22 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device
 from perfdiag.diagnosis.evidence.disk.disk_waits import CHAIN, KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again, setting, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.rules.disk.disk_saturated import hardly_waits, unmeasured
 from perfdiag.diagnosis.significance import (
     about,
+    brief,
     by_key,
     fault,
     fix,
@@ -118,6 +130,8 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
         alternatives=[f"a scheduler or I/O priority that holds {subject(model)} back", "streams of other processes"],
         limits=limits,
         verify=f"{again(model)}; iostat -x 1: aqu-sz, await",
+        headline=f"Requests queue at disk {brief(name)}{', mostly behind those of others' if others else ''}",
+        mechanism=Mechanism.BUSY,
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, STREAM_BYTES, Backing, Requests, backing, device_of
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
+    brief,
     duration,
     fault,
     fix,
@@ -203,6 +204,8 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[s
         ],
         limits=limits,
         verify=f"{again(model)}; iostat -x 1: %util, aqu-sz, await",
+        headline=f"Disk {brief(load.name)} is at its limit{', mostly for other processes' if others else ''}",
+        mechanism=Mechanism.BUSY,
     )
 
 

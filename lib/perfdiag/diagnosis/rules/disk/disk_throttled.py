@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.target import again, setting, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.rules.disk.disk_saturated import hardly_waits
 from perfdiag.diagnosis.significance import (
     about,
+    brief,
     by_key,
     duration,
     fault,
@@ -149,6 +150,8 @@ def _finding(model: Model, account: str, case: Case, limit: Limit) -> Finding:
         alternatives=["a device-mapper layer that delays", "io.latency or io.cost of the cgroup"],
         limits=limits,
         verify=f"{again(model)}: {account} on {case.where.name}, p50",
+        headline=f"io.max of cgroup {brief(plain(limit.group.path))} slows {kind.nouns} on {brief(case.where.name)}",
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     attempt,
+    brief,
     claims_of,
     duration,
     fault,
@@ -136,6 +137,8 @@ def _finding(model: Model, case: Case) -> Finding:
         alternatives=["others who use the disk below", "large requests that are parted on the way"],
         limits=limits,
         verify=f"{again(model)}: p50 of disk.* on {case.where.name}",
+        headline=f"{brief(case.where.name)} is a file, not a disk: each request passes a second file system",
+        mechanism=Mechanism.SLOW,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.rules.requests.slo_breach import system_call
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
 from perfdiag.model.model import Model
@@ -220,6 +220,10 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         else ["a recursive scan (find, a backup) whose work this is", "a directory that has grown too large"],
         limits=limits,
         verify=f"ls -ld on the directories {subject(model)} works in; the size of the directory itself is in column 5",
+        headline="A directory has grown too large: walking it takes the time"
+        if why
+        else "Walking directories and looking names up takes the time",
+        mechanism=Mechanism.SLOW if why else Mechanism.MANY,
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.local.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
+    brief,
     by_key,
     claims_of,
     duration,
@@ -82,7 +83,7 @@ def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
     whole = together(rows)
     typical = typical_ns(whole)
     hanging = [thread for thread, wait in still_waiting(model, *REMOTE, part=HANGING_PART) if wait.object in keys]
-    severity, claim = _remote_claim(model, name, whole, len(hanging), several=bool(others))
+    severity, claim, mechanism, headline = _remote_claim(model, name, whole, len(hanging), several=bool(others))
     confidence, limits = judged(model, Confidence.HIGH, ["" if fstype else "the mount could not be named"])
     stalled = share_above(whole, STALL_NS)
     evidence = [waits(whole, f"waits on {name}")]
@@ -103,25 +104,33 @@ def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
         ],
         limits=limits,
         verify=f"p50 per wait on {name} under {duration(SLOW_ANSWER_NS)}",
+        headline=headline,
+        mechanism=mechanism,
     )
 
 
-def _remote_claim(model: Model, name: str, whole: Distribution, hanging: int, *, several: bool) -> tuple[Severity, str]:
-    typical = typical_ns(whole)
+def _remote_claim(
+    model: Model, name: str, whole: Distribution, hanging: int, *, several: bool
+) -> tuple[Severity, str, Mechanism, str]:
+    typical, answer = typical_ns(whole), f"{brief(name)} {'answer' if several else 'answers'}"
     if hanging:
-        return Severity.CRITICAL, (
+        claim = (
             f"{hanging} thread{'s' * (hanging > 1)} waited for {name} most of the window and still did when it"
             " ended: the server or daemon behind it may be dead."
         )
+        headline = f"Threads wait for {brief(name)}; what serves it may be dead"
+        return Severity.CRITICAL, claim, Mechanism.FAILED, headline
     if typical >= SLOW_ANSWER_NS:
-        return fault(model, whole.sum_ns), (
+        claim = (
             f"{name} {'answer' if several else 'answers'} slowly: half the waiting time is in waits of"
             f" {about(typical)} or more."
         )
-    return Severity.INFO, (
+        return fault(model, whole.sum_ns), claim, Mechanism.SLOW, f"{answer} slowly"
+    claim = (
         f"{name} {'answer' if several else 'answers'} fast enough ({about(typical)}), but {subject(model)} waited"
         f" for {'them' if several else 'it'} {whole.count:,} times."
     )
+    return Severity.INFO, claim, Mechanism.MANY, f"{answer} fast, but is asked often"
 
 
 def _type_of(model: Model, key: str) -> str:

@@ -6,8 +6,19 @@ import math
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of, plural
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.diagnosis.significance import attempt, duration, fix, judged, percent, plain
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
+from perfdiag.diagnosis.significance import attempt, brief, duration, fix, judged, percent, plain
 from perfdiag.facts.host_facts import Descriptors
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -141,6 +152,8 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         ],
         limits=limits,
         verify=f"ls /proc/{descriptors.pid}/fd | wc -l" if descriptors.pid else "cat /proc/sys/fs/file-nr",
+        headline=_headline(who, refused=bool(refused), full=part >= 1),
+        mechanism=Mechanism.LIMIT,
     )
 
 
@@ -152,6 +165,12 @@ def _times(number: int) -> str:
 def _refusals(number: int) -> Evidence:
     text = f"{plural(number, 'refusal')} in the window, of each thread at most one a second counted"
     return Evidence(text, float(number), "count", "events")
+
+
+def _headline(who: str, *, refused: bool, full: bool) -> str:
+    if refused:
+        return f"{brief(who)} was refused file descriptors: a limit is reached"
+    return f"{brief(who)} {'is at its limit' if full else 'nears its limit'} of open file descriptors"
 
 
 def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
@@ -171,6 +190,8 @@ def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
         alternatives=["a leak", _OTHERS],
         limits=limits,
         verify="grep 'open files' /proc/PID/limits",
+        headline="The kernel refused descriptors to the target: a limit is reached",
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -10,10 +10,11 @@ from perfdiag.diagnosis.evidence.local.pipelines import PIPE, UNIX, peer_pid, pi
 from perfdiag.diagnosis.evidence.network.silent_peers import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
 from perfdiag.diagnosis.rules.requests.slo_breach import system_call
 from perfdiag.diagnosis.significance import (
     about,
+    brief,
     claims_of,
     duration,
     fault,
@@ -110,18 +111,24 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         whom = where.removeprefix(" at ") or who.removesuffix(OTHER_END)
         came = f"half of that in waits of {about(typical_ns(whole))}{f' for {who}' if where else ''}"
         return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may="a slow writer or for work")
+    other_end, mechanism = brief(who.removesuffix(OTHER_END)), Mechanism.OTHERS
     if in_turn:
+        headline = f"Threads wait at {other_end}; several others end their waits"
         claim = (
             f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
             f" perhaps those of {in_turn}, which are measured here, too."
         )
     elif not slow and not asked:
+        headline, mechanism = f"{other_end} writes often, and each is waited for", Mechanism.MANY
         claim = f"{who} writes often{where} ({about(typical_ns(whole))} a wait): there are {whole.count:,} waits."
     elif not slow:
+        headline, mechanism = f"{other_end} is asked often; it answers fast", Mechanism.MANY
         claim = f"{who} answers fast{where} ({about(typical_ns(whole))} a wait), but there are {whole.count:,} waits."
     elif writes:
+        headline, mechanism = f"{other_end} reads slowly, and writers wait for it", Mechanism.SLOW
         claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
     else:
+        headline, mechanism = f"{other_end} answers slowly", Mechanism.SLOW
         claim = f"{who} answers slowly{where}: half the waiting time is in waits of {about(typical_ns(whole))}."
     hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
     if hanging:
@@ -146,6 +153,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         alternatives=[] if writes else ["a worker that waits for its next job"],
         limits=limits,
         verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
+        headline=headline,
+        mechanism=mechanism,
+        others=_others(model, rows, waker),
     )
 
 
@@ -180,6 +190,15 @@ def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
     if not waker or waker == listener:
         return place + OTHER_END * (rows[0].account == PIPE and rows[0].object != ""), ""
     return ended_by(model, rows, waker), f" at {'a unix socket of ' if listener else ''}{place}"
+
+
+def _others(model: Model, rows: list[Row], waker: int) -> list[Other]:
+    """Return the thread that ended most waits, or whom the socket names."""
+    if waker:
+        comm = next((row.waker_comm for row in rows if row.waker_tid == waker), "")
+        return [Other(waker, plain(comm), Relation.PEER)]
+    pid = peer_pid(rows[0].key)
+    return [Other(pid, "", Relation.PEER)] if pid and len({row.key for row in rows}) == 1 else []
 
 
 def _writing_in_stacks(model: Model, rows: list[Row]) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.evidence.wait_paths import CHILD
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain, top
 from perfdiag.model.model import Model, ThreadLedger
 
@@ -63,6 +63,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         )
     ]
     claim = f"{who} waited {duration(total.ns)} for child processes"
+    headline = f"{who} waits for child processes"
     limits = []
     if followed:
         sums, names, known = _children(model, worst)
@@ -80,6 +81,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         limits.append(f"the children are outside {subject(model)}: what they did is not known")
     if slept_ns:
         claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep by their own choice"
+        headline = "Requests wait for child processes, which sleep"
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     yield Finding(
         "PROC-CHILD-SLOW",
@@ -94,6 +96,8 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         alternatives=["a supervisor or a shell, whose work is to wait"],
         limits=all_limits,
         verify="perfdiag latency --pid CHILD, or the same target again",
+        headline=headline,
+        mechanism=Mechanism.SLEEP if slept_ns else Mechanism.OTHERS,
     )
 
 
@@ -129,6 +133,8 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
         alternatives=["a build or a test suite, whose work is many short programs"],
         limits=limits,
         verify=f"{again(model)}: processes started a second, at the same work",
+        headline=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second",
+        mechanism=Mechanism.MANY,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, size, worth
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -181,6 +181,8 @@ def _finding(model: Model, found: _Forks) -> Finding:
         alternatives=["a database that saves a snapshot of its memory in a child: then the copy is what is wanted"],
         limits=limits,
         verify=f"{again(model)}: CPU time inside copy_page_range, with the same number of children",
+        headline=f"Forks of {plain(comm)} ({found.pid}) copy the tables of all its memory",
+        mechanism=Mechanism.MANY,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
@@ -84,6 +84,8 @@ def _finding(model: Model, rows: list[Row], part: float) -> Finding:
         alternatives=["a serial console, which is as slow as its line"],
         limits=limits,
         verify=f"{again(model)}: kernel.other",
+        headline="Writers wait for a terminal whose reader is slow or stopped",
+        mechanism=Mechanism.SLOW,
     )
 
 

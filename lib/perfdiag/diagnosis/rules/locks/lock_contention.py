@@ -15,6 +15,7 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
     Holder,
     code_of,
     holder_of,
+    in_brief,
     is_outside,
     path,
     remedy_of,
@@ -22,9 +23,23 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
 )
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.evidence.wait_paths import PARKED
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Remedy,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.rules.requests.wait_thread_in_request import in_turn
 from perfdiag.diagnosis.significance import (
+    brief,
     by_key,
     claims_of,
     duration,
@@ -33,6 +48,7 @@ from perfdiag.diagnosis.significance import (
     judged,
     percent,
     plain,
+    thread_of,
     together,
     top,
     total_ns,
@@ -154,12 +170,15 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     herd = together_ns > 0 and not (holder and holder.waits)
     if runtime:
         claim, remedies = lock_remedies.claim(runtime, rows, name, whole.sum_ns)
+        headline = f"Threads wait for {brief(name)}"
     elif herd:
         claim, remedies = condition_variable_herds.claim(
             name, whole.sum_ns, asks, at_once=whole.sum_ns > model.window_ns
         )
+        headline = "Threads wake together from one condition and queue for its lock"
     else:
         claim, remedies = _claim(model, account, key, name, whole.sum_ns)
+        headline = _headline(model, account, key, name)
     if account == FUTEX and not runtime and not herd:
         remedies = _remedies(model, rows, asks, holder)
     elif holder and not herd and (root := remedy_of(holder)) and account != KERNEL:
@@ -167,15 +186,17 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     evidence = [waits(whole, f"waits for {name}")]
     if code:
         text = f"{'shown' if runtime else 'wanted'} by {top(code)} of the sampled waits"
-        evidence.append(Evidence(text, float(sum(code.values())), "ns", "stack samples"))
+        evidence.append(Evidence(text, float(sum(code.values())), "ns", "stack samples", kind=EvidenceKind.FUNCTIONS))
     limits = _limits(model, account, runtime, bool(code))
+    told = not herd and (runtime is None or runtime.taken)  # else the runtime ends these waits: that says nothing
     if herd:
         evidence.append(condition_variable_herds.shown(together_ns))
-    elif runtime is None or runtime.taken:  # else the runtime ends these waits: that says nothing
+    elif told:
         taken, shown, limit = _taken(holder)
         if holder is None and is_outside(model, rows):
             taken = f"; most of that time none of the threads of {subject(model)} is known to have it"
         claim += taken
+        headline += in_brief(holder) if holder else ""
         evidence += shown
         limits.append(limit)
     confidence, limits_all = judged(model, Confidence.HIGH, limits)
@@ -190,6 +211,9 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         alternatives=["a holder that has no CPU", "many threads that take the lock in turn for a short time each"],
         limits=limits_all,
         verify=f"{again(model)}: {account} under {percent(whole.sum_ns / model.busy_ns)} of busy time",
+        headline=headline,
+        mechanism=Mechanism.SLEEP if holder and told and holder.sleeps else Mechanism.BUSY,
+        others=_others(model, holder) if told else (),
     )
 
 
@@ -267,6 +291,21 @@ def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[st
         subject = subject_of(model, key)
         return f"Threads wait {duration(ns)} in the kernel for {subject.name} ({name})", [fix(subject.remedy)]
     return f"Threads wait {duration(ns)} for one lock ({name})", []
+
+
+def _headline(model: Model, account: str, key: str, name: str) -> str:
+    """Return what is contended, in brief."""
+    if account == FILE:
+        return f"Threads wait for the lock on {brief(name)}"
+    if account == KERNEL:
+        return f"Threads wait in the kernel for {brief(subject_of(model, key).name)}"
+    return "Threads queue for one lock"
+
+
+def _others(model: Model, holder: Holder | None) -> list[Other]:
+    """Return who holds it, where that is mostly one thread of the target."""
+    thread = thread_of(model, holder.tid) if holder and holder.one and holder.tid else None
+    return [Other(thread.pid, plain(thread.comm), Relation.HOLDER)] if thread else []
 
 
 def _remedies(model: Model, rows: list[Row], code: str, holder: Holder | None) -> list[Remedy]:

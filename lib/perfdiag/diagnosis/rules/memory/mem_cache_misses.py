@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     duration,
     fault,
@@ -121,6 +121,8 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         alternatives=["one scan larger than any memory"],
         limits=limits,
         verify=f"grep workingset_refault {shlex.quote(again.probe)}, twice: it stands still",
+        headline=f"{subject(model, begin=True)} reads data from disk again that the page cache had evicted",
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -6,11 +6,24 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.rules.memory.mem_high_throttle import high_rows
 from perfdiag.diagnosis.significance import (
+    brief,
     duration,
     fault,
     fix,
@@ -96,9 +109,11 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     name = plain(group.path) if group else "its cgroup"
     at = f" of {_limit_text(group)}" if group and _limit_text(group) else ""
+    headline = f"The memory limit{at} of {brief(name)} holds {subject(model)} up"
     claim = f"The memory limit{at} of {name} costs {subject(model)} {duration(taken_ns)}."
     if killed:
         claim = f"The OOM killer ended {killed} process{'es' * (killed > 1)} at the memory limit{at} of {name}."
+        headline = f"The OOM killer ended {plural(killed, 'process')} at a memory limit of {brief(name)}"
     elif hanging:
         claim += f" {len(hanging)} of its threads still waited at the end."
     yield Finding(
@@ -112,6 +127,8 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
         alternatives=["a leak, which a higher limit only delays", "page cache that counts against the group"],
         limits=all_limits,
         verify=f"cat {shlex.quote(f'{group.path}/{_probe(group)}')}, twice" if group else again(model),
+        headline=headline,
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -15,8 +15,20 @@ from perfdiag.diagnosis.evidence.memory.page_dirtiers import (
     rate_evidence,
 )
 from perfdiag.diagnosis.evidence.target import again, setting, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Remedy,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
+    brief,
     by_key,
     duration,
     fault,
@@ -135,7 +147,30 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
         limits=limits,
         verify=f"{again(model)}: memory.dirty_throttle; grep -e Dirty: -e Writeback: /proc/meminfo stays well below"
         " the threshold",
+        headline=_headline(model, case),
+        mechanism=Mechanism.LIMIT,
+        others=_others(case),
     )
+
+
+def _headline(model: Model, case: _Case) -> str:
+    if case.victim and case.writers and (largest := case.writers.largest):
+        return f"{subject(model, begin=True)} is paused while {largest.name} fills memory with dirty pages"
+    if case.victim:
+        return f"{subject(model, begin=True)} is paused for dirty pages that others wrote to {brief(case.place)}"
+    if case.elsewhere:
+        return f"Writers are paused for dirty pages of another device, {brief(case.elsewhere.name)}"
+    if case.writers and (culprit := case.writers.culprit):
+        return f"{culprit.name} dirties pages faster than {brief(case.place)} takes them"
+    return f"Writers are paused: {brief(case.place)} takes dirty pages too slowly"
+
+
+def _others(case: _Case) -> list[Other]:
+    """Return who wrote most of what is dirty, as far as it was counted."""
+    culprits = [case.writers.largest if case.victim else case.writers.culprit] if case.writers else []
+    if not case.victim and case.elsewhere:
+        culprits = [case.elsewhere.writer]
+    return [Other(each.pid, plain(each.comm), Relation.WRITER) for each in culprits if each]
 
 
 def _limit_evidence(model: Model) -> list[Evidence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import setting, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -73,6 +73,8 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
         alternatives=["memory is short as a whole: reclaim then takes time beside it"],
         limits=limits,
         verify="grep -e compact_stall -e compact_fail /proc/vmstat, twice: they stand still",
+        headline=f"Threads compact memory for {'huge pages' if huge else 'large pieces of free memory'}",
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again, setting, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -89,6 +89,8 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
         alternatives=["a leak, which a higher limit only delays", "page cache that counts against the group"],
         limits=limits,
         verify=f"cat {shlex.quote(f'{group.path}/memory.events')}, twice: high stands still" if group else again(model),
+        headline=f"{subject(model, begin=True)} is over memory.high and is slowed down for it",
+        mechanism=Mechanism.LIMIT,
     )
 
 

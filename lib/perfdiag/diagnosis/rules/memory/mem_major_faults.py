@@ -10,7 +10,17 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     about,
     attempt,
@@ -86,6 +96,12 @@ def major_faults(model: Model) -> Iterable[Outcome]:
         if evicted and not again.group:
             limits.append("refaults are counted for the whole host: they may be of others' pages")
     claim = _claim(taken_ns, again, typical_ns(whole) if slow else None, evicted=evicted)
+    headline = "Mapped files are read from disk, page by page"
+    if evicted:
+        headline = "Mapped pages are evicted and read again: memory is too small"
+        headline = headline if again and again.group else "Mapped pages had to be read again, on a host short of memory"
+    elif slow:
+        headline = "Mapped files are read from a slow device"
     confidence, limits_all = judged(model, Confidence.HIGH, limits)
     yield Finding(
         "MEM-MAJOR-FAULTS",
@@ -103,6 +119,8 @@ def major_faults(model: Model) -> Iterable[Outcome]:
         limits=limits_all,
         verify=f"grep workingset_refault {shlex.quote(again.probe if again else '/proc/vmstat')}, twice: it stands"
         " still",
+        headline=headline,
+        mechanism=Mechanism.LIMIT if evicted else Mechanism.SLOW if slow else Mechanism.OTHERS,
     )
 
 
@@ -165,6 +183,7 @@ def _touching(model: Model) -> Evidence | None:
         part,
         "share",
         "stack samples",
+        kind=EvidenceKind.FUNCTIONS,
         error=STANDARD_ERRORS * math.sqrt(part * (1 - part) / whole) if count < whole else min(1.0, 3 / whole),
     )
 
@@ -229,6 +248,8 @@ def swap_in(model: Model) -> Iterable[Outcome]:
         limits=limits,
         alternatives=[f"a cgroup limit that pushes {subject(model)} out", "a slow swap device"],
         verify="vmstat 1: columns si and so stay at 0",
+        headline=f"Memory of {subject(model)} comes back from swap",
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import attempt, duration, fault, fix, judged, percent, size, together, waits, worth
 from perfdiag.model.model import Model
 
@@ -60,6 +60,8 @@ def reclaim(model: Model) -> Iterable[Outcome]:
         alternatives=["one memory node is full while another is not", "dirty pages wait to be written"],
         limits=limits,
         verify="grep allocstall /proc/vmstat, twice: it stands still",
+        headline=f"Threads of {subject(model)} have to free memory themselves (direct reclaim)",
+        mechanism=Mechanism.LIMIT,
     )
 
 

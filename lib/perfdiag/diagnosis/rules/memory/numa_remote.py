@@ -6,7 +6,18 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.cpu_sets import cpu_list
 from perfdiag.diagnosis.evidence.target import CPU, again, allowed_cpus, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
 from perfdiag.facts.host_facts import NumaNode
 from perfdiag.model.model import Model
@@ -143,6 +154,8 @@ def _finding(
         alternatives=["code that stays in its caches loses nothing"],
         limits=limits_found,
         verify=f"numastat -p PID; {again(model)}: CPU time of the same work",
+        headline="Much of its memory is on another NUMA node",
+        mechanism=Mechanism.SLOW,
     )
 
 

@@ -8,7 +8,19 @@ from perfdiag.diagnosis.evidence.memory.oom_causes import Cause
 from perfdiag.diagnosis.evidence.memory.oom_explanation import explain, named
 from perfdiag.diagnosis.evidence.memory.oom_remedies import NO_MORE_KILLS, remedies_for
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import lowered, plain, recording_limits
 from perfdiag.facts.host_facts import OomReport
 from perfdiag.facts.kernel_log import KERNEL_LOG
@@ -143,7 +155,14 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
         alternatives=said.alternatives,
         limits=limits,
         verify=said.verify,
+        headline=said.headline,
+        mechanism=Mechanism.FAILED,
+        others=_victims(first.victims),
     )
+
+
+def _victims(victims: Iterable[Victim]) -> list[Other]:
+    return [Other(each.pid, plain(each.comm), Relation.VICTIM) for each in victims]
 
 
 def _marked(model: Model, event: schema.Event, more: int = 0) -> Finding:
@@ -169,6 +188,9 @@ def _marked(model: Model, event: schema.Event, more: int = 0) -> Finding:
         alternatives=["it was ending by itself"],
         limits=limits,
         verify=NO_MORE_KILLS,
+        headline=f"The OOM killer marked {named(event.text, event.pid)}",
+        mechanism=Mechanism.FAILED,
+        others=_victims(report.victims),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.rules.memory.mem_fragmentation import COMPACTION, DEFRAG, huge_order, made_later, order_of
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, worth
 from perfdiag.model.model import Model
@@ -107,6 +107,8 @@ def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
         alternatives=["other large pages: buffers of drivers, hugetlbfs"],
         limits=limits,
         verify=f"{again(model)}: {COMPACTION}; grep compact_stall /proc/vmstat, twice: it stands still",
+        headline="Threads wait for memory to be compacted for transparent huge pages",
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, competition, felt, long_ns
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import on_cpu_ns, queued_ns
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged, percent, plain
 from perfdiag.model.model import Model, Row, ThreadLedger
 
@@ -194,6 +194,8 @@ def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
         alternatives=["waits for a connection with a time limit, which ends for all at once"],
         limits=limits,
         verify=f"{again(model)}: runq.busy behind own threads at the same number of connections",
+        headline=f"Each new connection wakes several of {herd.who}; only one gets it",
+        mechanism=Mechanism.MANY,
     )
 
 

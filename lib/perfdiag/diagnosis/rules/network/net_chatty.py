@@ -14,8 +14,8 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     without_time,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import about, duration, fix, judged, percent, total_ns
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fix, judged, percent, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import RequestTime
@@ -127,6 +127,8 @@ def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, nu
         alternatives=["a protocol that cannot ask for several things at once"],
         limits=limits,
         verify=f"{again(model)}: fewer calls to {name} a request",
+        headline=f"Each request asks {brief(name)} {number:.0f} times; no answer is slow",
+        mechanism=Mechanism.MANY,
     )
 
 

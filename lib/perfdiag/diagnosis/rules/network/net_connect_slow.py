@@ -21,9 +21,10 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     severity,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
+    brief,
     duration,
     fix,
     judged,
@@ -185,6 +186,8 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
         limits=limits,
         alternatives=["loss on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: connecting to {name} takes a round trip",
+        headline=f"Connecting to {brief(name)} {'takes retries' if connects.retried else 'is slow'}",
+        mechanism=Mechanism.FAILED if connects.retried else Mechanism.SLOW,
     )
 
 

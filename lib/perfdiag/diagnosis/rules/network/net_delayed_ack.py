@@ -9,8 +9,18 @@ from perfdiag.diagnosis.evidence.network.held_answers import held_answers
 from perfdiag.diagnosis.evidence.network.peers import Connections, connections_of, round_trip_ns
 from perfdiag.diagnosis.evidence.requests.calls import by_peer
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, share_above, together, total_ns, typical_ns
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import (
+    brief,
+    duration,
+    fault,
+    fix,
+    judged,
+    share_above,
+    together,
+    total_ns,
+    typical_ns,
+)
 from perfdiag.diagnosis.significance import waits as waits_evidence
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import Exchange
@@ -197,6 +207,8 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
         alternatives=[] if len(calls) == len(causes) else ["a protocol that waits for 40 ms of its own accord"],
         limits=limits,
         verify=f"{again(model)}: waits for {name} well under {duration(DELAY_NS[0])}",
+        headline=f"Small writes to {brief(name)} wait for delayed acknowledgements",
+        mechanism=Mechanism.SLOW,
     )
 
 

@@ -19,10 +19,11 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     severity,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     ENOUGH_FOR_P99,
     about,
+    brief,
     duration,
     fix,
     judged,
@@ -153,6 +154,8 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         limits=limits,
         alternatives=["names that do not exist, tried with every suffix of the search list"],
         verify=f"{again(model)}: look-ups at {name} under {duration(SLOW_ANSWER_NS)}",
+        headline=f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
+        mechanism=Mechanism.FAILED if server.loses else Mechanism.SLOW,
     )
 
 

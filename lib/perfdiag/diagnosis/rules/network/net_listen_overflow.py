@@ -7,8 +7,29 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, WORTH_SHARE, attempt, duration, fix, judged, percent, plain
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
+from perfdiag.diagnosis.significance import (
+    FAULT_SHARE,
+    WORTH_SHARE,
+    attempt,
+    brief,
+    duration,
+    fix,
+    judged,
+    percent,
+    plain,
+)
 from perfdiag.facts.listeners import Listener, Listeners
 from perfdiag.model.model import Model, ThreadLedger
 
@@ -161,6 +182,8 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
         ],
         limits=limits,
         verify=f"{again(model)}, or nstat -az TcpExtListenOverflows twice: it stands still under the same load",
+        headline=f"The accept queue of {brief(found.where)} is full; connections get no answer",
+        mechanism=Mechanism.LIMIT,
     )
 
 

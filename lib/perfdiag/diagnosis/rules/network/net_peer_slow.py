@@ -13,12 +13,13 @@ from perfdiag.diagnosis.evidence.network.silent_peers import nothing_came, silen
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS, outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.rules.network.net_connect_slow import told_apart
 from perfdiag.diagnosis.rules.network.net_delayed_ack import evidence_of, lengths, telling
 from perfdiag.diagnosis.rules.network.net_slow_client import tells_of_requests
 from perfdiag.diagnosis.significance import (
     about,
+    brief,
     claims_of,
     duration,
     fault,
@@ -116,7 +117,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         came = f"half of that in waits of {about(found.typical_ns)}"
         may = "slow answers or for the next of what it acknowledges"
         return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
-    severity, claim, remedies = _judgement(model, found)
+    severity, claim, remedies, mechanism, headline = _judgement(model, found)
     evidence = [waits(together(group), f"waits for {found.name}"), *sent.evidence]
     round_trip = found.round_trip_ns
     if round_trip is not None:
@@ -152,6 +153,8 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "a peer that has nothing to say yet: then this is waiting for work",
         ],
         verify=f"{again(model)}: waits for {found.name} near the round trip, or {duration(SLOW_ANSWER_NS)} above it",
+        headline=headline,
+        mechanism=mechanism,
     )
 
 
@@ -172,6 +175,8 @@ def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
         alternatives=["a feed that needs no answer, whose sender waits there for something else"],
         limits=limits,
         verify=f"{again(model)}: datagrams from {found.name}",
+        headline=f"{brief(found.name)} answers no datagram, and threads wait for it",
+        mechanism=Mechanism.FAILED,
     )
 
 
@@ -186,7 +191,7 @@ def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
     return f"whether {subject(model)} answers there itself is not known: ss -ltnp sport = :{near[0]}"
 
 
-def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Remedy]]:
+def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Remedy], Mechanism, str]:
     """Return what the waits for a peer mean, and what to do."""
     name, typical = found.name, about(found.typical_ns)
     remedies = _remedies(found)
@@ -196,6 +201,8 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
             f"{name} answers in {typical}, which is no long time: it is the number of waits"
             f" ({together(found.rows).count:,}) that costs.",
             remedies,
+            Mechanism.MANY,
+            f"{brief(name)} is waited for often; it answers fast",
         )
     sending = all(row.account == "net.send" for row in found.rows)
     if sending and _own_buffer(found.sockets):
@@ -204,21 +211,24 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
             f"Sending to {name} waits for room in the own send buffer ({duration(found.taken_ns)}): it holds less than"
             " the round trip takes, or the reader is as fast as this.",
             [_buffer_remedy(model), *remedies],
+            Mechanism.LIMIT,
+            f"Sending to {brief(name)} waits for room in the own send buffer",
         )
     severity = fault(model, round(found.taken_ns * found.beyond))
     if sending:
         claim = f"{name} takes data slowly: half the waiting time is in waits of {typical}."
-        return severity, claim, remedies
+        return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} takes data slowly"
     if found.like_delayed:
         claim = (
             f"{name} answers slowly, or as likely one side writes in small pieces, which wait until the other's kernel"
             f" acknowledges, 40 ms late: half the waiting time is in waits of {lengths(found.rows)}."
         )
-        return severity, claim, [telling(), *remedies]
+        headline = f"{brief(name)} answers slowly, or acknowledges small writes late"
+        return severity, claim, [telling(), *remedies], Mechanism.SLOW, headline
     way_ns = found.round_trip_ns
     beyond = f", {about(found.typical_ns - way_ns)} more than the round trip" if way_ns is not None else ""
     claim = f"{name} answers slowly: half the waiting time is in waits of {typical}{beyond}."
-    return severity, claim, remedies
+    return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} answers slowly"
 
 
 def _own_buffer(sockets: list[schema.Socket]) -> bool:

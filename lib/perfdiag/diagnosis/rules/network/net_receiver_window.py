@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.significance import attempt, duration, fault, fix, judged, size, together, waits
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, judged, size, together, waits
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
@@ -96,6 +96,8 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
         alternatives=["a reader that is itself stopped", "a window too small for the distance"],
         limits=limits,
         verify="ss -tim: rwnd_limited of the connection no longer grows",
+        headline=f"{brief(named(causes))} takes data too slowly: its receive window is full",
+        mechanism=Mechanism.SLOW,
     )
 
 
@@ -178,6 +180,8 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
         alternatives=["loss that has nothing to do with a full path", "a slow start after an idle time"],
         limits=limits,
         verify="ss -ti: cwnd grows, rtt stays near minrtt",
+        headline=f"The path to {brief(named(causes))} holds data up: {why}",
+        mechanism=Mechanism.FAILED if lost and not queued else Mechanism.BUSY if queued else Mechanism.OTHERS,
     )
 
 

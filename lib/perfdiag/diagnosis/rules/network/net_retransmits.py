@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes, without_timeouts
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, together, waits
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, percent, plain, together, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 
@@ -99,6 +99,8 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
         alternatives=["a peer that is slow besides", f"loss towards {subject(model)}, which only the peer can count"],
         limits=limits,
         verify="nstat -az TcpRetransSegs TcpOutSegs, twice: under one in a thousand",
+        headline=f"Packets to {brief(named(causes))} are lost",
+        mechanism=Mechanism.FAILED,
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
-from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.rules.network.net_peer_slow import ACCOUNTS
 from perfdiag.diagnosis.significance import (
     claims_of,
@@ -91,6 +91,8 @@ def own_threads(model: Model) -> Iterable[Outcome]:
         ],
         limits=limits,
         verify=f"{again(model)}: waits for {name}",
+        headline=f"{subject(model, begin=True)} waits for its own threads{', which sleep' if slept else ''}",
+        mechanism=Mechanism.SLEEP if slept else Mechanism.OTHERS,
     )
 
 

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import by_key, duration, fix, judged, size, together, total_ns, typical_ns, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
@@ -182,6 +182,8 @@ def _finding(model: Model, clients: _Clients) -> Finding:
         limits=limits,
         alternatives=["loss on the way: see NET-RETRANSMITS", "large messages over a thin line"],
         verify=f"{again(model)}: less of request.arriving, request.untaken, net.receive and net.send",
+        headline=_headline(clients),
+        mechanism=Mechanism.SLOW if clients.slow else Mechanism.OTHERS,
     )
 
 
@@ -196,6 +198,15 @@ def _claim(model: Model, clients: _Clients) -> str:
     parts += [f"take answers slowly ({duration(sending_ns)} with their windows full)"] if sending_ns else []
     parts += [f"take answers slowly ({duration(untaken_ns)} with send buffers full of them)"] if untaken_ns else []
     return f"Clients {' and '.join(parts)}: {subject(model)} waits for them inside of requests."
+
+
+def _headline(clients: _Clients) -> str:
+    sends = bool(clients.arriving_ns or clients.arriving)
+    takes = bool(clients.sending or clients.untaken)
+    how = " slowly" if clients.slow else ""
+    if sends and takes:
+        return f"Clients send requests and take answers{how}"
+    return f"Clients send requests{how}" if sends else f"Clients take answers{how}"
 
 
 def _evidence(clients: _Clients) -> list[Evidence]:

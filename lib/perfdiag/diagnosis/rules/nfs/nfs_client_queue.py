@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_calls import usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
 from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.rules.nfs.nfs_commit_slow import SLOW_COMMIT_NS
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model.model import Model
@@ -82,6 +82,8 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
         alternatives=["CPUs of this host too busy to send (CPU-CONTENTION)", "a link that is full"],
         limits=limits,
         verify=f"{again(model)}: queue of {plain(', '.join(names[:3]))} on {use.name}",
+        headline=f"Calls to {use.in_brief} queue in this host before they are sent",
+        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -28,7 +28,7 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import (
     uses,
 )
 from perfdiag.diagnosis.evidence.target import again, idle_share
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
@@ -140,6 +140,8 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         returns=f"A server that commits at once leaves {duration(rest_ns)} of these {duration(whole_ns)}."
         if rest_ns >= PROFILE_SHARE * whole_ns
         else "",
+        headline=_headline(case),
+        mechanism=Mechanism.OTHERS if not case.names else Mechanism.SLOW if case.slow else Mechanism.MANY,
     )
 
 
@@ -159,6 +161,13 @@ def _claim(case: Case, inside: float | None) -> str:
         return f"{use.name} makes data safe as fast as disks do ({what}: {each}{beyond}): the number of calls costs."
     nfsd = "" if inside is None else f"; {percent(inside)} of the time of all calls is its nfsd's"
     return f"The server of {use.name} takes long to make data safe: {what} {each}{beyond}{nfsd}."
+
+
+def _headline(case: Case) -> str:
+    name = case.use.in_brief
+    if not case.names:
+        return f"Threads wait until {name} has data safe"
+    return f"The server of {name} takes long to make data safe" if case.slow else f"Data is made safe on {name} often"
 
 
 def _remedies(use: Use, slow: bool, *, local: bool) -> list[Remedy]:

@@ -14,7 +14,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import LOCK, SLOW_ANSWER_NS, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.rules.nfs.nfs_server_slow import HANGING_PART
 from perfdiag.diagnosis.significance import (
     about,
@@ -110,6 +110,10 @@ def _finding(
         else ["a network that is slow or loses packets", "a server short of threads"],
         limits=limits,
         verify=f"{again(model)}: nfs.lock on {use.name}, p50",
+        headline=f"Somebody else holds locks on {use.in_brief}"
+        if held
+        else f"Locks on {use.in_brief} are granted slowly",
+        mechanism=Mechanism.BUSY if held else Mechanism.SLOW,
     )
 
 

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
 from perfdiag.diagnosis.evidence.nfs.wait_parts import METADATA, NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, without_rows, worth
 from perfdiag.model.model import Model
 
@@ -84,6 +95,8 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
         alternatives=["many small files by nature", "other clients that write the same files"],
         limits=limits,
         verify=f"{again(model)}: count and time of nfs.metadata on {use.name}",
+        headline=f"Threads wait for {trips:,} round trips to {use.in_brief}",
+        mechanism=Mechanism.MANY,
     )
 
 

@@ -29,7 +29,7 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import (
     uses,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
@@ -171,6 +171,8 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         ],
         limits=limits,
         verify=f"{again(model)}: p50 of {', '.join(case.parts)} on {use.name}",
+        headline=_headline(case),
+        mechanism=Mechanism.SLOW if case.slow or use.far else Mechanism.MANY,
     )
 
 
@@ -188,6 +190,14 @@ def _claim(case: Case) -> str:
         each = f"{about(case.usual_ns)} a call"
         return f"{use.name} answers fast enough ({what}: {each}): the number of calls and their bytes take the time."
     return f"{use.name} answers slowly ({what}): half the time of its calls is in calls of {about(case.usual_ns)}."
+
+
+def _headline(case: Case) -> str:
+    if case.use.far:
+        return f"The way to {case.use.in_brief}, or its server, is slow even without its disk"
+    return (
+        f"{case.use.in_brief} answers slowly" if case.slow else f"{case.use.in_brief} is asked often; it answers fast"
+    )
 
 
 def _remedies(use: Use, case: Case) -> list[Remedy]:
@@ -230,6 +240,8 @@ def _hanging(model: Model, use: Use) -> Finding | None:
         alternatives=["a lease or delegation that another client has to return first", "a server that is starved"],
         limits=limits,
         verify=f"{again(model)}: no thread waits for {use.name} most of the window",
+        headline=f"Threads wait for {use.in_brief}; its server may be dead",
+        mechanism=Mechanism.FAILED,
     )
 
 

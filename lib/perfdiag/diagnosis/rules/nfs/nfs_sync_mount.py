@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import WRITE, Use, uses
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Remedy, RemedyKind, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, RemedyKind, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, without_rows, worth
 from perfdiag.model.model import Model
 
@@ -73,6 +73,8 @@ def _finding(model: Model, use: Use) -> Finding:
         limits=limits,
         verify=f"{again(model)}: nfs.write on {use.name}",
         returns="The bytes still have to reach the server, but not one write after the other.",
+        headline=f"Each write waits for the server: {use.in_brief} is mounted with {' and '.join(options)}",
+        mechanism=Mechanism.LIMIT,
     )
 
 

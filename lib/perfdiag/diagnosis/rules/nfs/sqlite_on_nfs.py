@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, LOCK, METADATA, NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, worth
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -123,6 +123,8 @@ def _finding(
         alternatives=["another part of the program that uses the same mount"],
         limits=limits,
         verify=f"{again(model)}: nfs.* on {use.name}",
+        headline=f"A SQLite database lies on NFS ({use.in_brief}): each step is a call",
+        mechanism=Mechanism.MANY,
     )
 
 

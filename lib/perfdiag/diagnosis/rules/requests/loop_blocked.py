@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS
+from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
@@ -22,7 +22,17 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain, top
 from perfdiag.model.model import Model, ThreadLedger
 from perfdiag.model.requests.request_time import QUEUED
@@ -81,6 +91,8 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        headline=f"The event loop is held up{held.headline}",
+        mechanism=Mechanism.SLEEP if held.sleeps else Mechanism.BUSY,
     )
 
 
@@ -93,6 +105,8 @@ class _HeldUp:
     evidence: Sequence[Evidence] = ()
     unsure: str = ""
     sure: bool = True  # that it is held up
+    headline: str = ""  # how a headline goes on
+    sleeps: bool = False
 
 
 def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
@@ -104,16 +118,33 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
         text = f"of what requests meet that wait for a loop {percent(parts[account])} is {account}"
         evidence = [Evidence(text, parts[account], "share", "ledger")]
         if code := waiting_code(model, account):
-            evidence.append(Evidence(f"{account} in {top(code)} of the sampled waits", 1.0, "share", "stack samples"))
+            evidence.append(
+                Evidence(
+                    f"{account} in {top(code)} of the sampled waits",
+                    1.0,
+                    "share",
+                    "stack samples",
+                    kind=EvidenceKind.FUNCTIONS,
+                )
+            )
         remedy = "await what it waits for instead of calling it, or give that to a worker thread or process"
         unsure = "" if account in ROOTS else f"whether its thread waits for something in {account} cannot be told"
-        return _HeldUp(f" by its own thread, which mostly {does}", remedy, evidence, unsure, sure=not unsure)
+        return _HeldUp(
+            f" by its own thread, which mostly {does}",
+            remedy,
+            evidence,
+            unsure,
+            sure=not unsure,
+            headline=f": its thread {does_in_brief(account)}",
+            sleeps=account == SLEEP,
+        )
     samples = CpuSamples(model)
     functions = [each for each in samples.hottest() if each[1].share > each[1].error]
     named = functions and functions[0][1].share >= WORTH_FUNCTION
     claim = f", mostly by {functions[0][0]}{called_by(samples)}" if named else " by code that runs for long"
     remedy = "give what takes long to a worker thread or process, or let it give way in between"
-    return _HeldUp(claim, remedy, _functions(functions), _unsure(model, samples, functions))
+    unsure = _unsure(model, samples, functions)
+    return _HeldUp(claim, remedy, _functions(functions), unsure, headline=" by code that runs for long")
 
 
 def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Part]]) -> str:
@@ -130,7 +161,11 @@ def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Pa
 
 def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
     """Return where the CPU time went while requests waited, with the error of the sample."""
-    return [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error)] if hot else []
+    return (
+        [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error, kind=EvidenceKind.FUNCTIONS)]
+        if hot
+        else []
+    )
 
 
 def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:

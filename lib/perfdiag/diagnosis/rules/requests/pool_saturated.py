@@ -16,7 +16,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import PEERS, QUEUED
@@ -74,6 +74,8 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        headline="All workers are busy; requests wait to be read",
+        mechanism=Mechanism.BUSY,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, ROOTS
+from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, ROOTS, SLEEP, does_in_brief
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
@@ -18,7 +18,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, plain, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
@@ -70,6 +70,8 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         [fix("see what that thread does before it reads, or accepts; give that to one that serves nobody")],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        headline=f"Whoever reads requests is busy with something else ({does})",
+        mechanism=Mechanism.BUSY,
     )
 
 
@@ -97,6 +99,8 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
         [fix(f"see what {name} does, and why those that serve requests have to wait for it")],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        headline=f"Whoever reads requests waits for {name}, which {does_in_brief(root)}",
+        mechanism=Mechanism.SLEEP if root == SLEEP else Mechanism.BUSY,
     )
 
 
@@ -152,6 +156,8 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         alternatives=["a wake-up that was lost (EPOLLET, EPOLLONESHOT and not all was read)"],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        headline="Whoever reads requests is idle and does not listen to them",
+        mechanism=Mechanism.LIMIT,
     )
 
 

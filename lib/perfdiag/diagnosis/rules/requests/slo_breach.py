@@ -8,8 +8,8 @@ from perfdiag.diagnosis.evidence.requests.kept_objectives import kept_operations
 from perfdiag.diagnosis.evidence.requests.objectives import times_operations
 from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
-from perfdiag.diagnosis.significance import duration, fix, judged, percent, plain, top
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.significance import brief, duration, fix, judged, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
@@ -103,6 +103,9 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
         alternatives=["a limit that is too tight for what the operation does"],
         limits=limits,
         verify=f"{again(model)}: operations over {duration(limit_ns)}",
+        headline=f"{over:,} of {operation.count:,} {brief(name.removeprefix('syscall:'))} took over"
+        f" {duration(limit_ns)}",
+        mechanism=Mechanism.MISSED,
     )
 
 

@@ -8,7 +8,7 @@ from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import HELD_UP_NS
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain
 from perfdiag.model.model import Model
 
@@ -54,6 +54,8 @@ def target_stopped(model: Model) -> Iterable[Outcome]:
         [fix("find who stops it: docker pause, systemctl freeze, snapshots, a debugger, cpulimit, SIGSTOP")],
         limits=limits,
         verify=f"{again(model)}: no wait.stopped in the requests' time",
+        headline="Requests wait for threads that are stopped",
+        mechanism=Mechanism.STOPPED,
     )
 
 

@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOT_PART, ROOTS
+from perfdiag.diagnosis.evidence.locks.lock_holders import ROOT_PART, ROOTS, SLEEP, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.evidence.wait_paths import PARKED, by_pair
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.rules.requests.reader_elsewhere import waiting_readers
 from perfdiag.diagnosis.significance import (
     FAULT_OF_WINDOW,
     FAULT_SHARE,
+    brief,
     duration,
     fix,
     judged,
@@ -82,7 +93,15 @@ def _finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     mean = f"{duration(waits.ns // time.count)} parked a request, on average"
     evidence = [Evidence(f"{mean}, {percent(waits.ns / time.ns)} of its time", float(waits.ns), "ns", "ledger")]
     if code := _code(model, waits.parts):
-        evidence.append(Evidence(f"parked in {top(code)} of the sampled waits", 1.0, "share", "stack samples"))
+        evidence.append(
+            Evidence(
+                f"parked in {top(code)} of the sampled waits",
+                1.0,
+                "share",
+                "stack samples",
+                kind=EvidenceKind.FUNCTIONS,
+            )
+        )
     if waits.roots:
         text = f"of {percent(waits.known)} of that it was seen what was waited for: {top(waits.roots)}"
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
@@ -102,6 +121,8 @@ def _finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         alternatives=["requests that are meant to wait for news", "work that one thread does for several requests"],
         limits=limits,
         verify=f"{again(model)}: requests are parked for less of their time",
+        headline=_headline(waits),
+        mechanism=Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS,
     )
 
 
@@ -117,6 +138,16 @@ def _claim(waits: Waits) -> str:
     if not waits.root and waits.news:
         return f"{claim}, which {'were' if several else 'was'} not there when that began."
     return f"{claim}, {'each of ' if several else ''}which mostly {does}." if waits.root else f"{claim}."
+
+
+def _headline(waits: Waits) -> str:
+    whom = "each other, as for a lock" if waits.in_turn else brief(waits.name)
+    if not waits.root:
+        return f"Requests wait for {whom}"
+    who = ", whoever has it" if waits.in_turn else ", which"
+    if waits.outside:
+        return f"Requests wait for {whom}{who} waits for something from outside"
+    return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}"
 
 
 def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:

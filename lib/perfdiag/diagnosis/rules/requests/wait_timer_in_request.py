@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.evidence.wait_paths import PARKED, by_pair
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
@@ -75,6 +75,8 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
         ],
         limits=limits,
         verify=f"{again(model)}: requests sleep less",
+        headline="Threads sleep while they serve requests",
+        mechanism=Mechanism.SLEEP,
     )
 
 

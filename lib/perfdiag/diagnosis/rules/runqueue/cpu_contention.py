@@ -31,10 +31,22 @@ from perfdiag.diagnosis.evidence.target import (
     widened_affinity,
     yielding,
 )
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Remedy,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     WORTH_SHARE,
     attempt,
+    brief,
     duration,
     fault,
     fix,
@@ -115,6 +127,9 @@ def contention(model: Model) -> Iterable[Outcome]:
         alternatives=[f"neighbours that serve {subject(model)} itself (a local database, a kernel thread)"],
         limits=limits,
         verify=f"{again(model)}: runq.busy",
+        headline=_headline(competing.neighbours, inferred_ns),
+        mechanism=Mechanism.BUSY,
+        others=_others(competing.neighbours),
     )
 
 
@@ -166,6 +181,33 @@ def _claim(model: Model, names: list[str], ns: int) -> str:
     yields = "".join(f" It yields to them: {why}." for why in whys[:1])
     behind = first_of(names, CLAIMED)
     return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {behind}.{yields}"
+
+
+def _headline(rows: Iterable[Row], inferred_ns: int) -> str:
+    largest = _largest(rows, inferred_ns)
+    return (
+        f"Threads wait for a CPU, mostly behind {brief(plain(largest))}"
+        if largest
+        else "Threads wait for a CPU behind other processes"
+    )
+
+
+def _largest(rows: Iterable[Row], inferred_ns: int) -> str:
+    """Return who had the CPU for most of the waiting, "" where it was nobody in particular."""
+    parts = _by_comm(rows)
+    comm = max(parts, key=lambda each: parts[each], default="")
+    return comm if comm and 2 * parts[comm] > sum(parts.values()) + inferred_ns else ""
+
+
+def _others(rows: Iterable[Row]) -> list[Other]:
+    """Return who had the CPU, with their numbers, those first who had it longest."""
+    found: dict[tuple[int, str], int] = {}
+    for row in rows:
+        number = row.key.split(":", 2)[1]
+        who = int(number) if number.isdecimal() else 0, comm_of(row.key)
+        found[who] = found.get(who, 0) + row.distribution.sum_ns
+    largest = sorted(found, key=lambda who: (-found[who], who))[:SHOWN]
+    return [Other(pid, plain(comm), Relation.COMPETITOR) for pid, comm in largest]
 
 
 def _shown(names: list[str], ns: int) -> list[Evidence]:

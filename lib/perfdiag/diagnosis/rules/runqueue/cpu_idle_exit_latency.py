@@ -16,7 +16,7 @@ from perfdiag.diagnosis.evidence.cpu.idle_states import (
     trials,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
     by_key,
@@ -137,6 +137,10 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
         else ["interrupts held off on that CPU", "a hypervisor below, if this is a guest"],
         limits=limits,
         verify=f"{again(model)}: runq.waking, p50 per wake-up",
+        headline="Halted virtual CPUs wake slowly: the hypervisor has to run them first"
+        if halts
+        else "CPUs wake slowly from deep idle states",
+        mechanism=Mechanism.SLOW,
     )
 
 

@@ -24,7 +24,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, usable_cpus, widened_affinity
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.rules.runqueue.cpu_contention import SLICE_NS, host
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, together, total_ns, typical_ns, worth
 from perfdiag.model.model import Model, ThreadLedger
@@ -93,11 +93,12 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
             "" if crowd.known else "which CPUs its threads may use was not recorded",
         ],
     )
+    who = "processes" if _many_processes(crowd) else "threads"
     yield Finding(
         ID,
         fault(model, ns) if (crowd.dense or typical_ns(whole) >= SLICE_NS) and not crowded else Severity.INFO,
         confidence,
-        f"{subject(model, begin=True)}'s own {'processes' if _many_processes(crowd) else 'threads'} queue behind each"
+        f"{subject(model, begin=True)}'s own {who} queue behind each"
         f" other for {duration(ns)}"
         f"{said}: on average {crowd.runnable:.1f} of them could run, on {crowd.cpus} CPU{'s' * (crowd.cpus > 1)}.",
         claims(wanted),
@@ -112,6 +113,8 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
         limits=limits,
         verify=f"{again(model)}: runq.busy",
         returns=_returns(crowd),
+        headline=f"Own {who} queue behind each other for {plural(crowd.cpus, 'CPU')}",
+        mechanism=Mechanism.BUSY,
     )
 
 
@@ -145,6 +148,8 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
         alternatives=["a thundering herd: one event wakes all that wait for it", "work that is handed out in bursts"],
         limits=limits,
         verify=f"{again(model)}: runq.busy",
+        headline=f"Many {who} are woken at once and queue behind each other",
+        mechanism=Mechanism.BUSY,
     )
 
 

@@ -7,8 +7,19 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import CPU, again, setting, subject
 from perfdiag.diagnosis.evidence.virtual.host_side import queued
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, Severity, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, together, waits, worth
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, percent, plain, together, waits, worth
 from perfdiag.facts.host_facts import CpuGroup
 from perfdiag.facts.texts import lines_of, words_of
 from perfdiag.model.model import Model
@@ -77,6 +88,9 @@ def throttled(model: Model) -> Iterable[Outcome]:
         alternatives=["why the quota is used up may be a finding of its own: more work, or a thread that spins"],
         limits=limits,
         verify=f"{again(model)}: runq.throttled; nr_throttled in cpu.stat stands still",
+        headline="Threads are stopped by the CPU quota"
+        + (f" of {brief(plain(group.path))}, {group.quota_cpus:g} CPUs" if group else ""),
+        mechanism=Mechanism.LIMIT,
     )
 
 
@@ -122,6 +136,8 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
                 [*_raised(group), _FEWER],
                 limits=limits,
                 verify="nr_throttled in cpu.stat stands still",
+                headline=f"The CPU quota of {brief(plain(group.path))} is used up",
+                mechanism=Mechanism.LIMIT,
             )
         else:
             part = group.throttled_periods / group.periods
@@ -214,6 +230,8 @@ def stolen(model: Model) -> Iterable[Outcome]:
             alternatives=["used-up CPU credits of a small cloud instance", "a CPU limit set on this guest"],
             limits=limits,
             verify=f"{again(model)}: cpu.stolen; vmstat 1, column st",
+            headline="The hypervisor takes the CPU away from running threads",
+            mechanism=Mechanism.BUSY,
         )
     elif beneath and (not model.measured("steal") or _never_moved(model)):
         text = f"steal {percent(share)} of busy time, or not reported; {beneath.evidence[0].text}"

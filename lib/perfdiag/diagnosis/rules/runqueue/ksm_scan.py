@@ -6,7 +6,18 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
 from perfdiag.diagnosis.evidence.target import again, setting
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -100,6 +111,9 @@ def _finding(model: Model, facts: SamePageMerging | None, rows: list[Row]) -> Fi
         alternatives=["ksmd ran there because no other CPU was free"],
         limits=limits,
         verify=f"{again(model)}: runq.busy behind {THREAD}",
+        headline="Threads wait for CPUs on which ksmd scans for equal pages",
+        mechanism=Mechanism.BUSY,
+        others=[Other(0, THREAD, Relation.COMPETITOR)],
     )
 
 

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     about,
     by_key,
@@ -90,6 +100,8 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
         limits=limits,
         verify=f"{again(model)}: kernel.other",
+        headline="Threads are blocked in the kernel for other reasons",
+        mechanism=Mechanism.UNDETERMINED if fifo or not named else Mechanism.OTHERS,
     )
 
 
@@ -159,6 +171,12 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         alternatives=["with requests that could not be counted: nobody wanted anything"] * uncounted,
         limits=limits,
         verify=f"{again(model)}: p50 of wait.io_uring",
+        headline="Threads wait for completions of asynchronous I/O",
+        mechanism=Mechanism.UNDETERMINED
+        if untold
+        else Mechanism.SLOW
+        if typical >= SLOW_COMPLETION_NS
+        else Mechanism.OTHERS,
     )
 
 
@@ -187,7 +205,13 @@ def unexplained(model: Model) -> Iterable[Outcome]:
     evidence = [Evidence(f"{duration(taken_ns)} in no account", float(taken_ns), "ns", "ledger")]
     if functions:
         evidence.append(
-            Evidence(f"stacks stood in {top(functions)}", float(sum(functions.values())), "ns", "stack samples")
+            Evidence(
+                f"stacks stood in {top(functions)}",
+                float(sum(functions.values())),
+                "ns",
+                "stack samples",
+                kind=EvidenceKind.FUNCTIONS,
+            )
         )
     confidence, limits = judged(
         model,
@@ -205,6 +229,8 @@ def unexplained(model: Model) -> Iterable[Outcome]:
         alternatives=["lost records"],
         limits=limits,
         verify=f"{again(model)}: unexplained under 1 %",
+        headline=f"{percent(part)} of busy time could not be explained",
+        mechanism=Mechanism.OTHERS,
     )
 
 

@@ -15,8 +15,8 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     runs_guests,
     unknown,
 )
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import about, duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -91,6 +91,8 @@ def emulated_io(model: Model) -> Iterable[Outcome]:
         alternatives=["a guest that boots or shuts down"],
         limits=limits,
         verify=f"{again(model)}: exits of {plain(top)} in this finding or in CHECKED, and vm.exit",
+        headline=f"Guests wait for an emulated device: {brief(plain(_words(top, exits)))}",
+        mechanism=Mechanism.MANY,
     )
 
 

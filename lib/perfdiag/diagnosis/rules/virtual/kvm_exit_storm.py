@@ -16,8 +16,8 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     runs_guests,
     unknown,
 )
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import about, duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 
@@ -113,6 +113,8 @@ def storm(model: Model) -> Iterable[Outcome]:
         alternatives=["a guest that boots, or has guests of its own"],
         limits=limits,
         verify=f"{again(model)}: exits a second and vm.exit for the same work",
+        headline=f"Virtual CPUs leave their guests {rate:,.0f} times a second, mostly for {brief(plain(top))}",
+        mechanism=Mechanism.MANY,
     )
 
 
@@ -176,6 +178,8 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
         [fix("run perfdiag latency inside the guest, on the process that is slow there")],
         limits=limits,
         verify=f"{again(model)} here, and perfdiag latency inside the guest",
+        headline="Guests run their own code",
+        mechanism=Mechanism.WORK,
     )
 
 

@@ -14,7 +14,7 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     runs_guests,
     unknown,
 )
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix, judged, percent, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
@@ -82,6 +82,8 @@ def halt_polling(model: Model) -> Iterable[Outcome]:
         alternatives=["very many halts that sleep at once"],
         limits=limits,
         verify=f"{again(model)}: vm.exit; in the guests, how long their requests take",
+        headline="The host polls while its guests are halted",
+        mechanism=Mechanism.WORK,
     )
 
 

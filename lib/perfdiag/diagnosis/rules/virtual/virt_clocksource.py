@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, SAMPLED, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.host_side import of_clock, of_driver
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, percent, plain, worth
 from perfdiag.facts.host_facts import Disk, Hypervisor, Interface
 from perfdiag.model.model import Model
 
@@ -142,6 +142,8 @@ def clocksource(model: Model) -> Iterable[Outcome]:
         [fix(why), fix("read the clock less often: cached timestamps for logs and statistics")],
         limits=limits,
         verify=f"{again(model)}; cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        headline=f"Reading the clock is slow: its source is {current}, a device",
+        mechanism=Mechanism.SLOW,
     )
 
 
@@ -260,6 +262,8 @@ def _touched(
         alternatives=["a real device passed through to the guest"],
         limits=limits,
         verify=f"{again(model)}: no samples in {worst.driver}; ethtool -i or lspci -k shows the new driver",
+        headline=f"{brief(worst.name)} is an emulated device ({worst.driver}) and takes CPU time",
+        mechanism=Mechanism.SLOW,
     )
 
 

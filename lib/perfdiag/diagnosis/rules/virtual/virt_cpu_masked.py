@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, SAMPLED, CpuSamples
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, cpus_of, subject, widened_affinity
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -107,6 +107,8 @@ def masked(model: Model) -> Iterable[Outcome]:
         alternatives=["the hardware itself lacks it: look at /proc/cpuinfo of the host"],
         limits=limits,
         verify=f"grep -m1 flags /proc/cpuinfo shows {names}; {again(model)}",
+        headline=f"The CPU model of this guest hides {names}: the kernel works by hand",
+        mechanism=Mechanism.LIMIT,
     )
 
 
@@ -155,6 +157,8 @@ def pinning(model: Model) -> Iterable[Outcome]:
             alternatives=["the guest has more virtual CPUs than the host can give it"],
             limits=limits,
             verify=f"{again(model)}: runq.busy behind own threads",
+            headline=f"{len(bound)} virtual CPUs are bound to CPU {doubled[0]} and wait for each other",
+            mechanism=Mechanism.BUSY,
         )
         return
     waited = sum(thread.ns("runq.busy") for thread in vcpus)
