@@ -75,7 +75,7 @@ static __always_inline __u32 datagram_direction(__u16 port)
 static __always_inline void turn_to_peer(struct connection *connection, __u64 peer, __u16 port, __u64 now)
 {
 	if (connection->exchange == EXCHANGE_ASKED && now - connection->asked < ASKED_AGAIN_NS)
-		give_up_call(connection);
+		give_up_call(connection, now);
 	else
 		end_connection(connection, now);
 	connection->exchange = EXCHANGE_NONE;

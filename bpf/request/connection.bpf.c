@@ -243,6 +243,7 @@ static long end_one(void *map, const __u64 *address, struct connection *connecti
 	struct exchange_sum *sum;
 
 	if (!connection->connecting && (connection->exchange != EXCHANGE_ASKED || !is_open(&id))) {
+		inside.unseen += connection->exchange == EXCHANGE_ASKED;
 		end_untaken(connection, is_full_still(&id), *now);
 		end_connection(connection, *now);
 		return 0;
@@ -261,7 +262,7 @@ static long end_one(void *map, const __u64 *address, struct connection *connecti
 	if (owed_ns(connection, *now) > sum->oldest_ns) /* the target runs on: it may have begun just now */
 		sum->oldest_ns = owed_ns(connection, *now);
 	if (connection->direction != DIRECTION_ACCEPTED)
-		end_busy(sum, *now);
+		end_busy(connection, tally, *now, *now);
 	return 0;
 }
 

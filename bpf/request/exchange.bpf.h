@@ -3,8 +3,9 @@
 #pragma once
 #include "core/buckets.bpf.h"
 #include "request/connection.bpf.h"
+#include "request/levels.bpf.h"
 
-/* By port or peer, and name; 4,096 of 6.5 kB: allocated one by one, 33 MB if ever full. */
+/* By port or peer, and name; 4,096 of 8 kB: allocated one by one, 33 MB if ever full. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -30,6 +31,8 @@ struct {
 	__type(key, struct unread_key);
 	__type(value, __u64);
 } requests_unread SEC(".maps");
+
+struct inside inside;
 
 #define EARLY_NS 1000000 /* a request is sent before the end of the answer is seen by who sends that */
 
@@ -173,26 +176,63 @@ __weak __noinline int end_request(struct connection *connection)
 	return 0;
 }
 
+/* A request was read. */
+static __always_inline void enter(__u64 now)
+{
+	step_up(&inside.levels, __sync_fetch_and_add(&inside.requests, 1) + 1, now);
+}
+
+/* A request that was read is answered, or nobody will answer it. */
+static __always_inline void leave(__u64 now)
+{
+	step_down(&inside.levels, __sync_fetch_and_add(&inside.requests, -1), now);
+}
+
 static __always_inline void begin_call(struct connection *connection, __u64 now)
 {
 	struct exchange_tally *tally = tally_of(connection);
+	__s64 before;
 
 	connection->exchange = EXCHANGE_ASKED;
 	connection->begun = connection->asked = now;
 	connection->timed_out = 0;
-	if (tally && !__sync_fetch_and_add(&tally->sums[0].busy, 1))
+	if (!tally)
+		return;
+	if (connection->direction == DIRECTION_CONNECTED)
+		__sync_fetch_and_add(&inside.calls, 1);
+	before = __sync_fetch_and_add(&tally->sums[0].busy, 1);
+	if (!before)
 		tally->sums[0].busy_since = now;
+	step_up(&tally->calls.levels, before + 1, now);
 }
 
-/* One call less is not answered yet. */
-static __always_inline void end_busy(struct exchange_sum *sum, __u64 now)
+/* One call less is not answered yet; returns how many there were.  `busy_until`: 0, it is not sure that any was owed. */
+static __always_inline __u64 end_busy(const struct connection *connection, struct exchange_tally *tally, __u64 now,
+				      __u64 busy_until)
 {
-	if (__sync_fetch_and_add(&sum->busy, -1) == 1 && now > sum->busy_since)
-		__sync_fetch_and_add(&sum->busy_ns, now - sum->busy_since);
+	struct exchange_sum *sum = &tally->sums[0];
+	__u64 level = __sync_fetch_and_add(&sum->busy, -1);
+
+	if (level == 1 && busy_until > sum->busy_since)
+		__sync_fetch_and_add(&sum->busy_ns, busy_until - sum->busy_since);
+	if (connection->direction == DIRECTION_CONNECTED)
+		__sync_fetch_and_add(&inside.calls, -1);
+	step_down(&tally->calls.levels, level, now);
+	return level;
+}
+
+/* A call was answered while so many were outstanding: did a request wait for its turn, or for anything but a peer? */
+static __always_inline void count_answered(struct call_levels *calls, __u64 level, bool waited)
+{
+	__u32 slot = level_slot(level);
+
+	barrier_var(slot);
+	if (slot < LEVELS)
+		__sync_fetch_and_add(&calls->answered[slot], waited ? 1 + CALL_WAITED : 1);
 }
 
 /* The sender goes on without an answer: whether one was owed nobody knows, so nothing was under way for sure. */
-static __always_inline void give_up_call(struct connection *connection)
+static __always_inline void give_up_call(struct connection *connection, __u64 now)
 {
 	struct exchange_tally *tally = tally_of(connection);
 
@@ -200,7 +240,7 @@ static __always_inline void give_up_call(struct connection *connection)
 	if (!tally)
 		return;
 	__sync_fetch_and_add(&tally->sums[0].unawaited, 1);
-	end_busy(&tally->sums[0], 0);
+	end_busy(connection, tally, now, 0);
 }
 
 /* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */
@@ -226,6 +266,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 	struct exchange_tally *tally;
 	struct exchange_sum *sum;
 	__u64 ns;
+	bool waited;
 
 	if (!connection)
 		return 0;
@@ -240,7 +281,8 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 	__sync_fetch_and_add(&sum->ns, ns);
 	add_bytes(sum, connection);
 	__sync_fetch_and_add(&sum->held_ns, held_ns < ns ? held_ns : ns);
-	end_busy(sum, now);
+	waited = inside.requests > inside.calls;
+	count_answered(&tally->calls, end_busy(connection, tally, now, now), waited);
 	count_latency(&tally->latencies[MEASURE_WHOLE], ns);
 	give_to_owner(connection, now > connection->begun ? now - connection->begun : 0);
 	return 0;
@@ -263,14 +305,16 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 	if (!connection)
 		return 0;
 	if (connection->exchange == EXCHANGE_ASKED) {
+		connection->exchange = EXCHANGE_NONE;
+		if (connection->direction == DIRECTION_ACCEPTED)
+			leave(now);
 		tally = tally_of(connection);
 		if (!tally)
 			return 0;
 		sum = &tally->sums[0];
 		__sync_fetch_and_add(&sum->unanswered, 1);
-		connection->exchange = EXCHANGE_NONE;
 		if (connection->direction != DIRECTION_ACCEPTED)
-			end_busy(sum, now);
+			end_busy(connection, tally, now, now);
 		else if (owed_ns(connection, now) > sum->unanswered_longest_ns)
 			sum->unanswered_longest_ns = owed_ns(connection, now);
 	}

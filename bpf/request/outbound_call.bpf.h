@@ -27,7 +27,7 @@ static __always_inline void take_owner(struct connection *connection, struct rec
 static __always_inline void send_call(struct record *record, struct connection *connection, __u64 now)
 {
 	if (connection->exchange == EXCHANGE_ASKED && connection->timed_out && !asks_by_datagrams(connection))
-		give_up_call(connection);
+		give_up_call(connection, now);
 	if (connection->exchange == EXCHANGE_ASKED) {
 		if (asks_by_datagrams(connection))
 			send_lookup(connection, now);

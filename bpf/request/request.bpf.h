@@ -49,6 +49,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	__builtin_memset(connection->parts, 0, sizeof(connection->parts));
 	__builtin_memset(connection->unread, 0, sizeof(connection->unread));
 	connection->exchange = EXCHANGE_ASKED;
+	enter(now);
 }
 
 /* One that came in since the thread runs needs no look at what it was in before. */
@@ -212,6 +213,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 	if (looks == LOOKS_LIKE_REST) {
 		connection->exchange = EXCHANGE_ASKED;
 		connection->arrived = now;
+		enter(now);
 		serve(record, id, now);
 	} else {
 		begin_request(connection, name, begun, now);
@@ -263,6 +265,8 @@ static __always_inline bool sends_unasked(const struct record *record, struct co
 	connection->tells = 1;
 	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & UNSURE_LATE) {
 		COUNT_EXCHANGES(connection, untimed);
+		if (connection->exchange == EXCHANGE_ASKED)
+			leave(now);
 		connection->exchange = EXCHANGE_NONE;
 	} else {
 		end_request(connection);
@@ -287,5 +291,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 	connection->last = now;
 	if (!connection->answered)
 		connection->answered = now;
+	if (connection->exchange == EXCHANGE_ASKED)
+		leave(now);
 	connection->exchange = EXCHANGE_ANSWERED;
 }

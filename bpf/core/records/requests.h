@@ -143,6 +143,35 @@ struct exchange_sum {
 	__s64 busy; /* how many just now */
 };
 
+/*
+ * How many there are at once (levels.h): for how long at least as many as the lowest level of a slot.  While there are that
+ * many, the clock of the end is still to be added.
+ */
+#define LEVELS 64
+#define MOST_LEVEL 128 /* from here on, the slots do not tell levels apart */
+
+struct levels {
+	__u64 at_least_ns[LEVELS];
+	__u32 most;
+	__u32 padding;
+};
+
+/* Calls of one peer. */
+struct call_levels {
+	struct levels levels;
+	__u64 answered[LEVELS]; /* with so many outstanding; times CALL_WAITED: meanwhile a request had no call under way */
+};
+
+#define CALL_WAITED (1ULL << 32)
+
+/* Requests that were read and are not answered, of all ports together, and what they have under way. */
+struct inside {
+	__s64 requests; /* just now */
+	__s64 calls;	/* of TCP and unix sockets that are not answered, to whomever */
+	struct levels levels;
+	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
+};
+
 #define EXCHANGE_SUMS 28 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
@@ -207,4 +236,5 @@ struct latency {
 struct exchange_tally {
 	struct exchange_sum sums[2]; /* below the objective; as long as it, or longer */
 	struct latency latencies[MEASURE_COUNT];
+	struct call_levels calls;
 };

@@ -113,6 +113,7 @@ def build(recording: Recording) -> Model:
         vm_exits=recording.vm_exits,
         calibrations=recording.calibrations,
         exchanges=exchanges,
+        requests_inside=next(iter(recording.requests_inside), None),
         requests_left=recording.requests_left,
         silent=recording.silent,
         request_time=None

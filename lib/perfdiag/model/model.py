@@ -217,6 +217,7 @@ class Model:
     vm_exits: Sequence[schema.VmExit] = ()
     calibrations: Sequence[schema.Calibration] = ()
     exchanges: Sequence[Exchange] = ()  # requests served and calls made, those that took most time first
+    requests_inside: schema.RequestsInside | None = None  # how many were in progress at once
     requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
     silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
     request_time: RequestTime | None = None  # None: not known well enough to rank causes by it

@@ -59,6 +59,7 @@ class Recording:
     sockets: list[schema.Socket] = field(default_factory=list)
     exchanges: list[schema.Exchange] = field(default_factory=list)
     latencies: list[schema.Latency] = field(default_factory=list)
+    requests_inside: list[schema.RequestsInside] = field(default_factory=list)  # at most one
     requests_left: list[schema.RequestLeft] = field(default_factory=list)
     requests_parked: list[schema.RequestParked] = field(default_factory=list)
     requests_unread: list[schema.RequestUnread] = field(default_factory=list)
@@ -281,6 +282,7 @@ _LISTS: dict[type[schema.Line], str] = {
     schema.Socket: "sockets",
     schema.Exchange: "exchanges",
     schema.Latency: "latencies",
+    schema.RequestsInside: "requests_inside",
     schema.RequestLeft: "requests_left",
     schema.RequestParked: "requests_parked",
     schema.RequestUnread: "requests_unread",

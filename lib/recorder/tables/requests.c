@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "program/map_walk.h"
+#include "request/levels.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
@@ -62,9 +63,44 @@ static void write_slow(struct json *json, const struct exchange_sum *slow)
 	write_parts(json, "over_slo_accounts", slow->parts_ns);
 }
 
-static void write_exchange(struct recorder *recorder, const struct exchange_key *key, const struct exchange_sum *sum,
-			   const struct exchange_sum *slow)
+/* For how long there were at least as many as the lowest of a slot; `now` so many are still there. */
+static __u64 at_least_ns(const struct recorder *recorder, const struct levels *levels, int slot, __s64 now)
 {
+	__u64 ns = levels->at_least_ns[slot] + (now >= lowest_of_slot(slot) ? recorder->end_ns : 0);
+
+	return ns <= recorder->end_ns - recorder->start_ns ? ns : 0; /* a step that one CPU has not made yet */
+}
+
+/* [lowest level of a slot, time there], and of calls how many were answered meanwhile; slots of which nothing is known
+ * are left out. */
+static void write_levels(struct recorder *recorder, const struct levels *levels, __s64 now, const __u64 *answered)
+{
+	struct json *json = &recorder->json;
+
+	json_u64(json, "most", levels->most);
+	json_array(json, "levels");
+	for (int slot = 1; slot < LEVELS; slot++) {
+		__u64 ns = at_least_ns(recorder, levels, slot, now);
+		__u64 above_ns = slot + 1 < LEVELS ? at_least_ns(recorder, levels, slot + 1, now) : 0;
+
+		if (!ns && !(answered && answered[slot]))
+			continue;
+		json_array(json, NULL);
+		json_u64(json, NULL, lowest_of_slot(slot));
+		json_u64(json, NULL, ns > above_ns ? ns - above_ns : 0);
+		if (answered) {
+			json_u64(json, NULL, answered[slot] % CALL_WAITED);
+			json_u64(json, NULL, answered[slot] / CALL_WAITED);
+		}
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void write_exchange(struct recorder *recorder, const struct exchange_key *key, const struct exchange_sum *sum,
+			   const struct exchange_tally *tally)
+{
+	const struct exchange_sum *slow = &tally->sums[1];
 	struct json *json = &recorder->json;
 
 	json_open(json, "exchange");
@@ -101,6 +137,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "awaited", sum->awaited);
 	write_parts(json, "accounts", sum->parts_ns);
 	write_slow(json, slow);
+	if (key->direction == DIRECTION_CONNECTED)
+		write_levels(recorder, &tally->calls.levels, sum->busy, tally->calls.answered);
 	json_write(json, &recorder->output);
 }
 
@@ -161,7 +199,7 @@ static void write_exchanges(struct recorder *recorder)
 		struct exchange_sum total = tally.sums[0];
 
 		add_exchange(&total, &tally.sums[1]);
-		write_exchange(recorder, &key, &total, &tally.sums[1]);
+		write_exchange(recorder, &key, &total, &tally);
 		write_latencies(recorder, &key, &total, tally.latencies);
 	}
 }
@@ -206,6 +244,17 @@ static void write_unread(struct recorder *recorder)
 	}
 }
 
+static void write_inside(struct recorder *recorder)
+{
+	const struct inside *inside = (const void *)&recorder->skeleton->bss->inside;
+	struct json *json = &recorder->json;
+
+	json_open(json, "requests_inside");
+	write_levels(recorder, &inside->levels, inside->requests, NULL);
+	json_u64(json, "unseen", inside->unseen);
+	json_write(json, &recorder->output);
+}
+
 /* What is under way is ended by the program itself, which knows how. */
 static void end_exchanges(struct recorder *recorder)
 {
@@ -236,4 +285,5 @@ void requests_write(struct recorder *recorder)
 	write_exchanges(recorder);
 	write_parked(recorder);
 	write_unread(recorder);
+	write_inside(recorder);
 }

@@ -37,7 +37,7 @@ def exchange(count: int, sum_ns: int, accounts: dict[str, int] | None = None, **
     """Return a line of requests that one thread each has served; what is not given is zero."""
     parts = [schema.PartSum(name, ns) for name, ns in (accounts or {}).items()]
     given = {"object": PORT, "name": "", "direction": "accepted", "whole": count, "whole_ns": sum_ns, **fields}
-    later = ("over_slo", "held", "untaken", "unanswered_", "unread_")
+    later = ("over_slo", "held", "untaken", "unanswered_", "unread_", "most", "levels")
     counts = {name: 0 for name in schema.Exchange.__struct_fields__[5:] if not name.startswith(later)}
     return schema.Exchange(**{**counts, "count": count, "sum_ns": sum_ns, "accounts": parts, **given})
 

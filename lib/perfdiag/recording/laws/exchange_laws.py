@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
+from perfdiag.recording.laws import level_laws
 from perfdiag.recording.reader import Recording
 
 Exceeds = Callable[[int, int], bool]
@@ -54,6 +55,8 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     for line in recording.exchanges:
         yield from _of_parts(line, recording.header.host.cpus_online or 1, exceeds)
         yield from _of_window(line, recording, exceeds)
+        yield from level_laws.of_calls(line, _window_ns(recording), recording.header.host.cpus_online or 1, exceeds)
+    yield from level_laws.of_requests(recording, _window_ns(recording), exceeds)
     yield from _of_latencies(recording, exceeds)
     yield from _of_parked(recording, exceeds)
     yield from _of_unread(recording, exceeds)
@@ -61,6 +64,10 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     yield from _of_left(recording, exceeds)
     yield from _of_silent(recording, exceeds)
     yield from _of_peers(recording, exceeds)
+
+
+def _window_ns(recording: Recording) -> int:
+    return max(0, recording.footer.at_ns - recording.header.start_ns) if recording.footer else 0
 
 
 def _twice(recording: Recording) -> Iterator[str]:

@@ -16,12 +16,15 @@ from perfdiag.recording.schema.requests import (
     LATENCY_BUCKETS,
     LATENCY_STEPS,
     LATENCY_UNIT_NS,
+    CallLevel,
     Exchange,
     Latency,
     LeftPart,
+    Level,
     PartSum,
     RequestLeft,
     RequestParked,
+    RequestsInside,
     RequestUnread,
     Silent,
 )
@@ -87,6 +90,7 @@ AnyLine = (
     | RequestLeft
     | RequestParked
     | RequestUnread
+    | RequestsInside
     | Silent
     | Latency
     | Calibration
@@ -106,6 +110,7 @@ __all__ = [
     "AnyLine",
     "Because",
     "Calibration",
+    "CallLevel",
     "Cost",
     "Cpu",
     "Detail",
@@ -123,6 +128,7 @@ __all__ = [
     "Interval",
     "Latency",
     "LeftPart",
+    "Level",
     "Line",
     "NfsFlush",
     "NfsServer",
@@ -137,6 +143,7 @@ __all__ = [
     "RequestLeft",
     "RequestParked",
     "RequestUnread",
+    "RequestsInside",
     "Rpc",
     "Silent",
     "Socket",

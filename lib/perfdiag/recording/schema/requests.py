@@ -28,6 +28,25 @@ class PartSum(msgspec.Struct, frozen=True, array_like=True):
 PartSums = Annotated[Sequence[PartSum], at_most(ACCOUNTS)]
 
 
+class Level(msgspec.Struct, frozen=True, array_like=True):
+    """So many at once: ``[level, sum_ns]``; of 32 and more the lowest level of two, of 64 and more of four."""
+
+    level: Count
+    sum_ns: Nanoseconds  # with that many
+
+
+class CallLevel(msgspec.Struct, frozen=True, array_like=True):
+    """So many calls at once: ``[level, sum_ns, answered, waited]``, levels as in Level."""
+
+    level: Count
+    sum_ns: Nanoseconds  # with that many outstanding
+    answered: Count  # calls whose answer came meanwhile
+    waited: Count  # of them, while more requests were in progress than calls outstanding, to all peers
+
+
+CallLevels = Annotated[Sequence[CallLevel], at_most(RECORDER["LEVELS"])]
+
+
 class Exchange(Line, tag="exchange"):
     """Requests of one name on one port of the target's ("accepted"), or calls and name look-ups that it made of one
     peer ("connected", "lookup").  By UDP also what it sent to a peer ("datagram") or got at a port ("datagram_port"),
@@ -84,6 +103,17 @@ class Exchange(Line, tag="exchange"):
     unsure: Count = 0
     over_slo_unsure: Count = 0
     awaited: Count = 0  # of `open`, by UDP: somebody watches their socket
+    most: Count | None = None  # of calls ("connected"): outstanding at once, at most
+    levels: CallLevels = []  # levels that were reached; from 128 on they are not told apart, and not here
+
+
+class RequestsInside(Line, tag="requests_inside"):
+    """How many requests were in progress at once, on all ports together: read, and nothing of their answer sent."""
+
+    most: Count
+    levels: Annotated[Sequence[Level], at_most(RECORDER["LEVELS"])]  # as in Exchange
+    # Unix sockets closed in the middle without a sign: what was under way there counted on until the end.
+    unseen: Count
 
 
 class RequestParked(Line, tag="request_parked"):
@@ -176,13 +206,16 @@ __all__ = [
     "LATENCY_BUCKETS",
     "LATENCY_STEPS",
     "LATENCY_UNIT_NS",
+    "CallLevel",
     "Exchange",
     "FineBuckets",
     "Latency",
     "LeftPart",
+    "Level",
     "PartSum",
     "RequestLeft",
     "RequestParked",
     "RequestUnread",
+    "RequestsInside",
     "Silent",
 ]
