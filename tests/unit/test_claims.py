@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perfdiag.diagnosis.claims import MULTIPLIERS, Settlement, settle
+from perfdiag.diagnosis.claims import Settlement, settle
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.precedence import UNDECLARED, levels
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Rule, Severity, Silence
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.model.model import AccountTotal, Model, Row
@@ -26,8 +28,11 @@ ACCOUNTS = ("cpu.user", "cpu.kernel", "disk.flush", "lock.futex")
 KEYS = ("device:254:0", "device:254:16", "futex:0x1")
 
 
-def rule_named(id: str, *refines: str) -> Rule:
-    return Rule(id, id, ACCOUNTS, "", "", "", "", "", lambda model: [], refines)
+MULTIPLIERS = ("CLOCK", "MEMORY")
+
+
+def rule_named(id: str, *beats: str) -> Rule:
+    return Rule(id, id, ACCOUNTS, "", "", "", "", "", lambda model: [], beats=beats, multiplier=id in MULTIPLIERS)
 
 
 def wanting(
@@ -225,16 +230,27 @@ def test_the_shares_of_every_fixture_make_a_hundred_percent() -> None:
         assert [reason for reason in failed if "SimpleNamespace" not in reason] == []
 
 
-def test_no_registered_rule_refines_itself_in_a_circle_or_a_rule_that_is_not_there() -> None:
-    def below(id: str, path: Sequence[str]) -> None:
-        assert id not in path, " -> ".join([*path, id])
-        assert id in RULES, f"{path[-1]} refines {id}, which is no rule"
-        for coarser in RULES[id].refines:
-            below(coarser, [*path, id])
+def below(id: str, path: Sequence[str] = ()) -> set[str]:
+    """Return all that a rule beats, directly or through others."""
+    assert id not in path, " -> ".join([*path, id])
+    assert id in RULES, f"{path[-1]} beats {id}, which is no rule"
+    return {found for beaten in RULES[id].beats for found in (beaten, *below(beaten, [*path, id]))}
 
-    for id in RULES:
-        below(id, [])
-    assert RULES.keys() >= MULTIPLIERS
+
+def test_of_rules_that_can_name_the_same_account_one_beats_the_other_or_it_is_said_why_not() -> None:
+    beaten = {id: below(id) for id in RULES}
+    open_pairs = {
+        frozenset((a, b))
+        for a, b in combinations(RULES, 2)
+        if set(RULES[a].accounts) & set(RULES[b].accounts) and a not in beaten[b] and b not in beaten[a]
+    }
+    assert open_pairs - UNDECLARED.keys() == set(), "declare who beats whom, or say in precedence.py why nobody has to"
+    assert UNDECLARED.keys() - open_pairs == set(), "these share no account, or one beats the other"
+
+
+def test_a_rule_stands_above_all_that_it_beats() -> None:
+    level = levels(RULES)
+    assert all(level[id] > level[beaten] for id in RULES for beaten in below(id))
 
 
 def failing(model: Model) -> Iterable[Outcome]:

@@ -33,6 +33,7 @@ LONGER_FILES: dict[str, str] = {  # file: reason
 
 # Modules that part text at any blank, because it holds no names from the host, or is only shown.
 OWN_TEXT = {
+    "diagnosis/precedence.py": "a table in the source",
     "cli.py": "the message of a wrong usage, put on one line",
     "documents/manual.py": "sentences of the help",
     "documents/script_header.py": "comments of our own",

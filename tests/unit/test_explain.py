@@ -34,8 +34,8 @@ def test_what_tells_parked_time_holds_with_and_without_all_stacks() -> None:
 
 def test_relatives_are_named_in_both_directions() -> None:
     finer, coarser = explanation.text("NET-RETRANSMITS", Config()), explanation.text("NET-PEER-SLOW", Config())
-    assert "more specific than" in finer and "NET-PEER-SLOW" in finer
-    assert "first to take their time" in coarser and "NET-RETRANSMITS" in coarser
+    assert "takes its time before" in finer and "NET-PEER-SLOW" in finer
+    assert "Before it take their time" in coarser and "NET-RETRANSMITS" in coarser
 
 
 @pytest.mark.parametrize(

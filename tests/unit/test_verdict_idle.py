@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.facts.host_facts import Listener, Listeners
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -15,6 +15,7 @@ from unit.support.exchanges import exchange
 from unit.support.judging import knowing
 from unit.support.reports import finding, verdict
 
+FULL = Mechanism.ONE_THREAD
 S = 1_000_000_000
 
 
@@ -138,7 +139,9 @@ def test_what_is_understood_is_told_beside_what_is_not() -> None:
     for _ in range(4):
         builder.thread("pool", cpu_user="200 ms", rest="wait.parked")
     model = builder.model()
-    full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "node runs all the time.", severity=Severity.INFO)
+    full = finding(
+        "CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "node runs all the time.", severity=Severity.INFO, mechanism=FULL
+    )
     kind, text = verdict(model, full)
     assert kind == Kind.CANNOT_TELL.value and text.startswith("node runs all the time (84 %). Cannot tell whether ")
     assert "the others wait for it: 39.2 s parked (waiting or idle). To tell: gdb -p 100" in text
@@ -150,7 +153,7 @@ def test_a_thread_that_runs_for_nine_tenths_leads_no_verdict() -> None:
     builder = Builder().thread("bar", cpu_user="9200 ms", rest="wait.parked")
     for _ in range(3):
         builder.thread("bar", cpu_user="600 ms", rest="wait.parked")
-    full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar runs a lot.", severity=Severity.INFO)
+    full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar runs a lot.", severity=Severity.INFO, mechanism=FULL)
     text = verdict(builder.model(), full)[1]
     assert text.startswith("Cannot tell: 29.0 s parked") and "Largest found: CPU-SINGLE-THREAD 82 % (no fault)." in text
 
@@ -159,7 +162,9 @@ def test_a_fault_of_a_full_thread_leads_too_where_parked_time_is_more() -> None:
     builder = Builder(comm="bar").thread("bar", cpu_user="9900 ms")
     for _ in range(3):
         builder.thread("bar", cpu_user="600 ms", rest="wait.parked")
-    text = verdict(builder.model(), finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar is the limit."))[1]
+    text = verdict(
+        builder.model(), finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar is the limit.", mechanism=FULL)
+    )[1]
     assert text.startswith("bar is the limit (77 %). Cannot tell what the others wait for: 28.2 s parked")
 
 

@@ -5,7 +5,7 @@ that makes it slow and the cgroup limit that fills the queue.  `settle` grants i
 
 1. faults before profile (severity INFO), because a fact must not take time from its cause;
 2. of faults, those first that are the root of what others waited for (wait_paths.py): a path is not its own cause;
-3. a rule before every rule it refines, directly or through others (`Rule.refines`);
+3. a rule before every rule it beats, directly or through others (`Rule.beats`, precedence.py);
 4. otherwise a fixed order of the findings' own content, so that the order in which rules ran never shows.
 
 A multiplier (low clock, remote memory) makes each nanosecond longer instead of adding some: it is granted its
@@ -24,14 +24,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perfdiag.diagnosis.precedence import levels
 from perfdiag.diagnosis.rule import Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.diagnosis.significance import FAULT_SHARE
 from perfdiag.diagnosis.thread_roles import Roles
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
-
-MULTIPLIERS = frozenset({"CPU-FREQUENCY-LOW", "NUMA-REMOTE"})
 
 # A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
 # do not: it is set aside, and the crumbs it was granted go back to the unclaimed.
@@ -54,9 +53,10 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
     purse, roles = _Purse(model), Roles(model)
     kept: list[Finding] = []
     superseded: list[Finding] = []
-    for finding in _most_specific_first(findings, rules):
+    for finding in _in_order(findings, rules):
+        multiplies = finding.id in rules and rules[finding.id].multiplier
         granted = {
-            claim: purse.grant(claim, wanted, part_of_rest=finding.id in MULTIPLIERS)
+            claim: purse.grant(claim, wanted, part_of_rest=multiplies)
             for claim, wanted in sorted(finding.claims.items(), key=str)
         }
         total, wanted = sum(granted.values()), purse.worth(finding)
@@ -157,18 +157,14 @@ class _Purse:
             self.rows[claim] -= ns
 
 
-def _most_specific_first(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    def depth(id: str, path: tuple[str, ...] = ()) -> int:
-        """Length of the longest chain of refinements below a rule; a circle, which a test forbids, ends the chain."""
-        if id in path or id not in rules:
-            return 0
-        return max((depth(coarser, (*path, id)) + 1 for coarser in rules[id].refines), default=0)
+def _in_order(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    level = levels(rules)
 
     def key(finding: Finding) -> tuple[object, ...]:
         return (
             finding.severity is Severity.INFO,
             not finding.is_root,
-            -depth(finding.id),
+            -level.get(finding.id, 0),
             _CONFIDENCE[finding.confidence],
             -sum(finding.claims.values()),
             finding.id,
@@ -197,4 +193,4 @@ def _rank(finding: Finding) -> tuple[object, ...]:
     )
 
 
-__all__ = ["MULTIPLIERS", "Settlement", "settle"]
+__all__ = ["Settlement", "settle"]

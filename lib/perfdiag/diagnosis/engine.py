@@ -13,11 +13,6 @@ from perfdiag.diagnosis.rules import RULES
 from perfdiag.diagnosis.significance import CLOSED
 from perfdiag.model.model import Model, NotRecorded
 
-# What these ask has no answer for a host: which of its threads is the narrow one, whose descriptors, sockets, child.
-OF_ONE_PROCESS = frozenset(
-    {"CPU-SINGLE-THREAD", "FD-EXHAUSTION", "NET-LISTEN-OVERFLOW", "NET-SELF-SLOW", "PROC-CHILD-SLOW"}
-)
-
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -41,7 +36,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     silences: list[Silence] = []
     unasked: dict[str, str] = {}
     for id, rule in sorted(rules.items()):
-        if model.host and id in OF_ONE_PROCESS:
+        if model.host and rule.one_process:
             silences.append(Silence(id, "it asks about one process, not about a host", "perfdiag latency --pid PID"))
             continue
         try:
@@ -80,4 +75,4 @@ def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Colle
             yield outcome
 
 
-__all__ = ["OF_ONE_PROCESS", "Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "diagnose"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 
 from perfdiag.model.model import Model
@@ -42,6 +42,7 @@ class Mechanism(Enum):
     LIMIT = "limit"  # a setting, or a capacity that is used up, holds it back
     SLEEP = "sleep"  # it, or whoever is waited for, sleeps by its own choice
     STOPPED = "stopped"  # a signal, a debugger or a freezer stopped it
+    ONE_THREAD = "one_thread"  # one thread runs all the time, and is the limit
     WORK = "work"  # CPU time of work that is done
     OTHERS = "others"  # a wait for somebody else that departs from no norm
     FAILED = "failed"  # an error, a loss, a refusal, a kill
@@ -181,7 +182,13 @@ class Rule:
     remedies: str
     verify: str
     function: Callable[[Model], Iterable[Outcome]]
-    refines: tuple[str, ...] = field(default=())  # ids of the rules it is more specific than
+    beats: tuple[str, ...] = ()  # ids of the rules that get of the same time only what it leaves
+    one_process: bool = False  # what it asks has no answer for a host: whose thread, descriptors, sockets, child
+    multiplier: bool = False  # it makes each nanosecond longer instead of adding some
+    elsewhere: bool = (
+        False  # the cause is outside the target: if it is most of the time, the target is not the slow part
+    )
+    objective: bool = False  # it says that an objective was missed, which was asked for, and names no cause
 
 
 RULES: dict[str, Rule] = {}
@@ -197,17 +204,46 @@ def rule(
     alternatives: str,
     remedies: str,
     verify: str,
-    refines: tuple[str, ...] = (),
+    beats: tuple[str, ...] = (),
+    one_process: bool = False,
+    multiplier: bool = False,
+    elsewhere: bool = False,
+    objective: bool = False,
 ) -> Callable[[Callable[[Model], Iterable[Outcome]]], Callable[[Model], Iterable[Outcome]]]:
     """Register the decorated function as the rule `id`; ids are stable because runbooks link to them."""
 
     def register(function: Callable[[Model], Iterable[Outcome]]) -> Callable[[Model], Iterable[Outcome]]:
         if id in RULES:
             raise ValueError(f"finding id {id} is registered twice")
-        RULES[id] = Rule(id, title, accounts, meaning, measured, alternatives, remedies, verify, function, refines)
+        RULES[id] = Rule(
+            id,
+            title,
+            accounts,
+            meaning,
+            measured,
+            alternatives,
+            remedies,
+            verify,
+            function,
+            beats=beats,
+            one_process=one_process,
+            multiplier=multiplier,
+            elsewhere=elsewhere,
+            objective=objective,
+        )
         return function
 
     return register
+
+
+def is_elsewhere(finding: Finding) -> bool:
+    """Return whether the cause of a finding is outside the target."""
+    return finding.id in RULES and RULES[finding.id].elsewhere
+
+
+def is_objective(id: str) -> bool:
+    """Return whether what a rule says is that an objective was missed, or kept."""
+    return id in RULES and RULES[id].objective
 
 
 __all__ = [
@@ -228,5 +264,7 @@ __all__ = [
     "Severity",
     "Silence",
     "account_of",
+    "is_elsewhere",
+    "is_objective",
     "rule",
 ]

@@ -106,12 +106,12 @@ def _shortened(line: str) -> str:
 
 
 def _relatives(rule: Rule) -> str:
-    finer = sorted(other.id for other in RULES.values() if rule.id in other.refines)
+    finer = sorted(other.id for other in RULES.values() if rule.id in other.beats)
     sentences = []
-    if rule.refines:
-        sentences.append(f"It is more specific than {', '.join(sorted(rule.refines))} and takes its time first.")
+    if rule.beats:
+        sentences.append(f"It takes its time before {', '.join(sorted(rule.beats))}.")
     if finer:
-        sentences.append(f"More specific, and first to take their time: {', '.join(finer)}.")
+        sentences.append(f"Before it take their time: {', '.join(finer)}.")
     return _section("Beside other findings", " ".join(sentences)) if sentences else ""
 
 

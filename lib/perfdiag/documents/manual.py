@@ -157,8 +157,8 @@ def _finding(rule: Rule) -> list[str]:
         lines += [f".It {title}", *prose(text)]
     if rule.accounts:
         lines += [".It Accounts", *_listed(rule.accounts, "Va")]
-    if rule.refines:
-        lines += [".It More specific than", *_listed(sorted(rule.refines), "Sx")]
+    if rule.beats:
+        lines += [".It Takes its time before", *_listed(sorted(rule.beats), "Sx")]
     return [*lines, ".El"]
 
 

@@ -22,7 +22,7 @@ from perfdiag.report.host_consumers import everyone
 from perfdiag.report.verdict import host_verdict, request_verdict
 from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
 from perfdiag.report.verdict.unsure_recording import with_doubt
-from perfdiag.report.verdict.verdict import SLO_BREACH, decide
+from perfdiag.report.verdict.verdict import decide
 
 
 def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
@@ -60,7 +60,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
             contract.Checked(
                 id=check.id, number=check.number, unit=check.unit, text=_text(check.text), fine=_fine(check)
             )
-            for check in sorted(diagnosis.checks, key=lambda check: check.id != SLO_BREACH)  # was asked for
+            for check in sorted(diagnosis.checks, key=lambda check: not found.is_objective(check.id))  # was asked for
         ],
         not_measured=_not_measured(model, diagnosis),
         coverage=_coverage(model),

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.diagnosis.evidence.virtual.virtual_cpus import reasonless_ns
-from perfdiag.diagnosis.rule import Finding
+from perfdiag.diagnosis.rule import Finding, is_objective
 from perfdiag.diagnosis.significance import rowless_ns
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.builder import UNLISTED
@@ -55,7 +55,7 @@ def without_time(
     if hidden and hidden.ns > max(unknown_ns, model.busy_ns):
         return verdict(Kind.CAUSE, [hidden.sentence, hidden.tells, *claims, *slept, _busy(model)], faults[:2])
     if faults:
-        missed_only = all(finding.id == "SLO-BREACH" for finding in faults)  # that tells of no cause
+        missed_only = all(is_objective(finding.id) for finding in faults)  # that tells of no cause
         tells = not_busy.untold_tasks(model) or next_step(model)
         return verdict(Kind.CAUSE, [*claims, *slept, *(tells if missed_only else [])], faults[:2])
     if cannot := requests_not_followed(model, 0) or unanswered(model):

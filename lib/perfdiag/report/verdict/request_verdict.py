@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfdiag.common.units import duration, first_of, share
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity, is_elsewhere, is_objective
 from perfdiag.diagnosis.significance import FAULT_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_sums import PARKED, QUEUED
@@ -24,7 +24,7 @@ from perfdiag.report.verdict.sentences import (
     unanswered,
     verdict,
 )
-from perfdiag.report.verdict.verdict import SECOND_CAUSE, SLO_BREACH, SOMEBODY_ELSE, with_objective
+from perfdiag.report.verdict.verdict import SECOND_CAUSE, with_objective
 
 LEADING = 0.5  # of the requests' time
 SHOWN = 3  # accounts of readers
@@ -61,7 +61,7 @@ def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> contract.Ve
         cannot = f"Cannot tell: {duration(unknown_ns)} of {duration(time.ns)} of request time could not be followed."
         return verdict(Kind.CANNOT_TELL, [cannot, largest_found(timed[:1]), answers], timed[:1])
     unsure = "Probably: " if first.confidence is Confidence.LOW else ""
-    theirs = first.id in SOMEBODY_ELSE and first.share >= LEADING and second is None and not unsure
+    theirs = is_elsewhere(first) and first.share >= LEADING and second is None and not unsure
     if theirs and not clear_of_fault.doubts(model):
         parts = ["This process is not the slow part.", told(first), answers, clear_of_fault.unseen(model)]
         return verdict(Kind.ELSEWHERE, parts, [first])
@@ -97,8 +97,8 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
         hidden = database_lock_waits.leading(model)
         tells = [hidden.sentence, hidden.tells] if hidden else next_step(model)
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, answers])
-    profile = [each for each in diagnosis.findings if each.id != SLO_BREACH][:1]  # that is said for itself
-    missed = any(each.id == SLO_BREACH and each.severity is not Severity.INFO for each in diagnosis.findings)
+    profile = [each for each in diagnosis.findings if not is_objective(each.id)][:1]  # that is said for itself
+    missed = any(is_objective(each.id) and each.severity is not Severity.INFO for each in diagnosis.findings)
     nothing = "No cause found." if missed else "No fault found."
     return verdict(Kind.PROFILE, [nothing, answers, most, CLIENTS_LOOK, *map(told, profile)], profile)
 

@@ -15,7 +15,7 @@ from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import CPU
-from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
 from perfdiag.model.model import Model, ns_of
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
 from perfdiag.recording.accounts import BY_NAME
@@ -26,7 +26,7 @@ SHOWN = 3  # ports
 CLIENTS_LOOK = "Clients that see more than that have it on their way here."
 LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
-SINGLE_THREAD, FULL = "CPU-SINGLE-THREAD", 0.95  # of the window
+FULL = 0.95  # of the window
 # A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
 _SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
 
@@ -149,7 +149,7 @@ def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
     longest_ns = max((thread.ns(*CPU) for thread in model.threads if thread.tid), default=0)
     if longest_ns < FULL * model.window_ns or not not_busy.parked_ns(model):
         return None
-    return next((finding for finding in findings[:1] if finding.id == SINGLE_THREAD), None)
+    return next((finding for finding in findings[:1] if finding.mechanism is Mechanism.ONE_THREAD), None)
 
 
 def told(finding: Finding) -> str:

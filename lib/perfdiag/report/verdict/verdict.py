@@ -8,7 +8,7 @@ import msgspec
 
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.rule import Confidence, Finding, Role, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Role, Severity, is_elsewhere, is_objective
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.model.model import Model
 from perfdiag.report import contract, database_lock_waits
@@ -31,8 +31,6 @@ from perfdiag.report.verdict.sentences import (
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
 LONGEST_PAIR = 205  # three lines of 80 columns, less what breaking them between words costs
-SLO_BREACH = "SLO-BREACH"
-SOMEBODY_ELSE = frozenset({"NET-PEER-SLOW", "NET-CONNECT-SLOW", "NET-DNS-SLOW", "NET-SLOW-CLIENT", "IPC-PEER-SLOW"})
 
 
 def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
@@ -58,7 +56,7 @@ def _decided(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
 
 def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Verdict:
     """Return the verdict with the operations that missed their objective, which was asked for, behind its causes."""
-    breach = next((finding for finding in diagnosis.findings if finding.id == SLO_BREACH), None)
+    breach = next((finding for finding in diagnosis.findings if is_objective(finding.id)), None)
     if breach is None or breach.id in found.ids:
         return found
     parts = sentences(found.text)
@@ -190,10 +188,10 @@ def _second(first: str, finding: Finding) -> str:
 
 def _is_somebody_elses(model: Model, timed: Sequence[Finding]) -> bool:
     """Whether waiting for others is most of the busy time, and no cause of the target's own is worth a word."""
-    if timed[0].id not in SOMEBODY_ELSE or timed[0].confidence is Confidence.LOW:
+    if not is_elsewhere(timed[0]) or timed[0].confidence is Confidence.LOW:
         return False
-    theirs_ns = sum(finding.claimed_ns for finding in timed if finding.id in SOMEBODY_ELSE)
-    own = max((finding.share for finding in timed if finding.id not in SOMEBODY_ELSE), default=0.0)
+    theirs_ns = sum(finding.claimed_ns for finding in timed if is_elsewhere(finding))
+    own = max((finding.share for finding in timed if not is_elsewhere(finding)), default=0.0)
     return 2 * theirs_ns > model.busy_ns and own < SECOND_CAUSE
 
 
@@ -209,4 +207,4 @@ def _besides(model: Model, named: Sequence[Finding]) -> list[str]:
     return [sleep.sentence]
 
 
-__all__ = ["SECOND_CAUSE", "SLO_BREACH", "SOMEBODY_ELSE", "decide", "with_objective"]
+__all__ = ["SECOND_CAUSE", "decide", "with_objective"]

@@ -38,7 +38,18 @@ AT_THE_LIMIT = 0.95
     " the chassis that the host does not show.",
     remedies="A policy that raises the clock while busy; cooling; the power limit of the chassis.",
     verify="The delivered clock in the next report, and the CPU time of the same work.",
-    refines=("CPU-BOUND", "CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD", "KVM-GUEST-CPU"),
+    beats=(
+        "CPU-BOUND",
+        "CPU-KERNEL-HEAVY",
+        "CPU-SINGLE-THREAD",
+        "KVM-GUEST-CPU",
+        "DIR-HUGE",
+        "KVM-EXIT-EMULATED-IO",
+        "KVM-EXIT-STORM",
+        "KVM-HALT-POLLING",
+        "PROC-CHILD-SLOW",
+    ),
+    multiplier=True,
 )
 def low_clock(model: Model) -> Iterable[Outcome]:
     """Join the delivered clock of busy CPUs with the target's CPU time."""

@@ -52,7 +52,8 @@ DEPENDENT = ("lock.futex", "lock.file", "lock.kernel", "ipc.pipe", "ipc.unix")
     " busy-poller, whose thread is always full by design.",
     remedies="Take work away from that thread: cheaper functions, batches, or several of it.",
     verify="Measure again: the thread runs less than nine tenths of the time at the same work, or more work is done.",
-    refines=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
+    beats=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
+    one_process=True,
 )
 def single_thread(model: Model) -> Iterable[Outcome]:
     """Join CPU time by thread with the waits that the busiest thread ended."""
@@ -183,7 +184,7 @@ def _finding(
         verify=f"{again(model)}: time on the CPU of {name}",
         headline=f"One thread, {name} ({thread.tid}), is the limit: it never stops"
         f" {'running kernel code' if kernel_part > 0.5 else 'computing'}",
-        mechanism=Mechanism.BUSY,
+        mechanism=Mechanism.ONE_THREAD,
     )
 
 

@@ -105,7 +105,13 @@ class Loop:
     " loop in user space that waits for a flag looks like one that computes: without such a name it is CPU-BOUND.",
     remedies="Sleep until there is work: poll with a timeout, a condition, an eventfd; spin for a bounded time only.",
     verify="Measure again: the CPU time of the thread has shrunk to that of its work.",
-    refines=("CPU-BOUND", "CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD"),
+    beats=(
+        "CPU-BOUND",
+        "CPU-KERNEL-HEAVY",
+        "CPU-SINGLE-THREAD",
+        "DIR-HUGE",
+        "PROC-CHILD-SLOW",
+    ),
 )
 def cpu_spinning(model: Model) -> Iterable[Outcome]:
     """Join samples in calls that return at once with the CPU time of threads that hardly ever sleep."""

@@ -42,7 +42,7 @@ FAILING = ("read", "write", "flush")
     " test.",
     remedies="Save the data, replace disk, cable or volume; re-add the member.",
     verify="No new line in the kernel log, no failed request, degraded 0.",
-    refines=(
+    beats=(
         "DISK-MEMBER-SLOW",
         "DISK-SATURATED",
         "DISK-QUEUEING",
@@ -50,6 +50,9 @@ FAILING = ("read", "write", "flush")
         "DISK-FLUSH-SLOW",
         "DISK-READ-SLOW",
         "DISK-WRITE-SLOW",
+        "DIR-HUGE",
+        "MEM-CACHE-MISSES",
+        "STORAGE-LOOP",
     ),
 )
 def errors(model: Model) -> Iterable[Outcome]:

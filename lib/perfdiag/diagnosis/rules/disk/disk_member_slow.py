@@ -36,7 +36,15 @@ CLAIMED = {"read": ("disk.read",), "write": ("disk.write", "disk.flush"), "flush
     " (not compared), a slower path or controller port.",
     remedies="Look at the disk's own error counters; replace it; for network volumes: a new volume.",
     verify="iostat -x 1 on the members: equal await for equal work.",
-    refines=("DISK-SATURATED", "DISK-QUEUEING", "DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+    beats=(
+        "DISK-SATURATED",
+        "DISK-QUEUEING",
+        "DISK-FLUSH-SLOW",
+        "DISK-READ-SLOW",
+        "DISK-WRITE-SLOW",
+        "DIR-HUGE",
+        "STORAGE-LOOP",
+    ),
 )
 def member_slow(model: Model) -> Iterable[Outcome]:
     """Join request times of the disks below an array with the target's waits on it."""

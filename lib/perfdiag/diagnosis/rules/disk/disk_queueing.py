@@ -57,7 +57,7 @@ QUEUED_NS = 1_000_000
     " queue of its own; large streams of somebody else.",
     remedies="Find who else writes or reads; a scheduler that fits the medium; fewer requests at once; more disks.",
     verify="iostat -x 1: aqu-sz and await fall while the disk's own time stays.",
-    refines=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+    beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
 )
 def queueing(model: Model) -> Iterable[Outcome]:
     """Join queue and service time of requests with the target's waits, by device and kind of wait."""

@@ -103,7 +103,14 @@ def unmeasured(id: str) -> Silence:
     " member of an array that is slower than the others (DISK-MEMBER-SLOW).",
     remedies="Less work (cache, batch, other time of day), more or faster disks, a larger provisioned limit.",
     verify="iostat -x 1: %util and aqu-sz fall, r_await and w_await with them.",
-    refines=("DISK-QUEUEING", "DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+    beats=(
+        "DISK-QUEUEING",
+        "DISK-FLUSH-SLOW",
+        "DISK-READ-SLOW",
+        "DISK-WRITE-SLOW",
+        "DIR-HUGE",
+        "STORAGE-LOOP",
+    ),
 )
 def saturated(model: Model) -> Iterable[Outcome]:
     """Join diskstats of the disks with the target's waits, by device."""

@@ -69,7 +69,15 @@ class Limit:
     " file system's journal waiting for others.",
     remedies="Raise the limit, or move less data.",
     verify="The wait comes down to what the device needs; io.stat moves on faster than the old limit.",
-    refines=("DISK-SATURATED", "DISK-QUEUEING", "DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+    beats=(
+        "DISK-SATURATED",
+        "DISK-QUEUEING",
+        "DISK-FLUSH-SLOW",
+        "DISK-READ-SLOW",
+        "DISK-WRITE-SLOW",
+        "DIR-HUGE",
+        "STORAGE-LOOP",
+    ),
 )
 def throttled(model: Model) -> Iterable[Outcome]:
     """Join waits that the device does not explain with I/O limits, by device."""

@@ -70,7 +70,7 @@ class Case:
     alternatives="Others who use the disk below; large requests that are parted on the way.",
     remedies="Direct I/O for the loop device; a partition, logical volume or whole disk instead of a file.",
     verify="p50 of disk.* on the device in the next report.",
-    refines=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+    beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
 )
 def storage_loop(model: Model) -> Iterable[Outcome]:
     """Follow the devices that are waited for down to a file; one finding a device."""

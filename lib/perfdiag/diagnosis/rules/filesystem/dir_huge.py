@@ -79,7 +79,7 @@ LOOKUP_SHARE = 0.10
     " recursive scan (backup, find, virus scanner) whose work this is.",
     remedies="Spread files over subdirectories; list less often; on ext4 check that dir_index is on.",
     verify="ls -ld DIRECTORY shows the size of the directory itself: from some megabytes on it is huge.",
-    refines=("CPU-KERNEL-HEAVY", "CPU-BOUND", "DISK-READ-SLOW"),
+    beats=("CPU-KERNEL-HEAVY", "CPU-BOUND", "DISK-READ-SLOW"),
 )
 def huge(model: Model) -> Iterable[Outcome]:
     """Join CPU samples in directory functions with the blocked time of getdents."""

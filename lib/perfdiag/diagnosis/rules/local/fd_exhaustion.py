@@ -46,6 +46,7 @@ _OTHERS = "a call with a limit of its own that fails alike: inotify_init() at fs
     alternatives="A leak, which a higher limit only delays; a burst of connections; many files that are really needed.",
     remedies="Close what is not needed; raise the limit.",
     verify="ls /proc/PID/fd | wc -l stays far below the limit.",
+    one_process=True,
 )
 def exhaustion(model: Model) -> Iterable[Outcome]:
     """Judge each process and the system by refusals, use and growth."""

@@ -56,6 +56,7 @@ WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendf
     " where nothing came at all, or nothing was asked for, neither is said.",
     remedies="Measure the other process in the same way.",
     verify="perfdiag latency --pid PEER, while this target waits.",
+    elsewhere=True,
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:
     """One finding for each peer or pipe worth it; each pipeline inside the target is one: a fault if a stage sleeps."""

@@ -34,7 +34,8 @@ SUPERVISING_PART = 0.95
     alternatives="A supervisor or shell, whose work is to wait.",
     remedies="Look at the findings of the child; measure it with the parent (without --only). Of many: start fewer.",
     verify="perfdiag latency on the child.",
-    refines=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
+    beats=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
+    one_process=True,
 )
 def child_slow(model: Model) -> Iterable[Outcome]:
     """Name the path from the longest waiting thread to its children; outside of requests the wait claims nothing."""

@@ -39,7 +39,7 @@ MOSTLY = 0.9
     alternatives="A serial console, which takes 11,520 characters a second at most.",
     remedies="Write to a file or a pipe instead; let the reader of the terminal go on.",
     verify="perfdiag latency again: kernel.other.",
-    refines=("KERNEL-OTHER",),
+    beats=("KERNEL-OTHER",),
 )
 def not_read(model: Model) -> Iterable[Outcome]:
     """One finding for all calls whose sampled stacks stand in the terminal."""

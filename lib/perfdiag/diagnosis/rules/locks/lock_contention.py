@@ -94,7 +94,7 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " instead of threads, or native code that releases it.",
     verify="perfdiag latency again: share of lock.futex, lock.file or lock.kernel; where the locks are a database's, of"
     " wait.events or wait.timer in the requests' time, and where threads take turns, of wait.parked there.",
-    refines=("WAIT-TIMER-IN-REQUEST",),
+    beats=("WAIT-TIMER-IN-REQUEST",),
 )
 def contention(model: Model) -> Iterable[Outcome]:
     """One finding for each lock that is worth it; small locks of one kind together are checked as one number."""

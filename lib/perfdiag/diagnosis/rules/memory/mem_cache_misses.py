@@ -46,7 +46,13 @@ OTHERS_IN_GROUP = 1.25
     remedies="More memory for the host or the cgroup, less for others, less read: an index, a cache of the program.",
     verify="perfdiag latency again: disk.read; workingset_refault_file standing still in memory.stat of the cgroup, or"
     " /proc/vmstat.",
-    refines=("DISK-READ-SLOW", "DISK-QUEUEING", "DISK-SATURATED"),
+    beats=(
+        "DISK-READ-SLOW",
+        "DISK-QUEUEING",
+        "DISK-SATURATED",
+        "DIR-HUGE",
+        "STORAGE-LOOP",
+    ),
 )
 def cache_misses(model: Model) -> Iterable[Outcome]:
     """Join reads from disk with refaults and with the files that missed."""

@@ -63,7 +63,7 @@ LIMIT_EVENTS = ("max", "high", "oom", "oom_kill")
     alternatives="A leak that any limit would only delay; page cache of the group that could be written earlier.",
     remedies="Raise the limit, use less memory, or start fewer workers in the group.",
     verify="cat memory.events of the group (memory.failcnt in version 1), twice: max and high stand still.",
-    refines=(
+    beats=(
         "MEM-RECLAIM",
         "MEM-SWAP-IN",
         "MEM-MAJOR-FAULTS",
@@ -71,6 +71,10 @@ LIMIT_EVENTS = ("max", "high", "oom", "oom_kill")
         "DISK-READ-SLOW",
         "DISK-QUEUEING",
         "DISK-SATURATED",
+        "DIR-HUGE",
+        "DISK-MEMBER-SLOW",
+        "DISK-THROTTLED",
+        "STORAGE-LOOP",
     ),
 )
 def cgroup_limit(model: Model) -> Iterable[Outcome]:

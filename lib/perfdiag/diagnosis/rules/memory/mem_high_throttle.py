@@ -44,7 +44,7 @@ MORE = 1.25
     alternatives="A leak, which a higher limit only delays; page cache of the group that is used once.",
     remedies="Raise memory.high, use less memory, or start fewer workers in the group.",
     verify="cat memory.events of the group, twice: high stands still.",
-    refines=("MEM-CGROUP-LIMIT",),
+    beats=("MEM-CGROUP-LIMIT",),
 )
 def high_throttle(model: Model) -> Iterable[Outcome]:
     """Join the time spent for memory.high with the events of the target's groups."""

@@ -48,7 +48,14 @@ ENOUGH_FAULTS = 1000
     " nothing.",
     remedies="Keep threads and memory on one node, or interleave what all nodes share.",
     verify="numastat -p PID: the pages lie on the node of its CPUs.",
-    refines=("CPU-BOUND", "CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD"),
+    beats=(
+        "CPU-BOUND",
+        "CPU-KERNEL-HEAVY",
+        "CPU-SINGLE-THREAD",
+        "DIR-HUGE",
+        "PROC-CHILD-SLOW",
+    ),
+    multiplier=True,
 )
 def remote(model: Model) -> Iterable[Outcome]:
     """Join allowed CPUs, allowed memory nodes and allocation counters with the target's CPU time."""

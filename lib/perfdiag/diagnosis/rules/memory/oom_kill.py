@@ -50,7 +50,7 @@ _ACCOUNTS = {Cause.CGROUP: (GROUP,), Cause.HOST: (HOST,), Cause.CACHE: (HOST,), 
     alternatives="A leak, which more memory only delays; a neighbour that grew and is not the victim.",
     remedies="By the cause: a limit, less memory, files in memory, locked pages, slow write-back, large pieces, nodes.",
     verify="No new kill: oom_kill in /proc/vmstat and in memory.events of the group stand still.",
-    refines=("MEM-CGROUP-LIMIT", "MEM-RECLAIM", "MEM-FRAGMENTATION", "THP-STALL"),
+    beats=("MEM-CGROUP-LIMIT", "MEM-RECLAIM", "MEM-FRAGMENTATION", "THP-STALL"),
 )
 def oom_kill(model: Model) -> Iterable[Outcome]:
     """Explain every kill of the window; say when nobody was killed, or when that is not known."""

@@ -26,7 +26,7 @@ FAULTS_PER_STALL = 0.5
     alternatives="Large pages that somebody else wants: buffers of network drivers, hugetlbfs.",
     remedies="Let huge pages be made in the background (khugepaged) instead of by who faults.",
     verify="grep compact_stall /proc/vmstat, twice: it stands still.",
-    refines=("MEM-FRAGMENTATION",),
+    beats=("MEM-FRAGMENTATION",),
 )
 def huge_pages(model: Model) -> Iterable[Outcome]:
     """Join time in compaction with faults on huge pages."""

@@ -76,7 +76,7 @@ class _Herd:
     alternatives="Waits for connections with a time limit that ends for all at once.",
     remedies="Let a connection wake one: EPOLLEXCLUSIVE, SO_REUSEPORT, a blocking accept, or one that accepts for all.",
     verify="Measure again: runq.busy behind own threads must be gone at the same number of connections.",
-    refines=("CPU-OVERSUBSCRIBED",),
+    beats=("CPU-OVERSUBSCRIBED",),
 )
 def accept_herd(model: Model) -> Iterable[Outcome]:
     """Join waits for connections with the connections that came, and both with the queue behind own threads."""

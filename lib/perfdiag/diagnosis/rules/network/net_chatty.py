@@ -46,7 +46,11 @@ ENOUGH_OWNED = 0.5
     " same threads.",
     remedies="Ask for all of it at once: a join, a batch, a pipeline, a cache.",
     verify="perfdiag latency again: calls per request.",
-    refines=("NET-PEER-SLOW", "IPC-PEER-SLOW"),
+    beats=(
+        "NET-PEER-SLOW",
+        "IPC-PEER-SLOW",
+        "NET-SELF-SLOW",
+    ),
 )
 def chatty(model: Model) -> Iterable[Outcome]:
     """One finding for each peer that is asked many times a request."""

@@ -109,7 +109,11 @@ class Connects:
     alternatives="A peer that is far away and was never measured; loss on the way (NET-RETRANSMITS).",
     remedies="Look at the peer's queue of connections, then at the firewalls between, then whether anybody is there.",
     verify="perfdiag latency again: waits of net.connect near the round trip; nstat TcpExtTCPSynRetrans does not grow.",
-    refines=("NET-PEER-SLOW",),
+    beats=(
+        "NET-PEER-SLOW",
+        "NET-SELF-SLOW",
+    ),
+    elsewhere=True,
 )
 def connect_slow(model: Model) -> Iterable[Outcome]:
     """One finding for each peer to which connecting is slow; a check of those that refuse at once."""

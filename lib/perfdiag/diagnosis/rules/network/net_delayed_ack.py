@@ -65,7 +65,7 @@ TELLING = (
     alternatives="A protocol that waits for 40 ms of its own accord.",
     remedies="TCP_NODELAY on the side that writes in pieces, or one write (writev, a buffer) for each message.",
     verify="p50 of net.receive for this peer, request.held in the requests' time; ss -tin: notsent.",
-    refines=("NET-PEER-SLOW", "NET-SELF-SLOW"),
+    beats=("NET-PEER-SLOW", "NET-SELF-SLOW"),
 )
 def delayed(model: Model) -> Iterable[Outcome]:
     """One finding for all connections whose two ends wait for each other that long, one for answers held back."""

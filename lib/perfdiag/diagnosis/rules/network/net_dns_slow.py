@@ -103,7 +103,11 @@ class _Server:
     " names that do not exist, tried with every suffix of the search list.",
     remedies="Ask the name server itself; shorter timeouts in resolv.conf; a cache on this host.",
     verify="perfdiag latency again; dig +tries=1 NAME at the name server, a hundred times.",
-    refines=("NET-PEER-SLOW",),
+    beats=(
+        "NET-PEER-SLOW",
+        "NET-SELF-SLOW",
+    ),
+    elsewhere=True,
 )
 def dns_slow(model: Model) -> Iterable[Outcome]:
     """One finding for each name server that holds somebody up."""

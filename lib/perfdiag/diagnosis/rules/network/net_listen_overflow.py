@@ -79,6 +79,7 @@ class _Overflow:
     remedies="Accept faster: more workers, or one thread that does nothing else. A longer queue for bursts: the backlog"
     " the program asks for, up to net.core.somaxconn.",
     verify="nstat -az TcpExtListenOverflows, twice: it stands still under the same load.",
+    one_process=True,
 )
 def listen_overflow(model: Model) -> Iterable[Outcome]:
     """Join drops by listening socket with the overflows of the target's network namespaces."""

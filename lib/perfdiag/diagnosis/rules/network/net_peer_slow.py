@@ -62,6 +62,7 @@ ACCOUNTS = ("net.receive", "net.connect", "net.send")
     " for work or for an answer cannot be told.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
     verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
+    elsewhere=True,
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:
     """One finding for each peer worth it, one for the other peers together, one for clients."""

@@ -31,7 +31,10 @@ SMALL_WINDOW = 20
     " times round trip.",
     remedies="Measure the peer's reader; enlarge its receive buffer (net.ipv4.tcp_rmem there).",
     verify="ss -tim on this host: rwnd_limited of the connection.",
-    refines=("NET-PEER-SLOW",),
+    beats=(
+        "NET-PEER-SLOW",
+        "NET-SELF-SLOW",
+    ),
 )
 def receiver_window(model: Model) -> Iterable[Outcome]:
     """Join waits in send with what held the connection: the peer's window.  Of clients NET-SLOW-CLIENT tells."""
@@ -115,7 +118,10 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
     alternatives="Loss that has nothing to do with a full path (radio, bad cable); a short burst after an idle time.",
     remedies="Send less, more evenly, or over another path; keep the window after idle times.",
     verify="ss -ti on this host: cwnd, rtt against minrtt, of the connection.",
-    refines=("NET-PEER-SLOW",),
+    beats=(
+        "NET-PEER-SLOW",
+        "NET-SELF-SLOW",
+    ),
 )
 def congestion(model: Model) -> Iterable[Outcome]:
     """Join waits in send with what held the connection: the congestion window."""

@@ -29,7 +29,15 @@ NET = ("net.receive", "net.send")
     " only the peer can see.",
     remedies="Find where packets are dropped: interface errors, a full queue, a bad cable, a rate limit, wrong MTU.",
     verify="nstat -az TcpRetransSegs TcpOutSegs TcpExtTCPTimeouts, twice.",
-    refines=("NET-PEER-SLOW", "NET-CONGESTION"),
+    beats=(
+        "NET-PEER-SLOW",
+        "NET-CONGESTION",
+        "NET-CHATTY",
+        "NET-DELAYED-ACK",
+        "NET-DNS-SLOW",
+        "NET-RECEIVER-WINDOW",
+        "NET-SELF-SLOW",
+    ),
 )
 def retransmits(model: Model) -> Iterable[Outcome]:
     """Join retransmissions of a connection with its long waits."""

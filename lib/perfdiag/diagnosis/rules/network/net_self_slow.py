@@ -45,6 +45,7 @@ SHOWN = 2
     alternatives="Another process on the same port (SO_REUSEPORT, a forked child that is not part of the target).",
     remedies="Look at what the threads that answer do; more of them, or no connection to oneself.",
     verify="perfdiag latency again: waits for the target's own ports.",
+    one_process=True,
 )
 def own_threads(model: Model) -> Iterable[Outcome]:
     """One finding for all connections of the target to itself."""

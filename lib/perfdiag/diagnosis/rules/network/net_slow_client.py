@@ -93,7 +93,16 @@ class _Clients:
     remedies="A proxy in front that takes requests in whole before it hands them on, and answers off this host's hands;"
     " limits on how long a client may take.",
     verify="perfdiag latency again: request.arriving and request.untaken in the requests' time.",
-    refines=("NET-PEER-SLOW", "NET-RECEIVER-WINDOW"),
+    beats=(
+        "NET-PEER-SLOW",
+        "NET-RECEIVER-WINDOW",
+        "NET-CHATTY",
+        "NET-CONGESTION",
+        "NET-DELAYED-ACK",
+        "NET-DNS-SLOW",
+        "NET-SELF-SLOW",
+    ),
+    elsewhere=True,
 )
 def slow_client(model: Model) -> Iterable[Outcome]:
     """One finding for all clients together: which ones they are changes by the minute."""

@@ -34,7 +34,7 @@ SYNCHRONOUS = ("sync", "noac")
     alternatives="Files opened with O_SYNC or O_DSYNC (booked as nfs.commit); direct I/O.",
     remedies="Larger writes; a mount without sync and noac where the application itself says what must be safe.",
     verify="time of nfs.write in the next report.",
-    refines=("NFS-COMMIT-SLOW", "NFS-SERVER-SLOW", "NFS-METADATA-CHATTY", "NFS-CLIENT-QUEUE"),
+    beats=("NFS-COMMIT-SLOW", "NFS-SERVER-SLOW", "NFS-METADATA-CHATTY", "NFS-CLIENT-QUEUE"),
 )
 def sync_mount(model: Model) -> Iterable[Outcome]:
     """Join waits in write with the options of their mount; one finding a mount."""

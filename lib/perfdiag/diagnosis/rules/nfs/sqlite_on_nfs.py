@@ -40,7 +40,7 @@ ENOUGH_ERROR = 0.2
     remedies="The database on a local disk, copied to NFS when a job ends; several changes in one transaction. Never"
     " WAL on NFS: it needs memory that all users of the database share.",
     verify="time of nfs.* in the next report.",
-    refines=(
+    beats=(
         "NFS-SYNC-MOUNT",
         "NFS-COMMIT-SLOW",
         "NFS-SERVER-SLOW",

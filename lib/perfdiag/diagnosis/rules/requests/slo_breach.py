@@ -33,6 +33,7 @@ ENOUGH_FOR_SHARE = 300
     alternatives="A limit that is too tight for what the operation does.",
     remedies="See the finding of the account that dominates the slow operations.",
     verify="perfdiag latency again with the same --slo.",
+    objective=True,
 )
 def slo_breach(model: Model) -> Iterable[Outcome]:
     """One finding for each name with operations over the limit, the most broken first."""

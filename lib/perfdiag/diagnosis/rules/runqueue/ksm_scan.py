@@ -47,7 +47,7 @@ THREAD = "ksmd"
     alternatives="Other neighbours: they have findings of their own.",
     remedies="Scan fewer pages at once, or switch it off: merged pages stay merged until they are written to.",
     verify="The CPU time of ksmd in the next report, and runq.busy behind it.",
-    refines=("CPU-CONTENTION",),
+    beats=("CPU-CONTENTION",),
 )
 def merging(model: Model) -> Iterable[Outcome]:
     """Join waits behind ksmd with what KSM says of itself."""

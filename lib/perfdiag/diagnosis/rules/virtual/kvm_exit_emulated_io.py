@@ -52,7 +52,7 @@ _BETTER: Mapping[str, str] = {
     " known by it; addresses of PCI devices are the guest's choice, so their names are to be looked up inside.",
     remedies="Another device model: a change of the guest's configuration, mostly with the guest powered off.",
     verify="The device is gone from the exits to user space, and vm.exit has shrunk by its time.",
-    refines=("KVM-EXIT-STORM",),
+    beats=("KVM-EXIT-STORM",),
 )
 def emulated_io(model: Model) -> Iterable[Outcome]:
     """Join exits that went to user space with the devices behind their ports and pages."""

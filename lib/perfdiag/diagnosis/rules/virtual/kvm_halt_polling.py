@@ -37,7 +37,7 @@ PARAMETER = "/sys/module/kvm/parameters/halt_poll_ns"
     remedies="A lower halt_poll_ns for the whole host: gives the CPU time back, and takes a wake-up of some 10 to 100"
     " us from each guest that was woken while it was polled for.",
     verify="vm.exit and the time polled; inside the guests, how long requests take.",
-    refines=("KVM-EXIT-STORM",),
+    beats=("KVM-EXIT-STORM",),
 )
 def halt_polling(model: Model) -> Iterable[Outcome]:
     """Join exits for halts with the time polled and the setting."""

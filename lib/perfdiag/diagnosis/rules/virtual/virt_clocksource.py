@@ -77,7 +77,18 @@ EMULATED_SHARE = 0.02
     " clock less often (log timestamps, statistics). Never choose by force a counter that the kernel has found"
     " unstable: a wrong clock breaks more than time.",
     verify="current_clocksource shows the counter; the read function is gone from the samples.",
-    refines=("CPU-KERNEL-HEAVY", "CPU-BOUND", "CPU-SINGLE-THREAD", "CPU-FREQUENCY-LOW", "NUMA-REMOTE"),
+    beats=(
+        "CPU-KERNEL-HEAVY",
+        "CPU-BOUND",
+        "CPU-SINGLE-THREAD",
+        "CPU-FREQUENCY-LOW",
+        "NUMA-REMOTE",
+        "CPU-IRQ-HEAVY",
+        "CPU-SPINNING",
+        "DIR-HUGE",
+        "PROC-CHILD-SLOW",
+        "PROC-FORK-SLOW",
+    ),
 )
 def clocksource(model: Model) -> Iterable[Outcome]:
     """Join samples in clock reads with the clock source in use."""
@@ -170,7 +181,18 @@ class Emulated:
     remedies="A paravirtual device (virtio, vmxnet3, pvscsi, the provider's own): needs a change of the guest's"
     " configuration, mostly powered off.",
     verify="The driver of the device has changed, and its functions are gone from the samples.",
-    refines=("CPU-KERNEL-HEAVY", "CPU-IRQ-HEAVY", "CPU-BOUND", "CPU-SINGLE-THREAD", "CPU-FREQUENCY-LOW", "NUMA-REMOTE"),
+    beats=(
+        "CPU-KERNEL-HEAVY",
+        "CPU-IRQ-HEAVY",
+        "CPU-BOUND",
+        "CPU-SINGLE-THREAD",
+        "CPU-FREQUENCY-LOW",
+        "NUMA-REMOTE",
+        "CPU-SPINNING",
+        "DIR-HUGE",
+        "PROC-CHILD-SLOW",
+        "PROC-FORK-SLOW",
+    ),
 )
 def emulated_device(model: Model) -> Iterable[Outcome]:
     """Join samples in drivers with the emulated devices of a guest."""

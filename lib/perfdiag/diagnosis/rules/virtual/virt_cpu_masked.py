@@ -49,7 +49,18 @@ MASKED_SHARE = 0.02
     " cannot be seen from outside.",
     remedies="Show the guest the host's CPU (host-passthrough, -cpu host), or a named model of its generation.",
     verify="grep flags /proc/cpuinfo in the guest: the feature is there, and the functions are gone from the samples.",
-    refines=("CPU-KERNEL-HEAVY", "CPU-IRQ-HEAVY", "CPU-BOUND", "CPU-SINGLE-THREAD", "CPU-FREQUENCY-LOW", "NUMA-REMOTE"),
+    beats=(
+        "CPU-KERNEL-HEAVY",
+        "CPU-IRQ-HEAVY",
+        "CPU-BOUND",
+        "CPU-SINGLE-THREAD",
+        "CPU-FREQUENCY-LOW",
+        "NUMA-REMOTE",
+        "CPU-SPINNING",
+        "DIR-HUGE",
+        "PROC-CHILD-SLOW",
+        "PROC-FORK-SLOW",
+    ),
 )
 def masked(model: Model) -> Iterable[Outcome]:
     """Join hidden features with samples in what replaces them."""
@@ -123,7 +134,7 @@ def masked(model: Model) -> Iterable[Outcome]:
     alternatives="A host that has no other CPUs to give.",
     remedies="Bind each virtual CPU to one of its own, or none at all.",
     verify="taskset -acp of the emulator: no CPU stands twice; runq.busy behind own threads is gone.",
-    refines=("CPU-OVERSUBSCRIBED", "CPU-CONTENTION"),
+    beats=("CPU-OVERSUBSCRIBED", "CPU-CONTENTION"),
 )
 def pinning(model: Model) -> Iterable[Outcome]:
     """Join the affinity of the threads of virtual CPUs with their waits for each other."""

@@ -1,0 +1,104 @@
+"""Which rule is served first where several name the same time.
+
+A rule declares the rules it beats (`Rule.beats`); `levels` puts every rule above all that it beats, directly or through
+others.  Two rules that can name the same account and declare nothing of each other stand in `UNDECLARED`, with the
+reason why none has to: they never want the same time, or both are true, and the surer, then the larger is served first.
+A test knows all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perfdiag.diagnosis.rule import Rule
+
+Pair = frozenset[str]
+
+
+def levels(rules: Mapping[str, Rule]) -> dict[str, int]:
+    """Return by id the length of the longest chain of rules that a rule beats: the higher is served first."""
+    found: dict[str, int] = {}
+
+    def level(id: str, path: tuple[str, ...]) -> int:
+        """A circle, which a test forbids, ends the chain."""
+        if id in path or id not in rules:
+            return 0
+        if id in found:
+            return found[id]
+        return max((level(beaten, (*path, id)) + 1 for beaten in rules[id].beats), default=0)
+
+    for id in rules:
+        found[id] = level(id, ())
+    return found
+
+
+def _pairs(text: str) -> list[Pair]:
+    return [frozenset(pair.split()) for pair in text.split(",")]
+
+
+_BOTH = "; both may be true: the surer, then the larger is served first"
+UNDECLARED: Mapping[Pair, str] = {
+    pair: reason
+    for reason, pairs in (
+        (
+            "waits behind other processes, behind a kernel thread and behind own threads are different ones",
+            "CPU-CONTENTION CPU-OVERSUBSCRIBED, CPU-CONTENTION NET-ACCEPT-HERD, CPU-OVERSUBSCRIBED KSM-SCAN,"
+            " KSM-SCAN NET-ACCEPT-HERD, KSM-SCAN VIRT-VCPU-PINNING",
+        ),
+        ("virtual CPUs wait for no connection", "NET-ACCEPT-HERD VIRT-VCPU-PINNING"),
+        ("each takes its fraction of what is left, in any order", "CPU-FREQUENCY-LOW NUMA-REMOTE"),
+        (
+            f"one takes a fraction of all, the other what some functions take{_BOTH}",
+            "CPU-FREQUENCY-LOW CPU-SPINNING, CPU-SPINNING NUMA-REMOTE, CPU-FREQUENCY-LOW PROC-FORK-SLOW,"
+            " NUMA-REMOTE PROC-FORK-SLOW",
+        ),
+        (
+            "samples stand in different functions",
+            "CPU-SPINNING PROC-FORK-SLOW, DIR-HUGE PROC-CHILD-SLOW, VIRT-CLOCKSOURCE VIRT-CPU-MASKED,"
+            " VIRT-CLOCKSOURCE VIRT-EMULATED-DEVICE, VIRT-CPU-MASKED VIRT-EMULATED-DEVICE",
+        ),
+        (
+            f"one takes the time of a thread, the other what functions take in all threads{_BOTH}",
+            "CPU-SINGLE-THREAD DIR-HUGE, CPU-SINGLE-THREAD PROC-CHILD-SLOW",
+        ),
+        (
+            f"why there are so many reads, and why each takes long{_BOTH}",
+            "DIR-HUGE DISK-QUEUEING, DIR-HUGE STORAGE-LOOP, DISK-ERRORS MEM-CGROUP-LIMIT,"
+            " DISK-MEMBER-SLOW MEM-CACHE-MISSES, DISK-THROTTLED MEM-CACHE-MISSES",
+        ),
+        (
+            f"a disk may be slow in several ways at once{_BOTH}",
+            "DISK-QUEUEING STORAGE-LOOP, DISK-MEMBER-SLOW DISK-THROTTLED",
+        ),
+        ("exits have different reasons", "KVM-EXIT-EMULATED-IO KVM-HALT-POLLING"),
+        (
+            "time until a request is read is parted by what its reader was in meanwhile",
+            "LOOP-BLOCKED POOL-SATURATED, LOOP-BLOCKED READER-ELSEWHERE, LOOP-BLOCKED READER-NOT-LISTENING,"
+            " LOOP-BLOCKED WAIT-THREAD-IN-REQUEST, POOL-SATURATED READER-ELSEWHERE,"
+            " POOL-SATURATED READER-NOT-LISTENING, POOL-SATURATED WAIT-THREAD-IN-REQUEST,"
+            " READER-ELSEWHERE READER-NOT-LISTENING, READER-ELSEWHERE WAIT-THREAD-IN-REQUEST,"
+            " READER-NOT-LISTENING WAIT-THREAD-IN-REQUEST",
+        ),
+        (
+            "a futex is for a lock, for another thread, or a timeout ends the waits for it",
+            "LOCK-CONTENTION WAIT-THREAD-IN-REQUEST, WAIT-THREAD-IN-REQUEST WAIT-TIMER-IN-REQUEST",
+        ),
+        (f"the limit that slows down, and the one that kills{_BOTH}", "MEM-HIGH-THROTTLE OOM-KILL"),
+        (
+            f"of one connection several may be true{_BOTH}",
+            "NET-CHATTY NET-DELAYED-ACK, NET-CHATTY NET-DNS-SLOW, NET-CONGESTION NET-RECEIVER-WINDOW,"
+            " NET-DELAYED-ACK NET-DNS-SLOW, NET-RETRANSMITS NET-SLOW-CLIENT",
+        ),
+        ("the other end of a connection is the target's own, or not", "NET-PEER-SLOW NET-SELF-SLOW"),
+        (
+            f"each takes its own part of a call: queue, round trip, server, locks{_BOTH}",
+            "NFS-CLIENT-QUEUE NFS-COMMIT-SLOW, NFS-CLIENT-QUEUE NFS-LOCK-SLOW, NFS-CLIENT-QUEUE NFS-METADATA-CHATTY,"
+            " NFS-CLIENT-QUEUE NFS-SERVER-SLOW, NFS-COMMIT-SLOW NFS-METADATA-CHATTY, NFS-COMMIT-SLOW NFS-SERVER-SLOW,"
+            " NFS-LOCK-SLOW NFS-METADATA-CHATTY, NFS-LOCK-SLOW NFS-SERVER-SLOW, NFS-METADATA-CHATTY NFS-SERVER-SLOW",
+        ),
+    )
+    for pair in _pairs(pairs)
+}
+
+
+__all__ = ["UNDECLARED", "levels"]
