@@ -222,6 +222,11 @@ def test_every_account_has_a_finding() -> None:
     assert named - {account.name for account in ACCOUNTS} == set(), "rules name accounts that do not exist"
 
 
+def test_every_finding_stands_alone_in_the_file_of_its_name() -> None:
+    files = [path.stem for path in (PACKAGE / "diagnosis/rules").rglob("*.py") if path.name != "__init__.py"]
+    assert sorted(files) == sorted(id.lower().replace("-", "_") for id in RULES)
+
+
 def test_every_line_of_a_recording_has_its_own_type() -> None:
     tags = [struct.__struct_config__.tag for struct in get_args(schema.AnyLine)]
     assert len(set(tags)) == len(tags) > 10

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.time_split import split_error
 from perfdiag.diagnosis.rule import Confidence, Severity
-from perfdiag.diagnosis.rules.cpu.cpu_bound import split_error
 from perfdiag.facts.host_facts import Process
 from perfdiag.model.model import Model
 from perfdiag.recording.schema import NO_TIME_LOST

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, EMULATED
 from perfdiag.diagnosis.rule import Confidence, Finding, RemedyKind, Severity
-from perfdiag.diagnosis.rules.virtual.virt_clocksource import CLOCK_READS, EMULATED
 from perfdiag.facts.host_facts import Clocksource, Hypervisor, Interface, NumaNode, Process
 from perfdiag.model.model import Model
 

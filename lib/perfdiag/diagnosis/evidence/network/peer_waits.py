@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, without_timeouts
+from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
 from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
-from perfdiag.diagnosis.rules.network.net_delayed_ack import looks_alike
 from perfdiag.diagnosis.significance import plain, together, typical_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema

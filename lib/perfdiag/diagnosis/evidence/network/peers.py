@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.significance import plain
+from perfdiag.diagnosis.significance import (
+    plain,
+)
 from perfdiag.facts.texts import words_of
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import is_loopback
@@ -150,4 +152,7 @@ def round_trip_ns(sockets: Iterable[schema.Socket]) -> int | None:
     return min(known) * 1000 if known else None
 
 
-__all__ = ["Connections", "Peer", "connections_of", "peer_of", "round_trip_ns"]
+ACCOUNTS = ("net.receive", "net.connect", "net.send")
+
+
+__all__ = ["ACCOUNTS", "Connections", "Peer", "connections_of", "peer_of", "round_trip_ns"]

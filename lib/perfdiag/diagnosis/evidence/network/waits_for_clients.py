@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
 from perfdiag.diagnosis.evidence.network.peers import Connections, peer_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.rules.network.net_delayed_ack import looks_alike
 from perfdiag.diagnosis.significance import claims_of, fix, judged, plain, together, waits
 from perfdiag.model.model import Model, Row
 

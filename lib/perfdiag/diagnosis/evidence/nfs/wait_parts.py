@@ -21,13 +21,16 @@ from perfdiag.diagnosis.evidence.nfs.mount_calls import (
     round_trip,
     served,
 )
-from perfdiag.diagnosis.significance import brief, plain, total_ns
+from perfdiag.diagnosis.significance import (
+    brief,
+    plain,
+    total_ns,
+)
 from perfdiag.facts.host_facts import NfsMount
 from perfdiag.model.model import Model, Row, once
 from perfdiag.recording import schema
 
 READ, WRITE, COMMIT, METADATA, LOCK = NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
-
 # An answer needs a round trip (under 1 ms inside a site) and at most one seek of a disk (4 ms).
 SLOW_ANSWER_NS = 5_000_000
 # Of so many mounts, those waited for longest, each is judged by itself; mountinfo as it is recorded has no more.
@@ -36,7 +39,6 @@ MOST_MOUNTS = 1024
 SLOWEST_BYTES_PER_SECOND = 100_000_000
 # What is as fast as it can be expected is profile, and named from a tenth of the busy time on.
 PROFILE_SHARE = 0.1
-
 READING = ("READ", "READ_PLUS")
 LOCKING = ("LOCK", "LOCKT", "LOCKU")
 DATA = (*READING, "WRITE", "COMMIT")
@@ -222,8 +224,15 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Seq
     )
 
 
+# A thread whose wait lasted half of the window and has not ended hangs.
+HANGING_PART = 0.5
+# To make something safe an unknown disk may take as long as DISK-FLUSH-SLOW grants one that it does not know.
+SLOW_COMMIT_NS = 10_000_000
+
+
 __all__ = [
     "COMMIT",
+    "HANGING_PART",
     "LOCK",
     "METADATA",
     "NFS",
@@ -231,6 +240,7 @@ __all__ = [
     "READ",
     "SLOWEST_BYTES_PER_SECOND",
     "SLOW_ANSWER_NS",
+    "SLOW_COMMIT_NS",
     "WRITE",
     "Parts",
     "Use",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, felt, long_ns
+from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import again, widened_affinity
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.rules.runqueue.cpu_contention import host
 from perfdiag.diagnosis.significance import duration, fix, judged, together, waits
 from perfdiag.model.model import Model, Row
 

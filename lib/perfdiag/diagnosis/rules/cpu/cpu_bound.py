@@ -1,12 +1,13 @@
-"""A rule on CPU time the target's own code takes, and what both rules on CPU time need."""
+"""A rule on CPU time that the target's own code takes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
+from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, called_by, words
+from perfdiag.diagnosis.evidence.cpu.time_split import NO_SPLIT, cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
 from perfdiag.diagnosis.rule import (
     Check,
@@ -19,7 +20,6 @@ from perfdiag.diagnosis.rule import (
     Severity,
     rule,
 )
-from perfdiag.diagnosis.rules.cpu.cpu_spinning import spinning
 from perfdiag.diagnosis.significance import duration, fix, judged, percent, plain, worth
 from perfdiag.model.model import Model
 
@@ -27,10 +27,6 @@ from perfdiag.model.model import Model
 BOUND_SHARE = 0.5
 # All there is to see of a loop that waits for a flag is one function: other work is seldom that even.
 ONE_LOOP = 0.95
-# Half width of the user/kernel split beyond which "mostly kernel" cannot be told from "mostly user".
-SPLIT_ERROR = 0.1
-# Beyond this one the two are not told apart at all: there is CPU time, and no more to say.
-NO_SPLIT = 0.5
 
 
 @rule(
@@ -104,45 +100,6 @@ def bound(model: Model) -> Iterable[Outcome]:
     )
 
 
-def split_error(model: Model) -> float:
-    """Return the half width of the user share of the target's CPU time; threads without ticks know nothing (0.5)."""
-    cpu = sum(cpu_ns(thread) for thread in model.threads)
-    squares = sum(
-        ((0.5 if thread.cpu_split_error is None else thread.cpu_split_error) * cpu_ns(thread)) ** 2
-        for thread in model.threads
-    )
-    return math.sqrt(squares) / cpu if cpu else 0.0
-
-
-def split_limit(error: float) -> str:
-    """Return what to say of a split that is too coarse, "" of a good one."""
-    return f"user and kernel time are split by ticks to +-{percent(error)} only" if error > SPLIT_ERROR else ""
-
-
-def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) -> list[str]:
-    """Return what is wrong with the samples for naming functions of user space or of the kernel."""
-    if not model.measured("stacks"):
-        return ["no CPU stacks were sampled: functions are not named"]
-    if samples.count < ENOUGH:
-        return [f"only {samples.count} CPU samples: functions are not named"]
-    nameless = 1 - samples.named()
-    return (
-        []
-        if kernel or nameless < 0.5
-        else [
-            f"{percent(nameless)} of the samples in own code have no function name (no symbols, or code made at run "
-            "time without a perf map)"
-        ]
-    )
-
-
-def cheaper(samples: CpuSamples) -> str:
-    """Return what to do about functions that take long; where none can be named, what would name them."""
-    if samples.count >= ENOUGH:
-        return "make the named functions cheaper or call them less"
-    return "find the functions it runs in: perf top -p PID, or record longer (--duration 60)"
-
-
 def _threads(model: Model) -> list[Evidence]:
     busiest = sorted(model.threads, key=cpu_ns, reverse=True)[:3]
     text = ", ".join(f"{plain(t.comm)} {duration(cpu_ns(t))}" for t in busiest if cpu_ns(t))
@@ -170,4 +127,4 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
     )
 
 
-__all__ = ["NO_SPLIT", "SPLIT_ERROR", "bound", "cheaper", "sample_limits", "split_error", "split_limit"]
+__all__ = ["bound"]

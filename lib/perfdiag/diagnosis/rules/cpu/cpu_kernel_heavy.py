@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
+from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
+from perfdiag.diagnosis.evidence.cpu.time_split import NO_SPLIT, SPLIT_ERROR, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.rule import (
     Check,
@@ -19,8 +21,6 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.rules.cpu.cpu_bound import NO_SPLIT, SPLIT_ERROR, sample_limits, split_error, split_limit
-from perfdiag.diagnosis.rules.cpu.cpu_spinning import spinning
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fault, fix, judged, percent, worth
 from perfdiag.model.model import Model
 

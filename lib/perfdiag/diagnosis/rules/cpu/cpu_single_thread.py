@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
+from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, words
+from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
 from perfdiag.diagnosis.evidence.local.pipelines import Pipeline, Stage, pipelines
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, usable_cpus
 from perfdiag.diagnosis.rule import (
@@ -20,8 +22,6 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.rules.cpu.cpu_bound import cheaper
-from perfdiag.diagnosis.rules.cpu.cpu_spinning import spinning
 from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged, percent, plain, total_ns, worth
 from perfdiag.model.model import Model, Row, ThreadLedger
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, Part, part_of
+from perfdiag.diagnosis.evidence.cpu.spinning import Loop, asking_call, sleepless, sleeps, spinning
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
 from perfdiag.diagnosis.rule import (
@@ -23,69 +21,9 @@ from perfdiag.diagnosis.rule import (
     rule,
 )
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, total_ns, worth
-from perfdiag.model.model import Model, ThreadLedger, once
-from perfdiag.model.requests.request_time import ENOUGH_KNOWN, ENOUGH_REQUESTS
-from perfdiag.model.stacks.symbols import symbol_of
-from perfdiag.recording import schema
+from perfdiag.model.model import Model
 
 ID = "CPU-SPINNING"
-# Loops that only ask for work are what a thread does if they take two fifths of its samples; a busy event loop spends
-# a tenth in epoll_wait.
-SPINNING_SHARE = 0.4
-# An interpreter runs longer between two calls than in them.  A server's loop that asks for a seventh of its time, and
-# whose requests take less than a tenth, does nothing else.
-AROUND_SHARE, SERVING_PART = 0.15, 0.1
-# Who sleeps more often than after every 10 ms on the CPU waits as it should: event loops do so after microseconds.
-SLEEPLESS_NS = 10_000_000
-# Calls that return at once, by kernel function anywhere on the stack and by the wrapper in the C library.
-ASKING = (
-    "__x64_sys_sched_yield",
-    "__do_sys_sched_yield",
-    "do_sched_yield",
-    "yield_task_fair",
-    "do_sys_poll",
-    "do_poll",
-    "do_epoll_wait",
-    "ep_poll",
-    "core_sys_select",
-    "do_select",
-    "__x64_sys_poll",
-    "__x64_sys_ppoll",
-    "__x64_sys_epoll_wait",
-    "__x64_sys_epoll_pwait",
-    "__x64_sys_select",
-    "__x64_sys_pselect6",
-)
-WRAPPERS = re.compile(r"(?:__)?(?:sched_yield|p?poll|epoll_p?wait2?|p?select)")
-RECEIVING = ("sock_recvmsg", "__sys_recvfrom", "__x64_sys_recv", "____sys_recvmsg", "__sys_recvmsg")
-RECEIVERS = re.compile(r"(?:__(?:libc_)?)?recv(?:from|msg|mmsg)?")
-# On its way to sleep, or back: such a call waits.
-SLEEPING = ("schedule_timeout", "schedule_hrtimeout")
-# Who receives something copies it: not to be seen at all in 50 samples leaves 6 % for it.
-COPYING = ("_copy_to_iter", "simple_copy_to_iter", "copy_page_to_iter", "skb_copy_datagram", "__skb_datagram_iter")
-NOTHING_COPIED = 0.06
-# Loops that are made to wait, by their names: nothing else tells a loop that waits in user space from one that works.
-NAMED = re.compile(
-    r"spin_?(?:lock|wait|loop|pause|until)|(?:wait|lock|work)_?spin|busy_?(?:wait|poll|loop|spin)|cpu_relax|mm_pause"
-    r"|thread_yield|yield_now|procyield|osyield",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A process that asks for work in a loop, and what its asking takes."""
-
-    pid: int
-    thread: ThreadLedger  # the busiest of those that hardly ever sleep
-    asking: Part  # of the CPU samples of the process
-    samples: int
-    calls: Sequence[tuple[str, Part]]  # by what it asks, most first
-    user_ns: int
-    kernel_ns: int
-    by_name: bool  # most of it is a loop in user space, told by its name
-    around: bool  # what it does between the calls is part of it
-    idles: bool  # it is a server's, whose requests hardly run
 
 
 @rule(
@@ -119,7 +57,7 @@ def cpu_spinning(model: Model) -> Iterable[Outcome]:
     if loops:
         yield _finding(model, loops)
         return
-    awake_ns = sum(cpu_ns(thread) for thread in _sleepless(model))
+    awake_ns = sum(cpu_ns(thread) for thread in sleepless(model))
     if not worth(model, awake_ns):
         return
     count = CpuSamples(model).count
@@ -128,109 +66,9 @@ def cpu_spinning(model: Model) -> Iterable[Outcome]:
         reason = f"threads that hardly sleep ran {duration(awake_ns)}: working or asking for work, not told ({why})"
         yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")
         return
-    asking = CpuSamples(model).part(lambda stack: _call(stack) != "")
+    asking = CpuSamples(model).part(lambda stack: asking_call(stack) != "")
     text = f"asking for work {asking} of CPU samples, {duration(awake_ns)} by threads that hardly sleep"
     yield Check(ID, text, asking.share, "share")
-
-
-@once
-def spinning(model: Model) -> Sequence[Loop]:
-    """Return the processes that ask for work in a loop, the costliest first."""
-    awake: dict[int, list[ThreadLedger]] = {}
-    for thread in _sleepless(model):
-        awake.setdefault(thread.pid, []).append(thread)
-    found = [loop for pid, threads in awake.items() if (loop := _loop(model, pid, threads))]
-    return sorted(found, key=lambda loop: -(loop.user_ns + loop.kernel_ns))
-
-
-def _sleepless(model: Model) -> list[ThreadLedger]:
-    return [t for t in model.threads if worth(model, cpu_ns(t)) and cpu_ns(t) >= SLEEPLESS_NS * max(1, _sleeps(t))]
-
-
-def _sleeps(thread: ThreadLedger) -> int:
-    """Return how often a thread went to sleep: waits for a CPU are none."""
-    awake = ("cpu.", "runq.", "vm.")
-    return sum(total.count for name, total in thread.accounts.items() if not name.startswith(awake))
-
-
-def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | None:
-    samples = CpuSamples(model, pid)
-    if samples.count < ENOUGH:
-        return None
-    received = _found_nothing(samples)
-    calls: Counter[str] = Counter()
-    in_kernel = 0
-    for stack in samples.stacks:
-        call = _call(stack) or (_receiver(stack) if received else "")
-        if call:
-            calls[call] += stack.count
-            in_kernel += stack.count if stack.kernel else 0
-    asking = part_of(calls.total(), samples.count)
-    process_ns = sum(cpu_ns(thread) for thread in model.threads if thread.pid == pid)
-    awake_ns = sum(map(cpu_ns, threads))
-    sure_ns, served_ns = (asking.share - asking.error) * process_ns, _served_ns(model)
-    around = sure_ns < SPINNING_SHARE * awake_ns
-    idles = served_ns is not None and served_ns <= SERVING_PART * awake_ns
-    if around and not (idles and sure_ns >= AROUND_SHARE * awake_ns):
-        return None
-    user_ns, kernel_ns = (sum(thread.ns(name) for thread in threads) for name in ("cpu.user", "cpu.kernel"))
-    each_ns, in_user = process_ns / samples.count, calls.total() - in_kernel
-    names = {call: count for call, count in calls.items() if NAMED.search(call)}
-    return Loop(
-        pid=pid,
-        thread=max(threads, key=cpu_ns),
-        asking=asking,
-        samples=samples.count,
-        calls=[(name, part_of(count, samples.count)) for name, count in calls.most_common(3)],
-        user_ns=max(0, user_ns - (served_ns or 0)) if around else min(round(in_user * each_ns), user_ns),
-        kernel_ns=kernel_ns if around else min(round(in_kernel * each_ns), kernel_ns),
-        by_name=2 * sum(names.values()) > calls.total(),
-        around=around,
-        idles=idles,
-    )
-
-
-def _served_ns(model: Model) -> int | None:
-    """Return the CPU time inside of requests, at most: those not answered yet may have computed all along.  None where
-    (nearly) none were served, or who computed for them is not known."""
-    served = [each.line for each in model.exchanges if each.served]
-    known_ns, whole_ns = sum(line.whole_ns for line in served), sum(line.sum_ns for line in served)
-    if sum(line.count for line in served) < ENOUGH_REQUESTS or known_ns < ENOUGH_KNOWN * whole_ns:
-        return None
-    if any(line.declined for line in served):
-        return None
-    answered_ns = sum(part.sum_ns for line in served for part in line.accounts if part.account.startswith("cpu."))
-    return answered_ns + sum(line.open * line.oldest_ns for line in served)
-
-
-def _call(stack: schema.Stack) -> str:
-    """Return what a sample asks by, "" where it does not ask: a system call, or a loop made to wait."""
-    name = symbol_of(stack.user[0]) if stack.user else ""
-    if any(function.startswith(SLEEPING) for function in stack.kernel):
-        return ""
-    if WRAPPERS.fullmatch(name):
-        return name.lstrip("_")
-    if any(function.startswith(ASKING) for function in stack.kernel):
-        # In the kernel's own words where the caller is no wrapper of the C library.
-        call = next((each for each in stack.kernel if each.startswith("__x64_sys_")), stack.kernel[0])
-        return call.removeprefix("__x64_sys_")
-    return name if NAMED.search(name) and not stack.kernel else ""
-
-
-def _receiver(stack: schema.Stack) -> str:
-    name = symbol_of(stack.user[0]) if stack.user else ""
-    if any(function.startswith(SLEEPING) for function in stack.kernel):
-        return ""
-    return "recv" if RECEIVERS.fullmatch(name) or any(each.startswith(RECEIVING) for each in stack.kernel) else ""
-
-
-def _found_nothing(samples: CpuSamples) -> bool:
-    """Return whether the samples show that what was received was nothing."""
-    receiving = [stack for stack in samples.stacks if _receiver(stack)]
-    count = sum(stack.count for stack in receiving)
-    copying = sum(s.count for s in receiving if any(function.startswith(COPYING) for function in s.kernel))
-    part = part_of(copying, count)
-    return count >= ENOUGH and part.share + part.error <= NOTHING_COPIED
 
 
 def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
@@ -269,8 +107,8 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             ),
             Evidence(
                 f"{plain(thread.comm)} (tid {thread.tid}) ran {duration(cpu_ns(thread))} and slept"
-                f" {_sleeps(thread):,} times",
-                float(_sleeps(thread)),
+                f" {sleeps(thread):,} times",
+                float(sleeps(thread)),
                 "count",
                 "ledger",
             ),
@@ -299,4 +137,4 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     )
 
 
-__all__ = ["ID", "Loop", "cpu_spinning", "spinning"]
+__all__ = ["ID", "cpu_spinning"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, backing, device_of
+from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -17,7 +18,6 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.rules.disk.disk_saturated import hardly_waits
 from perfdiag.diagnosis.significance import brief, duration, fix, judged, plain, share_above
 from perfdiag.facts.host_facts import Disk, LogLine
 from perfdiag.model.model import Model, once

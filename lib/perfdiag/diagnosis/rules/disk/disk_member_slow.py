@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, requests_of
+from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing
+from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, unmeasured, waited
+from perfdiag.diagnosis.evidence.disk.slow_members import Comparison, comparisons
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
-from perfdiag.diagnosis.rules.disk.disk_saturated import Waited, hardly_waits, unmeasured, waited
 from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, plain, worth
 from perfdiag.model.model import Model
 
-# Disks of one kind and age differ by some percent; twice as slow as its peers is not chance.
-SLOWER = 2.0
-# Differences under a millisecond a request are not what makes an array slow.
-SLOWER_NS = 1_000_000
-# Of fewer requests the mean is one outlier's.
-ENOUGH_REQUESTS = 30
-OPERATIONS = ("read", "write", "flush")
 CLAIMED = {"read": ("disk.read",), "write": ("disk.write", "disk.flush"), "flush": ("disk.flush",)}
 
 
@@ -67,55 +59,8 @@ def member_slow(model: Model) -> Iterable[Outcome]:
             yield _compare(model, item)
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """The slowest disk of an array against its peers, by one operation."""
-
-    operation: str
-    members: Mapping[str, Requests]  # by device
-    slowest: str
-    slow_ns: float
-    peer_ns: float  # the median of the others
-
-    @property
-    def ratio(self) -> float:
-        """How many times its peers' time the slowest takes."""
-        return self.slow_ns / self.peer_ns if self.peer_ns else 0.0
-
-    @property
-    def apart(self) -> bool:
-        """Whether that is no chance."""
-        return self.slow_ns >= SLOWER * self.peer_ns and self.slow_ns - self.peer_ns >= SLOWER_NS
-
-
-def slow_member(model: Model, where: Backing, operation: str) -> str:
-    """Return the disk below a device that is slower in an operation than its peers, "" for none: not what they are."""
-    found = (each for each in _comparisons(model, where) if each.operation == operation and each.apart)
-    return next((each.slowest for each in found), "")
-
-
-def _comparisons(model: Model, where: Backing) -> Iterable[_Comparison]:
-    """Yield one comparison an operation that enough disks of one kind did often enough."""
-    for operation in OPERATIONS:
-        lines = {
-            disk: [line for line in model.devices if line.device == disk and line.operation == operation]
-            for disk in where.disks
-        }
-        members = {
-            disk: requests
-            for disk, of_disk in lines.items()
-            if (requests := requests_of(of_disk)).count >= ENOUGH_REQUESTS
-        }
-        kinds = {known.rotational for disk in members if (known := model.facts.disks.get(disk))}
-        if len(members) < 2 or len(kinds) > 1:
-            continue
-        slowest = max(members, key=lambda disk: members[disk].mean_ns)
-        peer_ns = median(requests.mean_ns for disk, requests in members.items() if disk != slowest)
-        yield _Comparison(operation, members, slowest, members[slowest].mean_ns, peer_ns)
-
-
 def _compare(model: Model, item: Waited) -> Outcome:
-    compared = list(_comparisons(model, item.where))
+    compared = list(comparisons(model, item.where))
     for each in compared:
         claims = _claims(model, item, each)
         if each.apart and worth(model, sum(claims.values())):
@@ -131,7 +76,7 @@ def _compare(model: Model, item: Waited) -> Outcome:
     return Check("DISK-MEMBER-SLOW", text, widest, "ratio")
 
 
-def _finding(model: Model, item: Waited, found: _Comparison, claims: dict[str | tuple[str, str], int]) -> Finding:
+def _finding(model: Model, item: Waited, found: Comparison, claims: dict[str | tuple[str, str], int]) -> Finding:
     few = "" if len(found.members) > 2 else "only one other disk to compare with"
     confidence, limits = judged(model, Confidence.HIGH, [few])
     shown = plain(model.facts.disk_name(found.slowest))
@@ -166,7 +111,7 @@ def _finding(model: Model, item: Waited, found: _Comparison, claims: dict[str | 
     )
 
 
-def _claims(model: Model, item: Waited, found: _Comparison) -> dict[str | tuple[str, str], int]:
+def _claims(model: Model, item: Waited, found: Comparison) -> dict[str | tuple[str, str], int]:
     part = 1 - found.peer_ns / found.slow_ns
     if found.operation == "read" or _striped(model, item.where):  # only requests that fell on the slow disk were slow
         slow_ns = found.members[found.slowest].count * found.slow_ns
@@ -179,4 +124,4 @@ def _striped(model: Model, where: Backing) -> bool:
     return (disk.label or "") in ("raid0", "linear") if disk else False
 
 
-__all__ = ["member_slow", "slow_member"]
+__all__ = ["member_slow"]

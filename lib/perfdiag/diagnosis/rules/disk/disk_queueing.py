@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device_of
+from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits, unmeasured
 from perfdiag.diagnosis.evidence.disk.disk_waits import CHAIN, KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again, setting, subject
@@ -20,7 +21,6 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.rules.disk.disk_saturated import hardly_waits, unmeasured
 from perfdiag.diagnosis.significance import (
     about,
     brief,

@@ -1,11 +1,12 @@
-"""A rule on disks at their limit, and what all rules on devices share."""
+"""A rule on disks at their limit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, STREAM_BYTES, Backing, Requests, backing, device_of
+from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, STREAM_BYTES, Requests
+from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, waited
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
@@ -19,13 +20,11 @@ from perfdiag.diagnosis.significance import (
     plain,
     size,
     together,
-    total_ns,
     typical_ns,
-    without_rows,
     worth,
 )
 from perfdiag.facts.host_facts import Disk, DiskActivity
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model
 
 # A disk with a request in flight 95 % of the time never rests; one that turns serves one at a time, others several.
 BUSY = 0.95
@@ -35,58 +34,6 @@ _LIMITS = {
     "unknown": "what such a virtual or unknown disk can do is not known",
     "solid": "flash serves many requests at once: always busy is not yet full",
 }
-ASKED = ("read", "write", "flush")
-AGAIN = "iostat -x 1, meanwhile, shows which disks are busy"
-
-
-@dataclass(frozen=True)
-class Waited:
-    """A device the target waited on, worth looking at."""
-
-    where: Backing
-    rows: list[Row]
-    requests: Requests
-
-    def claims(self, part: float) -> dict[str | tuple[str, str], int]:
-        """Return this part of all waits on the device, by account and key."""
-        sums: dict[str | tuple[str, str], int] = {}
-        for row in self.rows:
-            pair = row.account, row.key
-            sums[pair] = sums.get(pair, 0) + round(row.distribution.sum_ns * part)
-        return {pair: ns for pair, ns in sums.items() if ns}
-
-
-def waited(model: Model) -> list[Waited]:
-    """Return the devices on which the target's waits are worth looking at, longest first."""
-    groups: dict[str, list[Row]] = {}
-    for row in model.rows_of(*DISK):
-        if device_of(row):
-            groups.setdefault(device_of(row), []).append(row)
-    found = []
-    for device, rows in sorted(groups.items(), key=lambda item: -total_ns(item[1])):
-        if worth(model, total_ns(rows)):
-            where = backing(model, device)
-            found.append(Waited(where, rows, where.requests(model, *ASKED)))
-    return found
-
-
-def hardly_waits(model: Model, id: str, subject: str) -> Outcome:
-    """Return the check of a target that does not wait for disks, whatever `subject` is like; the silence of one that
-    does, but on no device that is known."""
-    share = model.share(*DISK)
-    if worth(model, model.ns(*DISK)):
-        known = any(device_of(row) for row in model.rows_of(*DISK))
-        rowless = without_rows(model, id, *DISK)
-        if rowless or not known:
-            return rowless or Silence(id, f"{subject}: waiting for disks {percent(share)}, not known for which", AGAIN)
-    return Check(id, f"{subject}: waiting for disks {percent(share)} of busy time", share, "share")
-
-
-def unmeasured(id: str) -> Silence:
-    """Return the silence of a rule that needs the requests themselves."""
-    return Silence(
-        id, "queue and service times of block requests were not measured", "perfdiag check (feature block); iostat -x 1"
-    )
 
 
 @rule(
@@ -216,4 +163,4 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[s
     )
 
 
-__all__ = ["Waited", "hardly_waits", "saturated", "unmeasured", "waited"]
+__all__ = ["saturated"]

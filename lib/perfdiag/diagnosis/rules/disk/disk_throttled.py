@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device_of
+from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.target import again, setting, subject
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.rules.disk.disk_saturated import hardly_waits
 from perfdiag.diagnosis.significance import (
     about,
     brief,

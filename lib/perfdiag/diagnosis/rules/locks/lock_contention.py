@@ -21,6 +21,7 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
     remedy_of,
     under,
 )
+from perfdiag.diagnosis.evidence.requests.waits_in_turn import in_turn
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.evidence.wait_paths import PARKED
 from perfdiag.diagnosis.rule import (
@@ -37,7 +38,6 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.rules.requests.wait_thread_in_request import in_turn
 from perfdiag.diagnosis.significance import (
     brief,
     by_key,

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import (
@@ -21,7 +22,6 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.rules.memory.mem_high_throttle import high_rows
 from perfdiag.diagnosis.significance import (
     brief,
     duration,

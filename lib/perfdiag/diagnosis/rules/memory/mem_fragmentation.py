@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.target import setting, subject
+from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, huge_order, made_later, order_of
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
@@ -19,12 +20,7 @@ from perfdiag.diagnosis.significance import (
     waits,
     worth,
 )
-from perfdiag.model.model import Model, Row
-
-COMPACTION = "memory.compaction"
-DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
-# What the policy of huge pages may let a fault wait for.
-DIRECT = ("always", "madvise", "defer+madvise")
+from perfdiag.model.model import Model
 
 
 @rule(
@@ -78,19 +74,6 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
     )
 
 
-def order_of(rows: list[Row]) -> int | None:
-    """Return the order that most of the time was for; None where it is not known."""
-    known = [row for row in rows if row.key.startswith("order:") and row.key[6:].isdigit() and len(row.key) < 9]
-    if 2 * total_ns(known) <= total_ns(rows):
-        return None
-    return int(max(known, key=lambda row: row.distribution.sum_ns).key[6:])
-
-
-def huge_order(model: Model) -> int:
-    """Return the order of a huge page: one page table full of pages, of eight bytes each."""
-    return (model.page_bytes // 8).bit_length() - 1
-
-
 def _for_what(model: Model, order: int | None, *, huge: bool) -> str:
     if order is None:
         return "to make large pieces of free memory"
@@ -110,14 +93,6 @@ def _free_evidence(model: Model, order: int) -> list[Evidence]:
     return [Evidence(text, float(enough), "bytes", "/proc/buddyinfo")]
 
 
-def made_later(model: Model) -> list[Remedy]:
-    """Return the setting that lets no fault wait for a huge page, where the present one does."""
-    pages = model.facts.transparent_huge_pages
-    if not pages or pages.defrag not in DIRECT or pages.enabled == "never":
-        return []
-    return [setting(DEFRAG, "defer", pages.defrag)]
-
-
 def _remedies(model: Model, *, huge: bool) -> list[Remedy]:
     if not huge:
         return [fix("find who asks for large pieces: jumbo frames, ring sizes and buffers of network drivers")]
@@ -125,4 +100,4 @@ def _remedies(model: Model, *, huge: bool) -> list[Remedy]:
     return [*made_later(model), reserve]
 
 
-__all__ = ["COMPACTION", "DEFRAG", "fragmentation", "huge_order", "made_later", "order_of"]
+__all__ = ["fragmentation"]

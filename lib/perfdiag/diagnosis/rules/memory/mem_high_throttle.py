@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.memory.memory_high import CGROUP, HIGH, high_rows
 from perfdiag.diagnosis.evidence.target import again, setting, subject
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
@@ -24,9 +25,8 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.facts.host_facts import MemoryGroup
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model
 
-CGROUP, HIGH = "memory.cgroup", "limit:high"
 # The least step that shows whether a limit is the cause: a quarter more.
 MORE = 1.25
 
@@ -94,16 +94,6 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
     )
 
 
-def high_rows(model: Model) -> list[Row]:
-    """Return the rows of memory.cgroup that memory.high is the reason for."""
-    rows = model.rows_of(CGROUP)
-    if any(row.key.startswith("limit:") for row in rows):
-        return [row for row in rows if row.key == HIGH]
-    hit = [group.events for group in model.facts.memory_groups]
-    only_high = any(events.get("high", 0) for events in hit) and not any(events.get("max", 0) for events in hit)
-    return rows if only_high else []
-
-
 def _group(model: Model) -> MemoryGroup | None:
     """Return the deepest group that exceeded its own memory.high (events count what is below, too)."""
     hit = [group for group in model.facts.memory_groups if group.events.get("high", 0)]
@@ -131,4 +121,4 @@ def _remedies(group: MemoryGroup | None) -> list[Remedy]:
     return [setting(f"{group.path}/memory.high", str(round(present * MORE)), str(present)), less]
 
 
-__all__ = ["high_rows", "high_throttle"]
+__all__ = ["high_throttle"]

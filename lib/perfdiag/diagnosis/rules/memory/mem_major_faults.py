@@ -1,4 +1,4 @@
-"""Rules on pages that are missing: faults that read mapped files, and memory that comes back from swap."""
+"""A rule on pages of mapped files that are read from disk again and again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
-from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.rule import (
     Confidence,
     Evidence,
@@ -23,7 +22,6 @@ from perfdiag.diagnosis.rule import (
 )
 from perfdiag.diagnosis.significance import (
     about,
-    attempt,
     claims_of,
     duration,
     fault,
@@ -32,7 +30,6 @@ from perfdiag.diagnosis.significance import (
     judged,
     percent,
     plain,
-    size,
     together,
     total_ns,
     typical_ns,
@@ -42,14 +39,11 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import is_named
 
-MAJOR_FAULT, SWAP_IN = "memory.major_fault", "memory.swap_in"
-
+MAJOR_FAULT = "memory.major_fault"
 # A page that is read twice had been in memory: from one refault for two waits on, memory is too small for what is used.
 REFAULTS_A_WAIT = 0.5
 # A spinning disk seeks and turns in under 10 ms: a fault that takes longer meets a slow or a busy device.
 SLOW_FAULT_NS = 10_000_000
-# With less than this the kernel swaps anonymous memory only when the page cache alone cannot give enough.
-LOW_SWAPPINESS = 10
 
 
 @rule(
@@ -188,78 +182,4 @@ def _touching(model: Model) -> Evidence | None:
     )
 
 
-@rule(
-    "MEM-SWAP-IN",
-    title="Memory of the target comes back from swap",
-    accounts=(SWAP_IN,),
-    meaning="Threads touch their own memory, which had been swapped out, and wait until it is read back. A page swapped"
-    " out while the window ran means that memory is short now; without any, it is a shortage of the past that is still"
-    " being paid for.",
-    measured="Waits of memory.swap_in over the window, with the host's pages swapped in and out in the same window and"
-    " the target's memory still in swap at its end.",
-    alternatives="A shortage that has passed; a cgroup's own limit (MEM-CGROUP-LIMIT); swap on a slow device.",
-    remedies="Give more memory or use less; swap less eagerly; put swap on a fast device or zram.",
-    verify="vmstat 1: si and so stay at 0.",
-)
-def swap_in(model: Model) -> Iterable[Outcome]:
-    """Join swap-in waits with swap traffic."""
-    rows = model.rows_of(SWAP_IN)
-    taken_ns = total_ns(rows)
-    if not worth(model, taken_ns):
-        yield fine(model, "MEM-SWAP-IN", "waiting for swap", SWAP_IN)
-        return
-    swap = model.facts.swap
-    evidence = [waits(together(rows), "waits for pages from swap")]
-    out = swap.pages_out if swap else None
-    if swap and swap.pages_in is not None and out is not None:
-        evidence.append(
-            Evidence(
-                f"{swap.pages_in:,} pages swapped in, {out:,} out (whole host)",
-                float(swap.pages_in),
-                "count",
-                "/proc/vmstat",
-            )
-        )
-    left = sum(process.swapped_bytes or 0 for process in model.facts.processes.values())
-    if left:
-        evidence.append(
-            Evidence(f"{size(left)} of {subject(model)} still in swap", float(left), "bytes", "/proc/PID/status")
-        )
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        ["" if out is not None else "not known whether memory is short now: /proc/vmstat has no swap counters"],
-    )
-    when = (
-        ""
-        if out is None
-        else " Pages are still being swapped out: memory is short now."
-        if out
-        else " Nothing was swapped out in the window: the shortage has passed, and this ends when all is back."
-    )
-    yield Finding(
-        "MEM-SWAP-IN",
-        fault(model, taken_ns),
-        confidence,
-        f"{subject(model, begin=True)}'s own memory comes back from swap: {duration(taken_ns)} of waiting.{when}",
-        claims_of(rows),
-        evidence,
-        _swap_remedies(model, short_now=bool(out)),
-        limits=limits,
-        alternatives=[f"a cgroup limit that pushes {subject(model)} out", "a slow swap device"],
-        verify="vmstat 1: columns si and so stay at 0",
-        headline=f"Memory of {subject(model)} comes back from swap",
-        mechanism=Mechanism.LIMIT,
-    )
-
-
-def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
-    swap = model.facts.swap
-    remedies = [fix("give the host more memory, or find who uses it: ps -eo pid,rss,comm --sort -rss | head")]
-    if short_now and swap and swap.swappiness is not None and swap.swappiness > LOW_SWAPPINESS:
-        low, present = (f"sysctl -w vm.swappiness={value}" for value in (LOW_SWAPPINESS, swap.swappiness))
-        remedies.insert(0, attempt(low, present, f"vm.swappiness = {swap.swappiness}"))
-    return remedies
-
-
-__all__ = ["major_faults", "swap_in"]
+__all__ = ["major_faults"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, DEFRAG, huge_order, made_later, order_of
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
-from perfdiag.diagnosis.rules.memory.mem_fragmentation import COMPACTION, DEFRAG, huge_order, made_later, order_of
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, worth
 from perfdiag.model.model import Model
 

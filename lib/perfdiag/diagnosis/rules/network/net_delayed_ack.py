@@ -5,44 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, EXPLAINS, Cause, named, outcomes
+from perfdiag.diagnosis.evidence.network.delayed_acks import (
+    CLUSTERED,
+    DELAY_NS,
+    ID,
+    RECEIVE,
+    calls_by_connection,
+    evidence_of,
+    lengths,
+    looks_alike,
+)
 from perfdiag.diagnosis.evidence.network.held_answers import held_answers
-from perfdiag.diagnosis.evidence.network.peers import Connections, connections_of, round_trip_ns
-from perfdiag.diagnosis.evidence.requests.calls import by_peer
+from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     brief,
     duration,
     fault,
     fix,
     judged,
-    share_above,
     together,
     total_ns,
-    typical_ns,
 )
 from perfdiag.diagnosis.significance import waits as waits_evidence
-from perfdiag.model.model import Model, Row, once
+from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import HELD
 from perfdiag.recording import schema
-from perfdiag.recording.distribution import SMALLEST_BUCKET_NS, Distribution
-
-ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"
-
-# Linux delays an acknowledgement by 40 ms, and up to a tick (10 ms) more.
-DELAY_NS = (39_000_000, 51_000_000)
-# Waits of one length lie in one bucket: so much of their time has to. And so much of it both ends have to wait at once.
-CLUSTERED = 0.8
-# Of a peer elsewhere: acknowledgements that come so much later than the way takes were delayed.
-LATE_NS = 10_000_000
-# Of the time of calls, held back by this host's kernel: so little rules it out.
-NOT_HELD = 0.1
-# While a wait lasts: what the kernel holds back is "notsent", what the other has not acknowledged "unacked".
-TELLING = (
-    "set TCP_NODELAY on trial on the side that writes a message in several pieces, and look at ss -tin on both sides"
-    " (notsent and unacked while the other waits: held back)"
-)
 
 
 @rule(
@@ -93,91 +83,21 @@ def delayed(model: Model) -> Iterable[Outcome]:
             yield outcome
 
 
-@once
-def _calls(model: Model) -> dict[str, Exchange]:
-    return by_peer(model, "connected")
-
-
 def _held_ns(model: Model, socket: schema.Socket) -> int:
     """Return how long calls were held back here, 0 where that does not explain them: what is lost is held back, too."""
-    call = _calls(model).get(socket.object)
+    call = calls_by_connection(model).get(socket.object)
     held_ns = call.line.held_ns if call else None
     if call is None or not held_ns or socket.retransmits_seen >= ENOUGH_RETRANSMITS:
         return 0
     return held_ns if held_ns >= EXPLAINS * call.line.sum_ns else 0
 
 
-def _sent_at_once(model: Model, rows: Sequence[Row]) -> bool:
-    """Whether waits were those of calls that left this host when they were made: whoever takes long then, it is the
-    peer.  (The first byte of an answer it has no reason to hold back.)"""
-    calls = [_calls(model).get(key) for key in {row.key for row in rows}]
-    lines = [call.line for call in calls if call is not None and call.line.held_ns is not None]
-    if len(lines) < len(calls) or not lines:
-        return False
-    sum_ns, held_ns = sum(line.sum_ns for line in lines), sum(line.held_ns or 0 for line in lines)
-    return sum_ns >= CLUSTERED * total_ns(rows) and held_ns < NOT_HELD * sum_ns
-
-
-def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> bool:
-    """Whether waits for peers may be for delayed acknowledgements: most of them last that long, nothing rules it out.
-
-    Nothing here proves it: a peer that works for 40 ms has its questions acknowledged late, too.
-    """
-    answers = [row for row in rows if row.account == RECEIVE]
-    if _sent_at_once(model, answers):
-        return False
-    keys = {row.key for row in answers}
-    sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
-    whole, way_ns = together(answers), round_trip_ns(sockets) or 0
-    long = DELAY_NS[0] <= typical_ns(whole) - way_ns < DELAY_NS[1] and _clustered(whole) >= CLUSTERED
-    if not long or 2 * whole.sum_ns < total_ns(rows) or (not sockets and model.measured("tcp")):
-        return False
-    seen = _counted(model)
-    if seen is None or 2 * seen >= whole.count:
-        return True
-    # This kernel did not delay them: another's may have.
-    late = not sockets or any(each.in_flight and each.rtt_us * 1000 - way_ns >= LATE_NS for each in sockets)
-    return late and not all(connections.near(key) for key in keys)
-
-
-def lengths(rows: Sequence[Row]) -> str:
-    """Return between what the typical wait for an answer lies, "33.6 to 67.1 ms": more a histogram cannot tell."""
-    low, high = (f"{edge / 1e6:.1f}" for edge in _bucket(together(row for row in rows if row.account == RECEIVE)))
-    return f"{low} to {high} ms"
-
-
-def telling() -> Remedy:
-    """Return how to tell a peer that takes 40 ms from an acknowledgement that does."""
-    return fix(f"to tell a slow peer from delayed acknowledgements: {TELLING}")
-
-
-def evidence_of(model: Model) -> list[Evidence]:
-    """Return how many acknowledgements were delayed here, for whomever."""
-    seen = _counted(model)
-    if seen is None:
-        return []
-    text = f"{seen:,} acknowledgements delayed here, on any connection"
-    return [Evidence(text, float(seen), "count", "TcpExt.DelayedACKs")]
-
-
-def _bucket(whole: Distribution) -> tuple[int, int]:
-    high = SMALLEST_BUCKET_NS << (typical_ns(whole) // SMALLEST_BUCKET_NS).bit_length()
-    return high // 2, high
-
-
-def _clustered(whole: Distribution) -> float:
-    """Return the share of the time that lies in the bucket of the typical wait."""
-    low, high = _bucket(whole)
-    return share_above(whole, low) - share_above(whole, high)
-
-
-def _counted(model: Model) -> int | None:
-    return model.facts.network_delta("TcpExt.DelayedACKs")
-
-
 def _finding(model: Model, causes: list[Cause]) -> Finding:
     rows = [row for cause in causes for row in cause[1]]
-    name, calls = named(causes), [_calls(model)[cause[2].object] for cause in causes if _held_ns(model, cause[2])]
+    name, calls = (
+        named(causes),
+        [calls_by_connection(model)[cause[2].object] for cause in causes if _held_ns(model, cause[2])],
+    )
     unseen = "the writes themselves were not seen" if len(calls) < len(causes) else ""
     confidence, limits = judged(model, Confidence.HIGH, [unseen])
     if _held_ns(model, causes[0][2]):
@@ -226,4 +146,4 @@ def _held_evidence(calls: Sequence[Exchange]) -> list[Evidence]:
     return [Evidence(text, float(held_ns), "ns", "sockets")]
 
 
-__all__ = ["delayed", "evidence_of", "lengths", "looks_alike", "telling"]
+__all__ = ["delayed"]

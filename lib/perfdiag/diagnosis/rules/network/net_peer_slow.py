@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
+from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, lengths, telling
 from perfdiag.diagnosis.evidence.network.peer_waits import LONG_ANSWER_NS, PeerWaits, waits_for
-from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, connections_of, peer_of
+from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.silent_peers import nothing_came, silent
+from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS, outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.rules.network.net_connect_slow import told_apart
-from perfdiag.diagnosis.rules.network.net_delayed_ack import evidence_of, lengths, telling
-from perfdiag.diagnosis.rules.network.net_slow_client import tells_of_requests
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -36,8 +36,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import PEERS
 from perfdiag.recording import schema
-
-ACCOUNTS = ("net.receive", "net.connect", "net.send")
 
 
 @rule(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import first_of
-from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, connections_of, peer_of
+from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.rules.network.net_peer_slow import ACCOUNTS
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,

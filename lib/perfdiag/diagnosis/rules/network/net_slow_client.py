@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.network.connections import EXPLAINS, held_ns
 from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.diagnosis.evidence.target import again, subject
@@ -112,11 +113,6 @@ def slow_client(model: Model) -> Iterable[Outcome]:
         yield _finding(model, clients)
     else:
         yield fine_or_unknown(model, ID, "waiting for clients, inside of requests, and for others", RECEIVE, SEND)
-
-
-def tells_of_requests(model: Model) -> bool:
-    """Return whether waits to receive from clients are known to lie inside of requests: then this rule has them."""
-    return model.measured("requests") and any(each.served for each in model.exchanges)
 
 
 def _clients(model: Model) -> _Clients:
@@ -265,4 +261,4 @@ def _remedies(clients: _Clients) -> list[Remedy]:
     ]
 
 
-__all__ = ["slow_client", "tells_of_requests"]
+__all__ = ["slow_client"]

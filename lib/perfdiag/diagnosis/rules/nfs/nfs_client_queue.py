@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.nfs.mount_calls import usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
-from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, Use, uses
+from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, SLOW_COMMIT_NS, Use, uses
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.rules.nfs.nfs_commit_slow import SLOW_COMMIT_NS
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model.model import Model
 

@@ -22,6 +22,7 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import (
     COMMIT,
     METADATA,
     PROFILE_SHARE,
+    SLOW_COMMIT_NS,
     SLOWEST_BYTES_PER_SECOND,
     WRITE,
     Use,
@@ -44,8 +45,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 ID = "NFS-COMMIT-SLOW"
-# To make something safe an unknown disk may take as long as DISK-FLUSH-SLOW grants one that it does not know.
-SLOW_COMMIT_NS = 10_000_000
 MOSTLY = 0.5
 
 

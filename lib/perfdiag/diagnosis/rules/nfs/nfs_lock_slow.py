@@ -12,10 +12,9 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
-from perfdiag.diagnosis.evidence.nfs.wait_parts import LOCK, SLOW_ANSWER_NS, Use, uses
+from perfdiag.diagnosis.evidence.nfs.wait_parts import HANGING_PART, LOCK, SLOW_ANSWER_NS, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.rules.nfs.nfs_server_slow import HANGING_PART
 from perfdiag.diagnosis.significance import (
     about,
     duration,

@@ -17,6 +17,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import (
     COMMIT,
+    HANGING_PART,
     LOCK,
     METADATA,
     NFS,
@@ -46,8 +47,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 ID = "NFS-SERVER-SLOW"
-# A thread whose wait lasted half of the window and has not ended hangs.
-HANGING_PART = 0.5
 # Waits for locks are LOCK's own: a lock that somebody has is no answer that is late.
 ANSWERED = tuple(account for account in NFS if account != LOCK)
 
@@ -213,8 +212,6 @@ def _remedies(use: Use, case: Case) -> list[Remedy]:
 
 
 # A server that is gone
-
-
 def _hanging(model: Model, use: Use) -> Finding | None:
     """Return the finding of threads that waited for this mount most of the window and still do."""
     hanging = [thread for thread, _ in still_waiting(model, *ANSWERED, part=HANGING_PART, key=use.key)]

@@ -110,11 +110,6 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
     )
 
 
-def system_call(operation: schema.Operation) -> str:
-    """Return the system call an operation is one kind of."""
-    return operation.name.removeprefix("syscall:")
-
-
 def _busy(parts: Iterable[schema.AccountSum]) -> dict[str, int]:
     return {part.account: part.sum_ns for part in parts if part.sum_ns and kind_of(part.account) is Kind.LATENCY}
 
@@ -132,4 +127,4 @@ def _mostly_idle(parts: Sequence[schema.AccountSum]) -> bool:
     return bool(whole) and sum(_busy(parts).values()) < (1 - IDLE_PART) * whole
 
 
-__all__ = ["slo_breach", "system_call"]
+__all__ = ["slo_breach"]

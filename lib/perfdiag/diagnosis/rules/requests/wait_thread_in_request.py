@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOT_PART, ROOTS, SLEEP, does_in_brief
-from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.calls import without_time
-from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
-from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.evidence.wait_paths import PARKED, by_pair
+from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
+from perfdiag.diagnosis.evidence.requests.waiting_readers import waiting_readers
+from perfdiag.diagnosis.evidence.requests.waits_in_turn import THREAD, finding
+from perfdiag.diagnosis.evidence.wait_paths import PARKED
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
-    Evidence,
-    EvidenceKind,
-    Finding,
-    Mechanism,
     Outcome,
-    Severity,
     rule,
 )
-from perfdiag.diagnosis.rules.requests.reader_elsewhere import waiting_readers
 from perfdiag.diagnosis.significance import (
-    FAULT_OF_WINDOW,
     FAULT_SHARE,
-    brief,
-    duration,
-    fix,
-    judged,
-    lowered,
     percent,
-    thread_of,
-    top,
 )
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import QUEUED, RequestTime
-
-LOCK, THREAD = "LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST"
-# A request that waits for less is handed to another thread and back.
-HANDED_NS = 1_000_000
-# Requests wait for longer than a thread computes where they queue for it.
-QUEUE = 1.5
-# What is waited for in these has findings that know whether it is slow: without one it departs from no norm.
-JUDGED = ("runq.", "disk.", "nfs.", "net.", "memory.", "remote.")
+from perfdiag.model.requests.request_time import QUEUED
 
 
 @rule(
@@ -74,109 +49,10 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
     unread = list(waiting_readers(model, time))
     yield from unread
     for waits in found:
-        yield _finding(model, time, waits)
+        yield finding(model, time, waits)
     if not found and not unread:
         part = sum(waits.ns for waits in known) / time.ns
         yield Check(THREAD, f"requests wait {percent(part)} of their time for other threads", part, "share")
 
 
-def in_turn(model: Model) -> Iterable[Finding]:
-    """Return what threads that serve requests wait for each other, where no stack shows for which lock: part of
-    LOCK-CONTENTION."""
-    if time := model.request_time:
-        for waits in parked_waits(model, time):
-            if waits.in_turn and waits.ns >= FAULT_SHARE * time.ns:
-                yield _finding(model, time, waits)
-
-
-def _finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
-    mean = f"{duration(waits.ns // time.count)} parked a request, on average"
-    evidence = [Evidence(f"{mean}, {percent(waits.ns / time.ns)} of its time", float(waits.ns), "ns", "ledger")]
-    if code := _code(model, waits.parts):
-        evidence.append(
-            Evidence(
-                f"parked in {top(code)} of the sampled waits",
-                1.0,
-                "share",
-                "stack samples",
-                kind=EvidenceKind.FUNCTIONS,
-            )
-        )
-    if waits.roots:
-        text = f"of {percent(waits.known)} of that it was seen what was waited for: {top(waits.roots)}"
-        evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
-    unseen = "" if waits.root else f"what {waits.name} did meanwhile is not known, or no one thing"
-    if waits.in_turn:
-        unseen = "" if waits.known >= ROOT_PART else "of a long line only the last few could be followed"
-    confidence, limits = judged(model, Confidence.HIGH, ["no stack shows what these threads are parked for", unseen])
-    row_ns = by_pair(model)
-    return Finding(
-        LOCK if waits.in_turn else THREAD,
-        _severity(model, time, waits),
-        lowered(confidence) if unseen else confidence,
-        _claim(waits),
-        {(PARKED, key): row_ns[PARKED, key] for key in waits.parts},
-        evidence,
-        [fix(_remedy(waits))],
-        alternatives=["requests that are meant to wait for news", "work that one thread does for several requests"],
-        limits=limits,
-        verify=f"{again(model)}: requests are parked for less of their time",
-        headline=_headline(waits),
-        mechanism=Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS,
-    )
-
-
-def _claim(waits: Waits) -> str:
-    does = ROOTS.get(waits.root, (f"is in {waits.root}", ""))[0]
-    if waits.root and waits.outside:
-        does = f"itself waits for something from outside ({waits.root})"
-    several = len(waits.tids) > 1
-    if waits.in_turn:
-        claim = f"Requests wait {duration(waits.ns)} for each other, as where threads take a lock in turn"
-        return f"{claim}; whoever is waited for mostly {does}." if waits.root else f"{claim}."
-    claim = f"Requests wait {duration(waits.ns)} for {waits.name}"
-    if not waits.root and waits.news:
-        return f"{claim}, which {'were' if several else 'was'} not there when that began."
-    return f"{claim}, {'each of ' if several else ''}which mostly {does}." if waits.root else f"{claim}."
-
-
-def _headline(waits: Waits) -> str:
-    whom = "each other, as for a lock" if waits.in_turn else brief(waits.name)
-    if not waits.root:
-        return f"Requests wait for {whom}"
-    who = ", whoever has it" if waits.in_turn else ", which"
-    if waits.outside:
-        return f"Requests wait for {whom}{who} waits for something from outside"
-    return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}"
-
-
-def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
-    """Return WARNING where requests wait for longer than what they wait for takes, or for what should not take time."""
-    felt = waits.ns >= FAULT_OF_WINDOW * model.window_ns and waits.ns >= HANDED_NS * time.count
-    unknown = not waits.root and not waits.has_books  # it may have come with news, and ended
-    if not felt or unknown or waits.outside or waits.root.startswith(JUDGED):
-        return Severity.INFO
-    if waits.root.startswith("cpu.") and not waits.in_turn:
-        threads = (thread_of(model, tid) for tid in waits.tids)
-        computed_ns = sum(thread.ns("cpu.user", "cpu.kernel") for thread in threads if thread)
-        return Severity.WARNING if waits.ns > QUEUE * computed_ns else Severity.INFO
-    return Severity.WARNING
-
-
-def _remedy(waits: Waits) -> str:
-    if waits.in_turn:
-        return ROOTS.get(waits.root, ("", ""))[1] or "shorten what threads do that others wait for, or share less"
-    if len(waits.tids) > 1:
-        return f"see what {waits.name} do: their time is these requests'; give them less to do, or more such threads"
-    return f"see what {waits.name} does: its time is these requests'; give it less to do, or more such threads"
-
-
-def _code(model: Model, keys: Iterable[str]) -> dict[str, int]:
-    sums: defaultdict[str, int] = defaultdict(int)
-    for key in keys:
-        for name, ns in waiting_code(model, PARKED, key).items():
-            sums[name] += ns
-    return sums
-
-
-__all__ = ["in_turn", "wait_thread_in_request"]
+__all__ = ["wait_thread_in_request"]

@@ -18,16 +18,15 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
     what_is_missing,
 )
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import without_names
+from perfdiag.diagnosis.evidence.runqueue.whole_host import SLICE_NS, host
 from perfdiag.diagnosis.evidence.target import (
     again,
     counts_only_in,
     idle_class,
-    idle_share,
     niced,
     own_group,
     setting,
     subject,
-    usable_cpus,
     widened_affinity,
     yielding,
 )
@@ -62,12 +61,8 @@ from perfdiag.facts.process import IDLE_POLICY
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.distribution import Distribution
 
-# Behind somebody who computes one waits a slice of the scheduler, 0.75 to 3 ms: from 524 us on (a bucket's edge).
-SLICE_NS = 524_288
 # One wait that is a third of less than a tenth of a second is an accident of scheduling; contention comes again.
 ACCIDENT_NS, ACCIDENT_PART = 100_000_000, 1 / 3
-# With a third of the host's CPUs idle, waiting for one is a matter of placement.
-PLACEMENT_IDLE = 0.3
 # A neighbour's competition is answered with a multiple of the target's own weight that is felt but leaves it some.
 WEIGHT_FACTOR = 4
 SHOWN = 3  # neighbours by name
@@ -135,24 +130,6 @@ def contention(model: Model) -> Iterable[Outcome]:
 
 def _is_accident(waits: Distribution) -> bool:
     return waits.sum_ns < ACCIDENT_NS and waits.max_ns > ACCIDENT_PART * waits.sum_ns
-
-
-def host(model: Model) -> list[Evidence]:
-    """Return which CPUs the target may use, and whether the host had any left."""
-    idle = idle_share(model)
-    online = model.header.host.cpus_online
-    cpus = online if online is None else usable_cpus(model)
-    found = (
-        []
-        if cpus is None or cpus == online
-        else [Evidence(f"{subject(model)} may use {cpus} of {online} CPUs", float(cpus), "count", "/proc/PID/status")]
-    )
-    if idle is not None:
-        placed = ": waiting is a matter of placement" if idle >= PLACEMENT_IDLE else ""
-        found.append(
-            Evidence(f"the host's CPUs were idle {percent(idle)} of the time{placed}", idle, "share", "/proc/stat")
-        )
-    return found
 
 
 def _yields(model: Model) -> list[Evidence]:
@@ -278,4 +255,4 @@ def _weight(model: Model) -> Remedy | None:
     return setting(f"{group.path}/{name}", str(wanted), str(group.weight)) if wanted > group.weight else None
 
 
-__all__ = ["SLICE_NS", "contention", "host"]
+__all__ = ["contention"]

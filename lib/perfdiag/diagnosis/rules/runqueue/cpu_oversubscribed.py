@@ -23,9 +23,9 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
 )
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
+from perfdiag.diagnosis.evidence.runqueue.whole_host import SLICE_NS, host
 from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, usable_cpus, widened_affinity
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.rules.runqueue.cpu_contention import SLICE_NS, host
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, together, total_ns, typical_ns, worth
 from perfdiag.model.model import Model, ThreadLedger
 

@@ -1,10 +1,10 @@
-"""Rules on the host of virtual machines: exits that the kernel handles, and the time that guests have."""
+"""A rule on the host of virtual machines: exits from guests that the kernel handles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     BUSY,
     Exits,
@@ -21,14 +21,13 @@ from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, 
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 
-STORM, GUEST = "KVM-EXIT-STORM", "KVM-GUEST-CPU"
+STORM = "KVM-EXIT-STORM"
 # A guest that keeps one CPU busy leaves it some 1,000 times a second for its timers, interrupts and requests.  Ten
 # times that is what departs from the norm: at 2 us each it is a fiftieth of that CPU, at 10 us a tenth.
 STORM_PER_BUSY_SECOND = 10_000
 # perf takes 4,000 samples a second of a CPU unless told otherwise, each by an NMI: what is well above that are
 # exceptions of the guest.
 HOST_NMIS_PER_BUSY_SECOND = 5_000
-
 # What makes a guest leave so often, and what helps.
 _WHY: Mapping[str, str] = {
     "PAUSE": "the guest spins for locks whose holders have no CPU: give its virtual CPUs CPUs of their own, or let it"
@@ -137,50 +136,4 @@ def _by_reason(model: Model, name: str, exits: Exits) -> Evidence:
     return Evidence(plain(text), float(exits.running_ns), "ns", "kvm_exit, kvm_entry")
 
 
-@rule(
-    GUEST,
-    title="Guests run their own code",
-    accounts=("vm.guest",),
-    meaning="The target runs virtual machines, and so much of its time its virtual CPUs really ran their guests. That"
-    " is what they are for: profile, no fault. What the guests do with it is to be asked inside.",
-    measured="Exact time from each entry into a guest to the exit (ledger, vm.guest), over the whole window; where"
-    " perfdiag's programs cannot follow KVM, what the kernel's own ticks counted.",
-    alternatives="A low clock or a busy sibling hyperthread make the same work take longer.",
-    remedies="None here: run perfdiag inside the guest.",
-    verify="perfdiag latency inside the guest",
-)
-def guest_cpu(model: Model) -> Iterable[Outcome]:
-    """Name the time that guests had for themselves."""
-    if not runs_guests(model):
-        yield from none_ran(model, GUEST, "guests' own code")
-        return
-    ns, share, exact = model.ns("vm.guest"), model.share("vm.guest"), model.measured("vm")
-    silence = unknown(model, GUEST, "time in guests is", reasons=False)
-    if silence and (exact or not ns):
-        yield silence
-        return
-    if not worth(model, ns):
-        yield Check(GUEST, f"guests' own code {percent(share)} of busy time", share, "share")
-        return
-    ticks = "" if exact else "KVM could not be followed: the kernel's ticks have counted it, and halts are not known"
-    confidence, limits = judged(model, Confidence.HIGH, [ticks])
-    idle_text = f", {duration(model.ns('vm.halt'))} of halt beside" if exact else ""
-    yield Finding(
-        GUEST,
-        Severity.INFO,
-        confidence,
-        f"Guests ran their own code for {duration(ns)}, {percent(share)} of {subject(model)}'s busy time: what it is,"
-        " they know themselves.",
-        {"vm.guest": ns},
-        [
-            Evidence(f"{duration(ns)} in guests{idle_text}", float(ns), "ns", "kvm_entry" if exact else "tick"),
-        ],
-        [fix("run perfdiag latency inside the guest, on the process that is slow there")],
-        limits=limits,
-        verify=f"{again(model)} here, and perfdiag latency inside the guest",
-        headline="Guests run their own code",
-        mechanism=Mechanism.WORK,
-    )
-
-
-__all__ = ["guest_cpu", "storm"]
+__all__ = ["storm"]

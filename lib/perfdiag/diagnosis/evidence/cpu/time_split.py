@@ -1,0 +1,57 @@
+"""CPU time of user code and of the kernel: the error of their split, and what makes either cheaper."""
+
+from __future__ import annotations
+
+import math
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples
+from perfdiag.diagnosis.evidence.target import cpu_ns
+from perfdiag.diagnosis.significance import percent
+from perfdiag.model.model import Model
+
+# Half width of the user/kernel split beyond which "mostly kernel" cannot be told from "mostly user".
+SPLIT_ERROR = 0.1
+# Beyond this one the two are not told apart at all: there is CPU time, and no more to say.
+NO_SPLIT = 0.5
+
+
+def split_error(model: Model) -> float:
+    """Return the half width of the user share of the target's CPU time; threads without ticks know nothing (0.5)."""
+    cpu = sum(cpu_ns(thread) for thread in model.threads)
+    squares = sum(
+        ((0.5 if thread.cpu_split_error is None else thread.cpu_split_error) * cpu_ns(thread)) ** 2
+        for thread in model.threads
+    )
+    return math.sqrt(squares) / cpu if cpu else 0.0
+
+
+def split_limit(error: float) -> str:
+    """Return what to say of a split that is too coarse, "" of a good one."""
+    return f"user and kernel time are split by ticks to +-{percent(error)} only" if error > SPLIT_ERROR else ""
+
+
+def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) -> list[str]:
+    """Return what is wrong with the samples for naming functions of user space or of the kernel."""
+    if not model.measured("stacks"):
+        return ["no CPU stacks were sampled: functions are not named"]
+    if samples.count < ENOUGH:
+        return [f"only {samples.count} CPU samples: functions are not named"]
+    nameless = 1 - samples.named()
+    return (
+        []
+        if kernel or nameless < 0.5
+        else [
+            f"{percent(nameless)} of the samples in own code have no function name (no symbols, or code made at run "
+            "time without a perf map)"
+        ]
+    )
+
+
+def cheaper(samples: CpuSamples) -> str:
+    """Return what to do about functions that take long; where none can be named, what would name them."""
+    if samples.count >= ENOUGH:
+        return "make the named functions cheaper or call them less"
+    return "find the functions it runs in: perf top -p PID, or record longer (--duration 60)"
+
+
+__all__ = ["NO_SPLIT", "SPLIT_ERROR", "cheaper", "sample_limits", "split_error", "split_limit"]

@@ -1,0 +1,71 @@
+"""How busy a device was, and which waits of the target were for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
+from perfdiag.diagnosis.rule import Check, Outcome, Silence
+from perfdiag.diagnosis.significance import (
+    percent,
+    total_ns,
+    without_rows,
+    worth,
+)
+from perfdiag.model.model import Model, Row
+
+ASKED = ("read", "write", "flush")
+AGAIN = "iostat -x 1, meanwhile, shows which disks are busy"
+
+
+@dataclass(frozen=True)
+class Waited:
+    """A device the target waited on, worth looking at."""
+
+    where: Backing
+    rows: list[Row]
+    requests: Requests
+
+    def claims(self, part: float) -> dict[str | tuple[str, str], int]:
+        """Return this part of all waits on the device, by account and key."""
+        sums: dict[str | tuple[str, str], int] = {}
+        for row in self.rows:
+            pair = row.account, row.key
+            sums[pair] = sums.get(pair, 0) + round(row.distribution.sum_ns * part)
+        return {pair: ns for pair, ns in sums.items() if ns}
+
+
+def waited(model: Model) -> list[Waited]:
+    """Return the devices on which the target's waits are worth looking at, longest first."""
+    groups: dict[str, list[Row]] = {}
+    for row in model.rows_of(*DISK):
+        if device_of(row):
+            groups.setdefault(device_of(row), []).append(row)
+    found = []
+    for device, rows in sorted(groups.items(), key=lambda item: -total_ns(item[1])):
+        if worth(model, total_ns(rows)):
+            where = backing(model, device)
+            found.append(Waited(where, rows, where.requests(model, *ASKED)))
+    return found
+
+
+def hardly_waits(model: Model, id: str, subject: str) -> Outcome:
+    """Return the check of a target that does not wait for disks, whatever `subject` is like; the silence of one that
+    does, but on no device that is known."""
+    share = model.share(*DISK)
+    if worth(model, model.ns(*DISK)):
+        known = any(device_of(row) for row in model.rows_of(*DISK))
+        rowless = without_rows(model, id, *DISK)
+        if rowless or not known:
+            return rowless or Silence(id, f"{subject}: waiting for disks {percent(share)}, not known for which", AGAIN)
+    return Check(id, f"{subject}: waiting for disks {percent(share)} of busy time", share, "share")
+
+
+def unmeasured(id: str) -> Silence:
+    """Return the silence of a rule that needs the requests themselves."""
+    return Silence(
+        id, "queue and service times of block requests were not measured", "perfdiag check (feature block); iostat -x 1"
+    )
+
+
+__all__ = ["Waited", "hardly_waits", "unmeasured", "waited"]

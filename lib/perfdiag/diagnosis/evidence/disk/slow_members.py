@@ -1,0 +1,68 @@
+"""Which disk of an array is slower than the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, requests_of
+from perfdiag.model.model import Model
+
+# Disks of one kind and age differ by some percent; twice as slow as its peers is not chance.
+SLOWER = 2.0
+# Differences under a millisecond a request are not what makes an array slow.
+SLOWER_NS = 1_000_000
+# Of fewer requests the mean is one outlier's.
+ENOUGH_REQUESTS = 30
+OPERATIONS = ("read", "write", "flush")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The slowest disk of an array against its peers, by one operation."""
+
+    operation: str
+    members: Mapping[str, Requests]  # by device
+    slowest: str
+    slow_ns: float
+    peer_ns: float  # the median of the others
+
+    @property
+    def ratio(self) -> float:
+        """How many times its peers' time the slowest takes."""
+        return self.slow_ns / self.peer_ns if self.peer_ns else 0.0
+
+    @property
+    def apart(self) -> bool:
+        """Whether that is no chance."""
+        return self.slow_ns >= SLOWER * self.peer_ns and self.slow_ns - self.peer_ns >= SLOWER_NS
+
+
+def slow_member(model: Model, where: Backing, operation: str) -> str:
+    """Return the disk below a device that is slower in an operation than its peers, "" for none: not what they are."""
+    found = (each for each in comparisons(model, where) if each.operation == operation and each.apart)
+    return next((each.slowest for each in found), "")
+
+
+def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
+    """Yield one comparison an operation that enough disks of one kind did often enough."""
+    for operation in OPERATIONS:
+        lines = {
+            disk: [line for line in model.devices if line.device == disk and line.operation == operation]
+            for disk in where.disks
+        }
+        members = {
+            disk: requests
+            for disk, of_disk in lines.items()
+            if (requests := requests_of(of_disk)).count >= ENOUGH_REQUESTS
+        }
+        kinds = {known.rotational for disk in members if (known := model.facts.disks.get(disk))}
+        if len(members) < 2 or len(kinds) > 1:
+            continue
+        slowest = max(members, key=lambda disk: members[disk].mean_ns)
+        peer_ns = median(requests.mean_ns for disk, requests in members.items() if disk != slowest)
+        yield Comparison(operation, members, slowest, members[slowest].mean_ns, peer_ns)
+
+
+__all__ = ["Comparison", "comparisons", "slow_member"]

@@ -1,0 +1,13 @@
+"""Which system call took the time of an operation."""
+
+from __future__ import annotations
+
+from perfdiag.recording import schema
+
+
+def system_call(operation: schema.Operation) -> str:
+    """Return the system call an operation is one kind of."""
+    return operation.name.removeprefix("syscall:")
+
+
+__all__ = ["system_call"]

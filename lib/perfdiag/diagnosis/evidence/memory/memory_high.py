@@ -1,0 +1,20 @@
+"""Waits of threads that memory.high of their control group slows down."""
+
+from __future__ import annotations
+
+from perfdiag.model.model import Model, Row
+
+CGROUP, HIGH = "memory.cgroup", "limit:high"
+
+
+def high_rows(model: Model) -> list[Row]:
+    """Return the rows of memory.cgroup that memory.high is the reason for."""
+    rows = model.rows_of(CGROUP)
+    if any(row.key.startswith("limit:") for row in rows):
+        return [row for row in rows if row.key == HIGH]
+    hit = [group.events for group in model.facts.memory_groups]
+    only_high = any(events.get("high", 0) for events in hit) and not any(events.get("max", 0) for events in hit)
+    return rows if only_high else []
+
+
+__all__ = ["CGROUP", "HIGH", "high_rows"]

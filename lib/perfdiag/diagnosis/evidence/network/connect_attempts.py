@@ -1,0 +1,95 @@
+"""Connections that take long to come about, told apart from slow peers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.requests.calls import (
+    by_peer,
+    felt,
+    longer_ns,
+)
+from perfdiag.diagnosis.significance import (
+    share_above,
+    together,
+    typical_ns,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.exchanges import Exchange
+
+ID, CONNECT = "NET-CONNECT-SLOW", "net.connect"
+# A lost SYN is sent again after 1 s (then 3 s, 7 s): connects above half a second (a bucket's edge) were retried.
+RETRIED_CONNECT_NS = 536_870_912
+
+
+@dataclass(frozen=True)
+class Connects:
+    """Connections to one peer: the waits for them, and all that were counted."""
+
+    key: str
+    rows: list[Row]
+    call: Exchange | None
+    way_ns: int | None  # the round trip
+
+    @property
+    def name(self) -> str:
+        """Return the peer for people."""
+        of_call = self.call.object if self.call else self.key
+        return name_of(self.key, self.rows[0].object if self.rows else of_call)
+
+    @property
+    def limit_ns(self) -> int:
+        """Return from when on a connect is slow: the kernel answers at once, however busy its programs are."""
+        if self.way_ns is None:
+            return RETRIED_CONNECT_NS
+        return self.way_ns + max(SLOW_ANSWER_NS, self.way_ns // 2)
+
+    @property
+    def waited_ns(self) -> int:
+        """Return how long threads waited for slow ones."""
+        whole = together(self.rows)
+        if not self.rows or typical_ns(whole) < self.limit_ns:
+            return 0
+        return max(0, whole.sum_ns - whole.count * (self.way_ns or 0))
+
+    @property
+    def took_ns(self) -> int:
+        """Return how long slow ones took, whether a thread waited for them or none."""
+        return longer_ns(self.call.connect, self.limit_ns) if self.call else 0
+
+    @property
+    def unanswered(self) -> int:
+        """Return how many SYNs are known to have been sent in vain."""
+        return self.call.line.retries + self.call.line.connecting if self.call else 0
+
+    @property
+    def retried(self) -> bool:
+        """Whether most of the time is that of SYNs that were sent again."""
+        if self.rows or self.call is None:
+            return share_above(together(self.rows), RETRIED_CONNECT_NS) >= 0.5
+        return 2 * longer_ns(self.call.connect, RETRIED_CONNECT_NS) >= self.took_ns > 0
+
+
+def connects_of(model: Model) -> list[Connects]:
+    """Return the connections that were asked for, by peer, those that took most first."""
+    rows: dict[str, list[Row]] = {}
+    for row in model.rows_of(CONNECT):
+        rows.setdefault(row.key, []).append(row)
+    calls = by_peer(model, "connected")
+    sockets = connections_of(model).sockets
+    timed = [key for key, call in calls.items() if call.connect.count and key not in rows]
+    found = [
+        Connects(key, rows.get(key, []), calls.get(key), round_trip_ns([sockets[key]] if key in sockets else []))
+        for key in [*rows, *timed]
+    ]
+    return sorted(found, key=lambda each: (-max(each.waited_ns, each.took_ns), each.key))
+
+
+def told_apart(model: Model) -> frozenset[str]:
+    """Return the peers of which this rule tells why connecting takes long: no other one says it of them."""
+    return frozenset(each.key for each in connects_of(model) if felt(model, each.waited_ns, 0))
+
+
+__all__ = ["CONNECT", "ID", "Connects", "connects_of", "told_apart"]

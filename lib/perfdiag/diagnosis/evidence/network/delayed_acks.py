@@ -1,0 +1,121 @@
+"""Exchanges whose length is that of a delayed acknowledgement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfdiag.diagnosis.evidence.network.peers import Connections, round_trip_ns
+from perfdiag.diagnosis.evidence.requests.calls import by_peer
+from perfdiag.diagnosis.rule import Evidence, Remedy
+from perfdiag.diagnosis.significance import (
+    fix,
+    share_above,
+    together,
+    total_ns,
+    typical_ns,
+)
+from perfdiag.model.model import Model, Row, once
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.recording.distribution import SMALLEST_BUCKET_NS, Distribution
+
+ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"
+# Linux delays an acknowledgement by 40 ms, and up to a tick (10 ms) more.
+DELAY_NS = (39_000_000, 51_000_000)
+# Waits of one length lie in one bucket: so much of their time has to. And so much of it both ends have to wait at once.
+CLUSTERED = 0.8
+# Of a peer elsewhere: acknowledgements that come so much later than the way takes were delayed.
+LATE_NS = 10_000_000
+# Of the time of calls, held back by this host's kernel: so little rules it out.
+NOT_HELD = 0.1
+# While a wait lasts: what the kernel holds back is "notsent", what the other has not acknowledged "unacked".
+TELLING = (
+    "set TCP_NODELAY on trial on the side that writes a message in several pieces, and look at ss -tin on both sides"
+    " (notsent and unacked while the other waits: held back)"
+)
+
+
+@once
+def calls_by_connection(model: Model) -> dict[str, Exchange]:
+    """Return the calls of the recording by the connection that they were made on."""
+    return by_peer(model, "connected")
+
+
+def _sent_at_once(model: Model, rows: Sequence[Row]) -> bool:
+    """Whether waits were those of calls that left this host when they were made: whoever takes long then, it is the
+    peer.  (The first byte of an answer it has no reason to hold back.)"""
+    calls = [calls_by_connection(model).get(key) for key in {row.key for row in rows}]
+    lines = [call.line for call in calls if call is not None and call.line.held_ns is not None]
+    if len(lines) < len(calls) or not lines:
+        return False
+    sum_ns, held_ns = sum(line.sum_ns for line in lines), sum(line.held_ns or 0 for line in lines)
+    return sum_ns >= CLUSTERED * total_ns(rows) and held_ns < NOT_HELD * sum_ns
+
+
+def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> bool:
+    """Whether waits for peers may be for delayed acknowledgements: most of them last that long, nothing rules it out.
+
+    Nothing here proves it: a peer that works for 40 ms has its questions acknowledged late, too.
+    """
+    answers = [row for row in rows if row.account == RECEIVE]
+    if _sent_at_once(model, answers):
+        return False
+    keys = {row.key for row in answers}
+    sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
+    whole, way_ns = together(answers), round_trip_ns(sockets) or 0
+    long = DELAY_NS[0] <= typical_ns(whole) - way_ns < DELAY_NS[1] and _clustered(whole) >= CLUSTERED
+    if not long or 2 * whole.sum_ns < total_ns(rows) or (not sockets and model.measured("tcp")):
+        return False
+    seen = _counted(model)
+    if seen is None or 2 * seen >= whole.count:
+        return True
+    # This kernel did not delay them: another's may have.
+    late = not sockets or any(each.in_flight and each.rtt_us * 1000 - way_ns >= LATE_NS for each in sockets)
+    return late and not all(connections.near(key) for key in keys)
+
+
+def lengths(rows: Sequence[Row]) -> str:
+    """Return between what the typical wait for an answer lies, "33.6 to 67.1 ms": more a histogram cannot tell."""
+    low, high = (f"{edge / 1e6:.1f}" for edge in _bucket(together(row for row in rows if row.account == RECEIVE)))
+    return f"{low} to {high} ms"
+
+
+def telling() -> Remedy:
+    """Return how to tell a peer that takes 40 ms from an acknowledgement that does."""
+    return fix(f"to tell a slow peer from delayed acknowledgements: {TELLING}")
+
+
+def evidence_of(model: Model) -> list[Evidence]:
+    """Return how many acknowledgements were delayed here, for whomever."""
+    seen = _counted(model)
+    if seen is None:
+        return []
+    text = f"{seen:,} acknowledgements delayed here, on any connection"
+    return [Evidence(text, float(seen), "count", "TcpExt.DelayedACKs")]
+
+
+def _bucket(whole: Distribution) -> tuple[int, int]:
+    high = SMALLEST_BUCKET_NS << (typical_ns(whole) // SMALLEST_BUCKET_NS).bit_length()
+    return high // 2, high
+
+
+def _clustered(whole: Distribution) -> float:
+    """Return the share of the time that lies in the bucket of the typical wait."""
+    low, high = _bucket(whole)
+    return share_above(whole, low) - share_above(whole, high)
+
+
+def _counted(model: Model) -> int | None:
+    return model.facts.network_delta("TcpExt.DelayedACKs")
+
+
+__all__ = [
+    "CLUSTERED",
+    "DELAY_NS",
+    "ID",
+    "RECEIVE",
+    "calls_by_connection",
+    "evidence_of",
+    "lengths",
+    "looks_alike",
+    "telling",
+]

@@ -1,0 +1,66 @@
+"""Requests that are not read because their reader waits for another thread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, ROOTS, SLEEP, does_in_brief
+from perfdiag.diagnosis.evidence.requests.unread_time import (
+    HELD_UP_NS,
+    delays_of,
+    is_held_up,
+    meanwhile,
+    read_after,
+    unread_ns,
+)
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, plain, thread_of
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import QUEUED, RequestTime
+
+THREAD = "WAIT-THREAD-IN-REQUEST"
+
+
+def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
+    """Return what requests wait to be read while who reads them waits for another thread: WAIT-THREAD-IN-REQUEST."""
+    met = time.met
+    queued = unread_ns(time, sum(met.behind.values()))
+    if time.by.loop or queued < FAULT_SHARE * time.ns or not is_held_up(model):
+        return
+    delays = delays_of(model)
+    root = max(met.behind, key=lambda name: met.behind[name])
+    does = ROOTS.get(root, (f"is in {root}", ""))[0]
+    who = _waited_for(model, root)
+    unseen = "" if who else "which thread that is was not seen, or it is not one"
+    confidence, limits = judged(model, Confidence.HIGH, [unseen])
+    name = who or "another thread"
+    yield Finding(
+        THREAD,
+        Severity.WARNING,
+        confidence,
+        f"Requests wait up to {duration(delays.max_ns)} to be read, as who reads them waits for {name}, which mostly"
+        f" {does}.",
+        {QUEUED: queued},
+        [read_after(delays), meanwhile(time.by)],
+        [fix(f"see what {name} does, and why those that serve requests have to wait for it")],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        headline=f"Whoever reads requests waits for {name}, which {does_in_brief(root)}",
+        mechanism=Mechanism.SLEEP if root == SLEEP else Mechanism.BUSY,
+    )
+
+
+def _waited_for(model: Model, root: str) -> str:
+    """Return the name of the thread that was in `root` while others waited for it, "" where it was not mostly one."""
+    ns_by_tid: Counter[int] = Counter()
+    for chain in model.chains:
+        if chain.root == root and chain.account.startswith(("wait.parked", "lock.")):
+            ns_by_tid[chain.root_tid] += chain.ns
+    tid, ns = max(ns_by_tid.items(), key=lambda item: item[1], default=(0, 0))
+    thread = thread_of(model, tid)
+    return f"{plain(thread.comm)} ({tid})" if thread and ns > MAJORITY * ns_by_tid.total() else ""
+
+
+__all__ = ["waiting_readers"]

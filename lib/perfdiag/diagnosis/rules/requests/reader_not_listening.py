@@ -1,0 +1,73 @@
+"""A rule on requests that are not read while their reader is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.requests.calls import without_time
+from perfdiag.diagnosis.evidence.requests.unread_time import (
+    HELD_UP_NS,
+    delays_of,
+    hardly_unread,
+    is_held_up,
+    meanwhile,
+    not_followed,
+    read_after,
+    unread_ns,
+)
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import QUEUED
+
+NOT_LISTENING = "READER-NOT-LISTENING"
+
+
+@rule(
+    NOT_LISTENING,
+    title="Who could read requests does not listen to them",
+    accounts=(QUEUED,),
+    meaning="Requests have arrived, and the thread that then reads them waits idly for something else meanwhile:"
+    " nothing of what it listens to is theirs. As a rule that is a limit: on connections, or on requests at a time, and"
+    " who has reached it stops listening until something is finished; or back-pressure.",
+    measured="Over the window: time from a request's first byte in the socket until it was read, as far as the thread"
+    " that read it was idle meanwhile (waiting for events, connections or work), and was not woken for that request.",
+    alternatives="A wake-up that was lost: a program asks for edges (EPOLLET, EPOLLONESHOT) and does not read all.",
+    remedies="Find the limit (connections of a worker, requests at a time) and raise it, if what it protects can take"
+    " more; else make what fills it shorter.",
+    verify="perfdiag latency again: the delay until requests are read.",
+)
+def reader_not_listening(model: Model) -> Iterable[Outcome]:
+    """One finding where requests wait while their reader is idle."""
+    time = model.request_time
+    if time is None or not model.measured("requests"):
+        yield without_time(model, NOT_LISTENING, "no requests were served")
+        return
+    if not time.by.followed:
+        yield not_followed(NOT_LISTENING, time)
+        return
+    queued = unread_ns(time, time.met.unheard)
+    if queued < FAULT_SHARE * time.ns or not is_held_up(model):
+        yield hardly_unread(NOT_LISTENING, time, queued)
+        return
+    delays = delays_of(model)
+    confidence, limits = judged(model, Confidence.MEDIUM, [])
+    yield Finding(
+        NOT_LISTENING,
+        Severity.WARNING,
+        confidence,
+        f"Requests wait up to {duration(delays.max_ns)} to be read, while who reads them is idle and does not listen to"
+        " them: a limit of connections, or of requests at a time, is reached, or input is held back.",
+        {QUEUED: queued},
+        [read_after(delays), meanwhile(time.by)],
+        [fix("find that limit and raise it, if what it protects can take more; else shorten what fills it")],
+        alternatives=["a wake-up that was lost (EPOLLET, EPOLLONESHOT and not all was read)"],
+        limits=limits,
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        headline="Whoever reads requests is idle and does not listen to them",
+        mechanism=Mechanism.LIMIT,
+    )
+
+
+__all__ = ["reader_not_listening"]

@@ -1,0 +1,111 @@
+"""A rule on CPU time that the hypervisor takes from a running thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.virtual.host_side import queued
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Silence,
+    rule,
+)
+from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
+from perfdiag.facts.texts import lines_of, words_of
+from perfdiag.model.model import Model
+
+
+@rule(
+    "CPU-STOLEN",
+    title="The hypervisor takes the CPU away",
+    accounts=("cpu.stolen",),
+    meaning="This host is a guest, and its virtual CPU did not run while a thread of the target was on it: the"
+    " hypervisor gave the real CPU to somebody else, or a limit of the guest was used up.",
+    measured="The kernel's steal clock of the CPU at each switch of the target's threads, over the whole window;"
+    " joined with the steal time of all CPUs in /proc/stat. Where that counter has not moved since boot, silence"
+    " is not taken for absence: some hypervisors do not report it.",
+    alternatives="CPU credits of a small cloud instance that are used up; a limit set on the guest.",
+    remedies="A less crowded host, another instance type, fewer virtual CPUs per real one.",
+    verify="Steal time in the report and in `vmstat 1` (column st) falls.",
+)
+def stolen(model: Model) -> Iterable[Outcome]:
+    """Join cpu.stolen with the host's steal counter and the hypervisor."""
+    ns, share = model.ns("cpu.stolen"), model.share("cpu.stolen")
+    machine = model.facts.hypervisor
+    if machine is not None and machine.name == "none" and not ns:
+        yield Check("CPU-STOLEN", "steal 0: bare metal", 0.0, "share")
+        return
+    whole, beneath = model.facts.steal_share, queued(model)
+    if worth(model, ns):
+        confidence, limits = judged(model, Confidence.HIGH, [])
+        yield Finding(
+            "CPU-STOLEN",
+            fault(model, ns),
+            confidence,
+            f"The hypervisor{_named(model)} took the CPU from running threads for {duration(ns)}.",
+            {"cpu.stolen": ns},
+            [
+                Evidence(f"{duration(ns)} stolen from running threads", float(ns), "ns", "ledger, steal clock"),
+                *(
+                    [Evidence(f"{percent(whole)} of all CPU time of this guest stolen", whole, "share", "/proc/stat")]
+                    if whole is not None
+                    else []
+                ),
+                *(beneath.evidence if beneath else []),
+            ],
+            [
+                fix(
+                    "ask who runs the host: its ready time (or CPU credits) of this guest; then a less crowded host or "
+                    "an instance with dedicated CPUs"
+                ),
+                fix("fewer virtual CPUs in all guests of that host than it has real ones"),
+            ],
+            alternatives=["used-up CPU credits of a small cloud instance", "a CPU limit set on this guest"],
+            limits=limits,
+            verify=f"{again(model)}: cpu.stolen; vmstat 1, column st",
+            headline="The hypervisor takes the CPU away from running threads",
+            mechanism=Mechanism.BUSY,
+        )
+    elif beneath and (not model.measured("steal") or _never_moved(model)):
+        text = f"steal {percent(share)} of busy time, or not reported; {beneath.evidence[0].text}"
+        yield Check("CPU-STOLEN", text, max(share, beneath.part), "share")
+    elif not model.measured("steal"):
+        reason = "no steal clock could be read"
+        known = f"; /proc/stat says {percent(whole)} of all CPU time" if whole is not None else ""
+        yield Silence("CPU-STOLEN", reason + known, "perfdiag check (feature steal); vmstat 1, column st")
+    elif _never_moved(model):
+        yield Silence(
+            "CPU-STOLEN",
+            f"the steal counter of this guest{_named(model)} has never moved: not stolen, or not reported",
+            "ask the host: ready time of this guest (esxtop, virsh domstats, the provider's metrics)",
+        )
+    else:
+        yield Check("CPU-STOLEN", f"steal {percent(share)} of busy time", share, "share")
+
+
+def _never_moved(model: Model) -> bool:
+    """Whether nothing was ever stolen from this guest, by what its own kernel was told."""
+    return not model.ns("cpu.stolen") and not model.facts.steal_share and not steal_since_boot(model)
+
+
+def steal_since_boot(model: Model) -> int | None:
+    """Return the stolen ticks since boot, None when not recorded."""
+    for line in lines_of(model.facts.texts.text("/proc/stat")):
+        fields = words_of(line)
+        if fields[:1] == ["cpu"] and len(fields) > 8 and fields[8].isascii() and fields[8].isdigit():
+            return int(fields[8][:20])
+    return None
+
+
+def _named(model: Model) -> str:
+    machine = model.facts.hypervisor
+    return f" ({machine.name})" if machine and machine.name not in ("none", "unknown") else ""
+
+
+__all__ = ["stolen"]

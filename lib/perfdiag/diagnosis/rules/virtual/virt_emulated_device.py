@@ -1,0 +1,168 @@
+"""A rule on devices of a guest that only exist in software."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples
+from perfdiag.diagnosis.evidence.target import CPU, again
+from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, EMULATED, said, sampled
+from perfdiag.diagnosis.evidence.virtual.host_side import of_driver
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, plain, worth
+from perfdiag.facts.host_facts import Disk, Hypervisor, Interface
+from perfdiag.model.model import Model
+
+# An emulated device is worth replacing when a fiftieth of the CPU time goes to touching it.
+EMULATED_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """An emulated device of this guest."""
+
+    name: str
+    driver: str
+
+
+@rule(
+    "VIRT-EMULATED-DEVICE",
+    title="Time goes to touching an emulated device",
+    accounts=("cpu.kernel", "cpu.irq"),
+    meaning="This host is a guest, and a network card or disk controller in use exists only in the hypervisor's"
+    " software: every register access leaves the guest and takes microseconds instead of a tenth of one. It shows up as"
+    " kernel CPU time in the driver, and no tuning inside the guest removes it.",
+    measured="CPU samples whose kernel stack is inside the device's driver (share of all CPU samples with its 95 %"
+    " interval, times the exact CPU time), over the whole window; joined with the drivers of the host's interfaces and"
+    " disks and the hypervisor. With the recording of its host (perfdiag report HOST GUEST) at most what the exits for"
+    " such a device took.",
+    alternatives="A real device passed through to the guest that uses the same driver.",
+    remedies="A paravirtual device (virtio, vmxnet3, pvscsi, the provider's own): needs a change of the guest's"
+    " configuration, mostly powered off.",
+    verify="The driver of the device has changed, and its functions are gone from the samples.",
+    beats=(
+        "CPU-KERNEL-HEAVY",
+        "CPU-IRQ-HEAVY",
+        "CPU-BOUND",
+        "CPU-SINGLE-THREAD",
+        "CPU-FREQUENCY-LOW",
+        "NUMA-REMOTE",
+        "CPU-SPINNING",
+        "DIR-HUGE",
+        "PROC-CHILD-SLOW",
+        "PROC-FORK-SLOW",
+    ),
+)
+def emulated_device(model: Model) -> Iterable[Outcome]:
+    """Join samples in drivers with the emulated devices of a guest."""
+    machine = model.facts.hypervisor
+    devices = _emulated(model)
+    if machine is None or machine.name == "none" or not devices:
+        yield _no_device(model, machine)
+        return
+    samples = CpuSamples(model)
+    names = ", ".join(f"{device.name} ({device.driver})" for device in devices[:3])
+    if samples.count < ENOUGH:
+        if worth(model, model.ns(*CPU)):
+            yield Silence(
+                "VIRT-EMULATED-DEVICE",
+                f"{names} emulated, and {samples.count} CPU samples are too few to see the price",
+                f"record longer: {again(model, '--duration 60')}",
+            )
+        return
+    worst = max(devices, key=lambda device: samples.inside(EMULATED[device.driver]).share)
+    part, claims = samples.charged(model, EMULATED[worst.driver], others=CLOCK_READS)
+    bound, sampled_ns = of_driver(model, worst.driver), sum(claims.values())
+    claims = bound.limited(claims)
+    if part.share - part.error < EMULATED_SHARE or not worth(model, sum(claims.values())):
+        text = said(f"{names} emulated; its driver took {part} of CPU samples", bound.contradicts(sampled_ns))
+        yield Check("VIRT-EMULATED-DEVICE", text, part.share, "share")
+        return
+    guest = f"guest of {machine.name} ({plain(machine.recognised_by)}); emulated: {names}"
+    if machine.exit_ns:
+        guest += f"; one exit to the hypervisor takes {duration(machine.exit_ns)}, one access to a device more"
+    guest += _waking(model)
+    evidence = [
+        sampled(part, samples, f"in the driver {worst.driver}", sampled_ns, model),
+        *bound.evidence,
+        Evidence(guest, float(len(devices)), "count", "/sys/class/net, /sys/block"),
+    ]
+    yield _touched(model, machine, worst, claims, evidence, bound.contradicts(sampled_ns))
+
+
+def _no_device(model: Model, machine: Hypervisor | None) -> Outcome:
+    """Return that there is no emulated device, or why that is not known."""
+    id = "VIRT-EMULATED-DEVICE"
+    if machine is None:
+        reason = model.facts.reason("hypervisor") or "no sign either way"
+        return Silence(id, f"whether this host is a guest is not known: {reason}", "systemd-detect-virt")
+    if machine.name == "none":
+        return Check(id, "no emulated device: bare metal", 0.0, "count")
+    if not model.facts.disks and not model.facts.interfaces:
+        return Silence(id, "the drivers of disks and interfaces are not known", "lspci -k; ethtool -i INTERFACE")
+    price = (f"; an exit takes {duration(machine.exit_ns)}" if machine.exit_ns else "") + _waking(model)
+    return Check(id, f"emulated devices 0 of {_known(model)} known ({machine.name}){price}", 0.0, "count")
+
+
+def _waking(model: Model) -> str:
+    """Return how late this guest wakes up, by the recorder's own sleeps; "" where none was timed."""
+    timed = [each for each in model.calibrations if each.late_shortest_ns is not None]
+    if not timed:
+        return ""
+    least_ns = min(each.late_shortest_ns or 0 for each in timed)
+    medians = dict.fromkeys(map(duration, sorted(each.late_median_ns or 0 for each in timed)))
+    sleeps = sum(each.sleeps for each in timed)
+    return f"; waking up takes {duration(least_ns)} at best, p50 {' and '.join(medians)} ({sleeps} timed sleeps)"
+
+
+def _touched(
+    model: Model,
+    machine: Hypervisor,
+    worst: Emulated,
+    claims: dict[str | tuple[str, str], int],
+    evidence: list[Evidence],
+    limit: str,
+) -> Finding:
+    ns = sum(claims.values())
+    confidence, limits = judged(model, Confidence.MEDIUM, [limit])
+    return Finding(
+        "VIRT-EMULATED-DEVICE",
+        fault(model, ns),
+        confidence,
+        f"{worst.name} is an emulated device ({worst.driver}) of this {machine.name} guest: touching it takes"
+        f" {duration(ns)} of CPU time.",
+        claims,
+        evidence,
+        [
+            fix(
+                "give the guest a paravirtual device (virtio, vmxnet3, pvscsi or the provider's own); the guest must"
+                " mostly be powered off for it"
+            ),
+            fix("or move this work out of the guest"),
+        ],
+        alternatives=["a real device passed through to the guest"],
+        limits=limits,
+        verify=f"{again(model)}: no samples in {worst.driver}; ethtool -i or lspci -k shows the new driver",
+        headline=f"{brief(worst.name)} is an emulated device ({worst.driver}) and takes CPU time",
+        mechanism=Mechanism.SLOW,
+    )
+
+
+def _emulated(model: Model) -> list[Emulated]:
+    devices: list[Interface | Disk] = [
+        *model.facts.interfaces,
+        *(disk for disk in model.facts.disks.values() if disk.whole == disk.name),
+    ]
+    return [
+        Emulated(plain(device.name), device.driver)
+        for device in devices
+        if device.kind == "emulated" and device.driver and device.driver in EMULATED
+    ]
+
+
+def _known(model: Model) -> int:
+    return len(model.facts.interfaces) + sum(disk.whole == disk.name for disk in model.facts.disks.values())
+
+
+__all__ = ["emulated_device"]

@@ -1,0 +1,87 @@
+"""A rule on virtual CPUs that are bound to the same CPU."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus
+from perfdiag.diagnosis.evidence.runqueue.competition import competition
+from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, widened_affinity
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.significance import (
+    claims_of,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    together,
+    total_ns,
+    waits,
+    worth,
+)
+from perfdiag.model.guest.seen_by_host import VCPU
+from perfdiag.model.model import Model, ThreadLedger
+
+
+@rule(
+    "VIRT-VCPU-PINNING",
+    title="Virtual CPUs are bound to each other's CPUs",
+    accounts=("runq.busy",),
+    meaning="Threads that run a guest's virtual CPUs were bound to CPUs, several of them to the same one: they wait for"
+    " each other while other CPUs may be idle, and a guest that waits for a lock spins on the CPU its holder needs.",
+    measured="The CPUs that each thread of a virtual CPU may use, joined with the time its threads waited in the run"
+    " queue behind each other, over the whole window.",
+    alternatives="A host that has no other CPUs to give.",
+    remedies="Bind each virtual CPU to one of its own, or none at all.",
+    verify="taskset -acp of the emulator: no CPU stands twice; runq.busy behind own threads is gone.",
+    beats=("CPU-OVERSUBSCRIBED", "CPU-CONTENTION"),
+)
+def pinning(model: Model) -> Iterable[Outcome]:
+    """Join the affinity of the threads of virtual CPUs with their waits for each other."""
+    id = "VIRT-VCPU-PINNING"
+    vcpus = [thread for thread in model.threads if thread.tid and VCPU.fullmatch(thread.comm)]
+    if not vcpus:
+        return
+    allowed = {thread.tid: cpus for thread in vcpus if (cpus := cpus_of(model, thread))}
+    if len(allowed) < len(vcpus):
+        yield Silence(id, "which CPUs the virtual CPUs may use is not known", "taskset -acp PID")
+        return
+    single = [next(iter(cpus)) for cpus in allowed.values() if len(cpus) == 1]
+    doubled = [cpu for cpu, number in Counter(single).items() if number > 1]
+    rows = [row for row in competition(model).own if row.key.startswith("own:")]
+    ns = total_ns(rows)
+    if doubled and worth(model, ns):
+        bound = [thread for thread in vcpus if allowed[thread.tid] == {doubled[0]}]
+        confidence, limits = judged(model, Confidence.HIGH, [f"the waits are those of all threads of {subject(model)}"])
+        trial = widened_affinity(model, bound[0])
+        yield Finding(
+            id,
+            fault(model, ns),
+            confidence,
+            f"{len(bound)} virtual CPUs are bound to CPU {doubled[0]}: they waited {duration(ns)} for each other.",
+            claims_of(rows),
+            [
+                waits(together(rows), "waits behind own threads"),
+                Evidence(_bound(vcpus, allowed), float(len(single)), "count", "/proc/PID/task/TID/status"),
+            ],
+            [*([trial] if trial else []), fix("bind each virtual CPU to a CPU of its own, or none (virsh vcpupin)")],
+            alternatives=["the guest has more virtual CPUs than the host can give it"],
+            limits=limits,
+            verify=f"{again(model)}: runq.busy behind own threads",
+            headline=f"{len(bound)} virtual CPUs are bound to CPU {doubled[0]} and wait for each other",
+            mechanism=Mechanism.BUSY,
+        )
+        return
+    waited = sum(thread.ns("runq.busy") for thread in vcpus)
+    part = waited / sum(thread.wall_ns for thread in vcpus) if any(thread.wall_ns for thread in vcpus) else 0.0
+    yield Check(id, f"{_bound(vcpus, allowed)}; they waited {percent(part)} of their time for a CPU", part, "share")
+
+
+def _bound(vcpus: list[ThreadLedger], allowed: dict[int, Cpus]) -> str:
+    """Return "8 virtual CPUs, 0 bound to one CPU"."""
+    return f"{len(vcpus)} virtual CPUs, {sum(len(cpus) == 1 for cpus in allowed.values())} bound to one CPU each"
+
+
+__all__ = ["pinning"]
