@@ -150,6 +150,7 @@ def test_connections_passed_to_another_process(serving: Serving, attach: Attach)
 
 
 def test_datagrams_are_not_taken_for_requests(serving: Serving, attach: Attach) -> None:
+    """What came to the port is told; it neither counts as requests nor has their time."""
     server = serving("datagrams(0.001)")
     recorder = attach(server.pid)
     with socket.socket(type=socket.SOCK_DGRAM) as client:
@@ -157,7 +158,11 @@ def test_datagrams_are_not_taken_for_requests(serving: Serving, attach: Attach) 
         for _ in range(19):
             client.sendto(http("/"), ("127.0.0.1", server.port))
             assert client.recv(100) == b"ok"
-    assert not stopped(recorder).of(schema.Exchange)
+    recording = stopped(recorder)
+    (line,) = recording.of(schema.Exchange)
+    assert (line.direction, line.object) == ("datagram_port", f"port:{server.port}"), line
+    assert (line.count, line.sum_ns, line.untimed) == (0, 0, 19), line
+    assert model_of(recording).request_time is None
 
 
 def test_what_is_spliced_out_of_a_socket_is_not_seen(serving: Serving, attach: Attach) -> None:
