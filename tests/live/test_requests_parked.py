@@ -18,7 +18,7 @@ from live.support.fixtures import Attach, Cleanup, Serving
 from live.support.host import slow_disk
 from live.support.model import model_of
 from live.support.recording import Recording
-from live.support.serving import Server, answered, asked, http, served, stopped
+from live.support.serving import Server, answered, asked, exchanged, http, served, stopped
 
 MS = 1_000_000
 FLUSH_US = 20_000
@@ -138,8 +138,9 @@ def test_a_thread_that_comes_late_with_an_answer(serving: Serving, attach: Attac
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_who_waits_for_news_waits_for_nobody_in_here(kept: bool, serving: Serving, attach: Attach) -> None:
-    """Whether who brings it has been there all along, or not: then nothing is seen of what it was in."""
+def test_requests_that_wait_for_news_from_outside(kept: bool, serving: Serving, attach: Attach) -> None:
+    """The thread that brings the news waited for its client, or was made when the client connected: its line of time
+    goes on with that of the thread that waited to accept.  Either way requests waited for somebody outside."""
     server = serving("until_news(listening())")
     recorder = attach(server.pid)
     with contextlib.ExitStack() as connections:
@@ -154,8 +155,12 @@ def test_who_waits_for_news_waits_for_nobody_in_here(kept: bool, serving: Servin
                 asked(brings, http("/news"))
             for reading in readers:
                 answered(reading)
-    model = model_of(stopped(recorder))
-    assert kept == (model.request_time is None), model.request_time
+    recording = stopped(recorder)
+    waited = [line for line in recording.of(schema.Because) if line.account == "wait.parked" and line.inside]
+    outside_ns = sum(line.sum_ns for line in waited if line.root == ("net.request" if kept else "net.accept"))
+    assert outside_ns > 0.8 * exchanged(recording, "accepted")["GET /"].line.sum_ns, waited
+    model = model_of(recording)
+    assert model.request_time is None, model.request_time
     found = engine.diagnose(model).findings
     blamed = [each for each in found if each.id in ("WAIT-THREAD-IN-REQUEST", "LOCK-CONTENTION")]
     assert all(each.severity is Severity.INFO for each in blamed), [(each.claim, each.evidence) for each in blamed]
