@@ -224,7 +224,7 @@ def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:
     model = seen(parked(builder, 19 * S), "wait.timer", "19 s").model()
     found = diagnose(model)
     assert found.findings[0].id == "WAIT-TIMER-IN-REQUEST" and found.findings[0].share > 0.95
-    assert "4.75 s of 24.1 s (with what waited behind it 98 %)." in assembly.make(model, found, RUNBOOKS).verdict.text
+    assert "(with what waited behind it 98 %)." in assembly.make(model, found, RUNBOOKS).verdict.text
 
 
 def test_behind_a_fast_flush_nothing_is_at_fault() -> None:

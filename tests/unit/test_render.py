@@ -152,7 +152,8 @@ def test_objects_that_are_nothing_of_an_account_do_not_stand_for_it() -> None:
 
 def verdict_of(text: str, width: int = COLUMNS, full: bool = False) -> str:
     made = CASES["flush"]()
-    made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, text=text))
+    parts = [f"{part}." for part in text.rstrip(".").split(". ")]
+    made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, text=text, sentences=parts))
     shown = re.sub(r"\s+", " ", plain(made, width=width, full=full).partition("\nVERDICT  ")[2].partition("\n\n")[0])
     return shown.strip()
 

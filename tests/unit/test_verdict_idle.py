@@ -194,16 +194,17 @@ def test_a_pool_that_receives_messages_is_not_told_to_get_that_time_back() -> No
 
 def test_an_opening_that_no_stack_explains_is_not_acquitted() -> None:
     model = Builder().thread("q", open=("kernel.other", "syscall:openat", "9 s"), rest="kernel.other").model()
-    opens = "Blocked: openat() 100 %; if of a FIFO, cannot tell whether for work or for an answer."
-    text = verdict(model, finding("KERNEL-OTHER", {"kernel.other": 9 * S}, opens, severity=Severity.INFO))[1]
-    assert text.startswith("Blocked: openat() 100 %; if of a FIFO, cannot tell") and "No fault found" not in text
+    untold = Mechanism.UNDETERMINED
+    opens = finding("KERNEL-OTHER", {"kernel.other": 9 * S}, "It opens.", severity=Severity.INFO, mechanism=untold)
+    kind, text = verdict(model, opens)
+    assert kind == Kind.CANNOT_TELL.value and text.startswith("It opens") and "No fault found" not in text
 
 
 def test_a_sleeper_that_others_wait_for_is_no_fault_but_not_acquitted() -> None:
     builder = Builder().thread("asks", cpu_user="900 ms", ipc_pipe="9 s")
     builder.thread("naps", pid=200, cpu_user="500 ms", rest="wait.timer")
-    waits = "Processes wait 9.00 s for naps (200), which sleeps by its own choice (wait.timer)."
-    slow = finding("IPC-PEER-SLOW", {"ipc.pipe": 9 * S}, waits, severity=Severity.INFO)
+    sleeps, waits = Mechanism.SLEEP, "Processes wait for naps (200), which sleeps."
+    slow = finding("IPC-PEER-SLOW", {"ipc.pipe": 9 * S}, waits, severity=Severity.INFO, mechanism=sleeps)
     kind, text = verdict(builder.model(), slow)
     assert kind == Kind.PROFILE.value and "No fault found" not in text
     assert "Whoever waits for it waits for that sleep: shorten it" in text

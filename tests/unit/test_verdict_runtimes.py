@@ -9,10 +9,11 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.model.builder import PARKED
 from perfdiag.model.model import Model
 from perfdiag.report.verdict.not_busy import sleep
-from perfdiag.report.verdict.sentences import Kind, sentences
+from perfdiag.report.verdict.sentences import Kind
 from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
+from unit.support.reports import made
 
 GO = ["runtime.futex.abi0 (app)", "runtime.notesleep (app)", "runtime.stopm (app)", "runtime.findRunnable (app)"]
 SYSMON = ["runtime.usleep.abi0 (app)", "runtime.sysmon (app)", "runtime.mstart1 (app)"]
@@ -88,7 +89,7 @@ def test_goroutines_that_had_requests_were_not_without_work() -> None:
 def test_an_objective_does_not_hide_where_to_look() -> None:
     slow = {"over_slo": 100, "over_slo_ns": "40 s"}
     text = verdict(go_server(slo="100 ms", **slow).model())[1]
-    assert text.startswith("100 of 100 requests on port 80 took longer than 100 ms") and "net/http/pprof" in text
+    assert text.startswith("100 of 100 requests on port 80 took over 100 ms") and "net/http/pprof" in text
 
 
 def test_of_goroutines_that_compute_all_along_nothing_is_hidden() -> None:
@@ -131,5 +132,5 @@ def test_what_tells_where_parked_threads_are_is_a_sentence_of_its_own() -> None:
     builder = (
         Builder().thread("a", wait_parked="6 s", rest="wait.timer").thread("a", wait_parked="6 s", rest="wait.timer")
     )
-    text = verdict(builder.model())[1]
-    assert [part.split()[0] for part in sentences(text)] == ["Cannot", "To", "2"], text
+    parts = made(builder.model()).verdict.sentences
+    assert [part.split()[0] for part in parts] == ["Cannot", "To", "2"], parts

@@ -10,7 +10,7 @@ from perfdiag.common.units import duration, fine_share, share
 from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line, heading
 from perfdiag.report.contract import Evidence, Finding, Remedy, Report
 
-FUNCTIONS = "stack samples"  # the probe of evidence that names functions
+FUNCTIONS = "functions"  # the kind of evidence that names code
 _STYLES = {"critical": "bold red", "warning": "yellow"}
 
 
@@ -57,11 +57,11 @@ def _finding(page: Page, index: int, finding: Finding, faults: bool) -> Block:
     functions = [
         page.chunk(_with_error(each), 1 + first, limit=2, aside=True)
         for each in finding.evidence
-        if each.probe == FUNCTIONS
+        if each.kind == FUNCTIONS
     ]
     evidence = [
         page.chunk(_with_error(each), 5 + 4 * index + 6 * number + later, limit=2, aside=True)
-        for number, each in enumerate(each for each in finding.evidence if each.probe != FUNCTIONS)
+        for number, each in enumerate(each for each in finding.evidence if each.kind != FUNCTIONS)
     ]
     last = 30 + 4 * index
     rest = [page.chunk(f"limited by: {text}", last, limit=2) for text in finding.limits]

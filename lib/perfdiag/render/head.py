@@ -10,8 +10,6 @@ from rich.text import Text
 from perfdiag.common.units import about, count, duration, known, plural, share, size
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line
 from perfdiag.report.contract import Host, Operation, Report
-from perfdiag.report.verdict.sentences import sentences
-from perfdiag.report.verdict.unsure_recording import is_doubt
 
 VERDICT_LINES = 3
 LEAST_WORK_BYTES = 1024  # a second; of less nobody would say that it is what the target does
@@ -58,8 +56,8 @@ def verdict(report: Report, page: Page) -> Section:
     Behind what makes a cause unsure that cause stands, however long it is.
     """
     limit = ceil(VERDICT_LINES * COLUMNS / page.width)
-    shown = sentences(report.verdict.text)
-    kept = 1 + any(map(is_doubt, shown[:1]))
+    shown = list(report.verdict.sentences)
+    kept = 1 + bool(report.verdict.doubt)
     while (
         len(shown) > kept and len(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ")) > limit and not page.full
     ):

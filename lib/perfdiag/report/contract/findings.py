@@ -9,7 +9,9 @@ class Verdict(Part, frozen=True, kw_only=True):
     """One of five kinds: cause, causes, elsewhere (this process is not the slow part), profile, cannot tell."""
 
     kind: str
-    text: Untrusted
+    text: Untrusted  # all sentences
+    sentences: list[Untrusted]  # the most important first: who lacks room leaves out whole ones from the end
+    doubt: Untrusted  # the first of them where that makes the whole recording unsure, else ""
     ids: list[str]  # the findings it speaks of
 
 

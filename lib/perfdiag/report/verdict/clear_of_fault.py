@@ -51,7 +51,7 @@ def is_slow(model: Model) -> bool:
 
 def doubts(model: Model) -> list[str]:
     """Return sentences on who may wait for the target's answer, and on whose it may wait for itself."""
-    told = (_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model), _unheard(model))
+    told = (_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model), *_unheard(model))
     return [each for each in told if each]
 
 
@@ -62,8 +62,8 @@ def came_by_datagram(model: Model) -> str:
     return f"On {_places(ports)} it got {plural(came, 'datagram')} and sent {went:,}." if came else ""
 
 
-def unseen(model: Model) -> str:
-    """Return the sentence on what of requests is not followed; "" where all are."""
+def unseen(model: Model) -> list[str]:
+    """Return the sentences on what of requests is not followed; none where all are."""
     served = [each.line for each in model.exchanges if each.served]
     declined, untimed = sum(line.declined for line in served), sum(line.untimed for line in served)
     carry = "carries" if declined == 1 else "carry"
@@ -73,7 +73,7 @@ def unseen(model: Model) -> str:
         not_followed(model),
     ]
     told = "; ".join(part for part in parts if part)
-    return " ".join(filter(None, [f"Not followed: {told}." if told else "", came_by_datagram(model)]))
+    return [f"Not followed: {told}." if told else "", came_by_datagram(model)]
 
 
 def _whole(model: Model) -> Latencies:
@@ -150,15 +150,15 @@ def _owed(model: Model) -> str:
     return f"{who}, for up to {duration(oldest_ns)}: {owes} an answer, or needed to send none."
 
 
-def _unheard(model: Model) -> str:
+def _unheard(model: Model) -> list[str]:
     """Return that peers answer no question by UDP."""
     sent = unanswered(model)
     if not sent:
-        return ""
+        return []
     has, number = "has" if len(sent) == 1 else "have", sum(sent.values())
     ask = "it asks" if number == 1 else "they ask"
     told = f"{first_of(list(sent), SHOWN)} {has} answered none of {plural(number, 'datagram')}, if {ask} for anything."
-    return f"{told} {came_by_datagram(model)}".rstrip()
+    return [told, came_by_datagram(model)]
 
 
 def _oldest_first(lines: Sequence[schema.Silent]) -> list[schema.Silent]:

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.model import Model
 from perfdiag.report import contract
 from perfdiag.report.host_consumers import everyone
-from perfdiag.report.verdict.sentences import Kind, first_sentence, reasons, told, uncertain_ns, verdict
+from perfdiag.report.verdict.sentences import Kind, reasons, said, told, uncertain_ns, verdict
 from perfdiag.report.verdict.verdict import SECOND_CAUSE
 
 MOSTLY_UNKNOWN = 0.5
@@ -28,7 +28,7 @@ def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
         kind = Kind.CAUSES if len(named) > 1 else Kind.CAUSE
         return verdict(kind, [*map(told, named), largest], named)
     if faults:
-        return verdict(Kind.CAUSE, [*(first_sentence(each.claim) for each in faults[:2]), largest], faults[:2])
+        return verdict(Kind.CAUSE, [*(said(each) for each in faults[:2]), largest], faults[:2])
     profile = list(diagnosis.findings[:1])
     return verdict(Kind.PROFILE, ["No fault of this host was found.", largest, *map(told, profile)], profile)
 

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.diagnosis.evidence.virtual.virtual_cpus import reasonless_ns
-from perfdiag.diagnosis.rule import Finding, is_objective
+from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, is_objective
 from perfdiag.diagnosis.significance import rowless_ns
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.builder import UNLISTED
@@ -23,12 +22,12 @@ from perfdiag.report.verdict import clear_of_fault, not_busy, unclaimed_time
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     Kind,
-    first_sentence,
     full_thread,
     largest_found,
     next_step,
     reasons,
     requests_not_followed,
+    said,
     told,
     unanswered,
     verdict,
@@ -50,7 +49,7 @@ def without_time(
     sleep = not_busy.sleep(model)
     slept = [sleep.sentence] if sleep else []
     first = diagnosis.findings[:1]
-    claims = [first_sentence(finding.claim) for finding in faults[:2]]
+    claims = [said(finding) for finding in faults[:2]]
     hidden = database_lock_waits.leading(model)
     if hidden and hidden.ns > max(unknown_ns, model.busy_ns):
         return verdict(Kind.CAUSE, [hidden.sentence, hidden.tells, *claims, *slept, _busy(model)], faults[:2])
@@ -76,7 +75,7 @@ def without_time(
     busiest = [*map(told, first), *_hottest(first)] or [_largest(model)]
     if sleep and sleep.ns > model.busy_ns:
         return verdict(Kind.PROFILE, [sleep.sentence, sleep.advice, *busiest, _busy(model)], first)
-    if sleep and any("own choice" in finding.claim for finding in first):
+    if sleep and any(finding.mechanism is Mechanism.SLEEP for finding in first):
         return verdict(Kind.PROFILE, [*busiest, sleep.advice, _busy(model)], first)
     waits = not_busy.waits(model)
     otherwise = f"Otherwise it waited {waits}." if waits and model.idle_ns > model.busy_ns and not sleep else ""
@@ -87,7 +86,7 @@ def without_time(
     if waits and not sleep and model.busy_ns < not_busy.FELT * model.window_ns:
         hardly = f"Hardly busy, {duration(model.busy_ns)} in {duration(model.window_ns)}: it waited {waits}."
         return verdict(Kind.PROFILE, [hardly, *doubts, *(unseen or [_senders(model)]), *busiest, nothing], first)
-    untold = any("cannot tell" in finding.claim for finding in first)
+    untold = any(finding.mechanism is Mechanism.UNDETERMINED for finding in first)
     most_time = unclaimed_time.most_time(model, diagnosis, first) if first else ""
     kind = Kind.CANNOT_TELL if untold and first[0].share >= MOST else Kind.PROFILE
     return verdict(kind, [most_time, *busiest, *doubts, "" if untold else nothing, *unseen, *slept, otherwise], first)
@@ -159,7 +158,7 @@ def _idle(
     parts = [
         "This process is not the slow part.",
         clear_of_fault.answered(model),
-        clear_of_fault.unseen(model),
+        *clear_of_fault.unseen(model),
         otherwise,
     ]
     return verdict(Kind.ELSEWHERE, [*parts, CLIENTS_LOOK, *end])
@@ -235,10 +234,9 @@ def _largest(model: Model) -> str:
 
 
 def _hottest(findings: Sequence[Finding]) -> list[str]:
-    """Return the functions CPU time went to, where they are evidence and not part of the claim."""
-    sampled = [each.text for finding in findings for each in finding.evidence if each.probe == FUNCTIONS]
-    known = [text for text in sampled[:1] if text.partition(" ")[0] not in findings[0].claim]
-    return [f"{text[0].upper()}{text[1:]}." for text in known]
+    """Return the functions CPU time went to."""
+    functions = [each.text for finding in findings for each in finding.evidence if each.kind is EvidenceKind.FUNCTIONS]
+    return [f"{text[0].upper()}{text[1:]}." for text in functions[:1]]
 
 
 __all__ = ["without_time"]

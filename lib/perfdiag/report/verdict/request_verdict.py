@@ -15,7 +15,7 @@ from perfdiag.report.verdict.not_busy import STOPPED
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     Kind,
-    first_sentence,
+    failed,
     largest_found,
     left_unread,
     lost_share,
@@ -23,6 +23,7 @@ from perfdiag.report.verdict.sentences import (
     told,
     unanswered,
     verdict,
+    worded,
 )
 from perfdiag.report.verdict.verdict import SECOND_CAUSE, with_objective
 
@@ -38,18 +39,18 @@ def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Ve
     begin = [stop.sentence] if stop else []
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     timed = [finding for finding in faults if finding.share >= SECOND_CAUSE]
-    failed = [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in timed]
-    begin += [f"{first_sentence(finding.claim).rstrip('.')} ({finding.id})." for finding in failed[:1]]
+    broken = [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in timed]
+    begin += [failed(finding) for finding in broken[:1]]
     if timed:
         made = _timed(model, time, timed)
     elif stop and time.accounts.get(STOPPED, 0) >= FAULT_SHARE * time.ns:
         waited = f"Requests waited for it for {share(time.accounts[STOPPED] / time.ns)} of their time."
-        made = verdict(Kind.CAUSE, [waited, _answers(model)])
+        made = verdict(Kind.CAUSE, [waited, *_answers(model)])
     else:
         made = _no_fault(model, time, diagnosis)
-    named = [finding.id for finding in failed[:1]] + list(made.ids)
-    kind = Kind.CAUSE.value if failed and not timed else made.kind
-    return with_objective(contract.Verdict(kind=kind, text=" ".join([*begin, made.text]), ids=named), diagnosis)
+    named = [finding.id for finding in broken[:1]] + made.ids
+    kind = Kind.CAUSE if broken and not timed else Kind(made.kind)
+    return with_objective(worded(kind, [*begin, *made.sentences], named), diagnosis)
 
 
 def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> contract.Verdict:
@@ -59,16 +60,16 @@ def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> contract.Ve
     answers = _answers(model)
     if unknown_ns > gap_ns and unknown_ns > first.claimed_ns:
         cannot = f"Cannot tell: {duration(unknown_ns)} of {duration(time.ns)} of request time could not be followed."
-        return verdict(Kind.CANNOT_TELL, [cannot, largest_found(timed[:1]), answers], timed[:1])
+        return verdict(Kind.CANNOT_TELL, [cannot, largest_found(timed[:1]), *answers], timed[:1])
     unsure = "Probably: " if first.confidence is Confidence.LOW else ""
     theirs = is_elsewhere(first) and first.share >= LEADING and second is None and not unsure
     if theirs and not clear_of_fault.doubts(model):
-        parts = ["This process is not the slow part.", told(first), answers, clear_of_fault.unseen(model)]
+        parts = ["This process is not the slow part.", told(first), *answers, *clear_of_fault.unseen(model)]
         return verdict(Kind.ELSEWHERE, parts, [first])
     if second:
         which = ["Their order is within measurement error."] if unknown_ns > gap_ns else []
-        return verdict(Kind.CAUSES, [f"{unsure}{told(first)}", told(second), *which, answers], timed[:2])
-    return verdict(Kind.CAUSE, [f"{unsure}{told(first)}", answers], [first])
+        return verdict(Kind.CAUSES, [f"{unsure}{told(first)}", told(second), *which, *answers], timed[:2])
+    return verdict(Kind.CAUSE, [f"{unsure}{told(first)}", *answers], [first])
 
 
 def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Verdict:
@@ -84,9 +85,9 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
         )
     answers = _answers(model)
     if largest == QUEUED:
-        return verdict(Kind.CANNOT_TELL, [f"Cannot tell why requests wait to be read{_readers(time)}.", most, answers])
+        return verdict(Kind.CANNOT_TELL, [f"Cannot tell why requests wait to be read{_readers(time)}.", most, *answers])
     if cannot := unanswered(model):
-        return verdict(Kind.CANNOT_TELL, [cannot, *next_step(model), answers])
+        return verdict(Kind.CANNOT_TELL, [cannot, *next_step(model), *answers])
     untold = [name for name in time.accounts if name in UNTOLD]
     untold_ns = sum(time.accounts[name] for name in untold)
     if untold_ns + time.uncertain_ns > LEADING * time.ns and not _explained(diagnosis):
@@ -96,11 +97,11 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
         )
         hidden = database_lock_waits.leading(model)
         tells = [hidden.sentence, hidden.tells] if hidden else next_step(model)
-        return verdict(Kind.CANNOT_TELL, [cannot, *tells, answers])
+        return verdict(Kind.CANNOT_TELL, [cannot, *tells, *answers])
     profile = [each for each in diagnosis.findings if not is_objective(each.id)][:1]  # that is said for itself
     missed = any(is_objective(each.id) and each.severity is not Severity.INFO for each in diagnosis.findings)
     nothing = "No cause found." if missed else "No fault found."
-    return verdict(Kind.PROFILE, [nothing, answers, most, CLIENTS_LOOK, *map(told, profile)], profile)
+    return verdict(Kind.PROFILE, [nothing, *answers, most, CLIENTS_LOOK, *map(told, profile)], profile)
 
 
 def _readers(time: RequestTime) -> str:
@@ -115,9 +116,9 @@ def _explained(diagnosis: Diagnosis) -> bool:
     return any(finding.share > LEADING for finding in diagnosis.findings)
 
 
-def _answers(model: Model) -> str:
+def _answers(model: Model) -> list[str]:
     """Return how long all requests took, and who may wait still."""
-    return " ".join(filter(None, [clear_of_fault.answered(model), left_unread(model), *clear_of_fault.doubts(model)]))
+    return [clear_of_fault.answered(model), left_unread(model), *clear_of_fault.doubts(model)]
 
 
 __all__ = ["decide"]

@@ -6,7 +6,6 @@ end.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from enum import Enum
 
@@ -27,8 +26,6 @@ CLIENTS_LOOK = "Clients that see more than that have it on their way here."
 LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
 FULL = 0.95  # of the window
-# A sentence may begin with a count ("273 of 720 samples ...", "4 threads sleep ...").
-_SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\d[\d,]* (?:of|threads?) )")
 
 
 class Kind(Enum):
@@ -57,11 +54,6 @@ def lost_share(model: Model) -> float:
     lost = model.coverage.lost_total
     kept = sum(total.count for total in model.accounts.values())
     return lost / (lost + kept) if lost else 0.0
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a verdict or a claim."""
-    return [part for part in _SENTENCE_END.split(text.strip()) if part]
 
 
 def next_step(model: Model) -> list[str]:
@@ -153,43 +145,55 @@ def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
 
 
 def told(finding: Finding) -> str:
-    """Return what a finding says and its share, unless its words hold that number already."""
-    claim, part = first_sentence(finding.claim).rstrip("."), share(finding.share)
-    if re.search(rf"(?<!\d){re.escape(part)}", claim):
-        return f"{claim}."
-    if finding.is_root:  # what the claim says is its own time, without that of those who waited behind it
+    """Return the sentence on a finding: its headline, and which part of the busy time it takes."""
+    part = share(finding.share)
+    if finding.is_root:  # the headline is of its own time, without that of those who waited behind it
         part = f"with what waited behind it {part}"
-    without = " without the other findings" if "of its busy time" in claim else ""  # which took their part of it
-    if claim.endswith(("%", ")")):  # two numbers in a row say nothing of what the second is a part of
-        return f"{claim}: {part} of its busy time{without}."
-    return f"{claim} ({part}{without})."
+    return f"{finding.headline} ({part})."
 
 
-def first_sentence(claim: str) -> str:
-    """Return the first sentence of a claim."""
-    return sentences(claim)[0] if claim.strip() else ""
+def said(finding: Finding) -> str:
+    """Return the sentence on a finding that takes no time, or whose time another sentence says."""
+    return f"{finding.headline}."
 
 
-def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) -> contract.Verdict:
+def failed(finding: Finding) -> str:
+    """Return the sentence on a finding that is critical, whatever time it takes."""
+    return f"{finding.headline} ({finding.id})."
+
+
+def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = (), *, doubt: str = "") -> contract.Verdict:
     """Return the verdict made of the sentences in `parts` (empty ones are none), which speaks of `findings`."""
-    text = " ".join(printable(part, LONGEST_SENTENCE) for part in parts if part)
-    return contract.Verdict(kind=kind.value, text=text, ids=[finding.id for finding in findings])
+    return worded(kind, parts, [finding.id for finding in findings], doubt=doubt)
+
+
+def worded(kind: Kind, parts: Sequence[str], ids: Sequence[str], *, doubt: str = "") -> contract.Verdict:
+    """Return the verdict of a kind on the findings `ids`; `doubt`, if any, is its first sentence."""
+    sentences = [printable(part, LONGEST_SENTENCE) for part in (doubt, *parts) if part]
+    return contract.Verdict(
+        kind=kind.value,
+        text=" ".join(sentences),
+        sentences=sentences,
+        doubt=printable(doubt, LONGEST_SENTENCE),
+        ids=list(ids),
+    )
 
 
 __all__ = [
     "CLIENTS_LOOK",
     "LONGEST_TEXT",
     "Kind",
-    "first_sentence",
+    "failed",
     "full_thread",
     "largest_found",
     "lost_share",
     "nameless_ns",
     "next_step",
     "reasons",
-    "sentences",
+    "said",
     "told",
     "unanswered",
     "uncertain_ns",
     "verdict",
+    "worded",
 ]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.diagnosis.significance import CLOSED, fault
 from perfdiag.model.model import Model, NotMeasured, ns_of
 from perfdiag.report import contract
-from perfdiag.report.verdict.sentences import Kind, nameless_ns, verdict
+from perfdiag.report.verdict.sentences import Kind, nameless_ns, verdict, worded
 
-_SEE = ": see COVERAGE."
 _ACQUITTALS = (Kind.ELSEWHERE.value, Kind.PROFILE.value)  # what they say, time that is not told would make untrue
 _NONE = "", ""
 # What tells a cause from a norm, by feature: without it nobody knows of time in these accounts.  All attach on every
@@ -51,7 +48,7 @@ def with_doubt(made: contract.Verdict, model: Model, unasked: Mapping[str, str])
     if not what:
         return made
     if made.kind in _CAUSES:
-        return msgspec.structs.replace(made, text=f"{what[0].upper()}{what[1:]}{_SEE} {made.text}")
+        return worded(Kind(made.kind), made.sentences, made.ids, doubt=f"{what[0].upper()}{what[1:]}: see COVERAGE.")
     return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", remedy])
 
 
@@ -72,11 +69,6 @@ def _blind(model: Model) -> NotMeasured | None:
         if 2 * ns > model.busy_ns and fault(model, ns) is not Severity.INFO:
             return item
     return None
-
-
-def is_doubt(sentence: str) -> bool:
-    """Whether a sentence of a verdict is the one that `with_doubt` puts before it."""
-    return sentence.endswith(_SEE)
 
 
 def _doubt(model: Model) -> tuple[str, str]:
@@ -103,4 +95,4 @@ def _lost(model: Model) -> tuple[str, str]:
     return "no less was lost than recorded", f"{plural(lost, 'record')} lost, {kept:,} there"
 
 
-__all__ = ["is_doubt", "with_doubt"]
+__all__ = ["with_doubt"]

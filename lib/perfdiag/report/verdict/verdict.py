@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.rule import Confidence, Finding, Role, Severity, is_elsewhere, is_objective
-from perfdiag.diagnosis.rules import RULES
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Role, Severity, is_elsewhere, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract, database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, not_busy, stopped, unclaimed_time
 from perfdiag.report.verdict.no_fault_found import without_time
 from perfdiag.report.verdict.sentences import (
     Kind,
-    first_sentence,
+    failed,
     full_thread,
     largest_found,
     next_step,
     reasons,
     requests_not_followed,
-    sentences,
+    said,
     told,
     uncertain_ns,
     verdict,
+    worded,
 )
 
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
-LONGEST_PAIR = 205  # three lines of 80 columns, less what breaking them between words costs
 
 
 def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
@@ -51,7 +48,7 @@ def _decided(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
         follows = f"What else was found may follow from that: {found}." if found else ""
         return verdict(Kind.CAUSE, [stop.sentence, follows], faults)
     other = _running(model, diagnosis, acquit=False)
-    return msgspec.structs.replace(other, text=f"{stop.sentence} {other.text}")
+    return worded(Kind(other.kind), [stop.sentence, *other.sentences], other.ids)
 
 
 def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Verdict:
@@ -59,11 +56,9 @@ def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Ve
     breach = next((finding for finding in diagnosis.findings if is_objective(finding.id)), None)
     if breach is None or breach.id in found.ids:
         return found
-    parts = sentences(found.text)
-    causes = 2 if found.kind == Kind.CAUSES.value else 1
-    said = first_sentence(breach.claim).partition(";")[0].rstrip(".")  # where their time went, the causes say
-    said = said.replace("syscall:", "").replace(" took longer than ", " took over ")  # three lines are soon full
-    return msgspec.structs.replace(found, text=" ".join([*parts[:causes], f"{said}.", *parts[causes:]]))
+    causes = 2 if found.kind in (Kind.CAUSES.value, Kind.ELSEWHERE.value) else 1  # sentences
+    parts = found.sentences
+    return worded(Kind(found.kind), [*parts[:causes], said(breach), *parts[causes:]], found.ids)
 
 
 def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> contract.Verdict:
@@ -113,20 +108,19 @@ def _named(
     waiting = clear_of_fault.doubts(model)
     acquit = acquit and not (slept or leads or waiting or _critical(faults, [first]))
     if acquit and _is_somebody_elses(model, timed):
-        parts = ["This process is not the slow part.", told(first), clear_of_fault.unseen(model)]
+        parts = ["This process is not the slow part.", told(first), *clear_of_fault.unseen(model)]
         return verdict(Kind.ELSEWHERE, parts, [first])
     rivals = [each for each in timed[1:2] if each.role is first.role or each.role is not Role.BACKGROUND]
     if rivals and rivals[0].share >= SECOND_CAUSE:
         kind, named = Kind.CAUSES, list(timed[:2])
-        causes, returns = [f"{unsure}{told(first)}", _second(told(first), timed[1])], ""
+        causes, returns = [f"{unsure}{told(first)}", told(timed[1])], ""
     else:
         kind, named = Kind.CAUSE, [first]
-        most = "all" if first.share >= 0.995 else f"at most {share(first.share)}"
-        causes, returns = [f"{unsure}{first_sentence(first.claim)}"], f"A fix returns {most} of its busy time."
-        returns = first.returns or returns
+        most = "all" if first.share >= 0.995 else f"up to {share(first.share)}"
+        causes, returns = [f"{unsure}{said(first)}"], first.returns or f"Fixing this saves {most} of busy time."
     most_time = unclaimed_time.most_time(model, diagnosis, named)
     broken = _critical(faults, named)[:2]
-    critical = [f"{first_sentence(finding.claim).rstrip('.')} ({finding.id})." for finding in broken[:1]]
+    critical = [failed(finding) for finding in broken[:1]]
     critical += [f"Also critical: {finding.id}." for finding in broken[1:]]
     named = [*broken, *named]
     sleep = not_busy.sleep(model, beside_faults=True)
@@ -136,9 +130,8 @@ def _named(
     looks_idle = [hidden.sentence, hidden.tells] if hidden else []
     proven, unproven = (looks_idle, []) if leads else ([], looks_idle)
     if outweighs := _outweighs(diagnosis, first):
-        profile = told(outweighs)
-        if "cannot tell" not in profile:
-            profile = f"{profile.rstrip('.')}, no fault in itself."
+        untold = outweighs.mechanism is Mechanism.UNDETERMINED
+        profile = f"{outweighs.headline} ({share(outweighs.share)}){'' if untold else ', no fault in itself'}."
         parts = [*critical, *proven, profile, f"The fault found: {told(first)}", *unproven, *slept]
         return verdict(kind, parts, named)
     hardly = _hardly_busy(model, first)
@@ -177,15 +170,6 @@ def _hardly_busy(model: Model, first: Finding) -> str:
     return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}, otherwise it waited {waits}."
 
 
-def _second(first: str, finding: Finding) -> str:
-    """Return what the second cause says, in words that fit a verdict of three lines beside the first."""
-    part, rule = share(finding.share), RULES.get(finding.id)
-    said = [told(finding), f"Second: {rule.title} ({finding.id}, {part})." if rule else ""]
-    return next(
-        (each for each in said if each and len(first) + len(each) <= LONGEST_PAIR), f"Second: {finding.id} ({part})."
-    )
-
-
 def _is_somebody_elses(model: Model, timed: Sequence[Finding]) -> bool:
     """Whether waiting for others is most of the busy time, and no cause of the target's own is worth a word."""
     if not is_elsewhere(timed[0]) or timed[0].confidence is Confidence.LOW:
@@ -201,7 +185,7 @@ def _besides(model: Model, named: Sequence[Finding]) -> list[str]:
     if (
         sleep is None
         or sleep.felt_ns < not_busy.FELT * model.window_ns
-        or any("own choice" in each.claim for each in named)
+        or any(each.mechanism is Mechanism.SLEEP for each in named)
     ):
         return []
     return [sleep.sentence]

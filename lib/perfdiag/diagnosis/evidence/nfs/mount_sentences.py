@@ -172,7 +172,7 @@ def doubts(model: Model, use: Use) -> list[str]:
         f"most of the {seen:,} WRITEs and COMMITs were for others: their times are everybody's"
         if use.flushes and use.rows.get(COMMIT) and own < MOSTLY * seen
         else "",
-        "the calls are counted in milliseconds, without their distribution" if use.probe.startswith("/proc") else "",
+        "the calls are counted in milliseconds, without their distribution" if use.in_milliseconds else "",
     ]
 
 

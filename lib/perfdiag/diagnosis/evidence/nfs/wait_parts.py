@@ -69,6 +69,7 @@ class Use:
     options: Mapping[str, str]
     round_trip: RoundTrip | None
     probe: str  # where the calls were counted; "" where nowhere
+    in_milliseconds: bool  # ... without their distribution
 
     @property
     def in_brief(self) -> str:
@@ -204,6 +205,7 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Seq
         options.setdefault(name, value)
     shown = next((row.object for group in rows.values() for row in group if row.object), "")
     known, probe = procedures(model, key, options.get("addr", "")), "rpc_stats_latency"
+    in_milliseconds = not known and mount is not None and bool(mount.calls)
     if not known and mount:
         known, probe = {name: counted(each) for name, each in mount.calls.items()}, "/proc/self/mountstats"
     nfsd = served(
@@ -221,6 +223,7 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Seq
         options,
         round_trip(known, mount, probe, nfsd),
         probe if known else "",
+        in_milliseconds,
     )
 
 

@@ -137,10 +137,11 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
         claim += f" It was part of {subject(model)}."
     if len(chosen) > 1:
         claim += f" {len(chosen)} such kills in the window."
-    limits = [*said.limits, *recording_limits(model)]
+    unsure = recording_limits(model)
     if reports[chosen[0]].in_window is None and not _is_marked(model, first):
-        limits.append("the log was not read when the window began: that it is of the window is told by its clock")
-    confidence = said.confidence if len(limits) == len(said.limits) else lowered(said.confidence)
+        unsure.append("the log was not read when the window began: that it is of the window is told by its clock")
+    limits = [*said.limits, *unsure]
+    confidence = lowered(said.confidence) if unsure else said.confidence
     concerned = own or own_group or said.cause is not Cause.CGROUP  # what other groups may use takes nothing from it
     wanted = _ACCOUNTS.get(said.cause, ()) if concerned else ()
     return Finding(
