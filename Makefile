@@ -166,6 +166,7 @@ lint-python: deps
 	$(Q)$(PYTHON) -m ruff check --quiet .
 	$(Q)$(PYTHON) -m ruff format --quiet --check . || { echo "make fmt would format Python anew" >&2; false; }
 	$(Q)$(PYTHON) -m mypy --no-error-summary lib
+	$(Q)$(PYTHON) build/venv/bin/lint-imports --cache-dir build/import_linter_cache >build/import_linter.txt || { cat build/import_linter.txt >&2; false; }
 
 lint-shell: deps
 	$(call say,LINT,'shell')

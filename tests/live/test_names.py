@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from perfdiag.model.stacks import unresolved_symbols
+from perfdiag.model.coverage import unresolved_symbols
 from perfdiag.recording import reader, schema
 
 from live.support import laws

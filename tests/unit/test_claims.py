@@ -16,8 +16,9 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.precedence import UNDECLARED, levels
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Rule, Severity, Silence
 from perfdiag.diagnosis.rules import RULES
-from perfdiag.model.model import AccountTotal, Model, Row
+from perfdiag.model.model import Model, Row
 from perfdiag.model.share_denominator import counted, whole_ns
+from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.recording.distribution import Distribution
 
 from unit.support import Builder

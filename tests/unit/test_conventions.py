@@ -44,10 +44,6 @@ OWN_TEXT = {
     "model/stacks/kernel_stacks.py": "a list in the source",
 }  # module: reason
 
-# Data flows down and never back: who stands further right may import who stands further left.
-LAYERS = ["common", "recording", "facts", "model", "diagnosis", "report", "render", "documents", "capture", "commands"]
-
-
 def tracked() -> list[Path]:
     """Return the files of the project: those that git knows or would add, or without git all outside build/."""
     command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
@@ -71,31 +67,6 @@ def texts() -> Iterator[tuple[Path, str]]:
 def dotted(path: Path) -> str:
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imports(path: Path) -> Iterator[str]:
-    """Yield every module of ours that a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import in line {node.lineno}"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        yield from (name for name in names if name.split(".")[0] == "perfdiag")
-
-
-def layer(name: str) -> int:
-    """Return the place of `perfdiag.x.y` in LAYERS; what belongs to no package stands above all, the version below."""
-    module = [*name.split("."), "__version__"][1]
-    return -1 if module == "__version__" else LAYERS.index(module) if module in LAYERS else len(LAYERS)
-
-
-@pytest.mark.parametrize("path", MODULES, ids=dotted)
-def test_import_directions(path: Path) -> None:
-    for name in imports(path):
-        assert layer(name) <= layer(dotted(path)), f"{dotted(path)} must not import {name}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfdiag.diagnosis.evidence.cpu.cpu_sets import MOST_CPUS, Cpus, cpu_list
+from perfdiag.facts.cpu_sets import MOST_CPUS, Cpus, cpu_list
 
 SETS = st.frozensets(st.integers(0, 200), max_size=20)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag.model import builder as ledger
 from perfdiag.model.ledger.cpu_split import half_width
-from perfdiag.model.model import AccountTotal
+from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Verdict, judge, judge_scan
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import BY_NAME, Kind

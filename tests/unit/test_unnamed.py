@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from perfdiag.model.stacks import unresolved_symbols
+from perfdiag.model.coverage import unresolved_symbols
 
 from conftest import ROOT
 from unit.support import Builder

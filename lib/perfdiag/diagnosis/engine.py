@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from perfdiag.diagnosis import claims
+from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
-from perfdiag.diagnosis.evidence.wait_paths import with_paths
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.diagnosis.significance import CLOSED

@@ -9,7 +9,8 @@ from perfdiag.common.text import printable as plain
 from perfdiag.common.units import about, duration, size
 from perfdiag.common.units import share as percent
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, EvidenceKind, Remedy, RemedyKind, Severity, Silence
-from perfdiag.model.model import Model, Row, ThreadLedger, once
+from perfdiag.model.model import Model, Row, once
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution, edges_ns, merged
 

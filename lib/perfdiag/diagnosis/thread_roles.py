@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable
 
 from perfdiag.diagnosis.rule import Role, account_of
 from perfdiag.diagnosis.significance import TOLERABLE_LOSS
-from perfdiag.model.model import Model, ThreadLedger, times_of
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger, times_of
 
 Claim = str | tuple[str, str]
 Group = tuple[int, str]

@@ -17,12 +17,13 @@ from perfdiag.model.ledger.cpu_split import CpuSplit
 from perfdiag.model.ledger.object_rows import rows_of
 from perfdiag.model.ledger.reattribution import complete_proven, set_receiving_apart, take_proven_of_processes
 from perfdiag.model.ledger.thread_totals import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
-from perfdiag.model.model import AccountTotal, FileRead, Host, Model, ThreadLedger, ns_of
+from perfdiag.model.model import FileRead, Host, Model
 from perfdiag.model.requests.exchanges import exchanges_of
 from perfdiag.model.requests.parked_futexes import parked_of
 from perfdiag.model.requests.request_time import request_time
 from perfdiag.model.requests.serving_threads import servers
 from perfdiag.model.requests.unread_requests import error_of, is_awaited, parts_of
+from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.receiving_calls import PARKED, Receiving
 from perfdiag.model.waits.wait_chains import Chain, chains_of

@@ -7,68 +7,23 @@ All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from itertools import chain
-from typing import Protocol, TypeVar, cast
-
-import msgspec
+from typing import TypeVar, cast
 
 from perfdiag.facts.host_facts import Facts
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.requests.unread_requests import is_awaited
+from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger
 from perfdiag.model.waits.wait_chains import Chain
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
-from perfdiag.recording.packed_numbers import ByName, Columns, added
 
 
 class NotRecorded(LookupError):
     """A rule asked for what the recording does not say, as those of scripts do not: its answer is silence."""
-
-
-class AccountTotal(msgspec.Struct, frozen=True):
-    """One account over a thread, a process or the whole target."""
-
-    account: str
-    ns: int
-    count: int
-    max_ns: int
-
-
-def ns_of(accounts: Mapping[str, AccountTotal], *names: str) -> int:
-    """Return the time in some of the accounts; there is no entry where nobody was."""
-    if isinstance(accounts, ByName):
-        return accounts.firsts(names)
-    return sum(accounts[name].ns for name in names if name in accounts)
-
-
-def times_of(accounts: Mapping[str, AccountTotal]) -> Iterable[tuple[str, int]]:
-    """Return each account with its time."""
-    names, numbers = _columns(accounts)
-    return zip(names, numbers[::3], strict=True)
-
-
-class HasAccounts(Protocol):
-    """A thread, or its books."""
-
-    @property
-    def accounts(self) -> Mapping[str, AccountTotal]:
-        """Its time."""
-
-
-def summed(several: Iterable[HasAccounts]) -> dict[str, AccountTotal]:
-    """Return the sums of all of them by account."""
-    sums = added(_columns(each.accounts) for each in several)
-    return {name: AccountTotal(name, *numbers) for name, numbers in sums.items()}
-
-
-def _columns(accounts: Mapping[str, AccountTotal]) -> Columns:
-    if isinstance(accounts, ByName):
-        return accounts.columns()
-    return tuple(accounts), tuple(chain.from_iterable((each.ns, each.count, each.max_ns) for each in accounts.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,37 +38,6 @@ class Row:
     waker_tid: int = 0
     waker_count: int = 0
     waker_comm: str = ""  # of a thread outside the target, where it was asked for
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadLedger:
-    """One thread (or one fold of exited threads: tid 0) and its closed books."""
-
-    pid: int
-    tid: int
-    namespace_tid: int
-    comm: str
-    wall_ns: int
-    accounts: Mapping[str, AccountTotal]
-    threads: int = 1  # more than one only for a fold
-    processes: int = 0  # how many of them were the first of their process
-    exited: bool = False
-    still_waiting: schema.OpenWait | None = None  # the wait it was in at the end
-    cpu_split_error: float | None = None  # half width of the user share of cpu.*, from the number of ticks
-    requests_read: int | None = None  # None: not recorded, or not of this thread alone
-    requests_turned: int = 0  # of these, for which it left another connection that was open
-
-    @property
-    def booked_ns(self) -> int:
-        """Sum of all accounts; equals `wall_ns` within 1 % in a sound recording."""
-        accounts = self.accounts
-        if isinstance(accounts, ByName):
-            return sum(accounts.columns()[1][::3])
-        return sum(total.ns for total in accounts.values())
-
-    def ns(self, *accounts: str) -> int:
-        """Return the time in the named accounts."""
-        return ns_of(self.accounts, *accounts)
 
 
 @dataclass(frozen=True)
@@ -317,19 +241,4 @@ def _limits(model: Model) -> dict[str, int]:
     return {each.name: each.limit_ns for each in model.header.options.slo_names}
 
 
-__all__ = [
-    "AccountTotal",
-    "Coverage",
-    "FileRead",
-    "Host",
-    "HostSide",
-    "Model",
-    "NotMeasured",
-    "NotRecorded",
-    "Row",
-    "ThreadLedger",
-    "ns_of",
-    "once",
-    "summed",
-    "times_of",
-]
+__all__ = ["Coverage", "FileRead", "Host", "HostSide", "Model", "NotMeasured", "NotRecorded", "Row", "once"]

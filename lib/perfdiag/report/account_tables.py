@@ -12,8 +12,9 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import is_outside
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, together
 from perfdiag.model.builder import UNLISTED
-from perfdiag.model.model import AccountTotal, Model, Row, times_of
+from perfdiag.model.model import Model, Row
 from perfdiag.model.share_denominator import counted
+from perfdiag.model.thread_accounts import AccountTotal, times_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.distribution import Distribution

@@ -6,8 +6,9 @@ from collections import defaultdict
 
 from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, printable
 from perfdiag.model.builder import UNLISTED
-from perfdiag.model.model import Host, Model, ThreadLedger
+from perfdiag.model.model import Host, Model
 from perfdiag.model.share_denominator import counted
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.report import contract
 
 MOST_CONSUMERS = 20  # of an account

@@ -7,12 +7,13 @@ from pathlib import PurePosixPath
 
 from perfdiag.common.text import LONGEST_TYPED, printable
 from perfdiag.common.units import short
-from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus, cpu_list
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import attempt
+from perfdiag.facts.cpu_sets import Cpus, cpu_list
 from perfdiag.facts.host_facts import CpuGroup
 from perfdiag.facts.process import IDLE_POLICY
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag.common.units import plural
 from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.kernel_log import KERNEL_LOG
-from perfdiag.model.coverage import recorder_gaps
-from perfdiag.model.model import AccountTotal, Coverage, NotMeasured, ThreadLedger, ns_of
-from perfdiag.model.stacks import kernel_stacks, unresolved_symbols
+from perfdiag.model.coverage import recorder_gaps, unresolved_symbols
+from perfdiag.model.model import Coverage, NotMeasured
+from perfdiag.model.stacks import kernel_stacks
+from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.laws import contradictions

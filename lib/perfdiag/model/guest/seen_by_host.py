@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.model.guest import exit_names
-from perfdiag.model.model import HostSide, Model, ThreadLedger, once
+from perfdiag.model.model import HostSide, Model, once
+from perfdiag.model.thread_accounts import ThreadLedger
 
 VIRTUAL = ("vm.guest", "vm.exit", "vm.halt")
 QUEUED = "runq."  # how the accounts of waiting for a CPU begin

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from perfdiag.model import object_names
 from perfdiag.model.ledger.thread_totals import Books
-from perfdiag.model.model import Row, ns_of
+from perfdiag.model.model import Row
+from perfdiag.model.thread_accounts import ns_of
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.receiving_calls import PARKED, Receiving
 from perfdiag.recording import schema

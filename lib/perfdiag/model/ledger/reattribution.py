@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from perfdiag.model.ledger.thread_totals import Books, move
-from perfdiag.model.model import AccountTotal
+from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.receiving_calls import PARKED, RECEIVING, Receiving
 from perfdiag.recording import schema

@@ -11,7 +11,7 @@ from operator import attrgetter
 
 import msgspec
 
-from perfdiag.model.model import AccountTotal, summed, times_of
+from perfdiag.model.thread_accounts import AccountTotal, summed, times_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.packed_numbers import ByName, Sums

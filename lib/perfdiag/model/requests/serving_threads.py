@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from perfdiag.model.requests.unread_requests import LISTENS, Met, Part, met_at_loops, met_at_workers
-
-if TYPE_CHECKING:
-    from perfdiag.model.model import ThreadLedger
+from perfdiag.model.thread_accounts import ThreadLedger
 
 # A loop reads from many connections with one thread, which reads most of what its process does.  Workers are never seen
 # to turn from one that is open to another (0 % in all recordings of such here); loops are where two are open at a time:

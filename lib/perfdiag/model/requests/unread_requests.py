@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
-
-if TYPE_CHECKING:
-    from perfdiag.model.model import AccountTotal
 
 RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
 # Whoever would read is kept from it in these, whatever for.

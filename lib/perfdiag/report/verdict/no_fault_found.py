@@ -14,8 +14,9 @@ from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, is_objecti
 from perfdiag.diagnosis.significance import rowless_ns
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.builder import UNLISTED
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import ACCOUNTS
 from perfdiag.report import contract, database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, not_busy, unclaimed_time

@@ -16,9 +16,10 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
 from perfdiag.model.builder import UNLISTED
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.stacks.symbols import SLEEPS_OF_C, is_named, symbol_of
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.idle_runtime_threads import WORK, IdleThreads, scheduler_of
 from perfdiag.model.waits.receiving_calls import CALL
 from perfdiag.report.database_lock_waits import waits_for_lock

@@ -15,8 +15,9 @@ from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
-from perfdiag.model.model import Model, ns_of
+from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
+from perfdiag.model.thread_accounts import ns_of
 from perfdiag.recording.accounts import BY_NAME
 from perfdiag.report import contract
 from perfdiag.report.verdict import not_busy

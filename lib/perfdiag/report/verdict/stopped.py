@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.report.verdict.not_busy import FELT, STOPPED
 
 SHOWN = 3

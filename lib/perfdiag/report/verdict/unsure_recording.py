@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.diagnosis.significance import CLOSED, fault
-from perfdiag.model.model import Model, NotMeasured, ns_of
+from perfdiag.model.model import Model, NotMeasured
+from perfdiag.model.thread_accounts import ns_of
 from perfdiag.report import contract
 from perfdiag.report.verdict.sentences import Kind, nameless_ns, verdict, worded
 

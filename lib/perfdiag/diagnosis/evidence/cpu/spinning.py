@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.target import cpu_ns
 from perfdiag.diagnosis.significance import worth
-from perfdiag.model.model import Model, ThreadLedger, once
+from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_KNOWN, ENOUGH_REQUESTS
 from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 
 # Loops that only ask for work are what a thread does if they take two fifths of its samples; a busy event loop spends

@@ -9,8 +9,8 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
+from perfdiag.diagnosis.evidence.locks.wait_paths import behind_ns
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.evidence.wait_paths import behind_ns
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
-from perfdiag.diagnosis.evidence.local.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
 from perfdiag.diagnosis.significance import (

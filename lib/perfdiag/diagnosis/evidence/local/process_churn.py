@@ -9,7 +9,8 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, PURPOSES, CpuS
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.diagnosis.significance import duration, percent, plain, worth
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 
 # Under twenty a second, at 1 to 5 ms each, starting processes takes less than a tenth of one CPU.

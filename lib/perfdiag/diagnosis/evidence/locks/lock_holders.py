@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perfdiag.diagnosis.evidence.network.silent_peers import nothing_came
+from perfdiag.diagnosis.evidence.locks.wait_paths import roots_of, way_to
 from perfdiag.diagnosis.evidence.runqueue.competition import competition, long_ns, surely_neighbours
+from perfdiag.diagnosis.evidence.silent_ends import nothing_came
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.evidence.wait_paths import roots_of, way_to
 from perfdiag.diagnosis.significance import plain, thread_of, total_ns
-from perfdiag.model.model import Model, Row, ThreadLedger, summed
+from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.symbols import caller
+from perfdiag.model.thread_accounts import ThreadLedger, summed
 from perfdiag.recording.accounts import Kind, kind_of
 
 # Half of the wake-ups known to come from one thread make it the holder; below, holders take turns.

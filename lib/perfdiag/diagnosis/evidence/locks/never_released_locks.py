@@ -18,7 +18,8 @@ from perfdiag.diagnosis.significance import (
     total_ns,
     worth,
 )
-from perfdiag.model.model import Model, Row, ThreadLedger
+from perfdiag.model.model import Model, Row
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.runtime_locks import Words
 
 FUTEX = "lock.futex"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.local.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
+from perfdiag.diagnosis.evidence.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Remedy, Severity

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.local.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, ROOT_PART
-from perfdiag.diagnosis.evidence.wait_paths import PARKED
+from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOT_PART, ROOTS, SLEEP, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.evidence.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.rule import (
     Confidence,
     Evidence,

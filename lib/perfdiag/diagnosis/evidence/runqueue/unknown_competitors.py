@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfdiag.common.units import duration
-from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus
 from perfdiag.diagnosis.evidence.target import cpus_of
 from perfdiag.diagnosis.rule import Evidence
-from perfdiag.model.model import Model, ThreadLedger, once
+from perfdiag.facts.cpu_sets import Cpus
+from perfdiag.model.model import Model, once
+from perfdiag.model.thread_accounts import ThreadLedger
 
 # Threads pinned in more ways than this are taken to reach all CPUs: that only keeps more time unknown.
 MOST_SETS = 64

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
-from perfdiag.diagnosis.evidence.local.pipelines import Pipeline, Stage, pipelines
+from perfdiag.diagnosis.evidence.pipelines import Pipeline, Stage, pipelines
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, usable_cpus
 from perfdiag.diagnosis.rule import (
     Check,
@@ -23,7 +23,8 @@ from perfdiag.diagnosis.rule import (
     rule,
 )
 from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged, percent, plain, total_ns, worth
-from perfdiag.model.model import Model, Row, ThreadLedger
+from perfdiag.model.model import Model, Row
+from perfdiag.model.thread_accounts import ThreadLedger
 
 # A thread on its CPU for nine tenths of its life has no room for more work.
 SATURATED = 0.9

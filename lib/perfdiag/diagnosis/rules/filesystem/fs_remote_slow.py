@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.local.outside_wakers import ended_by
+from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (

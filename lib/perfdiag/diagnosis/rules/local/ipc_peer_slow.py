@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.local.awaited_members import inside
-from perfdiag.diagnosis.evidence.local.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.local.pipelines import PIPE, UNIX, peer_pid, pipelines
 from perfdiag.diagnosis.evidence.local.system_calls import system_call
-from perfdiag.diagnosis.evidence.network.silent_peers import LOOKS_THE_SAME, nothing_came, silent
+from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, peer_pid, pipelines
+from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
 from perfdiag.diagnosis.significance import (

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
+from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
-from perfdiag.diagnosis.evidence.wait_paths import CHILD
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain, top
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 
 # A thread that waits for children for less than a tenth of the window is not held up by them.
 WORTH_PART = 0.1

@@ -21,9 +21,9 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
     remedy_of,
     under,
 )
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import in_turn
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.evidence.wait_paths import PARKED
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,

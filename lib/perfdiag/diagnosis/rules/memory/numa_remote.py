@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.cpu.cpu_sets import cpu_list
 from perfdiag.diagnosis.evidence.target import CPU, again, allowed_cpus, subject
 from perfdiag.diagnosis.rule import (
     Check,
@@ -19,6 +18,7 @@ from perfdiag.diagnosis.rule import (
     rule,
 )
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
+from perfdiag.facts.cpu_sets import cpu_list
 from perfdiag.facts.host_facts import NumaNode
 from perfdiag.model.model import Model
 

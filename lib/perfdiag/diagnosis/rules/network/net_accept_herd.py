@@ -10,7 +10,8 @@ from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import on_cpu_ns, 
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged, percent, plain
-from perfdiag.model.model import Model, Row, ThreadLedger
+from perfdiag.model.model import Model, Row
+from perfdiag.model.thread_accounts import ThreadLedger
 
 ID = "NET-ACCEPT-HERD"
 OPENED = "Tcp.PassiveOpens"

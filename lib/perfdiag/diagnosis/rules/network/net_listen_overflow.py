@@ -31,7 +31,8 @@ from perfdiag.diagnosis.significance import (
     plain,
 )
 from perfdiag.facts.listeners import Listener, Listeners
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 
 ID = "NET-LISTEN-OVERFLOW"
 OVERFLOWS, DROPS, OPENED = "TcpExt.ListenOverflows", "TcpExt.ListenDrops", "Tcp.PassiveOpens"

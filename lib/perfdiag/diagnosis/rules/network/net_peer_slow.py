@@ -11,10 +11,10 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, length
 from perfdiag.diagnosis.evidence.network.peer_waits import LONG_ANSWER_NS, PeerWaits, waits_for
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
-from perfdiag.diagnosis.evidence.network.silent_peers import nothing_came, silent
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS, outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
+from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (

@@ -25,7 +25,8 @@ from perfdiag.diagnosis.significance import (
     without_rows,
     worth,
 )
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 
 ASLEEP = "wait.timer"
 SHOWN = 2

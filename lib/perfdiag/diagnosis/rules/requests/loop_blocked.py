@@ -34,10 +34,11 @@ from perfdiag.diagnosis.rule import (
     rule,
 )
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain, top
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.requests.serving_threads import taken
 from perfdiag.model.requests.unread_requests import LISTENS
+from perfdiag.model.thread_accounts import ThreadLedger
 
 # A program with less of the CPU samples of the target names no function.
 WORTH_PROGRAM = 0.1

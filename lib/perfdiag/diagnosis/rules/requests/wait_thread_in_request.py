@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
 from perfdiag.diagnosis.evidence.requests.waiting_readers import waiting_readers
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import THREAD, finding
-from perfdiag.diagnosis.evidence.wait_paths import PARKED
 from perfdiag.diagnosis.rule import (
     Check,
     Outcome,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.evidence.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, top
 from perfdiag.model.model import Model

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus
 from perfdiag.diagnosis.evidence.runqueue.competition import (
     Competition,
     all_ns,
@@ -27,7 +26,9 @@ from perfdiag.diagnosis.evidence.runqueue.whole_host import SLICE_NS, host
 from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, usable_cpus, widened_affinity
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, together, total_ns, typical_ns, worth
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.facts.cpu_sets import Cpus
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 
 # Threads that could run must outnumber the CPUs by more than the books and the text are rounded.
 MARGIN = 0.1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu.cpu_sets import Cpus
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, widened_affinity
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
@@ -21,8 +20,10 @@ from perfdiag.diagnosis.significance import (
     waits,
     worth,
 )
+from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.guest.seen_by_host import VCPU
-from perfdiag.model.model import Model, ThreadLedger
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 
 
 @rule(

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
-from perfdiag.model.model import Model, Row, ThreadLedger
+from perfdiag.model.model import Model, Row
+from perfdiag.model.thread_accounts import ThreadLedger
 
 PIPE, UNIX = "ipc.pipe", "ipc.unix"
 
