@@ -44,6 +44,7 @@ OWN_TEXT = {
     "model/stacks/kernel_stacks.py": "a list in the source",
 }  # module: reason
 
+
 def tracked() -> list[Path]:
     """Return the files of the project: those that git knows or would add, or without git all outside build/."""
     command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
