@@ -1,0 +1,44 @@
+"""The table of what is said of a target without a fault that takes time."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.model.model import Model
+from perfdiag.report.verdict.no_fault_found import CASES
+from perfdiag.report.verdict.sentences import uncertain_ns
+from perfdiag.report.verdict.situation import Situation
+
+from unit.support import Builder
+
+
+def situation(model: Model) -> Situation:
+    """Return the situation of a model in which no fault takes time."""
+    diagnosis = diagnose(model)
+    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    assert not any(finding.claimed_ns for finding in faults)
+    return Situation(model, diagnosis, faults, uncertain_ns(model), acquit=True)
+
+
+def test_every_case_has_a_name_of_its_own_and_the_last_always_holds() -> None:
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert CASES[-1].holds(situation(Builder().thread("a", cpu_user="9 s").model()))
+
+
+@pytest.mark.parametrize(
+    ("builder", "name"),
+    [
+        (Builder().thread("a", cpu_user="9 s"), "it is busy"),
+        (Builder().thread("a", cpu_user="500 ms", rest="net.accept"), "it is hardly busy"),
+        (Builder().thread("a", cpu_user="500 ms", rest="wait.timer"), "it sleeps for longer than it works"),
+        (Builder().thread("a", cpu_user="20 ms", rest="wait.timer"), "idle: it sleeps"),
+        (Builder().thread("a", cpu_user="20 ms", rest="wait.parked"), "idle: threads may be stuck"),
+        (Builder().thread("a", cpu_user="20 ms", rest="wait.child"), "idle: it waits for no work"),
+        (Builder().thread("a", cpu_user="20 ms", rest="net.accept"), "idle: nothing shows that it answers"),
+        (Builder().thread("a", cpu_user="1 s", wait_parked=("6 s", 60), rest="net.accept"), "most is unknown"),
+    ],
+)
+def test_the_first_case_that_holds_is_the_one(builder: Builder, name: str) -> None:
+    found = situation(builder.model())
+    assert next(case.name for case in CASES if case.holds(found)) == name
