@@ -7,11 +7,13 @@ import threading
 import time
 
 import pytest
+from perfdiag.diagnosis.evidence.network.concurrency_limits import limits
 from perfdiag.recording.levels import above_ns, together_ns
 from perfdiag.recording.schema.requests import Exchange, RequestsInside
 
-from live.support.calling import ask, running_server
+from live.support.calling import ask, fault, running_server
 from live.support.fixtures import Attach, Cleanup
+from live.support.model import model_of
 from live.support.recording import Recording
 
 MS = 1_000_000
@@ -48,9 +50,9 @@ while True:
 """
 
 
-def recorded(limit: int, attach: Attach, cleanup: Cleanup) -> Recording:
+def recorded(limit: int, attach: Attach, cleanup: Cleanup, call_ms: int = CALL_MS) -> Recording:
     """Record a server of which all clients ask without a pause."""
-    _, upstream = cleanup.enter_context(running_server(UPSTREAM, CALL_MS))
+    _, upstream = cleanup.enter_context(running_server(UPSTREAM, call_ms))
     pid, port = cleanup.enter_context(running_server(LIMITED, upstream, limit))
     over = threading.Event()
 
@@ -79,7 +81,8 @@ def levels(recording: Recording) -> tuple[Exchange, RequestsInside]:
 
 def test_calls_never_exceed_a_semaphore(attach: Attach, cleanup: Cleanup) -> None:
     """Twelve clients wait for three turns: three calls are under way nearly all the time, and twelve requests."""
-    calls, inside = levels(recorded(LIMIT, attach, cleanup))
+    recording = recorded(LIMIT, attach, cleanup)
+    calls, inside = levels(recording)
     assert calls.most == LIMIT and inside.most == CLIENTS and inside.unseen == 0, (calls, inside)
     assert [each.level for each in calls.levels] == [1, 2, 3], calls
     stood = calls.levels[-1]
@@ -89,16 +92,30 @@ def test_calls_never_exceed_a_semaphore(attach: Attach, cleanup: Cleanup) -> Non
     open_ns = calls.oldest_ns * calls.open
     assert calls.sum_ns <= together_ns(calls.levels) <= 1.01 * (calls.sum_ns + open_ns) + CALL_MS * MS, calls
     assert calls.busy_ns == pytest.approx(sum(each.sum_ns for each in calls.levels), rel=0.01), calls
+    model = model_of(recording)
+    (limit,) = limits(model).values()
+    assert limit.most == LIMIT and limit.waiting_most == CLIENTS - LIMIT
+    assert limit.waiting == pytest.approx(CLIENTS - LIMIT, abs=1.5), limit
+    slow = fault(model, "NET-PEER-SLOW")
+    assert slow and "At most 3 calls are under way" in slow.claim, slow
 
 
 def test_calls_that_nothing_limits_are_as_many_as_requests(attach: Attach, cleanup: Cleanup) -> None:
     """The twin with room for 64: each request has its call under way."""
-    calls, inside = levels(recorded(64, attach, cleanup))
+    recording = recorded(64, attach, cleanup)
+    calls, inside = levels(recording)
     assert calls.most == inside.most == CLIENTS, (calls, inside)
     assert above_ns(inside.levels, CLIENTS) == 0
     stood = calls.levels[-1]
     assert stood.level == CLIENTS and stood.waited == 0 and stood.sum_ns > 0.7 * WINDOW_MS * MS, calls
     assert together_ns(calls.levels) > 0.8 * together_ns(inside.levels), (calls, inside)
+    assert limits(model_of(recording)) == {}
+
+
+def test_a_limit_in_front_of_a_fast_peer_stands_first(attach: Attach, cleanup: Cleanup) -> None:
+    model = model_of(recorded(LIMIT, attach, cleanup, call_ms=6))
+    found = fault(model, "CONCURRENCY-LIMIT")
+    assert found and found.share > 0.5 and "At most 3 calls" in found.claim, found
 
 
 def test_who_hangs_up_is_in_progress_no_more(attach: Attach, cleanup: Cleanup) -> None:

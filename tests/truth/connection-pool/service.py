@@ -1,11 +1,11 @@
-"""Threads that share two connections to an upstream: service.py PORT UPSTREAM."""
+"""Threads that share connections to an upstream: service.py PORT UPSTREAM CONNECTIONS."""
 
 import http.client
 import queue
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PORT, UPSTREAM = int(sys.argv[1]), int(sys.argv[2])
+PORT, UPSTREAM, CONNECTIONS = map(int, sys.argv[1:4])
 connections: queue.SimpleQueue[http.client.HTTPConnection] = queue.SimpleQueue()
 
 
@@ -38,6 +38,6 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
 
-for _ in range(2):
+for _ in range(CONNECTIONS):
     connections.put(http.client.HTTPConnection("127.0.0.1", UPSTREAM))
 Server(("127.0.0.1", PORT), Handler).serve_forever()

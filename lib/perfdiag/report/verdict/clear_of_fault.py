@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import about, duration, first_of, plural
+from perfdiag.diagnosis.evidence.network.concurrency_limits import limits
 from perfdiag.diagnosis.evidence.network.datagrams import unanswered
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, FAULT_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
@@ -51,8 +52,20 @@ def is_slow(model: Model) -> bool:
 
 def doubts(model: Model) -> list[str]:
     """Return sentences on who may wait for the target's answer, and on whose it may wait for itself."""
-    told = (_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model), *_unheard(model))
+    told = (
+        _limited(model),
+        *(_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model), *_unheard(model)),
+    )
     return [each for each in told if each]
+
+
+def _limited(model: Model) -> str:
+    """Return that requests wait in the target for their turn to call a peer, however slow that is."""
+    limit = next(iter(limits(model).values()), None)
+    if limit is None or limit.part < FAULT_SHARE:
+        return ""
+    name = name_of(limit.call.line.object, limit.call.object)
+    return f"It calls {name} at most {limit.number} times at once, and requests wait in it for that."
 
 
 def came_by_datagram(model: Model) -> str:

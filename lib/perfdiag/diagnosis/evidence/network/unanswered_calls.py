@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
 from perfdiag.diagnosis.evidence.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
@@ -39,7 +40,7 @@ def outstanding(model: Model) -> Iterable[Finding]:
     for each in calls:
         ns = of_requests_ns(model, each.line.sum_ns)
         if ns >= WORTH_SHARE * time.ns:
-            yield _finding(model, each, ns, ns / time.ns)
+            yield with_limit(model, _finding(model, each, ns, ns / time.ns), each.line.object)
 
 
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:

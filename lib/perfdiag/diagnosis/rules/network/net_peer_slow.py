@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, lengths, telling
@@ -85,7 +86,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     found = 0
     for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
         found += 1
-        yield _peer_finding(model, connections, group)
+        yield with_limit(model, _peer_finding(model, connections, group), group[0].key)
     if tells_of_requests(model):
         clients = [row for row in clients if row.account != "net.receive" or connections.asked(row.key)]
     if worth(model, total_ns(clients)):

@@ -1,0 +1,127 @@
+"""Limits of concurrency, concluded: calls to a peer stand at one number while more requests wait to call it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.rule import Finding, Mechanism, Remedy
+from perfdiag.diagnosis.significance import fix
+from perfdiag.model.model import Model, once
+from perfdiag.model.requests.exchanges import Exchange, together
+from perfdiag.recording.levels import TOLD_BELOW, above_ns, highest, together_ns, told_as
+
+# The largest number of outstanding calls is a limit if it is held for most of the time in which more requests are in
+# progress.  A number that is merely the largest by chance is held for a small part of that time.
+HELD_PART = 0.5
+# So many answers must come at that number, and nearly all of them while a request has no call under way.
+ENOUGH_ANSWERS = 20
+WAITED_PART = 0.9
+# A request that waits to call takes longer than its calls by at least half of one.  Requests that are in progress for
+# other reasons (long polls, sleeps) do not make those slower that call.
+DELAYED_PART = 0.5
+# The requests that call are known by name if calls are known by request for this part of their time.
+OWNERS_KNOWN = 0.5
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most so many calls to one peer at a time, while requests wait."""
+
+    call: Exchange
+    most: int
+    held: float  # part of the time with more requests in progress than that, in which so many calls were outstanding
+    waiting: float  # requests without a call under way, on average over that time
+    waiting_most: int
+    answers: int  # that came while so many calls were outstanding
+    part: float  # of the time of all requests in progress: without a call under way
+
+    @property
+    def number(self) -> str:
+        """The number as far as it is known: from 32 on, levels share a slot."""
+        low = told_as(self.most)
+        return str(self.most) if low == highest(low) else f"{low} to {highest(low)}"
+
+    @property
+    def refused(self) -> int:
+        """Connections that were not made in the window: the peer may be who limits them."""
+        return self.call.line.connects_failed + self.call.line.connecting
+
+
+@once
+def limits(model: Model) -> dict[str, Limit]:
+    """Return the limits that were reached, by peer as rows name it, the one with most call time first."""
+    if model.requests_inside is None:
+        return {}
+    calls = [each for each in model.exchanges if each.line.direction == "connected" and each.line.levels]
+    found = [limit for call in calls if (limit := _limit_of(model, call, calls))]
+    return {each.call.line.object: each for each in sorted(found, key=lambda each: -each.call.line.sum_ns)}
+
+
+def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit | None:
+    inside, most = model.requests_inside, call.line.most or 0
+    if inside is None or not 0 < most < TOLD_BELOW:
+        return None
+    more_ns = above_ns(inside.levels, most)
+    top = next((each for each in call.line.levels if each.level == told_as(most)), None)
+    if top is None or not more_ns or top.sum_ns < HELD_PART * more_ns:
+        return None
+    if top.answered < ENOUGH_ANSWERS or top.waited < WAITED_PART * top.answered:
+        return None
+    requests_ns = together_ns(inside.levels)
+    waiting_ns = requests_ns - sum(together_ns(each.line.levels) for each in calls)
+    waiting = waiting_ns / more_ns - inside.unseen
+    if waiting < 1 or not _are_delayed(model, call):
+        return None
+    held = min(1.0, top.sum_ns / more_ns)
+    return Limit(call, most, held, waiting, inside.most - most, top.answered, waiting_ns / requests_ns)
+
+
+def _are_delayed(model: Model, call: Exchange) -> bool:
+    """Return whether requests take longer than the calls they make: the median of those that call, or of the slowest
+    requests, as many as can have called."""
+    requests = [each for each in model.exchanges if each.served and each.line.count]
+    calling = [each for each in requests if each.line.peers_ns]
+    if sum(each.line.peers_ns for each in calling) >= OWNERS_KNOWN * call.line.sum_ns:
+        requests = calling
+    timed = together(each.whole for each in requests)
+    if not timed.count or not call.line.count:
+        return False
+    call_ns, calls_each = call.line.sum_ns / call.line.count, call.line.count / timed.count
+    median_ns = timed.quantile_ns(1 - min(1.0, calls_each) / 2) or 0
+    return median_ns - max(1.0, calls_each) * call_ns >= DELAYED_PART * call_ns
+
+
+def with_limit(model: Model, finding: Finding, key: str) -> Finding:
+    """Return a finding on a slow peer; with the limit of calls to it, where requests wait at one: that multiplies what
+    the peer takes."""
+    limit = limits(model).get(key)
+    if limit is None or finding.mechanism is not Mechanism.SLOW:
+        return finding
+    calls, are = ("calls", "are") if limit.most > 1 else ("call", "is")
+    name = name_of(key, limit.call.object)
+    waiting = max(1, round(limit.waiting))
+    more = (
+        f"At most {limit.number} {calls} {are} under way to it at a time, while {waiting} requests wait for their turn."
+    )
+    return replace(
+        finding,
+        claim=f"{finding.claim} {more}",
+        headline=f"{finding.headline}; at most {limit.number} {calls} to it at a time",
+        remedies=[*finding.remedies, raising(limit, name)],
+    )
+
+
+def raising(limit: Limit, name: str) -> Remedy:
+    """Return what to do about a limit."""
+    kinds = "a pool of connections or threads, maxconn, a semaphore"
+    if limit.most == 1:
+        kinds = "a lock held over the call, one connection, one thread"
+    return fix(
+        f"find what has the size {limit.number} ({kinds}) and raise it, if {name} can take more; else make the calls"
+        " fewer or faster"
+    )
+
+
+__all__ = ["Limit", "limits", "raising", "with_limit"]

@@ -1,0 +1,143 @@
+"""A rule on limits of concurrency in front of a peer: a pool, maxconn, a semaphore, a lock held over a call.
+
+POOL-SATURATED is another mechanism: there nobody has read the requests, here they were read and wait to call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
+from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits, raising
+from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
+from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Severity,
+    Silence,
+    rule,
+)
+from perfdiag.diagnosis.significance import FAULT_SHARE, brief, judged, percent
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import REST, RequestTime
+
+ID = "CONCURRENCY-LIMIT"
+# Of the time without a call under way so much at least is in no account that says what requests waited for.
+UNEXPLAINED_PART = 0.5
+
+
+@rule(
+    ID,
+    title="Requests wait for their turn to call a peer",
+    accounts=(REST, PARKED),
+    meaning="At most so many calls to a peer are under way at a time, and requests that would call it wait until one of"
+    " them is answered. A pool of connections or threads, HAProxy's or nginx's maxconn, a semaphore and a lock held"
+    " over a call all do that; the number is the size of it.",
+    measured="Over the window: for how long how many calls to a peer were outstanding, and how many requests were in"
+    " progress (read, and nothing answered yet). The largest number of calls is a limit if it was held for more than"
+    " half of the time in which more requests than that were in progress, at least 20 answers came meanwhile, 90 % of"
+    " them while a request had no call under way, and requests took longer than their calls. What waits without a call"
+    " is claimed, as far as it is in no account that says what else it waited for. From 32 on the number is right to"
+    " two, from 64 on to four, from 128 on it is not concluded.",
+    alternatives="Calls that share one connection at the same time (HTTP/2, pipelines) count as one: the number is then"
+    " that of connections, and requests wait in the peer. One thread that does the work of all requests between their"
+    " calls, one after the other.",
+    remedies="Raise the limit, if the peer can take more; else make its calls fewer or faster. If the peer is slow"
+    " (NET-PEER-SLOW), that comes first: the limit may protect it.",
+    verify="perfdiag latency again: more calls outstanding at once, requests take as long as their calls.",
+    beats=("LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
+)
+def concurrency_limit(model: Model) -> Iterable[Outcome]:
+    """One finding for each peer in front of which requests wait."""
+    if not model.measured("requests"):
+        yield without_time(model, ID, "no requests were served")
+        return
+    if model.requests_inside is None:
+        yield Silence(ID, "how many calls were outstanding at once was not recorded", "record with this perfdiag")
+        return
+    if lost := not_followed(model):
+        yield Silence(ID, lost, "record for a shorter time, or fewer processes")
+        return
+    found = [made for limit in limits(model).values() if (made := _finding(model, limit))]
+    yield from found
+    if not found:
+        most = max((each.line.most or 0 for each in model.exchanges), default=0)
+        text = f"at most {most} calls to one peer outstanding, {model.requests_inside.most} requests in progress"
+        yield Check(ID, f"{text}: no limit shows", float(most), "count")
+
+
+def _finding(model: Model, limit: Limit) -> Finding | None:
+    name = name_of(limit.call.line.object, limit.call.object)
+    time = model.request_time
+    claims = _claims(model, time, limit) if time else {}
+    if time and not claims:
+        return None
+    waiting = max(1, round(limit.waiting))
+    own = f"the limit is in {subject(model)}, which sends no more"
+    if limit.refused:
+        own = f"{limit.refused:,} connections to it were not made: the limit can be its own"
+    unexact = "" if limit.number == str(limit.most) else "levels of 32 and more share a slot"
+    several = (
+        "" if len(limits(model)) == 1 else "calls to several peers stand at a number, and requests can wait for any"
+    )
+    either = f"connections to {name} were not made" if limit.refused else ""
+    confidence, limited = judged(model, Confidence.HIGH, [unexact, several, either])
+    what = "calls" if limit.most > 1 else "call"
+    return Finding(
+        ID,
+        Severity.WARNING if limit.part >= FAULT_SHARE else Severity.INFO,
+        confidence,
+        f"At most {limit.number} {what} to {name} at a time, while {waiting} requests wait (up to"
+        f" {limit.waiting_most}): {own}.",
+        claims,
+        [_evidence(limit)],
+        [raising(limit, name)],
+        alternatives=["several calls at once on one connection (HTTP/2, pipelines), which count as one"],
+        limits=limited,
+        verify=f"{again(model)}: more than {limit.number} {what} to {name} at a time",
+        headline=f"Requests wait: at most {limit.number} {what} to {brief(name)} at a time",
+        mechanism=Mechanism.LIMIT,
+    )
+
+
+def _evidence(limit: Limit) -> Evidence:
+    what = "calls were" if limit.most > 1 else "call was"
+    text = (
+        f"{limit.number} {what} outstanding for {percent(limit.held)} of the time in which more requests were in"
+        f" progress, never more; {limit.answers:,} answers came then"
+    )
+    return Evidence(text, limit.held, "share", "sockets")
+
+
+def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[str | tuple[str, str], int]:
+    """Return where requests wait for their turn: in no account, as event loops do, or parked on futexes of which
+    nothing tells what they are.  None where most of it is in accounts that say what else requests waited for."""
+    wanted_ns = round(limit.part * time.ns)
+    rest_ns = min(wanted_ns, time.accounts.get(REST, 0))
+    parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)
+    if rest_ns + parked_ns < UNEXPLAINED_PART * wanted_ns:
+        return {}
+    claims: dict[str | tuple[str, str], int] = {REST: rest_ns} if rest_ns else {}
+    return claims | _parked(model, time, wanted_ns - rest_ns)
+
+
+def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[str | tuple[str, str], int]:
+    """Return the part of threads' time on futexes that is so much of requests' time, the longest first."""
+    found: dict[str | tuple[str, str], int] = {}
+    rows = [(ns, pair) for pair, ns in time.rows.items() if pair[0] == PARKED and ns]
+    for ns, pair in sorted(rows, reverse=True):
+        part_ns = min(ns, wanted_ns)
+        if part_ns <= 0:
+            break
+        found[pair] = by_pair(model).get(pair, 0) * part_ns // ns
+        wanted_ns -= part_ns
+    return found
+
+
+__all__ = ["concurrency_limit"]

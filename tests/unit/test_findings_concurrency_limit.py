@@ -1,0 +1,159 @@
+"""CONCURRENCY-LIMIT: calls stand at one number while requests wait for their turn, as in front of a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.network.concurrency_limits import limits
+from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
+from perfdiag.model.requests.request_time import REST
+from perfdiag.recording import schema
+
+from unit.support import Builder
+from unit.support.exchanges import exchange, latency
+from unit.support.judging import check, finding, findings, silence
+from unit.support.reports import made
+
+ID, PEER, LOCK = "CONCURRENCY-LIMIT", "NET-PEER-SLOW", "LOCK-CONTENTION"
+UPSTREAM = "peer:10.0.0.7:80"
+S, MS = 1_000_000_000, 1_000_000
+# Of a window of 10 s.  By level: ms, answers, answers while a request had no call under way.
+POOL_OF_3 = {1: (100, 10, 10), 2: (400, 100, 100), 3: (9300, 4000, 3990)}
+TWELVE = {11: 500, 12: 9400}
+
+
+def proxy(
+    calls: Mapping[int, tuple[int, int, int]] = POOL_OF_3,
+    inside: Mapping[int, int] | None = None,
+    *,
+    call_ms: int = 7,
+    request_ms: int = 28,
+    name: str = "",
+    unseen: int = 0,
+    **fields: Any,
+) -> Builder:
+    """Return an event loop whose requests wait for so many milliseconds, in no account of a thread."""
+    builder = Builder(comm="haproxy", window="10 s").thread("haproxy", cpu_user="300 ms", wait_events="9.7 s")
+    count = sum(answers for _, answers, _ in calls.values())
+    builder.line(exchange(count, count * request_ms * MS, {"cpu.user": 100 * MS}, name=name))
+    builder.line(latency([request_ms * MS] * count, name=name))
+    levels = [schema.CallLevel(level, ms * MS, *counts) for level, (ms, *counts) in calls.items()]
+    of = {"object": UPSTREAM, "direction": "connected", "whole": 0, "whole_ns": 0, "most": max(calls), "levels": levels}
+    builder.line(exchange(count, count * call_ms * MS, None, **{**of, **fields}))
+    builder.line(latency([call_ms * MS] * count, object=UPSTREAM, direction="connected"))
+    progress = [schema.Level(level, ms * MS) for level, ms in (inside or TWELVE).items()]
+    return builder.line(schema.RequestsInside(max(inside or TWELVE), progress, unseen))
+
+
+def test_a_pool_of_three_in_front_of_a_fast_peer() -> None:
+    model = proxy().model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert found.mechanism is Mechanism.LIMIT
+    limit = limits(model)[UPSTREAM]
+    assert (limit.most, limit.waiting_most, limit.answers) == (3, 9, 4000)
+    assert limit.held == pytest.approx(0.94, abs=0.01) and limit.waiting == pytest.approx(9.05, abs=0.1)
+    assert model.request_time and found.claims[REST] == pytest.approx(0.758 * model.request_time.ns, rel=0.01)
+    assert diagnose(model).findings[0].id == ID
+
+
+def test_the_target_is_not_acquitted() -> None:
+    """A peer that answers slowly is the cause that stands first; that requests wait here all the same is said."""
+    model = proxy({3: (9800, 500, 500)}, call_ms=58, request_ms=230, peers_ns=0).model()
+    assert finding(model, ID).severity is Severity.WARNING
+    assert made(model).verdict.kind != "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"inside": {1: 500, 2: 3000, 3: 6300}}, "demand never exceeds what calls are under way"),
+        ({"calls": {1: (4000, 900, 900), 2: (4000, 1500, 1500), 3: (1500, 700, 700)}}, "reached, but not held"),
+        ({"calls": {3: (9800, 4000, 300)}}, "no request is without a call while so many are outstanding"),
+        ({"calls": {3: (9800, 19, 19)}, "request_ms": 5000, "call_ms": 1500}, "reached too seldom"),
+        ({"request_ms": 8}, "who calls takes as long as the call: others are in progress beside it"),
+        ({"unseen": 9}, "as many sockets were closed in the middle as requests seem to wait"),
+        ({"calls": {1: (100, 9, 9), 128: (9700, 4000, 4000)}, "most": 200}, "levels from 128 on are not told apart"),
+    ],
+)
+def test_what_looks_like_a_limit(fields: dict[str, Any], why: str) -> None:
+    if "most" in fields:
+        fields = {**fields, "calls": {1: (100, 4100, 4100)}}
+    model = proxy(**fields).model()
+    assert limits(model) == {}, why
+    assert "no limit shows" in check(model, ID).text
+
+
+def test_requests_that_call_another_peer_do_not_wait() -> None:
+    """Three calls here, nine there, and twelve requests: each has its own."""
+    builder = proxy()
+    levels = [schema.CallLevel(9, 9900 * MS, 4000, 0)]
+    of = {"object": "peer:10.0.0.8:80", "direction": "connected", "whole": 0, "whole_ns": 0}
+    builder.line(exchange(4000, 4000 * 20 * MS, None, most=9, levels=levels, **of))
+    builder.line(latency([20 * MS] * 4000, object="peer:10.0.0.8:80", direction="connected"))
+    assert limits(builder.model()) == {}
+
+
+def test_threads_wait_on_futexes_for_a_turn() -> None:
+    """A semaphore: of twelve threads nine are parked. Requests are in no account that says what else they wait for."""
+    builder = Builder(comm="app", window="10 s")
+    for number in range(12):
+        builder.thread(f"worker{number}", net_receive="2.3 s")
+        builder.row("wait.parked", f"futex:{number}", "7.5 s", count=330)
+        builder.line(schema.RequestParked(100, f"futex:{number}", False, 330, 7500 * MS))
+    builder.line(exchange(4000, 120 * S, {"wait.parked": 90 * S, "net.receive": 28 * S}, peers_ns=28 * S))
+    builder.line(latency([30 * MS] * 4000))
+    levels = [schema.CallLevel(3, 9800 * MS, 4000, 4000)]
+    of = {"object": UPSTREAM, "direction": "connected", "whole": 0, "whole_ns": 0}
+    builder.line(exchange(4000, 28 * S, None, most=3, levels=levels, **of))
+    builder.line(latency([7 * MS] * 4000, object=UPSTREAM, direction="connected"))
+    builder.line(schema.RequestsInside(12, [schema.Level(12, 9900 * MS)], 0))
+    model = builder.model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and ("wait.parked", "futex:0") in found.claims
+    first = diagnose(model).findings[0]
+    assert first.id == ID and first.share == pytest.approx(0.75, abs=0.03)
+
+
+def test_requests_that_sleep_wait_for_no_turn() -> None:
+    """Three clients call without a pause, nine requests sleep meanwhile: it looks like a pool, but for what they do."""
+    builder = Builder(comm="app", window="10 s").thread("worker", net_receive="9 s")
+    builder.line(exchange(4000, 120 * S, {"wait.timer": 85 * S, "net.receive": 28 * S}))
+    builder.line(latency([7 * MS] * 1600 + [45 * MS] * 2400))
+    levels = [schema.CallLevel(3, 9800 * MS, 1600, 1600)]
+    of = {"object": UPSTREAM, "direction": "connected", "whole": 0, "whole_ns": 0}
+    builder.line(exchange(1600, 11 * S, None, most=3, levels=levels, **of))
+    builder.line(latency([7 * MS] * 1600, object=UPSTREAM, direction="connected"))
+    builder.line(schema.RequestsInside(12, [schema.Level(12, 9900 * MS)], 0))
+    assert findings(builder.model(), ID) == []
+
+
+def test_a_peer_that_takes_no_more_connections_may_be_the_limit() -> None:
+    found = finding(proxy(connects_failed=7).model(), ID)
+    assert found.confidence is Confidence.MEDIUM and "7 connections to it were not made" in found.claim
+
+
+def test_a_number_above_31_is_right_to_two() -> None:
+    inside = {100: 9900}
+    model = proxy({38: (9800, 4000, 4000)}, inside, most=39, request_ms=60).model()
+    found = finding(model, ID)
+    assert limits(model)[UPSTREAM].number == "38 to 39" and found.confidence is Confidence.MEDIUM
+
+
+def test_a_slow_peer_is_told_with_the_limit_in_front_of_it() -> None:
+    builder = proxy({3: (9900, 500, 500)}, call_ms=58, request_ms=230)
+    for _ in range(3):
+        builder.thread("worker", cpu_user="10 ms").row("net.receive", UPSTREAM, durations={"58 ms": 166})
+    found = [each for each in findings(builder.model(), PEER) if each.mechanism is Mechanism.SLOW]
+    assert len(found) == 1 and "At most 3 calls are under way to it at a time, while 9 requests wait" in found[0].claim
+    assert "has the size 3" in found[0].remedies[-1].text
+
+
+def test_what_was_not_recorded_is_not_concluded() -> None:
+    earlier = Builder().thread("app", cpu_user="1 s").exchange("port:80", "accepted", {"1 ms": 50})
+    earlier.exchange(UPSTREAM, "connected", {"1 ms": 50})
+    assert "was not recorded" in silence(earlier.model(), ID).reason
+    assert findings(proxy().lost(exchanges_full=3).model(), ID) == []
