@@ -21,7 +21,7 @@ def test_a_command_is_held_back_and_passes_its_status_on(house: House) -> None:
     run = house.run("latency", "--", "sh", "-c", "read line; echo out $line; exit 7", stdin=subprocess.DEVNULL)
     assert run.returncode == 7
     assert "out" in run.stderr and "out \n" not in run.stdout, "standard output is the report's"
-    assert "VERDICT" in run.stdout
+    assert "TRUST  " in run.stdout
     told = house.log()
     assert told["orders"][1:] == ["duration 0", "asked -- sh", "start"] and told["orders"][0].startswith("exec ")
     assert told["at_start"] == ["sh", "python"], "named as what it will be, and not yet run: the recorder comes first"
@@ -174,7 +174,7 @@ def test_ctrl_c_of_a_command_reports(house: House) -> None:
     wait_until_it_runs(process.pid, "sleep")
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert process.returncode == 130 and "VERDICT" in out, err
+    assert process.returncode == 130 and "TRUST  " in out, err
 
 
 def test_sigterm_leaves_a_command_behind(house: House, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_sigterm_leaves_a_command_behind(house: House, tmp_path: Path) -> None:
         process = house.start("latency", "--", "sleep", "60", stderr=stderr)
     wait_until_it_runs(process.pid, "sleep")
     process.terminate()
-    assert process.communicate(timeout=30)[0].startswith("perfdiag latency")
+    assert process.communicate(timeout=30)[0].startswith("app (100) ")
     err = (tmp_path / "stderr").read_text()
     left = int(err.split("sleep (pid ")[1].split(")")[0])
     os.kill(left, signal.SIGKILL)

@@ -25,8 +25,8 @@ def test_a_recording_in_a_file(house: House, sleeper: subprocess.Popen[bytes], t
     assert (run.returncode, run.stdout) == (0, ""), run.stderr
     assert path.read_bytes() == RECORDING
     assert path.stat().st_mode & 0o777 == 0o600
-    assert "VERDICT" in house.run("report", str(path)).stdout
-    assert "VERDICT" in house.run("report", "-", stdin=path.open()).stdout
+    assert "TRUST  " in house.run("report", str(path)).stdout
+    assert "TRUST  " in house.run("report", "-", stdin=path.open()).stdout
     again = house.run("latency", "--record", str(path), "--pid", str(sleeper.pid), "--duration", "0.1")
     assert again.returncode == 0 and path.read_bytes() == RECORDING, "an own file is written anew"
 
@@ -44,7 +44,7 @@ def test_a_full_disk(house: House, sleeper: subprocess.Popen[bytes], tmp_path: P
     assert re.search(f"error: {path} is cut short after [0-9,]+ bytes: No space left on device\nHINT: ", run.stderr)
     assert "cut off" not in run.stderr and "did not end well" not in run.stderr, "one line says it"
     run = house.run("latency", "--record", str(path), "--pid", str(sleeper.pid), "--duration", "0.1")
-    assert run.returncode == 1 and "VERDICT" in run.stdout, "the report itself does not suffer"
+    assert run.returncode == 1 and "TRUST  " in run.stdout, "the report itself does not suffer"
 
 
 def test_no_room_for_the_recording_in_memory(house: House, sleeper: subprocess.Popen[bytes]) -> None:

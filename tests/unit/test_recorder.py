@@ -22,7 +22,7 @@ from unit.support.waiting import until
 def test_a_report_of_a_pid(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     run = house.run("latency", "--pid", str(sleeper.pid), "--duration", "100ms", "--slo", "250ms", "--stacks")
     assert run.returncode == 0, run.stderr
-    assert "VERDICT" in run.stdout
+    assert "TRUST  " in run.stdout
     assert f"recording sleep (pid {sleeper.pid}) with its descendants, for 100 ms" in run.stderr
     assert "\\x1b[31mno" in run.stderr, "the recorder's warnings are passed on, harmless"
     assert "\x1b" not in run.stdout + run.stderr
@@ -97,7 +97,7 @@ def test_a_signal_ends_early_and_reports(
     house.until_told("start")
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
-    assert process.returncode == 0 and "VERDICT" in out, err
+    assert process.returncode == 0 and "TRUST  " in out, err
 
 
 def test_ctrl_c_before_the_window_just_ends(house: House, sleeper: subprocess.Popen[bytes]) -> None:
@@ -198,7 +198,7 @@ def test_a_terminal_sees_a_bar(house: House, sleeper: subprocess.Popen[bytes]) -
     os.close(slave)
     seen = terminal.shown(master)
     out = process.communicate(timeout=30)[0]
-    assert "VERDICT" in out and b"of 1 s" in seen and b"Ctrl-C ends early" in seen
+    assert "TRUST  " in out and b"of 1 s" in seen and b"Ctrl-C ends early" in seen
     assert seen.rstrip().endswith(b"no\\x1b[0m"), "the bar is gone at the end; the warnings come after it"
 
 

@@ -6,61 +6,88 @@ import re
 
 import msgspec
 import pytest
-from perfdiag.render import json_document, lost_records
-from perfdiag.report import assembly
+from perfdiag.render import json_document as document
+from perfdiag.render import lost_records as losses
+from perfdiag.report import assembly as report
 
 from unit.support import Builder
 from unit.support.recording import COUNTERS
 from unit.support.reports import RUNBOOKS, diagnosis
-from unit.support.shown import plain
+from unit.support.shown import folded, plain
 
 
-def test_coverage_gives_up_whole_statements() -> None:
+def trust(builder: Builder, *, full: bool = False) -> str:
+    """Return the lines on trust, wherever they stand."""
+    made = report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS)
+    return folded(plain(made, full=full).partition("\nTRUST ")[2].partition("\n\n")[0].partition("\nCOST")[0])
+
+
+def where_trust_stands(builder: Builder) -> str:
+    """Return "above" or "below" the problem."""
+    text = plain(report.make(builder.model(), diagnosis(builder.model()), RUNBOOKS))
+    problem = re.search(r"^(NO )?(PROBLEM|CANNOT TELL) ", text, re.MULTILINE)
+    assert problem
+    return "above" if text.index("\nTRUST ") < problem.start() else "below"
+
+
+def test_trust_is_a_line_at_the_end_unless_there_is_something_wrong() -> None:
+    good = Builder().thread("a", disk_read="9 s").stack("wait", "disk.read", kernel=["io_schedule"], weight="1 s")
+    assert where_trust_stands(good) == "below"
+    assert trust(good).startswith("100.0 % of time accounted for, nothing lost")
+    assert where_trust_stands(Builder().thread("a", disk_read="9 s").lost(ring_buffer=1)) == "above"
+    assert where_trust_stands(Builder().thread("a", disk_read=("9 s", 900)).lost(ring_buffer=1)) == "below"
+    assert where_trust_stands(Builder().thread("a", disk_read="9 s").cut()) == "above"
+    assert where_trust_stands(Builder().thread("a", disk_read="8 s", unexplained="1 s")) == "above"
+
+
+def test_time_accounted_for_is_never_rounded_up_to_all() -> None:
+    builder = Builder().thread("a", disk_read="9 s", unexplained="1 ms")
+    assert ">99.9 % of time accounted for" in trust(builder, full=True)
+
+
+def test_what_is_lost_is_told_by_its_number() -> None:
     builder = Builder().thread("a", disk_read="9 s", cpu_user="500 ms")
     builder.stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight="1 s")
-    model = builder.lost(ring_buffer=123456, storage_failed=1234, output_lines=12, wakeups_missing=3).model()
-    shown = plain(assembly.make(model, diagnosis(model), RUNBOOKS)).partition("COVERAGE")[2].partition("\nCOST")[0]
-    shown = " ".join(shown.split())
-    assert (
-        "..." not in shown
-        and "lost (123,456 events that found the ring full" in shown
-        and "stack says net.receive" in shown
-    )
+    builder.lost(ring_buffer=123456, storage_failed=1234, output_lines=12, wakeups_missing=3)
+    assert "lost (123,456 events that found the ring full" in trust(builder)
+    assert "stack says net.receive" in trust(builder, full=True)
 
 
-def test_what_is_wrong_with_the_books_is_said() -> None:
-    model = (
-        Builder()
-        .thread("a", disk_read="9 s", open_books=True)
-        .stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight="1 s")
-        .model()
-    )
-    coverage = re.sub(r"\s+", " ", plain(assembly.make(model, diagnosis(model), RUNBOOKS)).partition("COVERAGE")[2])
-    assert "BOOKS DO NOT CLOSE: 10.0 % too much or too little is booked (worst thread 10.0 %)" in coverage
-    assert "for 0.0 % of their time (most: disk.read booked, stack says net.receive)" in coverage
+def test_time_that_is_counted_twice_is_said() -> None:
+    builder = Builder().thread("a", disk_read="9 s", open_books=True)
+    builder.stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight="1 s")
+    assert "10.0 % of time is counted twice or not at all (worst thread 10.0 %)" in trust(builder)
+    assert "agree for 0.0 % of their time (most: disk.read booked, stack says net.receive)" in trust(builder)
 
 
-def test_the_books_of_one_thread_that_do_not_close_are_told_beside_those_that_do() -> None:
+def test_the_time_of_one_thread_that_does_not_add_up_is_told_beside_those_that_do() -> None:
     builder = Builder().thread("a", disk_read="9 s", open_books=True)
     for name in "bcdefghijklmnopqrstuvwxyz":
         builder.thread(name, disk_read="9 s")
-    model = builder.model()
-    shown = " ".join(plain(assembly.make(model, diagnosis(model), RUNBOOKS)).split())
-    assert "books close to 0.4 %, BUT NOT THOSE OF EACH THREAD: 10.0 % of the worst; unexplained" in shown
+    assert "Of the worst thread 10.0 % of time is counted twice or not at all" in trust(builder)
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("0 ns", "for 100.0 % of their time COST"),
-        ("1 ns", "for >99.9 % of their time (most: disk.read booked, stack says net.receive)"),
-        ("10 s", "for 50.0 % of their time (most: disk.read booked, stack says net.receive)"),
+        ("0 ns", "stack samples agree"),
+        ("1 ns", "agree for >99.9 % of their time (most: disk.read booked, stack says net.receive)"),
+        ("10 s", "agree for 50.0 % of their time (most: disk.read booked, stack says net.receive)"),
     ],
 )
 def test_nothing_agrees_for_all_time_beside_what_does_not(wrong: str, told: str) -> None:
     builder = Builder().thread("a", disk_read="9 s").stack("wait", "disk.read", kernel=["io_schedule"], weight="10 s")
-    model = builder.stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight=wrong).model()
-    assert told in " ".join(plain(assembly.make(model, diagnosis(model), RUNBOOKS), full=True).split())
+    builder.stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight=wrong)
+    assert told in trust(builder, full=True)
+
+
+def test_the_cost_of_a_short_window_is_a_time() -> None:
+    def cost(window: str) -> str:
+        model = Builder(window=window).thread("a", cpu_user="50 ms").cost("400 ms").model()
+        return plain(report.make(model, diagnosis(model), RUNBOOKS), full=True).partition("COST ")[2]
+
+    assert "recorder 400 ms of CPU time, to start and end" in cost("100 ms") and "of one CPU" not in cost("100 ms")
+    assert "recorder 40.0 % of one CPU" in cost("1 s")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +103,7 @@ def test_a_cost_that_was_not_measured_is_not_none(
     programs: dict[str, tuple[int | None, int | None]], told: str
 ) -> None:
     model = Builder().thread("a", cpu_user="1 s").cost("40 ms", programs=programs).model()
-    made = assembly.make(model, diagnosis(model), RUNBOOKS)
+    made = report.make(model, diagnosis(model), RUNBOOKS)
     assert told in " ".join(plain(made, full=True).split())
     assert all((ns is None) == bool(re.search(rf"^  {name} +not measured$", plain(made, full=True), re.MULTILINE))
                for name, (_runs, ns) in programs.items())  # fmt: skip
@@ -84,12 +111,12 @@ def test_a_cost_that_was_not_measured_is_not_none(
 
 def test_memory_that_was_not_measured_is_not_none() -> None:
     model = Builder().thread("a", cpu_user="1 s").cost("40 ms", resident_bytes=None).model()
-    made = assembly.make(model, diagnosis(model), RUNBOOKS)
-    assert "memory not measured" in " ".join(plain(made).split())
-    assert msgspec.json.decode(json_document.render(made))["cost"]["rss_bytes"] is None
+    made = report.make(model, diagnosis(model), RUNBOOKS)
+    assert "memory not measured" in folded(plain(made, full=True))
+    assert msgspec.json.decode(document.render(made))["cost"]["rss_bytes"] is None
 
 
 @pytest.mark.parametrize("counter", [*COUNTERS, "bad_lines"])
 def test_every_loss_is_told_in_words(counter: str) -> None:
-    assert lost_records.told(counter, 5).startswith("5 ") and "_" not in lost_records.told(counter, 5)
-    assert lost_records.told("novel", 5) == "novel 5", "of a newer recorder"
+    assert losses.told(counter, 5).startswith("5 ") and "_" not in losses.told(counter, 5)
+    assert losses.told("novel", 5) == "novel 5", "of a newer recorder"

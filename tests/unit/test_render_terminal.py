@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from perfdiag.render import terminal
-from perfdiag.render.layout import COLUMNS
-from perfdiag.report import assembly
+from perfdiag.render.layout import WIDEST
+from perfdiag.report import assembly as report
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -31,7 +31,7 @@ def test_plain_where_plain_is_due(options: dict[str, object]) -> None:
 
 def test_colour_is_never_the_only_carrier() -> None:
     coloured = printed(CASES["flush"](), force_terminal=True, color_system="truecolor")
-    assert "\x1b[" in coloured and "warning" in coloured
+    assert "\x1b[" in coloured and "WARNING" in coloured
     assert Text.from_ansi(coloured).plain.rstrip("\n") == plain(CASES["flush"]()).rstrip("\n")
 
 
@@ -49,7 +49,7 @@ def test_hostile_names_are_shown_and_never_obeyed() -> None:
 
 def test_a_terminal_that_cannot_show_a_letter() -> None:
     model = Builder(comm="café-宽").thread("café", disk_read="1 s").model()
-    made = assembly.make(model, diagnosis(model), RUNBOOKS)
+    made = report.make(model, diagnosis(model), RUNBOOKS)
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     terminal.render(made, Console(file=stream, width=80))
     stream.flush()
@@ -60,7 +60,7 @@ def test_a_terminal_that_cannot_show_a_letter() -> None:
 def test_other_widths(width: int) -> None:
     stream = io.StringIO()
     terminal.render(CASES["crowded"](), Console(file=stream, width=width), full=True)
-    assert max(map(cell_len, stream.getvalue().splitlines())) <= min(max(width, terminal.NARROWEST), COLUMNS)
+    assert max(map(cell_len, stream.getvalue().splitlines())) <= min(max(width, terminal.NARROWEST), WIDEST)
 
 
 def test_the_demo_draws_the_golden_document() -> None:

@@ -84,8 +84,8 @@ def test_parked_time_keeps_its_object_function_and_waker() -> None:
     assert (entry.object, entry.code, entry.kind) == ("futex 0x10", "take_job (app)", "unknown")
     assert entry.released_by and (entry.released_by.tid, entry.released_by.comm) == (200, "giver")
     said = full(builder.model())
-    assert "futex 0x10: 10.0 s in 1, in take_job (app), mostly due to giver (200)" in said
-    assert "in take_job (app), for at least 10.0 s" in " ".join(said.split())
+    assert "futex 0x10: 10.0 s in 1, in take_job (app), mostly ended by giver (200)" in said
+    assert "in take_job (app)) for at least 10.0 s" in " ".join(said.split())
 
 
 def test_a_thread_that_waits_for_the_end_of_another_is_not_told_as_still_waiting() -> None:
@@ -109,4 +109,4 @@ def test_service_threads_of_java_are_not_told_as_still_waiting_and_its_code_is()
 def test_who_released_a_lock_and_is_not_of_the_target_can_be_measured() -> None:
     builder = Builder().thread(cpu_user="1 s")
     model = builder.row("lock.file", "file:254:0:99", "3 s", count=5, waker_tid=4711, waker_count=5).model()
-    assert "a thread (4711), not of the target: perfdiag latency --pid 4711" in " ".join(full(model).split())
+    assert "a thread (4711), another process: perfdiag latency --pid 4711" in " ".join(full(model).split())

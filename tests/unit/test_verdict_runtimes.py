@@ -55,7 +55,7 @@ def test_goroutines_may_wait_for_each_other() -> None:
         text.startswith("No goroutine of it could run: no work came, or they wait for each other") and "pprof" in text
     )
     kind, text = verdict(parked(Builder().thread("app", cpu_user="3 s"), "app", GO, 500).model())
-    assert kind == Kind.PROFILE.value and "What its goroutines wait for, also each other, no thread shows" in text
+    assert kind == Kind.PROFILE.value and "No thread shows what its goroutines wait for: " in text
 
 
 def go_server(*, count: int = 100, slo: str | None = None, **fields: Any) -> Builder:
@@ -72,7 +72,7 @@ def test_what_threads_suffer_is_no_cause_of_requests_that_could_not_be_followed(
         told, text = verdict(builder.model())
         assert told == kind.value and ("CPU-CONTENTION" in text or "backup" in text), text
         assert ("where its 100 requests spent 40.0 s could not be followed" in text) is (count == 100)
-        assert ("no thread shows: net/http/pprof" in text) is (count == 100)
+        assert ("No thread shows what its goroutines wait for: net/http/pprof" in text) is (count == 100)
 
 
 def test_goroutines_that_had_requests_were_not_without_work() -> None:
@@ -80,7 +80,7 @@ def test_goroutines_that_had_requests_were_not_without_work() -> None:
     kind, text = verdict(go_server().model())
     assert kind == Kind.CANNOT_TELL.value and "no work came" not in text
     assert text.startswith(
-        "Cannot tell: where its 100 requests spent 40.0 s could not be followed. What its goroutines"
+        "Cannot tell: where its 100 requests spent 40.0 s could not be followed. No thread shows what its goroutines"
     )
     fast = parked(Builder().thread("app"), "app", GO, 500).exchange("port:80", "accepted", {"2 ms": 9000}, whole=0)
     assert verdict(fast.model())[1].startswith("No goroutine of it could run")
@@ -111,7 +111,7 @@ def test_the_clock_of_a_runtime_sleeps_by_nobodys_choice(own: list[str]) -> None
 def test_threads_that_may_be_stuck_are_named_and_those_that_join_are_none_of_them() -> None:
     builder = parked(parked(Builder().thread("http"), "pool-1-thread-1", WORKER, 500), "pool-1-thread-2", WORKER, 501)
     text = verdict(parked(builder, "main", JOIN, 502).model())[1]
-    assert "2 threads (pool-N-thread-N) stayed parked all the time" in text
+    assert "2 threads (pool-N-thread-N) stayed blocked or idle all the time" in text
     served = Builder().thread("http").exchange("port:8080", "accepted", {"100 us": 3})
     assert ACQUITTED in verdict(parked(served, "main", JOIN, 502).model())[1]
 
@@ -123,14 +123,15 @@ def test_who_was_woken_now_and_then_did_not_stay_parked(waits: int, longest: int
     model = Builder().thread("loop", rest="net.accept").thread("w", wait_parked=sums, rest="runq.busy").model()
     kind, text = verdict(model)
     assert kind == Kind.CANNOT_TELL.value
-    assert ("stayed parked all the time" in text) is stayed
-    assert ("9.99 s parked (waiting or idle)" in text) is not stayed
+    assert ("stayed blocked or idle all the time" in text) is stayed
+    assert ("9.99 s blocked or idle (unknown)" in text) is not stayed
 
 
-def test_what_tells_where_parked_threads_are_is_a_sentence_of_its_own() -> None:
+def test_what_tells_where_parked_threads_are_has_a_place_of_its_own() -> None:
     """So that a page that lacks room for the sleepers keeps it."""
     builder = (
         Builder().thread("a", wait_parked="6 s", rest="wait.timer").thread("a", wait_parked="6 s", rest="wait.timer")
     )
-    parts = made(builder.model()).verdict.sentences
-    assert [part.split()[0] for part in parts] == ["Cannot", "To", "2"], parts
+    verdict = made(builder.model()).verdict
+    assert [part.split()[0] for part in verdict.sentences] == ["Cannot", "2"], verdict
+    assert len(verdict.tells) == 1 and verdict.tells[0].startswith("gdb -p ")

@@ -142,7 +142,7 @@ def _of_pid(number: int, notes: list[str]) -> Process:
             f"pid {number} is not one of this host, and means {len(inside)} processes inside containers",
             _choice(inside),
         )
-    notes.append(f"{number} is a pid inside a container: taken is {inside[0]}")
+    notes.append(f"{number} is a pid inside a container: using {inside[0]}")
     return inside[0]
 
 
@@ -187,7 +187,7 @@ def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
     _check_number(what, len(members), "choose a group below it")
     known = None if only else cgroups.identify(group)
     more = "" if only else ", those they start and those that join it" if known else " and those they start"
-    notes = [f"taken is {printable(str(group))}"]
+    notes = [f"using {printable(str(group))}"]
     if not known:
         notes.append("a process that joins it from outside while this runs is not seen")
     if os.getpid() in members:

@@ -1,53 +1,170 @@
-"""Where the time went: accounts with their objects, idle and "cannot tell" apart, who still waits, threads."""
+"""Where the time went: one table with one whole, its rows in words, and the finding that explains each row."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.units import about, count, duration, plural, share
-from perfdiag.recording.accounts import BY_NAME
-from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, clip, heading, pad
-from perfdiag.report.contract import Account, Report, Thread, Waiting
+from perfdiag.model.requests.request_time import beyond
+from perfdiag.recording.accounts import phrase_of
+from perfdiag.render.host_consumers import who_has
+from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, NEVER, Block, Chunk, Page, Section, clip, heading, pad
+from perfdiag.render.problem import faults
+from perfdiag.report.contract import Account, Finding, Report
 
-_LONGEST_BAR = 20
-OWN_THREAD = "own thread "  # how object_names.py begins the name of a thread of the target
-_SHOWN_TIDS = 3
+OWN_THREAD = "own thread "  # how objects.py begins the name of a thread of the target
+ELSE = "everything else"
+LEAST = 0.01  # of the whole: a row of less is folded
+FELT = 0.05  # of the whole: a row of as much is essential
+_BAR, _WIDE_BAR, _SHORTEST_BAR = 20, 30, 4
 _LEAST_OBJECT = 0.005  # of its account
+_ROOM_FOR_OBJECT = 16
 _PROCESS = re.compile(r"(.*\S) \((\d+)\)")
 _LEAST_COMM = 6  # letters of a name, if it has to be cut
 _MOST_PARKED = 40  # objects, in the full report
 _MOST_OBJECTS = 40  # of an account in the full report
-_MOST_THREADS = 200  # in the full report, the busiest first
 
 
-def where(report: Report, page: Page) -> Section:
-    """Non-idle time by account; rows that do not fit are folded with their sum."""
-    rows = _by_account(report, "latency")
-    names = list(rows)
-    width = max([12, *(len(name) for name in names)])
-    blocks: list[Block] = []
-    for index, (name, entries) in enumerate(rows.items()):
-        felt = index == 0 or _part(report, _ns(entries)) >= 0.01
-        rank = 1 + index if felt and index < 6 else 20 + index
-        blocks.append(_row(report, page, f"{name:<{width}}", entries, rank))
+@dataclass(frozen=True)
+class _Row:
+    account: str
+    ns: int
+    entries: Sequence[Account] = ()  # of the threads' time: what was waited for
+    numbers: Sequence[int] = ()  # of the findings that explain it
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Widths of a table, and its whole."""
+
+    whole_ns: int
+    phrase: int
+    bar: int
+    account: int
+
+    def line(self, row: _Row, page: Page) -> str:
+        """Return a row: phrase, bar, share, time, account, findings, and objects where there is room."""
+        part = row.ns / self.whole_ns if self.whole_ns else 0.0
+        bar = "#" * max(1 if row.ns else 0, round(part * self.bar))
+        mark = f"  -> {', '.join(map(str, row.numbers))}" if row.numbers else ""
+        line = f"{self._begin(phrase_of(row.account), bar, row.ns)}{row.account:<{self.account if mark else 0}}{mark}"
+        room = page.width - cell_len(line) - 3
+        objects = _objects(row.entries, room) if room >= _ROOM_FOR_OBJECT else ""
+        return clip(f"{line}   {objects}".rstrip(), page.width)
+
+    def rest(self, ns: int) -> str:
+        """Return the row of everything that has none of its own."""
+        return self._begin(ELSE, "", ns).rstrip()
+
+    def _begin(self, phrase: str, bar: str, ns: int) -> str:
+        part = ns / self.whole_ns if self.whole_ns else 0.0
+        shown = f"{bar:<{self.bar}} " if self.bar else ""
+        return f"  {pad(phrase, self.phrase)} {shown}{share(part):>5} {duration(ns):>8}   "
+
+
+def where(report: Report, page: Page) -> list[Section]:
+    """Return the table of the requests' time, or of the threads'; a full page has the threads' in both cases."""
+    threads = _threads_time(report, page)
+    if not report.request_time:
+        return [threads] if threads.blocks or page.full else []
+    return [_requests_time(report, page), *([threads] if page.full else [])]
+
+
+def _requests_time(report: Report, page: Page) -> Section:
+    time = report.request_time
+    assert time is not None
+    rows = [_Row(name, ns, (), _numbers(report, name)) for name, ns in time.accounts.items() if ns]
+    many = plural(time.count, "request")
+    title, remark = f"REQUEST TIME  {duration(time.ns)}, {many}", ""
+    if time.excess:
+        limits = {each.limit_ns for each in report.requests if each.over_slo and each.limit_ns is not None}
+        over = duration(next(iter(limits))) if len(limits) == 1 else "their limit"
+        title = f"REQUEST TIME  {duration(time.ns)}, lost by the {many} over {over}"
+        remark = f"({beyond(time.median_over)})" if page.full or time.median_over else ""
+    return _table(report, page, heading(title, remark, page.width), time.ns, rows)
+
+
+def _threads_time(report: Report, page: Page) -> Section:
+    ranked = report.request_time is None
+    rows = [
+        _Row(name, _ns(entries), entries, _numbers(report, name) if ranked else ())
+        for name, entries in _by_account(report, "latency").items()
+    ]
+    title = f"BUSY TIME  {duration(report.busy_ns)}, all threads"
+    idle, unknown_ns = _idle_accounts(report), report.coverage.cannot_tell_ns
+    names = f": {phrase_of(idle[0][0])}" if len(idle) == 1 else ""
+    apart = [f"idle {duration(report.idle_ns)}{names}"]
+    apart += [f"blocked or idle, unknown: {duration(unknown_ns)}"] if unknown_ns else []
+    table = _table(report, page, heading(title, f"({'; '.join(apart)})", page.width), report.busy_ns, rows)
+    table.tail = [*table.tail, *(_idle(idle, page) if page.full else []), *_parked(report, page)]
+    return table
+
+
+def _table(report: Report, page: Page, title: list[Text], whole_ns: int, rows: Sequence[_Row]) -> Section:
+    shown = [row for row in rows if page.full or row.numbers or row.ns >= LEAST * whole_ns]
+    names = [phrase_of(row.account) for row in shown or rows]
+    phrase = max([len(ELSE), *(min(len(name), 25) for name in names)])
+    account = max([0, *(len(row.account) for row in shown)])
+    marks = max([0, *(len(f"  -> {', '.join(map(str, row.numbers))}") for row in shown)])
+    room = page.width - phrase - account - marks - 22
+    longest = _WIDE_BAR if page.width > 100 else _BAR
+    columns = _Columns(whole_ns, phrase, min(longest, room) if room >= _SHORTEST_BAR else 0, account)
+    blocks = [_block(report, page, columns, index, row) for index, row in enumerate(rows)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        ns = sum(_ns(rows[names[index]]) for index in hidden)
-        which = ", ".join(names[index] for index in hidden)
-        return [page.line(f"  and {len(hidden)} more: {share(_part(report, ns))}, {duration(ns)} ({which})")]
+        ns = sum(rows[index].ns for index in hidden)
+        return [page.line(columns.rest(ns))] if ns else []
 
-    return Section(_heading(report, page), blocks, fold, [*_idle(report, page), *_parked(report, page)])
+    return Section(title, blocks, fold)
 
 
-def _heading(report: Report, page: Page) -> list[Text]:
-    idle = [name for name, _ in _idle_accounts(report)]
-    named = f", {idle[0]}" if len(idle) == 1 else ""
-    beside = f"(idle apart: {duration(report.idle_ns)}{named})"
-    return heading(f"WHERE {duration(report.busy_ns)} OF NON-IDLE THREAD TIME WENT", beside, page.width)
+def _block(report: Report, page: Page, columns: _Columns, index: int, row: _Row) -> Block:
+    part = row.ns / columns.whole_ns if columns.whole_ns else 0.0
+    rank = ESSENTIAL + index
+    if index == 0 or row.numbers or (part >= FELT and index < 6):
+        rank = 1 + index
+    elif part < LEAST:
+        rank = NEVER
+    chunks = [Chunk([page.line(columns.line(row, page))], rank)]
+    chunks += who_has(report, page, row.account, rank + 1)
+    if page.full and row.entries:
+        chunks += _in_full(row.entries, page, rank)
+    return chunks
+
+
+def _in_full(entries: Sequence[Account], page: Page, rank: int) -> list[Chunk]:
+    """Return who ended the waits, and how long they took by what was waited for."""
+    chunks = []
+    released = next((entry.released_by for entry in entries if entry.released_by), None)
+    if released:
+        does = ", ".join(f"{account} {share(part)}" for account, part in list(released.accounts.items())[:3])
+        text = f"mostly ended by {released.comm} ({released.tid})"
+        text += (
+            f", which spends its time in {does}"
+            if does
+            else f", another process: perfdiag latency --pid {released.tid}"
+        )
+        chunks.append(page.chunk(text, rank, first="      "))
+    listed = [entry for entry in entries if entry.p50_ns]
+    chunks += [page.chunk(_distribution(entry), rank, first="      ") for entry in listed[:_MOST_OBJECTS]]
+    if rest := listed[_MOST_OBJECTS:]:
+        chunks.append(Chunk([page.line(f"      and {len(rest)} more, {duration(_ns(rest))}: --json")], rank))
+    return chunks
+
+
+def _numbers(report: Report, account: str) -> list[int]:
+    """Return the numbers of the findings that explain an account: faults, and where there are none, the rest."""
+    named = faults(report) or list(enumerate(report.findings, 1))
+    return [number for number, each in named if _explains(each, account)]
+
+
+def _explains(finding: Finding, account: str) -> bool:
+    return finding.accounts.get(account, 0) > 0
 
 
 def _idle_accounts(report: Report) -> list[tuple[str, int]]:
@@ -55,33 +172,13 @@ def _idle_accounts(report: Report) -> list[tuple[str, int]]:
     return [(name, _ns(entries)) for name, entries in _by_account(report, "idle").items() if _ns(entries)]
 
 
-def _idle(report: Report, page: Page) -> list[Text]:
-    """Return the line of the idle accounts, where there is more than the one that the heading names."""
-    idle = _idle_accounts(report)
+def _idle(idle: Sequence[tuple[str, int]], page: Page) -> list[Text]:
+    """Return the idle accounts, where there is more than the one that the heading names."""
     if len(idle) < 2:
         return []
-    return [page.line(f"  idle apart: {', '.join(f'{name} {duration(ns)}' for name, ns in idle)}")]
-
-
-def _row(report: Report, page: Page, name: str, entries: Sequence[Account], rank: int) -> Block:
-    ns = _ns(entries)
-    part = _part(report, ns)
-    room = min(_LONGEST_BAR, max(4, page.width - len(name) - 31))
-    bar = "#" * max(1 if ns else 0, round(part * room))
-    line = f"  {name} {bar:<{room}} {share(part):>5} {duration(ns):>7}  "
-    chunks = [Chunk([page.line((line + _objects(entries, page.width - len(line))).rstrip())], rank)]
-    released = next((entry.released_by for entry in entries if entry.released_by), None)
-    if released:
-        does = ", ".join(f"{account} {share(part)}" for account, part in list(released.accounts.items())[:3])
-        text = f"mostly due to {released.comm} ({released.tid}), "
-        text += f"which itself: {does}" if does else f"not of the target: perfdiag latency --pid {released.tid}"
-        chunks.append(page.chunk(text, rank + 3, first="    ", limit=2))
-    if page.full:
-        listed = [entry for entry in entries if entry.p50_ns]
-        chunks += [Chunk(page.wrapped(_distribution(entry), first="      "), rank) for entry in listed[:_MOST_OBJECTS]]
-        if rest := listed[_MOST_OBJECTS:]:
-            chunks.append(Chunk([page.line(f"      and {len(rest)} more, {duration(_ns(rest))}: --json")], rank))
-    return chunks
+    return page.wrapped(
+        f"idle: {', '.join(f'{phrase_of(name)} {duration(ns)} ({name})' for name, ns in idle)}", rest="    "
+    )
 
 
 def _objects(entries: Sequence[Account], width: int) -> str:
@@ -145,71 +242,25 @@ def _sum(entry: Account) -> str:
 
 
 def _parked(report: Report, page: Page) -> list[Text]:
-    ns = report.coverage.cannot_tell_ns
-    if not ns:
-        return []
-    says = "waiting or idle, cannot tell; counted as neither"
-    time = report.request_time
-    if time and "wait.parked" in time.accounts:
-        of = "slow requests" if time.excess else "requests"
-        says = f"{duration(time.accounts['wait.parked'])} in {of}; else idle or not, cannot tell"
-    lines = [page.line(f"  wait.parked, {duration(ns)}: {says}")]
+    """Return, on a full page, the waits of which nothing tells whether they are idle."""
     entries = [entry for entry in report.accounts if entry.kind == "unknown"]
-    for entry in entries[:_MOST_PARKED] if page.full else ():
+    if not (page.full and entries):
+        return []
+    ns = report.coverage.cannot_tell_ns
+    lines = page.wrapped(
+        f"blocked or idle (unknown), left out of percentages: {duration(ns)} (wait.parked)", rest="    "
+    )
+    for entry in entries[:_MOST_PARKED]:
         inside = f", in {entry.code}" if entry.code else ""
         waker = entry.released_by
-        by = f", mostly due to {waker.comm} ({waker.tid})" if waker else ""
+        by = f", mostly ended by {waker.comm} ({waker.tid})" if waker else ""
         lines += page.wrapped(f"{_sum(entry)}{inside}{by}", first="      ")
-    if page.full and len(entries) > _MOST_PARKED:
+    if len(entries) > _MOST_PARKED:
         lines.append(page.line(f"      and {len(entries) - _MOST_PARKED} more: --json"))
-    return lines
+    return [Text(line.plain, DIM) for line in lines]
 
 
-def still_waiting(report: Report, page: Page) -> Section:
-    """Threads in one wait through the whole window; those of one name in one wait together."""
-    groups: dict[tuple[str, str, str], list[Waiting]] = {}
-    for wait in report.still_waiting:
-        groups.setdefault((wait.comm, wait.account, wait.object), []).append(wait)
-    alike = list(groups.values())
-    blocks = [[page.chunk(_still(waits, page), 3 + 4 * index, limit=3)] for index, waits in enumerate(alike)]
-
-    def fold(hidden: Sequence[int]) -> list[Text]:
-        return [Text(f"  and {plural(sum(len(alike[index]) for index in hidden), 'thread')} more: --full")]
-
-    heading = [Text("STILL WAITING when the recording ended", HEADING)] if blocks else []
-    return Section(heading, blocks, fold)
-
-
-def _still(waits: Sequence[Waiting], page: Page) -> str:
-    first = waits[0]
-    meaning = BY_NAME[first.account].meaning if first.account in BY_NAME else first.account
-    object = f" ({first.object})" if first.object else ""
-    object += f" in {first.code}" if first.code else ""
-    tids = ", ".join(str(wait.tid) for wait in waits[: page.limit(_SHOWN_TIDS)])
-    more = len(waits) - _SHOWN_TIDS
-    tids += f" and {count(more)} more" if more > 0 and not page.full else ""
-    least = duration(min(wait.at_least_ns for wait in waits))
-    return f"{first.comm} ({tids}) {'is' if len(waits) == 1 else 'are'} {meaning}{object}, for at least {least}"
-
-
-def threads(report: Report, page: Page) -> Section:
-    """Of the full report: the busiest threads."""
-    lines = [page.line(_thread(thread)) for thread in report.threads[:_MOST_THREADS]]
-    more = len(report.threads) - len(lines)
-    if more:
-        lines.append(Text(f"  and {count(more)} more, less busy than these: --json"))
-    return Section([Text("THREADS  wall time, largest accounts", HEADING), *lines] if lines else [], [])
-
-
-def _thread(thread: Thread) -> str:
-    largest = sorted(thread.accounts.items(), key=lambda item: -item[1])[:3]
-    does = ", ".join(f"{name} {share(ns / thread.wall_ns)}" for name, ns in largest if thread.wall_ns)
-    fold = f"{count(thread.threads)} ended" if thread.exited else plural(thread.threads, "thread")
-    who = f"{thread.comm} ({thread.tid or fold})"
-    return f"  {pad(who, 26)} {duration(thread.wall_ns):>8}  {does}"
-
-
-def _by_account(report: Report, kind: str) -> dict[str, list[Account]]:
+def _by_account(report: Report, kind: str) -> Mapping[str, list[Account]]:
     """Return the entries of a kind by account, the largest account first."""
     found: dict[str, list[Account]] = {}
     for entry in report.accounts:
@@ -222,8 +273,4 @@ def _ns(entries: Iterable[Account]) -> int:
     return sum(entry.ns for entry in entries)
 
 
-def _part(report: Report, ns: int) -> float:
-    return ns / report.busy_ns if report.busy_ns else 0.0
-
-
-__all__ = ["still_waiting", "threads", "where"]
+__all__ = ["HEADING", "where"]

@@ -1,159 +1,124 @@
-"""Why to believe a report: what is fine, what was not measured, how far the books close, what measuring took."""
+"""Why to believe a report, and what measuring took: a line, unless there is something wrong with the recording."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import ceil
+from collections.abc import Mapping
 
-from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.units import count, duration, fine_share, plural, size
-from perfdiag.diagnosis.significance import CLOSED, ENOUGH_AGREEMENT
+from perfdiag.diagnosis.significance import CLOSED, ENOUGH_AGREEMENT, FAULT_SHARE, TOLERABLE_LOSS
 from perfdiag.recording.schema import NO_TIME_LOST
 from perfdiag.render import lost_records
-from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, heading, pad
-from perfdiag.report.contract import Checked, Program, Report
+from perfdiag.render.layout import HEADING, WIDEST, Page, Section, pad
+from perfdiag.report.contract import Program, Report
 
 _LEAST_NS = 1_000_000_000  # of a window shorter than that the recorder's start and end would be a share of
+_KINDS = 3  # of losses that a line names
 
 
-def checked(report: Report, page: Page) -> list[Section]:
-    """What was looked at without finding a fault, several to a line; what is large is never called fine."""
-    large = [check for check in report.checked if not check.fine]
-    fine = [check for check in report.checked if check.fine]
-    whole = "" if page.full else "shares of busy time unless named otherwise"
-    return [
-        _checks(large, page, "NOT SMALL, BUT NO FAULT SHOWN", whole, 5),
-        _checks(fine, page, "CHECKED AND FINE", "" if large else whole, 7, gap=not large),
-    ]
-
-
-def _checks(checks: Sequence[Checked], page: Page, name: str, remark: str, rank: int, gap: bool = True) -> Section:
-    title = heading(name, remark, page.width)
-    lines: list[list[str]] = []
-    for check in checks:
-        text = f"{check.id}: {check.text}" if page.full else check.text.replace(" of busy time", "")
-        room = [line for line in lines if cell_len(" | ".join([*line, text])) <= page.width - 2]
-        if room and not page.full:
-            room[0].append(text)
-        else:
-            lines.append([text])
-    limit = 1 if len(checks) > 1 else 2
-    blocks = [
-        [page.chunk(" | ".join(line), rank + 4 * index, rest="    ", limit=limit)] for index, line in enumerate(lines)
-    ]
-
-    def fold(hidden: Sequence[int]) -> list[Text]:
-        return [Text(f"  and {sum(len(lines[index]) for index in hidden)} more: --full")]
-
-    closed = [page.line(f"{name}  {len(checks)}: --full", HEADING)] if blocks else []
-    return Section(title if blocks else [], blocks, fold, gap=gap or page.full, closed=closed)
-
-
-def not_measured(report: Report, page: Page) -> Section:
-    """What is not known: what it would have told, why not, and where it can be learnt."""
-    blocks: list[Block] = []
-    for index, item in enumerate(report.not_measured):
-        lines = page.wrapped(f"{item.what}: {item.reason}", rest="    ", limit=2)
-        lines += page.wrapped(item.fix, first="    ", limit=2) if item.fix else []
-        blocks.append([Chunk(lines, 6 + 5 * index)])
-
-    def fold(hidden: Sequence[int]) -> list[Text]:
-        what = ", ".join(report.not_measured[index].what for index in hidden)
-        return [page.line(f"  and {len(hidden)} more (--full): {what}")]
-
-    return Section([Text("NOT MEASURED", HEADING)] if blocks else [], blocks, fold)
-
-
-def coverage(report: Report, page: Page) -> Section:
-    """How far to believe it, and what it took: always there, never rounded to zero."""
-    believe = _believe(report, page)
-    while not page.full and len(page.wrapped(_statements(believe), first="COVERAGE  ")) > 3:
-        good = [statement for statement in believe if not statement.always]
-        if not good:
-            break
-        believe.remove(good[-1])  # half a statement is none, and what must be told is never left out
-    lines = page.wrapped(_statements(believe), first="COVERAGE  ", limit=4)
-    lines += page.wrapped(_cost(report), first="COST      ", limit=ceil(2 * COLUMNS / page.width))
-    if not page.full:
-        hint = "perfdiag explain FINDING-ID; the whole report: --full or --json"
-        lines += page.wrapped(hint, first="HELP      ", limit=2)
-    return Section(lines, [])
-
-
-@dataclass(frozen=True)
-class _Statement:
-    """One number to believe a report by."""
-
-    text: str
-    always: bool  # shown however little room there is
-
-
-def _statements(statements: Sequence[_Statement]) -> str:
-    return "; ".join(statement.text for statement in statements)
-
-
-def _believe(report: Report, page: Page) -> list[_Statement]:
-    """Return the statements, the more important of those that may be left out first."""
+def doubts(report: Report, page: Page) -> list[str]:
+    """Return what is wrong with the recording, the worst first; nothing of a good one."""
     coverage = report.coverage
-    found = [
-        _Statement(_books(report), True),
-        _Statement(f"unexplained {fine_share(coverage.unexplained_share)}", True),
-        _lost(report, page),
-    ]
+    found = []
     if coverage.contradictions:
         more = len(coverage.contradictions) - 1
         rest = f" and {more} more: --full" if more and not page.full else ""
         texts = coverage.contradictions if page.full else coverage.contradictions[:1]
-        found.insert(0, _Statement(f"the recording contradicts itself: {'; '.join(texts)}{rest}", True))
-    if coverage.stack_agreement is None:
-        found.append(_Statement("no wait stacks to check accounts against", False))
-    else:
-        most = [f" (most: {account} booked, stack says {seen})" for account, seen, _ in coverage.disagreements[:1]]
-        text = (
-            f"accounts agree with {plural(coverage.stack_samples, 'sampled stack')} for"
-            f" {fine_share(coverage.stack_agreement)} of their time{''.join(most)}"
-        )
-        found.append(_Statement(text, coverage.stack_agreement < ENOUGH_AGREEMENT))
-    if coverage.cpu_split_error is not None:
-        split = f"+-{fine_share(coverage.cpu_split_error)}" if coverage.cpu_split_error < 1 else "not known"
-        found.append(_Statement(f"user/kernel split {split}", False))
-    unseen = _largest({name: number for name, number in (coverage.lost or {}).items() if name in NO_TIME_LOST}, page)
-    if unseen:
-        found.append(_Statement(f"not seen, without loss of time: {unseen}", False))
+        found.append(f"The recording contradicts itself: {'; '.join(texts)}{rest}")
+    off, worst = coverage.closed_error, coverage.worst_thread_error
+    if off > CLOSED:
+        found.append(f"{fine_share(off)} of time is counted twice or not at all (worst thread {fine_share(worst)})")
+    elif worst > CLOSED:
+        found.append(f"Of the worst thread {fine_share(worst)} of time is counted twice or not at all")
+    if coverage.unexplained_share >= FAULT_SHARE:
+        found.append(f"{fine_share(coverage.unexplained_share)} of time is unexplained")
+    if coverage.lost is None:
+        found.append("How much was lost is unknown: the recording has no end")
+    elif _lost(report) > TOLERABLE_LOSS * coverage.records:
+        found.append(_losses(report, page))
+    if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
+        found.append(_stacks(report))
     return found
 
 
-def _books(report: Report) -> str:
-    """Return how far accounts and time agree; of books that do not close no words that sound as if they did."""
-    off, worst = report.coverage.closed_error, report.coverage.worst_thread_error
-    if off > CLOSED:
-        thread = f" (worst thread {fine_share(worst)})" if worst > CLOSED else ""
-        return f"BOOKS DO NOT CLOSE: {fine_share(off)} too much or too little is booked{thread}"
-    thread = f", BUT NOT THOSE OF EACH THREAD: {fine_share(worst)} of the worst" if worst > CLOSED else ""
-    return f"books close to {fine_share(off)}{thread}"
+def warning(report: Report, page: Page) -> Section:
+    """Return what makes a report unsure, which stands above everything that it says."""
+    found = doubts(report, page)
+    lines = page.wrapped("; ".join(found), first="TRUST    ", limit=3, style=HEADING) if found else []
+    return Section(lines, [])
 
 
-def _lost(report: Report, page: Page) -> _Statement:
+def line(report: Report, room: int = WIDEST, *, stacks: bool = True) -> str:
+    """Return in a line why to believe a report: how much time is accounted for, what was lost, what stacks say."""
     coverage = report.coverage
-    if coverage.lost is None:
-        return _Statement("losses not known: the recording has no end", True)
-    timed = {name: number for name, number in coverage.lost.items() if name not in NO_TIME_LOST}
-    lost, named = f"{count(sum(timed.values()))} of {plural(coverage.records, 'record')} lost", _largest(timed, page)
-    return _Statement(f"{lost} ({named})" if named else lost, True)
+    accounted = max(0.0, 1 - coverage.closed_error - coverage.unexplained_share)
+    lost = _lost(report)
+    nothing = "losses unknown" if coverage.lost is None else "nothing lost"
+    parts = [f"{fine_share(accounted)} of time accounted for"]
+    parts.append(f"{count(lost)} of {plural(coverage.records, 'record')} lost" if lost else nothing)
+    text = ", ".join([*parts, *([_stacks(report)] if stacks else [])])
+    return text if len(text) <= room else text.replace("stack sample", "stack")
+
+
+def _stacks(report: Report) -> str:
+    coverage = report.coverage
+    if coverage.stack_agreement is None:
+        return "no stacks to compare"
+    samples = plural(coverage.stack_samples, "stack sample")
+    if coverage.stack_agreement >= 1:
+        return f"{samples} agree"
+    most = "".join(f" (most: {account} booked, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])
+    return f"{samples} agree for {fine_share(coverage.stack_agreement)} of their time{most}"
+
+
+def _lost(report: Report) -> int:
+    return sum(number for name, number in (report.coverage.lost or {}).items() if name not in NO_TIME_LOST)
+
+
+def _losses(report: Report, page: Page) -> str:
+    timed = {name: number for name, number in (report.coverage.lost or {}).items() if name not in NO_TIME_LOST}
+    lost, named = f"{count(_lost(report))} of {plural(report.coverage.records, 'record')} lost", _largest(timed, page)
+    return f"{lost} ({named})" if named else lost
 
 
 def _largest(counters: Mapping[str, int], page: Page) -> str:
     kinds = sorted(((name, number) for name, number in counters.items() if number), key=lambda item: -item[1])
-    return ", ".join(lost_records.told(name, number) for name, number in kinds[: page.limit(3)])
+    return ", ".join(lost_records.told(name, number) for name, number in kinds[: page.limit(_KINDS)])
+
+
+def in_full(report: Report, page: Page) -> list[Section]:
+    """Return, of a full page, all that is known of the recording, what it cost, and where stacks say otherwise."""
+    coverage = report.coverage
+    told = [line(report)]
+    if _lost(report):
+        told.append(_losses(report, page))
+    if coverage.cpu_split_error is not None:
+        split = f"+-{fine_share(coverage.cpu_split_error)}" if coverage.cpu_split_error < 1 else "unknown"
+        told.append(f"user/kernel split {split}")
+    unseen = _largest({name: number for name, number in (coverage.lost or {}).items() if name in NO_TIME_LOST}, page)
+    if unseen:
+        told.append(f"not seen, without loss of time: {unseen}")
+    programs = [
+        page.line(f"  {pad(program.name, 32)} {_ran(program)}")
+        for program in (report.cost.probes if report.cost else [])
+    ]
+    disagree = [
+        page.line(f"  booked {account}, stack says {seen}: {duration(ns)}")
+        for account, seen, ns in coverage.disagreements
+    ]
+    believed = page.wrapped("; ".join(told), first="TRUST  ") + page.wrapped(_cost(report), first="COST   ")
+    listed = (("COST BY PROGRAM", programs), ("STACKS THAT DISAGREE", disagree))
+    return [
+        Section(believed, []),
+        *(Section([Text(title, HEADING), *lines], []) for title, lines in listed if lines),
+    ]
 
 
 def _cost(report: Report) -> str:
     cost, window_ns = report.cost, report.window.duration_ns
     if cost is None or not window_ns:
-        return "not known: the recording has no end"
+        return "unknown: the recording has no end"
     measured = [program.ns for program in cost.probes if program.ns is not None]
     missing = len(cost.probes) - len(measured)
     inside = fine_share(sum(measured) / window_ns) if measured else "not measured"
@@ -174,21 +139,4 @@ def _ran(program: Program) -> str:
     return f"{count(program.runs):>12} runs {duration(program.ns):>8}"
 
 
-def details(report: Report, page: Page) -> list[Section]:
-    """Of the full report: cost by program, and where accounts and stacks disagree."""
-    programs = [
-        page.line(f"  {pad(program.name, 32)} {_ran(program)}")
-        for program in (report.cost.probes if report.cost else [])
-    ]
-    disagree = [
-        page.line(f"  booked {account}, stack says {seen}: {duration(ns)}")
-        for account, seen, ns in report.coverage.disagreements
-    ]
-    return [
-        Section([Text(title, HEADING), *lines], [])
-        for title, lines in (("COST BY PROGRAM", programs), ("DISAGREEMENTS", disagree))
-        if lines
-    ]
-
-
-__all__ = ["checked", "coverage", "details", "not_measured"]
+__all__ = ["doubts", "in_full", "line", "warning"]

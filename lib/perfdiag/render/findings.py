@@ -1,4 +1,4 @@
-"""The findings of a report: what takes the time, what a fix gives back, what to do."""
+"""The findings of a report: what shows them, and what to do besides the first remedy, which stands above."""
 
 from __future__ import annotations
 
@@ -7,95 +7,92 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from perfdiag.common.units import duration, fine_share, share
-from perfdiag.render.layout import HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line, heading
-from perfdiag.report.contract import Evidence, Finding, Remedy, Report
+from perfdiag.render.head import STYLES
+from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, Block, Chunk, Page, Section, fit_on_one_line
+from perfdiag.render.problem import remedy_lines, says, told
+from perfdiag.report.contract import Evidence, Finding, Report
+from perfdiag.report.status import FAULTS
 
-FUNCTIONS = "functions"  # the kind of evidence that names code
-_STYLES = {"critical": "bold red", "warning": "yellow"}
+FUNCTIONS = "functions"  # the kind of evidence that somebody with a full CPU looks for
+_STYLES = {**STYLES, "info": "bold"}
+_AFTER_FAULTS = 60  # of ranks: what is no fault stands behind what is
 
 
 def causes(report: Report, page: Page) -> Section:
-    """Findings by share; those that do not fit are folded with their sum."""
-    faults = any(finding.severity != "info" for finding in report.findings)
-    blocks = [_finding(page, index, finding, faults) for index, finding in enumerate(report.findings)]
-    shares = [finding.share for finding in report.findings]
-    remark = "share = the most a fix can return; nothing is counted twice"
-    if report.request_time:
-        time = report.request_time
-        of = "what slow requests took more" if time.excess else "request time"
-        remark = f"shares of {duration(time.ns)} of {of}, the most a fix can return"
-    if faults and shares != sorted(shares, reverse=True):
-        remark = "faults first; share = the most a fix can return"
+    """Return the findings by share; those that do not fit are folded with their sum."""
+    said = told(report, page)
+    blocks = [_finding(report, page, index, said) for index in range(len(report.findings))]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
         part = sum(report.findings[index].share for index in hidden)
-        return [Text(f"and {len(hidden)} more: {share(part)}  (--full)")]
+        facts = [report.findings[index].severity not in FAULTS for index in hidden]
+        which = f" that {'is' if len(hidden) == 1 else 'are'} no fault" if all(facts) else ""
+        return [page.line(f"and {len(hidden)} more{which}{f', {share(part)}' if part else ''}: --full", DIM)]
 
-    title = heading("FINDINGS", remark, page.width) if blocks else [Text("FINDINGS  none", HEADING)]
-    return Section(title, blocks, fold, [Text(_unclaimed(report, page))])
+    tail = _unclaimed(report, page) if page.full else []
+    heading = [Text("FINDINGS", HEADING)] if page.full and blocks else []
+    return Section(heading, blocks, fold, tail)
 
 
-def _unclaimed(report: Report, page: Page) -> str:
+def _unclaimed(report: Report, page: Page) -> list[Text]:
     whole_ns = report.request_time.ns if report.request_time else report.busy_ns
-    left = [f"{name} {share(ns / whole_ns)}" for name, ns in report.unclaimed.items()]
-    line = f"NO FINDING CLAIMS {share(report.unclaimed_share)}"
-    for number, each in enumerate(left):
-        longer = line + (", " if number else ": ") + each
-        more = f", {len(left) - number} more"
-        if len(longer) + (len(more) if number + 1 < len(left) else 0) > page.width:
-            return clip(line + more, page.width)
-        line = longer
-    return line
+    left = ", ".join(f"{name} {share(ns / whole_ns)}" for name, ns in report.unclaimed.items())
+    text = f"No finding explains {share(report.unclaimed_share)} of the time"
+    return page.wrapped(f"{text}: {left}" if left else text, first="", rest="  ", style=DIM)
 
 
-def _finding(page: Page, index: int, finding: Finding, faults: bool) -> Block:
-    later = 4 if finding.severity == "info" and faults else 0  # a fact stands behind every fault
-    # What is slow and what to do about it is what the report is read for: of the first finding before all else.
-    first = 3 * index + later
-    remedies = [Chunk(_remedy(page, remedy), first + 12 * number) for number, remedy in enumerate(finding.remedy)]
-    # The functions are what somebody with a full CPU looks for: a remedy speaks of them.
-    functions = [
-        page.chunk(_with_error(each), 1 + first, limit=2, aside=True)
-        for each in finding.evidence
-        if each.kind == FUNCTIONS
+def _finding(report: Report, page: Page, index: int, said: str) -> Block:
+    finding = report.findings[index]
+    is_fault = finding.severity in FAULTS
+    first = 2 + 2 * index if is_fault else ESSENTIAL + _AFTER_FAULTS + index
+    later = ESSENTIAL + 3 * index + (0 if is_fault else _AFTER_FAULTS)
+    says = [line for text in _says(finding, said, page) for line in page.wrapped(text, limit=3)]
+    blocks = [Chunk([*_title(page, index, finding), *says], first)]
+    ordered = sorted(finding.evidence, key=lambda each: each.kind != FUNCTIONS)
+    for number, each in enumerate(ordered):
+        rank = first + 1 if number < 1 else later + 8 * (number - 1)
+        blocks.append(page.chunk(_with_error(each), rank, rest="    ", limit=2, aside=True, style=DIM))
+    above = is_fault and report.verdict.status in FAULTS
+    for number, remedy in enumerate(finding.remedy[1 if above else 0 :]):
+        label = {"risky": "risky  "}.get(remedy.kind, "or     " if above or number else "fix    ")
+        rank = first + 1 if not above and not number else later + 12 + number
+        blocks.append(Chunk(remedy_lines(remedy, page, f"  {label}"), rank, aside=True))
+    return [*blocks, *_rest(finding, page, later + 20)]
+
+
+def _rest(finding: Finding, page: Page, rank: int) -> list[Chunk]:
+    """Return how to see whether a fix has helped, and what limits the finding."""
+    told = [("Check the fix", finding.verify, rank - 18), ("Read on", finding.runbook or "", rank + 2)]
+    told += [("Less sure because", text, rank) for text in finding.limits]
+    told += [("Not because of", text, rank) for text in finding.ruled_out]
+    told += [("Could also be", text, rank + 1) for text in finding.alternatives]
+    return [
+        page.chunk(f"{name}: {text}", rank, rest="    ", limit=2, aside=True, style=DIM)
+        for name, text, rank in told
+        if text
     ]
-    evidence = [
-        page.chunk(_with_error(each), 5 + 4 * index + 6 * number + later, limit=2, aside=True)
-        for number, each in enumerate(each for each in finding.evidence if each.kind != FUNCTIONS)
-    ]
-    last = 30 + 4 * index
-    rest = [page.chunk(f"limited by: {text}", last, limit=2) for text in finding.limits]
-    rest += [page.chunk(f"ruled out: {text}", last, limit=2) for text in finding.ruled_out]
-    rest += [page.chunk(f"could also be: {text}", last, limit=2) for text in finding.alternatives]
-    rest += [page.chunk(f"verify: {finding.verify}", last)] if finding.verify else []
-    rest += [page.chunk(f"read on: {finding.runbook}", last)] if finding.runbook else []
-    title = Chunk(_title(page, index, finding), 3 * index)
-    claim = page.chunk(finding.claim, first, limit=3)
-    return [title, claim, *functions, *remedies[:1], *evidence, *remedies[1:], *rest]
+
+
+def _says(finding: Finding, said: str, page: Page) -> list[str]:
+    """Return what a finding says beyond what already stands above; on a full page all of it."""
+    headline = [] if says(said, finding) else [f"{finding.headline}."]
+    return [*headline, *([finding.claim] if page.full and finding.claim else [])]
 
 
 def _title(page: Page, index: int, finding: Finding) -> list[Text]:
-    severity = "no fault" if finding.severity == "info" else finding.severity
-    took = f"{share(finding.share):>5} {duration(finding.ns):>7}" if finding.ns else f"{'-':>5} {'no time':>7}"
+    fault = {"critical": "   critical", "info": "   no fault"}.get(finding.severity, "")
+    took = f"{share(finding.share):>5}   {duration(finding.ns):>7}" if finding.ns else "no time of its own"
     number = f"{index + 1} "
-    left, right = f"{number}{finding.id:<24} {took}  {severity}", f"confidence {finding.confidence}"
-    style = _STYLES.get(finding.severity, "")
-    if fit_on_one_line(left, right, page.width):
-        title = [Text(apart(left, right, page.width), style)]
+    left, right = f"{number}{finding.id:<23} {took}{fault}", f"{finding.confidence} confidence"
+    style = _STYLES.get(finding.severity, HEADING)
+    if fit_on_one_line(left, f" {right}", page.width):
+        title = [Text(f"{left}   {right}")]
     else:
-        title = page.wrapped(f"{finding.id} {took} {severity}, {right}", first=number, style=style)
+        title = page.wrapped(f"{finding.id} {took}{fault}, {right}", first=number)
+    title[0].stylize(style, 0, len(number) + len(finding.id))
     if finding.runbook:
         title[0].stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.id))
     return title
-
-
-def _remedy(page: Page, remedy: Remedy) -> list[Text]:
-    """Never cut: half a command is another command, and a trial without its undo is a trap."""
-    undo = f"{remedy.undo}   (now: {remedy.present_value})" if remedy.present_value else remedy.undo
-    lines = page.wrapped(remedy.text, first=f"  {remedy.kind:<6}")
-    lines += page.wrapped(undo, first="  undo  ") if undo else []
-    lines += page.wrapped(remedy.risk, first="  risk  ") if remedy.risk else []
-    return lines
 
 
 def _with_error(evidence: Evidence) -> str:

@@ -1,115 +1,83 @@
-"""The head of a report: target, verdict, work done."""
+"""The first lines of a report: who was measured, for how long, where, how its requests fared, and how bad it is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil
-
+from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.common.units import about, count, duration, known, plural, share, size
-from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, apart, clip, fit_on_one_line
-from perfdiag.report.contract import Host, Operation, Report
+from perfdiag.common.units import about, duration, known, plural
+from perfdiag.render.layout import HEADING, Page, Section, clip, fit_on_one_line, pad
+from perfdiag.report.contract import Host, Report
+from perfdiag.report.status import CANNOT_TELL, CRITICAL, WARNING
 
-VERDICT_LINES = 3
-LEAST_WORK_BYTES = 1024  # a second; of less nobody would say that it is what the target does
+STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta"}
+_GAP = "   "
 
 
 def head(report: Report, page: Page) -> Section:
-    """Who was measured, when, where; what must be known before any number."""
-    target, host, window = report.target, report.host, report.window
+    """Return one line, a second one where it has no room; then what must be known before any number."""
+    status = report.verdict.status
+    lines = _first(_parts(report), Text(status.upper(), STYLES.get(status, "bold green")), page)
+    notes = "; ".join(clip(note, 2 * page.width) for note in report.notes)
+    lines += page.wrapped(notes, first="  ", rest="    ", limit=4) if notes else []
+    return Section([*lines, *(_details(report, page) if page.full else [])], [], gap=False)
+
+
+def _parts(report: Report) -> list[str]:
+    target = report.target
     inside = f", {target.namespace_pid} in its namespace" if target.namespace_pid != target.pid else ""
-    when = window.start.replace("T", " ").replace("Z", " UTC")
-    measured = f"{when}, {duration(window.duration_ns)}, {plural(target.threads, 'thread')}"
+    who = f"{target.comm} ({target.pid}{inside})" if target.pid else target.comm
+    where = f" on {report.host.name}" if report.host.name else ""
+    return [who, f"{duration(report.window.duration_ns)}{where}", *(_requests(report) or [_threads(report)])]
+
+
+def _threads(report: Report) -> str:
+    return plural(report.target.threads, "thread")
+
+
+def _requests(report: Report) -> list[str]:
+    """Return how many requests were answered, and how fast; a p99 only of enough of them."""
+    answered = report.answered
+    if answered is None:
+        return []
+    ports = {each.port for each in report.requests}
+    where = next(iter(ports)) if len(ports) == 1 else ""
+    on = f" on {':' if where.isdigit() else ''}{where}" if where else ""
+    times = (("p50", answered.p50_ns), ("p99", answered.p99_ns))
+    told = [f"{name} {about(ns).removeprefix('about ')}" for name, ns in times if ns is not None]
+    slowest = [] if answered.p99_ns is not None else [f"longest {duration(answered.max_ns)}"]
+    return [plural(answered.count, "request") + on, _GAP.join([*told, *slowest])]
+
+
+def _first(parts: list[str], status: Text, page: Page) -> list[Text]:
+    """Return the parts in as few lines as hold them, with the status at the right end of the first."""
+    room = page.width - len(status.plain) - 2
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]}{_GAP}{part}"
+        if cell_len(longer) <= (room if len(lines) == 1 else page.width):
+            lines[-1] = longer
+        else:
+            lines.append(f"  {part}")  # a name may take the whole first line
+    first = Text(pad(lines[0], max(room, 1)), HEADING)
+    first.append("  ")
+    first.append_text(status)
+    return [first, *(page.line(line, HEADING) for line in lines[1:])]
+
+
+def _details(report: Report, page: Page) -> list[Text]:
+    """Return when, on what, and the command that asks for the same again, whole."""
+    host, start = report.host, report.window.start.replace("T", " ").replace("Z", " UTC")
     guest = f"{host.hypervisor} guest, " if host.hypervisor not in (None, "none") else ""
-    notes = [*(clip(note, 2 * page.width) for note in report.notes), f"{guest}{known(host.cpus, 'CPU')}"]
-    who = f"{target.comm} (pid {target.pid}{inside})" if target.pid else target.comm
-    lines = [
-        *_commanded(target.command, _where(host), page),
-        *_titled(who, measured, page),
-        *page.wrapped("; ".join(notes), first="", rest="  "),
-    ]
-    return Section(lines, [], gap=False)
+    text = f"{start}, {_threads(report)}, {guest}{known(host.cpus, 'CPU')}, {_kernel(host)}"
+    command = report.target.command
+    if fit_on_one_line(f"  {command}", text, page.width):
+        return [page.line(f"  {command}{_GAP}{text}")]
+    return [*page.wrapped(command, rest="    "), *page.wrapped(text, rest="    ")]
 
 
-def _where(host: Host) -> str:
-    return f"host {host.name}, Linux {host.kernel}" if host.kernel else "host not recorded"
+def _kernel(host: Host) -> str:
+    return f"Linux {host.kernel}" if host.kernel else "host not recorded"
 
 
-def _commanded(command: str, where: str, page: Page) -> list[Text]:
-    """Whole on a full page, so that it can be run again; a screenful has its lines for findings."""
-    if page.full and not fit_on_one_line(command, where, page.width):
-        return [*page.wrapped(command, first="", rest="  ", style=HEADING), page.line(f"  {where}")]
-    return _titled(command, where, page, HEADING)
-
-
-def _titled(left: str, right: str, page: Page, style: str = "") -> list[Text]:
-    """On one line, of which the left gives way, or on two where a page is so narrow that little would be left of it."""
-    if page.width >= COLUMNS or fit_on_one_line(left, right, page.width):
-        return [Text(apart(left, right, page.width), style)]
-    return [page.line(left, style), page.line(f"  {right}")]
-
-
-def verdict(report: Report, page: Page) -> Section:
-    """One of five kinds, at most three lines of 80 columns: whole sentences, the most important first.
-
-    Behind what makes a cause unsure that cause stands, however long it is.
-    """
-    limit = ceil(VERDICT_LINES * COLUMNS / page.width)
-    shown = list(report.verdict.sentences)
-    kept = 1 + bool(report.verdict.doubt)
-    while (
-        len(shown) > kept and len(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ")) > limit and not page.full
-    ):
-        shown.pop()
-    return Section(page.wrapped(" ".join(shown), first="VERDICT  ", rest="  ", limit=limit, style=HEADING), [])
-
-
-def work(report: Report, page: Page) -> Section:
-    """Operations over the limit that was asked for, then work done, and how long other operations took.
-
-    Ranks never fall from block to block: a block is not shown before those above it.
-    """
-    asked = [each for each in report.operations if each.over_slo]
-    others = [each for each in report.operations if not each.over_slo]
-    blocks: list[Block] = [[_operates(page, each, 1 + 3 * index, index)] for index, each in enumerate(asked)]
-    last = 3 * len(asked)
-    seconds = report.window.duration_ns / 1e9
-    least = 1 if page.full else LEAST_WORK_BYTES * seconds
-    moving = [each for each in report.work if each.amount >= least] if seconds else []
-    if moving:
-        moved = ", ".join(f"{each.name} {size(each.amount / seconds)}/s" for each in moving)
-        last = max(6, last)
-        blocks.append([page.chunk(moved, last, first="WORK     ", limit=2)])
-    for index, each in enumerate(others):
-        before = index if moving else len(asked) + index
-        blocks.append([_operates(page, each, last + 3 + 5 * index, before)])
-    named = [*(each.name for each in asked), *(["work done"] if moving else []), *(each.name for each in others)]
-
-    def fold(hidden: Sequence[int]) -> list[Text]:
-        names = ", ".join(named[index] for index in hidden)
-        some = 0 not in hidden  # below what is shown, or alone
-        return [page.line(f"{'         and ' if some else 'OPERATES '}{len(hidden)}{' more' * some} (--full): {names}")]
-
-    return Section([], blocks, fold)
-
-
-def _operates(page: Page, operation: Operation, rank: int, before: int) -> Chunk:
-    """Return the line of an operation, with the heading where none stands right `before` it."""
-    return page.chunk(_operation(operation), rank, first="         " if before else "OPERATES ", limit=2)
-
-
-def _operation(operation: Operation) -> str:
-    """Percentiles only where there are enough of them; what the window could not have seen is said."""
-    parts = [f"{operation.name}: {count(operation.count)}, {operation.per_second:.3g}/s"]
-    times = (("p50", operation.p50_ns), ("p90", operation.p90_ns), ("p99", operation.p99_ns))
-    parts += [f"{name} {about(ns)}" for name, ns in times if ns is not None]
-    parts.append(f"longest {duration(operation.max_ns)}")
-    if operation.over_slo is not None and operation.limit_ns is not None:
-        parts.append(f"{count(operation.over_slo)} over {duration(operation.limit_ns)}")
-    if operation.p99_ns is None and operation.rarity_unseen is not None:
-        parts.append(f"too few to see what is rarer than {share(operation.rarity_unseen)}")
-    return ", ".join(parts)
-
-
-__all__ = ["head", "verdict", "work"]
+__all__ = ["STYLES", "head"]

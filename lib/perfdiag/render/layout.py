@@ -1,5 +1,7 @@
 """Lines that fit: wrapping by terminal cells, and a page of so many lines that folds the least important parts.
 
+A page has a comfortable length, that of a terminal, and a longest one: what is essential may use the lines between.
+
 A page is made of sections, a section of blocks (a row, a finding), a block of chunks (its title, its claim, its
 remedy).  Every chunk has a rank; when the page is short of lines, chunks of higher rank are given up first, and a
 section whose last blocks are hidden says what they were: nothing is dropped silently.
@@ -14,9 +16,14 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
 
-LINES = 45
+LINES = 24  # of a terminal
+MOST_LINES = 40  # if what is essential takes them
 COLUMNS = 80
+WIDEST = 132
+ESSENTIAL = 100  # ranks below it
+NEVER = 1_000_000  # a rank that only a full page shows
 HEADING = "bold"
+DIM = "dim"
 NEAR = 0.75  # of a line: what is left of it where it is cut at a word
 
 
@@ -97,21 +104,25 @@ class Page:
         rest: str | None = None,
         limit: int | None = None,
         aside: bool = False,
+        style: str = "",
     ) -> Chunk:
         """Return a chunk of `wrapped` lines."""
-        return Chunk(self.wrapped(text, first=first, rest=rest, limit=limit), rank, aside)
+        return Chunk(self.wrapped(text, first=first, rest=rest, limit=limit, style=style), rank, aside)
 
 
-def arrange(sections: Sequence[Section], budget: int | None) -> list[Text]:
-    """Return the lines of a page: everything without a budget, else what matters most and fits."""
+def arrange(sections: Sequence[Section], budget: int | None, most: int = 0) -> list[Text]:
+    """Return the lines of a page: everything without a budget, else what matters most and fits.
+
+    What is essential fits if there are no more than `most` lines with it, where that is more than `budget`.
+    """
     for section in sections:
         section.shown = [set() if budget is not None else set(range(len(block))) for block in section.blocks]
     if budget is not None:
-        _choose(sections, budget)
+        _choose(sections, budget, max(budget, most))
     return [line for section in sections for line in section.lines()]
 
 
-def _choose(sections: Sequence[Section], budget: int) -> None:
+def _choose(sections: Sequence[Section], budget: int, most: int) -> None:
     lengths = [len(section.lines()) for section in sections]
     begun = [0] * len(sections)  # blocks of each that are shown, the first ones
     candidates = sorted(
@@ -119,8 +130,9 @@ def _choose(sections: Sequence[Section], budget: int) -> None:
         for place, section in enumerate(sections)
         for index, block in enumerate(section.blocks)
         for number, chunk in enumerate(block)
+        if chunk.rank < NEVER
     )
-    for _, place, index, number in candidates:
+    for rank, place, index, number in candidates:
         section = sections[place]
         block, shown = section.blocks[index], section.shown[index]
         given_up = any(not chunk.aside and before not in shown for before, chunk in enumerate(block[:number]))
@@ -128,7 +140,7 @@ def _choose(sections: Sequence[Section], budget: int) -> None:
             continue  # what stands before it
         shown.add(number)
         length = len(section.lines())
-        if sum(lengths) - lengths[place] + length <= budget:
+        if sum(lengths) - lengths[place] + length <= (most if rank < ESSENTIAL else budget):
             lengths[place] = length
             begun[place] += number == 0
         else:
@@ -199,8 +211,13 @@ def heading(left: str, right: str, width: int) -> list[Text]:
 
 __all__ = [
     "COLUMNS",
+    "DIM",
+    "ESSENTIAL",
     "HEADING",
     "LINES",
+    "MOST_LINES",
+    "NEVER",
+    "WIDEST",
     "Block",
     "Chunk",
     "Page",

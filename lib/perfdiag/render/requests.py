@@ -8,49 +8,33 @@ from rich.text import Text
 
 from perfdiag.common.units import about, count, duration, plural, share
 from perfdiag.diagnosis.evidence.requests.unread_time import HELD_UP_NS
-from perfdiag.model.requests.request_time import beyond
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
 from perfdiag.report.contract import Call, Percentiles, Report, Request, Silent, Unread
 
-_SHOWN_ACCOUNTS = 4
-_LEAST = 0.01
 _MOST = 1000  # names, and peers, of a full page: who wants more wants a table, not a text
 
 
 def requests(report: Report, page: Page) -> Section:
     """Each name with its percentiles; what all of them spent their time in; the peers that were asked."""
     unread = [each for each in report.unread if each.oldest_ns >= HELD_UP_NS]
-    silent = [each for each in report.silent if each.oldest_ns]
-    if not (report.requests or report.calls or unread or silent):
-        return Section([], [])
+    silent = [each for each in report.silent if each.oldest_ns and page.full]
     most = _MOST if page.full else LINES  # those of a page are drawn, not those that it has no room for anyway
-    requests, calls = report.requests[:most], report.calls[:most]
+    # How fast requests are answered the first line says, and what makes them slow the findings.
+    requests, calls = (report.requests[:most], report.calls[:most]) if page.full else ([], [])
+    if not (requests or calls or unread or silent):
+        return Section([], [])
     waiting = [*map(_unread, unread), *map(_silent, silent)]
     told = waiting + [_served(each) for each in requests] + [_called(each) for each in calls]
-    untold = len(waiting) + len(report.requests) + len(report.calls) - len(told)
-    blocks: list[Block] = []
-    if report.request_time:
-        blocks.append([page.chunk(_consists(report), 2, first="  ", limit=2)])  # no later than what stands below it
-    blocks += [[page.chunk(text, 2 + 4 * index, first="  ", limit=2)] for index, text in enumerate(told)]
+    untold = len(waiting) + len(report.requests) + len(report.calls) - len(told) if page.full else 0
+    blocks: list[Block] = [[page.chunk(text, 50 + 8 * index, first="  ", limit=2)] for index, text in enumerate(told)]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        return [Text(f"  and {count(len(hidden) + untold)} more: --full")]
+        return [Text(f"  and {count(len(hidden))} more: --full")]
 
-    title = "REQUESTS, from arrived until answered; calls, until the answer's first byte"
+    title = "REQUESTS, from arrived until answered"
+    title += "; calls, until the answer's first byte" if calls else ""
     tail = [Text(f"  and {count(untold)} more: --json")] if page.full and untold else []
     return Section([page.line(title, HEADING)], blocks, fold, tail)
-
-
-def _consists(report: Report) -> str:
-    time = report.request_time
-    assert time is not None
-    largest = sorted(time.accounts.items(), key=lambda item: -item[1])
-    told = [f"{name} {share(ns / time.ns)}" for name, ns in largest[:_SHOWN_ACCOUNTS] if ns >= _LEAST * time.ns]
-    if time.excess:
-        took = f"{count(time.count)} over the limit took {duration(time.ns)} {beyond(time.median_over)}"
-    else:
-        took = f"{duration(time.ns)} in {count(time.count)} requests"
-    return f"{took}: {', '.join(told)}"
 
 
 def _unread(unread: Unread) -> str:
@@ -86,7 +70,7 @@ def _served(request: Request) -> str:
     elif request.early:
         parts.append(f"{count(request.early)} came before the answer to the one before")
     if request.whole.p99_ns is None and request.rarity_unseen is not None:
-        parts.append(f"too few to see what is rarer than {share(request.rarity_unseen)}")
+        parts.append(f"too few to see what happens to fewer than 1 in {round(1 / request.rarity_unseen)}")
     return ", ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The report for people: at most 45 lines at 80 columns, the rest with `full`.
+"""The report for people: 24 lines if that is possible, never more than 40, the rest with `full`.
 
 Colour is never the only carrier of a meaning; piped output and NO_COLOR get plain text (rich sees to it).
 
@@ -15,16 +15,20 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from perfdiag.render.account_tables import still_waiting, threads, where
-from perfdiag.render.coverage import checked, coverage, details, not_measured
+from perfdiag.render import coverage, ruledout
+from perfdiag.render.account_tables import where
 from perfdiag.render.findings import causes
 from perfdiag.render.guest_host import host_side
-from perfdiag.render.head import head, verdict, work
-from perfdiag.render.host_consumers import everyone
-from perfdiag.render.layout import COLUMNS, LINES, Page, arrange
+from perfdiag.render.head import head
+from perfdiag.render.last import last, not_measured, short
+from perfdiag.render.layout import COLUMNS, LINES, MOST_LINES, WIDEST, Page, Section, arrange
+from perfdiag.render.problem import fix, problem
 from perfdiag.render.requests import requests
 from perfdiag.render.stacks import stacks
-from perfdiag.report.assembly import Report
+from perfdiag.render.threads import still_waiting, threads
+from perfdiag.render.work import work
+from perfdiag.report.contract import Report
+from perfdiag.report.status import IDLE_WORD, OK
 
 NARROWEST = 40
 DEMO = Path(__file__).resolve().parents[3] / "tests/data/golden/flush.json"
@@ -37,7 +41,7 @@ def render(report: Report, console: Console, full: bool = False) -> None:
 
 def width(console: Console) -> int:
     """Return how wide the lines of a report are on `console`."""
-    return min(max(console.width, NARROWEST), COLUMNS)
+    return min(max(console.width, NARROWEST), WIDEST)
 
 
 def draw(page: Iterable[Text], console: Console) -> None:
@@ -47,24 +51,42 @@ def draw(page: Iterable[Text], console: Console) -> None:
 
 
 def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[Text]:
-    """Return the lines of the report, none wider than `width` cells; without `full` at most 45 at 80 columns."""
+    """Return the lines of the report, none wider than `width` cells; without `full` at most 40 at 80 columns."""
     page = Page(width, full)
-    sections = [
-        head(report, page),
-        verdict(report, page),
-        work(report, page),
+    sections = [head(report, page), coverage.warning(report, page), problem(report, page), fix(report, page)]
+    if full:
+        return arrange([*sections, *_everything(report, page)], None)
+    if report.verdict.status in (OK, IDLE_WORD) and not report.everyone and not coverage.doubts(report, page):
+        asked = [requests(report, page), work(report, page), still_waiting(report, page), host_side(report, page)]
+        below = any(section.blocks or section.heading for section in asked)
+        return arrange([*sections, *asked, short(report, page, gap=below)], LINES, MOST_LINES)
+    sections += [
+        *where(report, page),
         requests(report, page),
-        where(report, page),
-        everyone(report, page),
+        work(report, page),
         still_waiting(report, page),
         host_side(report, page),
         causes(report, page),
-        *checked(report, page),
-        not_measured(report, page),
-        *([threads(report, page), stacks(report, page), *details(report, page)] if full else []),
-        coverage(report, page),
+        last(report, page),
     ]
-    return arrange(sections, None if full else LINES)
+    return arrange(sections, LINES, MOST_LINES)
+
+
+def _everything(report: Report, page: Page) -> list[Section]:
+    """Return what a full page has, in the order in which somebody asks."""
+    return [
+        *where(report, page),
+        requests(report, page),
+        work(report, page),
+        still_waiting(report, page),
+        host_side(report, page),
+        causes(report, page),
+        *ruledout.in_full(report, page),
+        threads(report, page),
+        stacks(report, page),
+        not_measured(report, page),
+        *coverage.in_full(report, page),
+    ]
 
 
 def _encodable(line: Text, encoding: str) -> Text:

@@ -16,7 +16,7 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.thread_accounts import AccountTotal, times_of
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 from perfdiag.recording.distribution import Distribution
 from perfdiag.recording.packed_numbers import ByName, Counts, Sums
 from perfdiag.report import contract
@@ -72,6 +72,7 @@ def _entry(
         p50_ns=distribution.quantile_ns(0.5),
         p99_ns=distribution.quantile_ns(0.99) if distribution.count >= ENOUGH_FOR_P99 else None,
         max_ns=distribution.max_ns,
+        phrase=phrase_of(account),
         released_by=releaser,
         code=code,
     )
@@ -95,6 +96,7 @@ def _merged_rests(entries: Iterable[contract.Account]) -> list[contract.Account]
                 p50_ns=had.p50_ns,
                 p99_ns=had.p99_ns,
                 max_ns=max(had.max_ns, entry.max_ns),
+                phrase=had.phrase,
                 released_by=had.released_by,
                 code=had.code,
             )

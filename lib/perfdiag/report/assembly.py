@@ -15,10 +15,11 @@ from perfdiag.diagnosis.significance import FAULT_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 from perfdiag.recording import schema
-from perfdiag.report import account_tables, contract, database_lock_waits, header, requests, stacks
+from perfdiag.report import account_tables, contract, database_lock_waits, header, relevance, requests, stacks
 from perfdiag.report.contract import Report
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
+from perfdiag.report.status import with_status
 from perfdiag.report.verdict import host_verdict, request_verdict
 from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
 from perfdiag.report.verdict.unsure_recording import with_doubt
@@ -32,7 +33,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
     """
     return Report(
         schema=contract.SCHEMA_VERSION,
-        verdict=_verdict(model, diagnosis),
+        verdict=with_status(_verdict(model, diagnosis), model, diagnosis),
         target=header.target(model),
         window=header.window(model),
         notes=header.notes(model),
@@ -41,6 +42,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         idle_ns=model.idle_ns,
         work=header.work(model),
         operations=account_tables.operations(model),
+        answered=requests.answered(model),
         requests=requests.served(model),
         unread=requests.unread(model),
         silent=requests.silent(model),
@@ -118,6 +120,7 @@ def _finding(finding: found.Finding, config: Config) -> contract.Finding:
         ],
         verify=_text(finding.verify),
         runbook=config.runbook(finding.id),
+        accounts=_by_account(finding),
     )
 
 
@@ -130,6 +133,13 @@ def _evidence(evidence: found.Evidence) -> contract.Evidence:
         error=evidence.error,
         kind=evidence.kind.value,
     )
+
+
+def _by_account(finding: found.Finding) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for claim, ns in finding.claims.items():
+        sums[_text(found.account_of(claim))] = sums.get(_text(found.account_of(claim)), 0) + ns
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
 def _fine(check: found.Check) -> bool:
@@ -157,8 +167,11 @@ def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
 
 def _not_measured(model: Model, diagnosis: Diagnosis) -> list[contract.NotMeasured]:
     """What the recording lacks, then the rules that kept silent, those of one reason together."""
+    tells = relevance.judge(model, diagnosis)
     found_missing = [
-        contract.NotMeasured(what=_text(item.what), reason=_text(item.reason), fix=_text(item.fix), ids=[])
+        contract.NotMeasured(
+            what=_text(item.what), reason=_text(item.reason), fix=_text(item.fix), ids=[], matters=tells(item.feature)
+        )
         for item in model.not_measured
     ]
     silent: dict[tuple[str, str], list[str]] = {}
@@ -167,7 +180,9 @@ def _not_measured(model: Model, diagnosis: Diagnosis) -> list[contract.NotMeasur
         if silence.id not in ids:
             ids.append(silence.id)
     return [*database_lock_waits.not_measured(model), *found_missing] + [
-        contract.NotMeasured(what=", ".join(ids), reason=_text(reason), fix=_text(fix), ids=ids)
+        contract.NotMeasured(
+            what=", ".join(ids), reason=_text(reason), fix=_text(fix), ids=ids, matters=any(map(tells, ids))
+        )
         for (reason, fix), ids in silent.items()
     ]
 

@@ -13,6 +13,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS, POSTGRES, HiddenLock
 from perfdiag.recording import schema
 from perfdiag.report import contract
+from perfdiag.report.verdict.to_tell import to_tell
 
 POSTGRES_PORT = 5432
 FELT = 0.1  # of the window or of the busy time: less is not worth a word
@@ -36,7 +37,7 @@ def leading(model: Model) -> Hidden | None:
     if not _untold(model) or model.ns(POSTGRES.account) <= model.busy_ns:
         return None
     sentence = "PostgreSQL waits for row and table locks as it waits for clients, and no stack shows for which it does."
-    return Hidden(0, sentence, f"To tell: {POSTGRES.tells}.")
+    return Hidden(0, sentence, to_tell(POSTGRES.tells))
 
 
 def waits_for_lock(stack: schema.Stack) -> bool:
@@ -63,7 +64,7 @@ def _proven(model: Model, kind: HiddenLock) -> Hidden:
     waits = proven(model, kind)
     where = f" ({printable(waits.function)})" if waits.function else ""
     waited = f"{_who(model, kind, waits.pids)} for {kind.name}{where}, {about(waits.ns)} of idle time by samples"
-    return Hidden(waits.ns, f"{waited}: {kind.cause}.", f"To tell: {kind.tells}.")
+    return Hidden(waits.ns, f"{waited}: {kind.cause}.", to_tell(kind.tells))
 
 
 def _who(model: Model, kind: HiddenLock, pids: Sequence[int]) -> str:

@@ -23,7 +23,7 @@ def target(model: Model) -> contract.Target:
     processes = [
         contract.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm)) for t in model.header.targets
     ]
-    nobody = "all tasks of the host" if model.host else "(no target)"
+    nobody = "whole host" if model.host else "(no target)"
     first = processes[0] if processes else contract.Process(pid=0, namespace_pid=0, comm=nobody)
     return contract.Target(
         command=again(model),

@@ -9,7 +9,7 @@ from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
 from perfdiag.model.model import Model
-from perfdiag.model.requests.exchanges import Exchange, Latencies
+from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
 from perfdiag.recording.packed_numbers import Sums, numbers_by_name
 from perfdiag.report import contract
@@ -22,6 +22,12 @@ def served(model: Model) -> list[contract.Request]:
     asked = {each.name for each in model.header.options.slo_names}
     found = [each for each in model.exchanges if each.served]
     return [_request(model, each) for each in sorted(found, key=lambda each: each.line.name not in asked)]
+
+
+def answered(model: Model) -> contract.Percentiles | None:
+    """Return how long all requests took that were served, None where none was."""
+    whole = together(each.whole for each in model.exchanges if each.served)
+    return percentiles(whole) if whole.count else None
 
 
 def called(model: Model) -> list[contract.Call]:
@@ -139,4 +145,4 @@ def _sums(parts: Sequence[schema.PartSum]) -> Mapping[str, int]:
     return {printable(part.account): part.sum_ns for part in parts}
 
 
-__all__ = ["called", "percentiles", "served", "silent", "time", "unread"]
+__all__ = ["answered", "called", "percentiles", "served", "silent", "time", "unread"]

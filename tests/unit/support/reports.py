@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from perfdiag.common.config import Config
@@ -316,9 +317,9 @@ def proxy() -> Report:
     return recorded("proxy")
 
 
-def recorded(name: str) -> Report:
-    """Return the report of a recording in tests/data/recordings."""
-    model = ledger.build(reader.read(io.BytesIO(gzip.decompress((RECORDINGS / f"{name}.jsonl.gz").read_bytes()))))
+def recorded(name: str, folder: Path = RECORDINGS) -> Report:
+    """Return the report of a recording in tests/data/recordings, or in another folder."""
+    model = ledger.build(reader.read(io.BytesIO(gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()))))
     return make(model, diagnose(model), RUNBOOKS)
 
 
@@ -327,4 +328,4 @@ CASES: Mapping[str, Callable[[], Report]] = {
     for case in (flush, causes, cannot_tell, elsewhere, profile, cut, empty, hostile, crowded, proxy)
 }
 
-__all__ = ["CASES", "RUNBOOKS", "checks", "diagnosis", "finding", "made"]
+__all__ = ["CASES", "RUNBOOKS", "checks", "diagnosis", "finding", "made", "recorded"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 from perfdiag.render import terminal
 from perfdiag.render.layout import COLUMNS
@@ -22,4 +23,9 @@ def printed(made: Report, **options: object) -> str:
     return stream.getvalue()
 
 
-__all__ = ["plain", "printed"]
+def folded(text: str) -> str:
+    """Return a text with one space between words, wherever its lines were broken."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+__all__ = ["folded", "plain", "printed"]

@@ -50,6 +50,7 @@ class Report(Part, frozen=True, kw_only=True):
     stacks: list[Stack] = []  # the heaviest of each account
     everyone: Everyone | None = None  # of a recording of the whole host
     host_side: HostSide | None = None  # of a guest whose host was recorded too
+    answered: Percentiles | None = None  # all requests that the target served, whatever their name
     requests: list[Request] = []  # that the target served
     unread: list[Unread] = []  # requests that nobody had read in the end
     silent: list[Silent] = []  # connections that may hold a question from before the window

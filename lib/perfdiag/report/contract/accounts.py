@@ -28,6 +28,7 @@ class Account(Part, frozen=True, kw_only=True):
     p50_ns: int | None
     p99_ns: int | None  # None below 300 waits
     max_ns: int
+    phrase: str = ""  # the account in words: "waiting for a lock"
     released_by: Releaser | None = None  # of locks and parked threads
     code: Untrusted = ""  # the function most of its sampled waits began in
 

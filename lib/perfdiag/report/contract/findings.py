@@ -11,8 +11,10 @@ class Verdict(Part, frozen=True, kw_only=True):
     kind: str
     text: Untrusted  # all sentences
     sentences: list[Untrusted]  # the most important first: who lacks room leaves out whole ones from the end
+    tells: list[Untrusted]  # commands that would tell more
     doubt: Untrusted  # the first of them where that makes the whole recording unsure, else ""
     ids: list[str]  # the findings it speaks of
+    status: str = ""  # the same in one word: critical, warning, ok, idle, cannot tell
 
 
 class Evidence(Part, frozen=True, kw_only=True):
@@ -63,6 +65,7 @@ class Finding(Part, frozen=True, kw_only=True):
     remedy: list[Remedy]
     verify: Untrusted
     runbook: str | None
+    accounts: dict[str, int] = {}  # what it claims, by account
 
 
 class Checked(Part, frozen=True, kw_only=True):
@@ -82,6 +85,7 @@ class NotMeasured(Part, frozen=True, kw_only=True):
     reason: Untrusted
     fix: Untrusted
     ids: list[str]
+    matters: bool = True  # to this report: it would tell something of where much of the time went
 
 
 __all__ = ["Checked", "Evidence", "Finding", "NotMeasured", "Other", "Remedy", "Verdict"]

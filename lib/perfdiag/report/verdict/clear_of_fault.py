@@ -31,7 +31,7 @@ def answered(model: Model) -> str:
     many = whole.count >= ENOUGH_FOR_P99
     slowest = f"p99 {about(p99)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
     middle = f"p50 {about(p50)}, " if p50 is not None else ""
-    return f"Its {plural(whole.count, 'request')} took {middle}{slowest} at its own sockets."
+    return f"Its {plural(whole.count, 'request')} took {middle}{slowest}."
 
 
 def unproven(model: Model) -> str:
@@ -146,7 +146,7 @@ def _timeless(model: Model) -> str:
         return ""
     number = sum(line.count for line in lines)
     return (
-        f"Whether clients wait on {plural(number, 'silent connection')} at {_places(lines)}, unix sockets do not tell."
+        f"Unix sockets do not tell whether clients wait on {plural(number, 'silent connection')} at {_places(lines)}."
     )
 
 

@@ -6,6 +6,7 @@ from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.model import Model
+from perfdiag.recording.accounts import phrase_of
 from perfdiag.report import contract
 from perfdiag.report.host_consumers import everyone
 from perfdiag.report.verdict.sentences import Kind, reasons, said, told, uncertain_ns, verdict
@@ -30,7 +31,7 @@ def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
     if faults:
         return verdict(Kind.CAUSE, [*(said(each) for each in faults[:2]), largest], faults[:2])
     profile = list(diagnosis.findings[:1])
-    return verdict(Kind.PROFILE, ["No fault of this host was found.", largest, *map(told, profile)], profile)
+    return verdict(Kind.PROFILE, ["Nothing abnormal was found on this host.", largest, *map(told, profile)], profile)
 
 
 def _largest(model: Model) -> str:
@@ -40,8 +41,8 @@ def _largest(model: Model) -> str:
         return f"No task was busy in {duration(model.window_ns)}."
     first = found.consumers[0]
     part = share(first.ns / model.busy_ns) if model.busy_ns else "all"
-    who = "".join(f", most of it of {each.comm} ({share(each.share)} of that)" for each in first.consumers[:1])
-    return f"Most time goes to {first.account} ({part}){who}."
+    who = "".join(f", most of it {each.comm} ({share(each.share)} of that)" for each in first.consumers[:1])
+    return f"Most time: {phrase_of(first.account)} ({first.account} {part}){who}."
 
 
 __all__ = ["decide"]

@@ -14,11 +14,21 @@ from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract
 from perfdiag.report.verdict import clear_of_fault, not_busy, unclaimed_time
-from perfdiag.report.verdict.sentences import CLIENTS_LOOK, Kind, largest_found, next_step, reasons, said, told, verdict
+from perfdiag.report.verdict.sentences import (
+    CLIENTS_LOOK,
+    IDLE,
+    Kind,
+    largest_found,
+    next_step,
+    reasons,
+    said,
+    told,
+    verdict,
+)
 from perfdiag.report.verdict.situation import Situation
+from perfdiag.report.verdict.to_tell import to_tell
 
-NO_FAULT = "No fault found: nothing is outside its norm."
-IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
+NO_FAULT = "Nothing abnormal was found."
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 
 
@@ -112,7 +122,7 @@ def _say_parked(it: Situation) -> contract.Verdict:
 
 def _say_without_work(it: Situation) -> contract.Verdict:
     waited = _waited(it) if it.waits else "Nothing shows what it waits for."
-    return verdict(Kind.PROFILE, ["No fault found, and hardly any work.", waited, *it.end])
+    return verdict(Kind.PROFILE, ["Nothing abnormal, and hardly any work.", waited, *it.end])
 
 
 def _has_scheduler(it: Situation) -> bool:
@@ -124,7 +134,7 @@ def _say_scheduler(it: Situation) -> contract.Verdict:
     assert scheduler is not None
     what = "no work came, or they wait for each other or for somebody else"
     none = f"No {scheduler.tasks} of it could run: {what}; no thread shows it."
-    return verdict(Kind.PROFILE, [none, f"To tell: {scheduler.tells}.", _waited(it), *it.end])
+    return verdict(Kind.PROFILE, [none, to_tell(scheduler.tells), _waited(it), *it.end])
 
 
 def _say_perhaps_locks(it: Situation) -> contract.Verdict:

@@ -79,7 +79,7 @@ class Sleep:
             who = "The same thread" if self.threads == 1 else "Such a thread"
             return f"{who} also waits for others ({self.besides}): if it serves them, they wait for that sleep."
         it = "it" if self.threads == 1 else "them"
-        return f"Whoever waits for {it} waits for that sleep: shorten it, or wait for the event itself."
+        return f"Others that wait for {it} wait for that sleep: shorten it, or wait for the event itself."
 
 
 def asleep_all_along(model: Model) -> list[ThreadLedger]:
@@ -115,7 +115,7 @@ def scheduler(model: Model) -> IdleThreads | None:
 def untold_tasks(model: Model) -> list[str]:
     """Return the sentence on what such a scheduler's tasks wait for, if there is one."""
     found = scheduler(model)
-    return [f"What its {found.tasks}s wait for, also each other, no thread shows: {found.tells}."] if found else []
+    return [f"No thread shows what its {found.tasks}s wait for: {found.tells}."] if found else []
 
 
 def parked_ns(model: Model) -> int:

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.significance import FAULT_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_sums import PARKED, QUEUED
 from perfdiag.model.requests.request_time import RequestTime, beyond
+from perfdiag.recording.accounts import phrase_of
 from perfdiag.report import contract, database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, stopped
 from perfdiag.report.verdict.not_busy import STOPPED
@@ -30,7 +31,7 @@ from perfdiag.report.verdict.verdict import SECOND_CAUSE, with_objective
 LEADING = 0.5  # of the requests' time
 SHOWN = 3  # accounts of readers
 # Accounts in which a thread that serves a request waits, and nothing says for what.
-UNTOLD = {PARKED: "are parked", "wait.events": "wait for events", "wait.signal": "wait for signals"}
+UNTOLD = {PARKED: "are blocked or idle", "wait.events": "wait for events", "wait.signal": "wait for signals"}
 
 
 def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Verdict:
@@ -50,7 +51,7 @@ def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Ve
         made = _no_fault(model, time, diagnosis)
     named = [finding.id for finding in broken[:1]] + made.ids
     kind = Kind.CAUSE if broken and not timed else Kind(made.kind)
-    return with_objective(worded(kind, [*begin, *made.sentences], named), diagnosis)
+    return with_objective(worded(kind, [*begin, *made.sentences], named, tells=made.tells), diagnosis)
 
 
 def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> contract.Verdict:
@@ -76,7 +77,8 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
     """Return that requests are answered as their own code has it: who sees more has it from elsewhere."""
     largest = max(time.accounts, key=lambda name: time.accounts[name], default="")
     of = f"what those over the limit took {beyond(time.median_over)}" if time.excess else "it"
-    most = f"The largest part of {of} is {largest} ({share(time.accounts[largest] / time.ns)})." if time.ns else ""
+    part = f"{largest} {share(time.accounts[largest] / time.ns)}" if time.ns else ""
+    most = f"The largest part of {of}: {phrase_of(largest)} ({part})." if time.ns else ""
     if time.uncertain_ns > LEADING * time.ns:
         return verdict(
             Kind.CANNOT_TELL,
@@ -100,7 +102,7 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, *answers])
     profile = [each for each in diagnosis.findings if not is_objective(each.id)][:1]  # that is said for itself
     missed = any(is_objective(each.id) and each.severity is not Severity.INFO for each in diagnosis.findings)
-    nothing = "No cause found." if missed else "No fault found."
+    nothing = "No cause found." if missed else "Nothing abnormal was found."
     return verdict(Kind.PROFILE, [nothing, *answers, most, CLIENTS_LOOK, *map(told, profile)], profile)
 
 

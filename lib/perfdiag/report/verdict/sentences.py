@@ -21,10 +21,12 @@ from perfdiag.model.thread_accounts import ns_of
 from perfdiag.recording.accounts import BY_NAME
 from perfdiag.report import contract
 from perfdiag.report.verdict import not_busy
+from perfdiag.report.verdict.to_tell import ToTell, to_tell
 
 SHOWN = 3  # ports
-CLIENTS_LOOK = "Clients that see more than that have it on their way here."
+CLIENTS_LOOK = "If clients see more, the delay is before this process: run perfdiag there."
 LONGEST_SENTENCE = 600
+IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 LONGEST_TEXT = 1000  # of a report, such as a claim
 FULL = 0.95  # of the window
 
@@ -62,8 +64,8 @@ def next_step(model: Model) -> list[str]:
     parked = max(model.threads, key=lambda thread: thread.ns("wait.parked"), default=None)
     if parked is None or not parked.ns("wait.parked"):
         return []
-    when = ", while it runs" if has_ended(model) else ""
-    return [f"To tell{when}: {shows_stacks(model, parked.pid)}."]
+    when = "while it runs: " if has_ended(model) else ""
+    return [to_tell(f"{when}{shows_stacks(model, parked.pid)}")]
 
 
 def reasons(model: Model, unknown_ns: int) -> str:
@@ -72,7 +74,7 @@ def reasons(model: Model, unknown_ns: int) -> str:
     if "unexplained" in model.accounts:
         parts.append(f"{duration(model.accounts['unexplained'].ns)} unexplained")
     if nameless := nameless_ns(model):
-        parts.append(f"{duration(nameless)} in accounts not known here")
+        parts.append(f"{duration(nameless)} in states that this version does not know")
     parts += _parked(model)
     if lost_share(model):
         parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
@@ -83,7 +85,7 @@ def _parked(model: Model) -> list[str]:
     """Return how long threads were parked, those in calls that receive apart."""
     whole_ns, (received_ns, calls) = not_busy.parked_ns(model), not_busy.received(model)
     parts = [(received_ns, f"in {calls}, for work or for an answer")]
-    parts.append((whole_ns - received_ns, "parked (waiting or idle)"))
+    parts.append((whole_ns - received_ns, "blocked or idle (unknown)"))
     return [f"{duration(ns)} {words}" for ns, words in parts if ns > whole_ns // 100]
 
 
@@ -158,6 +160,11 @@ def said(finding: Finding) -> str:
     return f"{finding.headline}."
 
 
+def of_busy_time(model: Model, finding: Finding) -> str:
+    """Return which part of the busy time a finding explains: the most that a fix saves."""
+    return f"{share(finding.share)} of busy time: {duration(finding.claimed_ns)} of {duration(model.busy_ns)}."
+
+
 def failed(finding: Finding) -> str:
     """Return the sentence on a finding that is critical, whatever time it takes."""
     return f"{finding.headline} ({finding.id})."
@@ -168,13 +175,20 @@ def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = (), 
     return worded(kind, parts, [finding.id for finding in findings], doubt=doubt)
 
 
-def worded(kind: Kind, parts: Sequence[str], ids: Sequence[str], *, doubt: str = "") -> contract.Verdict:
-    """Return the verdict of a kind on the findings `ids`; `doubt`, if any, is its first sentence."""
-    sentences = [printable(part, LONGEST_SENTENCE) for part in (doubt, *parts) if part]
+def worded(
+    kind: Kind, parts: Sequence[str], ids: Sequence[str], *, doubt: str = "", tells: Sequence[str] = ()
+) -> contract.Verdict:
+    """Return the verdict of a kind on the findings `ids`; `doubt`, if any, is its first sentence.
+
+    What `to_tell` has made stands among `parts` where it belongs in the text; commands of another verdict in `tells`.
+    """
+    whole = [part for part in (doubt, *parts, *map(to_tell, tells)) if part]
+    commands = [part.command for part in whole if isinstance(part, ToTell)]
     return contract.Verdict(
         kind=kind.value,
-        text=" ".join(sentences),
-        sentences=sentences,
+        text=" ".join(printable(part, LONGEST_SENTENCE) for part in whole),
+        sentences=[printable(part, LONGEST_SENTENCE) for part in whole if not isinstance(part, ToTell)],
+        tells=[printable(each, LONGEST_SENTENCE) for each in commands],
         doubt=printable(doubt, LONGEST_SENTENCE),
         ids=list(ids),
     )
@@ -182,6 +196,7 @@ def worded(kind: Kind, parts: Sequence[str], ids: Sequence[str], *, doubt: str =
 
 __all__ = [
     "CLIENTS_LOOK",
+    "IDLE",
     "LONGEST_TEXT",
     "Kind",
     "failed",
@@ -190,6 +205,7 @@ __all__ = [
     "lost_share",
     "nameless_ns",
     "next_step",
+    "of_busy_time",
     "reasons",
     "said",
     "told",

@@ -19,7 +19,7 @@ from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.thread_accounts import ThreadLedger
-from perfdiag.recording.accounts import ACCOUNTS
+from perfdiag.recording.accounts import ACCOUNTS, phrase_of
 from perfdiag.report import database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, not_busy
 from perfdiag.report.verdict.sentences import full_thread, requests_not_followed, told, unanswered
@@ -137,7 +137,7 @@ class Situation:
         if self.parked and all(map(not_busy.receives, self.parked)):
             _, calls = not_busy.received(self.model)
             return f"{threads} waited in {calls} all the time, for work or for an answer."
-        return f"{threads} stayed parked all the time: an idle pool, or deadlocked."
+        return f"{threads} stayed blocked or idle all the time: an idle pool, or deadlocked."
 
 
 def _without_rows(model: Model) -> tuple[int, str]:
@@ -211,7 +211,7 @@ def _largest(model: Model) -> str:
         return "Nothing was busy."
     part = model.share(largest.account)
     how_much = "Most" if part > 0.5 else "The largest part"
-    return f"{how_much} of its busy time is {largest.account} ({share(part)})."
+    return f"{how_much} of its busy time: {phrase_of(largest.account)} ({largest.account} {share(part)})."
 
 
 def _hottest(findings: Sequence[Finding]) -> list[str]:

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Finding, Role, Severity, account_of
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
+from perfdiag.recording.accounts import phrase_of
 
 
 def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> str:
@@ -22,11 +23,11 @@ def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> s
     if not largest or left[largest] <= named_ns:
         return ""
     others = [f for f in diagnosis.findings if f not in named and 2 * _claimed(f, largest) > left[largest]]
-    why = "no finding claims it"
+    why = "no finding explains it"
     if others:
         background = ", of background threads" if others[0].role is Role.BACKGROUND else ""
         why = f"{others[0].id}{', no fault' if others[0].severity is Severity.INFO else background}"
-    return f"Most time is {largest}, {share(left[largest] / model.busy_ns)} ({why})."
+    return f"Most time: {phrase_of(largest)} ({largest} {share(left[largest] / model.busy_ns)}; {why})."
 
 
 def _claimed(finding: Finding, account: str) -> int:

@@ -11,6 +11,7 @@ from perfdiag.model.model import Model, NotMeasured
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.report import contract
 from perfdiag.report.verdict.sentences import Kind, nameless_ns, verdict, worded
+from perfdiag.report.verdict.to_tell import to_tell
 
 _ACQUITTALS = (Kind.ELSEWHERE.value, Kind.PROFILE.value)  # what they say, time that is not told would make untrue
 _NONE = "", ""
@@ -40,16 +41,25 @@ def with_doubt(made: contract.Verdict, model: Model, unasked: Mapping[str, str])
     if not what and made.kind in _ACQUITTALS:
         what, how_much = next((each for each in (_lost(model), _unknown(model, unasked)) if each[0]), _NONE)
         if not what and (ns := nameless_ns(model)) and fault(model, ns) is not Severity.INFO:
-            what, how_much = "it was recorded by a newer perfdiag", f"{duration(ns)} are in accounts not known here"
+            what, how_much = (
+                "it was recorded by a newer perfdiag",
+                f"{duration(ns)} are in states that this version does not know",
+            )
             remedy = "Report it with the perfdiag that recorded it."
         if not what and (item := _blind(model)):
             ns = ns_of(model.accounts, *JUDGED_BY[item.feature])
             what, how_much = f"not measured: {item.what}", f"{duration(ns)} cannot be judged without it"
-            remedy = f"To tell: {item.fix}."
+            remedy = to_tell(item.fix)
     if not what:
         return made
     if made.kind in _CAUSES:
-        return worded(Kind(made.kind), made.sentences, made.ids, doubt=f"{what[0].upper()}{what[1:]}: see COVERAGE.")
+        return worded(
+            Kind(made.kind),
+            made.sentences,
+            made.ids,
+            doubt=f"{what[0].upper()}{what[1:]}: see TRUST.",
+            tells=made.tells,
+        )
     return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", remedy])
 
 
@@ -78,7 +88,7 @@ def _doubt(model: Model) -> tuple[str, str]:
     if coverage.contradictions:
         return "the recording contradicts itself", coverage.contradictions[0]
     if coverage.closed_error > CLOSED:
-        return "the books of the recording do not close", f"{share(coverage.closed_error)} too much or too little"
+        return "the recording does not add up", f"{share(coverage.closed_error)} too much or too little"
     return _NONE
 
 
@@ -93,7 +103,7 @@ def _lost(model: Model) -> tuple[str, str]:
     kept, lost = sum(total.count for total in model.accounts.values()), model.coverage.lost_total
     if not lost or lost < kept:
         return _NONE
-    return "no less was lost than recorded", f"{plural(lost, 'record')} lost, {kept:,} there"
+    return "as much was lost as was recorded", f"{plural(lost, 'record')} lost, {kept:,} there"
 
 
 __all__ = ["with_doubt"]

@@ -17,6 +17,7 @@ from perfdiag.report.verdict.sentences import (
     full_thread,
     largest_found,
     next_step,
+    of_busy_time,
     reasons,
     requests_not_followed,
     said,
@@ -48,7 +49,7 @@ def _decided(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
         follows = f"What else was found may follow from that: {found}." if found else ""
         return verdict(Kind.CAUSE, [stop.sentence, follows], faults)
     other = _running(model, diagnosis, acquit=False)
-    return worded(Kind(other.kind), [stop.sentence, *other.sentences], other.ids)
+    return worded(Kind(other.kind), [stop.sentence, *other.sentences], other.ids, tells=other.tells)
 
 
 def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Verdict:
@@ -58,7 +59,7 @@ def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Ve
         return found
     causes = 2 if found.kind in (Kind.CAUSES.value, Kind.ELSEWHERE.value) else 1  # sentences
     parts = found.sentences
-    return worded(Kind(found.kind), [*parts[:causes], said(breach), *parts[causes:]], found.ids)
+    return worded(Kind(found.kind), [*parts[:causes], said(breach), *parts[causes:]], found.ids, tells=found.tells)
 
 
 def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> contract.Verdict:
@@ -116,8 +117,7 @@ def _named(
         causes, returns = [f"{unsure}{told(first)}", told(timed[1])], ""
     else:
         kind, named = Kind.CAUSE, [first]
-        most = "all" if first.share >= 0.995 else f"up to {share(first.share)}"
-        causes, returns = [f"{unsure}{said(first)}"], first.returns or f"Fixing this saves {most} of busy time."
+        causes, returns = [f"{unsure}{said(first)}"], first.returns or of_busy_time(model, first)
     most_time = unclaimed_time.most_time(model, diagnosis, named)
     broken = _critical(faults, named)[:2]
     critical = [failed(finding) for finding in broken[:1]]
@@ -129,7 +129,7 @@ def _named(
         return verdict(kind, [*critical, sleep.sentence, sleep.advice, busy, *causes], named)
     looks_idle = [hidden.sentence, hidden.tells] if hidden else []
     proven, unproven = (looks_idle, []) if leads else ([], looks_idle)
-    if outweighs := _outweighs(diagnosis, first):
+    if outweighs := None if first.severity is Severity.CRITICAL else _outweighs(diagnosis, first):
         untold = outweighs.mechanism is Mechanism.UNDETERMINED
         profile = f"{outweighs.headline} ({share(outweighs.share)}){'' if untold else ', no fault in itself'}."
         parts = [*critical, *proven, profile, f"The fault found: {told(first)}", *unproven, *slept]

@@ -83,7 +83,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         [fix(_remedy(waits))],
         alternatives=["requests that are meant to wait for news", "work that one thread does for several requests"],
         limits=limits,
-        verify=f"{again(model)}: requests are parked for less of their time",
+        verify=f"{again(model)}: requests are blocked or idle for less of their time",
         headline=_headline(waits),
         mechanism=Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS,
     )

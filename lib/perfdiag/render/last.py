@@ -1,0 +1,80 @@
+"""The last lines of a report: what is ruled out, what was not measured, how far to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from perfdiag.render import coverage, ruledout
+from perfdiag.render.layout import ESSENTIAL, HEADING, Block, Chunk, Page, Section
+from perfdiag.render.problem import faults
+from perfdiag.report.contract import NotMeasured, Report
+
+_SHOWN = 3  # of what was not measured
+
+
+def last(report: Report, page: Page) -> Section:
+    """Return these lines, in which only what matters to this report counts as not measured."""
+    missing = [item for item in report.not_measured if item.matters]
+    label = f"{'':<{14 if missing else 12}}"
+    ruled_out = ruledout.in_words(report, page, _label("RULED OUT", label), 1 if len(faults(report)) > 1 else 2)
+    blocks: list[Block] = []
+    for index, item in enumerate(missing[:_SHOWN]):
+        first = _label("NOT MEASURED", label) if not index else label
+        blocks.append([Chunk(_missing(item, page, first), ESSENTIAL + 40 + 10 * index)])
+
+    def fold(hidden: Sequence[int]) -> list[Text]:
+        what = ", ".join(item.what for item in missing[min(hidden) :])
+        return [_bold(page.line(f"{label if 0 not in hidden else _label('NOT MEASURED', label)}{what}: --full"), label)]
+
+    believed = [] if coverage.doubts(report, page) else _trust(report, page, _label("TRUST", label))
+    return Section(ruled_out, blocks, fold, believed)
+
+
+def _trust(report: Report, page: Page, label: str) -> list[Text]:
+    lines = page.wrapped(coverage.line(report, page.width - len(label)), first=label, limit=2)
+    return [_bold(lines[0], label), *lines[1:]]
+
+
+def _label(name: str, label: str) -> str:
+    return f"{name:<{len(label)}}"
+
+
+def _bold(line: Text, label: str) -> Text:
+    line.stylize(HEADING, 0, len(label))
+    return line
+
+
+def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:
+    """Return what would be known, and the command or place that tells; without one, why not."""
+    lines = page.wrapped(f"{item.what}: {item.fix or item.reason}", first=first, rest=" " * len(first), limit=3)
+    return [_bold(lines[0], first), *lines[1:]]
+
+
+def short(report: Report, page: Page, gap: bool) -> Section:
+    """Return the same in as few lines as hold it, where nothing is wrong; `gap`: below other sections."""
+    believed, counted = coverage.line(report, stacks=False), ruledout.number(report)
+    joined = f"RULED OUT  {counted} (--full)  TRUST  {believed.replace(' of time', '')}"
+    if report.checked and cell_len(joined) <= page.width:
+        lines = [Text(joined)]
+        lines[0].stylize(HEADING, 0, len("RULED OUT"))
+        start = joined.index("TRUST")
+        lines[0].stylize(HEADING, start, start + len("TRUST"))
+    else:
+        lines = ruledout.in_words(report, page, "RULED OUT   ", 1, subjects=False)
+        lines += _trust(report, page, "TRUST       ")
+    return Section(lines, [], gap=gap)
+
+
+def not_measured(report: Report, page: Page) -> Section:
+    """Return, of a full page, all that was not measured: what it would have told, why not, and what tells."""
+    lines = [Text("NOT MEASURED", HEADING)] if report.not_measured else []
+    for item in report.not_measured:
+        lines += page.wrapped(f"{item.what}: {item.reason}", rest="    ")
+        lines += page.wrapped(item.fix, first="    ") if item.fix else []
+    return Section(lines, [])
+
+
+__all__ = ["last", "not_measured", "short"]

@@ -1,0 +1,175 @@
+"""What is wrong, in three lines, and what to do about it, right below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import ceil
+from types import MappingProxyType
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from perfdiag.common.units import plural
+from perfdiag.render.head import STYLES
+from perfdiag.render.layout import COLUMNS, DIM, HEADING, Block, Chunk, Page, Section, clip
+from perfdiag.report.contract import Finding, Remedy, Report
+from perfdiag.report.status import CANNOT_TELL, FAULTS, IDLE_WORD, OK
+from perfdiag.report.verdict.sentences import Kind
+
+LINES = 3
+SLO_BREACH = "SLO-BREACH"
+_CALM_LINES = {OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
+_LABELS = {CANNOT_TELL: "CANNOT TELL", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
+_CANNOT = re.compile(r"^Cannot tell:? *")
+_FIXES = 3  # of as many findings, the others stand with theirs
+_INDENT = " " * 9
+
+
+def faults(report: Report) -> list[tuple[int, Finding]]:
+    """Return the findings of severity warning or worse with their numbers."""
+    return [(number, each) for number, each in enumerate(report.findings, 1) if each.severity in FAULTS]
+
+
+def problem(report: Report, page: Page) -> Section:
+    """Return at most three lines of 80 columns, which name every fault or say how many more there are."""
+    status = report.verdict.status
+    label = f"{_LABELS.get(status, 'PROBLEM'):<7}  "
+    text = told(report, page)
+    lines = page.wrapped(text, first=label, rest=_rest(label), limit=_limit(page), style=HEADING)
+    if lines:
+        lines[0].stylize(STYLES.get(status, "bold green"), 0, len(label.rstrip()))
+    return Section(lines, [])
+
+
+def told(report: Report, page: Page) -> str:
+    """Return what these lines say: whole sentences, the most important first, and a word on every fault.
+
+    Behind what makes a cause unsure that cause stands, however long it is.
+    """
+    said = _sentences(report)
+    least = min(len(said), 1 + bool(report.verdict.doubt))
+    for kept in range(len(said), least - 1, -1):
+        text = " ".join(said[:kept])
+        also = _unnamed(report, text)
+        if not also and kept > least and not page.full and not _fits(report, text, page, _CALM_LINES):
+            continue
+        for tail in _also(also, bool(text))[: None if kept == least else 2]:
+            whole = f"{text} {tail}".strip()
+            if page.full or _fits(report, whole, page):
+                return whole
+    return _cut(report, said[0] if said else "", page)
+
+
+def _cut(report: Report, sentence: str, page: Page) -> str:
+    """Return a sentence that is cut so that what must stand behind it has room."""
+    if not _unnamed(report, sentence):
+        return sentence
+    for room in range(_limit(page) * page.width, 10, -10):
+        cut = clip(sentence, room)
+        text = f"{cut} {_also(_unnamed(report, cut), bool(cut))[-1]}".strip()
+        if _fits(report, text, page):
+            return text
+    return _also(_unnamed(report, ""), False)[-1]
+
+
+def _sentences(report: Report) -> list[str]:
+    """Return what the verdict says; where findings that it does not speak of are faults, these alone are said."""
+    verdict = report.verdict
+    said = [*verdict.sentences]
+    if verdict.status in FAULTS and verdict.kind == Kind.PROFILE.value:
+        said = []
+    if verdict.status in (OK, IDLE_WORD):  # that an objective was kept was asked for
+        said = [f"{check.text}." for check in report.checked if check.id == SLO_BREACH][:1] + said
+    if said and verdict.status == CANNOT_TELL:  # the label says so already
+        rest = _CANNOT.sub("", said[0]).strip()
+        said[0] = f"{rest[:1].upper()}{rest[1:]}"
+    return said
+
+
+def _unnamed(report: Report, text: str) -> list[Finding]:
+    """Return the faults that a text does not name, neither in words nor by id."""
+    if report.verdict.status not in FAULTS:
+        return []
+    return [each for _, each in faults(report) if not names(text, each)]
+
+
+def names(text: str, finding: Finding) -> bool:
+    """Return whether a finding stands in a text, by its headline or its id."""
+    return finding.id in text or says(text, finding)
+
+
+def says(text: str, finding: Finding) -> bool:
+    """Return whether the headline of a finding is already printed in a text, as it is."""
+    return _printed(finding.headline, text)
+
+
+def _printed(words: str, text: str) -> bool:
+    return bool(words) and words in text
+
+
+def _also(also: Sequence[Finding], behind: bool) -> list[str]:
+    """Return ways to name further faults, the longest first; `behind` other words."""
+    if not also:
+        return [""]
+    headlines = " ".join(f"{each.headline}." for each in also)
+    ids = ", ".join(dict.fromkeys(each.id for each in also))
+    if not behind:
+        return [headlines, f"{ids}.", f"{plural(len(also), 'finding')} below."]
+    return [f"Also: {headlines}", f"Also: {ids}.", f"And {plural(len(also), 'more finding')}."]
+
+
+def _fits(report: Report, text: str, page: Page, lines: Mapping[str, int] = MappingProxyType({})) -> bool:
+    status = report.verdict.status
+    label = f"{_LABELS.get(status, 'PROBLEM'):<7}  "
+    return len(page.wrapped(text, first=label, rest=_rest(label))) <= lines.get(status, _limit(page))
+
+
+def _limit(page: Page) -> int:
+    return ceil(LINES * COLUMNS / page.width) if page.width < COLUMNS else LINES
+
+
+def _rest(label: str) -> str:
+    return " " * len(label)
+
+
+def fix(report: Report, page: Page) -> Section:
+    """Return the first remedy of every fault, numbered as these; where nothing can be told, what would tell."""
+    if report.verdict.status not in FAULTS:
+        return Section(_tells(report, page), [], gap=False)
+    remedied = [(number, each) for number, each in faults(report) if each.remedy]
+    several = len(faults(report)) > 1
+    blocks: list[Block] = []
+    for place, (number, each) in enumerate(remedied):
+        begin = f"{number}  " if several else ""
+        label = "FIX      " if not place else _INDENT
+        rank = 1 + 2 * place if place < _FIXES else 90 + place
+        blocks.append([Chunk(remedy_lines(each.remedy[0], page, label + begin), rank)])
+
+    def fold(hidden: Sequence[int]) -> list[Text]:
+        return [page.line(f"{_INDENT}and {len(hidden)} more: --full")]
+
+    return Section([], blocks, fold, _tells(report, page), gap=False)
+
+
+def remedy_lines(remedy: Remedy, page: Page, first: str) -> list[Text]:
+    """Never cut: half a command is another command, and a trial without its undo is a trap."""
+    now = f" (now: {remedy.present_value})" if remedy.present_value else ""
+    behind = [f"undo: {remedy.undo}{now}"] if remedy.undo else []
+    behind += [f"risk: {remedy.risk}"] if remedy.risk else []
+    whole = "   ".join([remedy.text, *behind])
+    if behind and cell_len(first + whole) <= page.width:
+        return [Text(first + whole)]
+    rest = " " * len(first)
+    lines = page.wrapped(remedy.text, first=first)
+    for text in behind:
+        lines += page.wrapped(text, first=rest, rest=f"{rest}      ")
+    return lines
+
+
+def _tells(report: Report, page: Page) -> list[Text]:
+    """Return the commands that would tell what is not known."""
+    return [line for each in report.verdict.tells for line in page.wrapped(each, first="TO TELL  ")]
+
+
+__all__ = ["DIM", "faults", "fix", "names", "problem", "remedy_lines", "says", "told"]

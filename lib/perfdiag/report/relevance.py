@@ -1,0 +1,75 @@
+"""Whether what was not measured matters to a report: where it would tell of much of the time, and nothing else does.
+
+What matters to few targets would otherwise stand in every report, and nobody reads what always stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.rule import account_of
+from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.model import Model
+from perfdiag.model.share_denominator import whole_accounts, whole_ns
+from perfdiag.recording.accounts import ACCOUNTS
+
+MUCH = 0.1  # of the report's whole time
+MOST = 0.5  # of it, for what only makes other time longer
+_CPU = ("cpu.user", "cpu.kernel")
+_FOR_WORK = ("net.accept", "net.request", "net.receive", "wait.events")
+# What each missing part of a recording would tell of.  Parts that are not here always matter.
+TELLS_OF: Mapping[str, tuple[str, ...]] = {
+    "block": ("disk.read", "disk.write", "disk.flush"),
+    "chains": tuple(each.name for each in ACCOUNTS if each.name.startswith(("lock.", "ipc.", "wait.parked"))),
+    "clock": _CPU,
+    "clock_counters": _CPU,
+    "compaction": _CPU,
+    "compaction_order": ("memory.compaction",),
+    "descendants": ("wait.child",),
+    "dirty_throttle": ("memory.dirty_throttle", "disk.write", "kernel.other"),
+    "fault_file": ("memory.major_fault",),
+    "host_side": ("cpu.stolen", "runq.waking"),
+    "idle_state": ("runq.waking",),
+    "irq": _CPU,
+    "nfs": tuple(each.name for each in ACCOUNTS if each.name.startswith("nfs.")),
+    "nfsd": ("cpu.kernel",),
+    "operations": (),  # asked for with --slo only
+    "page_cache": ("disk.read",),
+    "reclaim": ("cpu.kernel", "memory.reclaim"),
+    "request_names": (),  # by choice
+    "runtime": ("wait.parked",),
+    "stacks": (*_CPU, "kernel.other", "wait.parked", "lock.kernel"),
+    "steal": _CPU,
+    "tcp": ("net.receive", "net.send"),
+    "threads": (),  # of every recording by a script
+    "throttle": ("runq.throttled", "runq.busy"),
+    "vm": ("vm.exit", "vm.guest"),
+    "vm_device": ("vm.exit",),
+}
+_MAKES_LONGER = frozenset({"clock", "clock_counters", "irq", "steal", "compaction", "reclaim", "nfsd"})
+
+
+def judge(model: Model, diagnosis: Diagnosis) -> Callable[[str], bool]:
+    """Return what says of a missing part, or of a rule that kept silent, whether it matters."""
+    whole = whole_ns(model) or 1
+    left = whole_accounts(model)
+    for finding in diagnosis.findings:
+        for claim, ns in finding.claims.items():
+            left[account_of(claim)] = left.get(account_of(claim), 0) - ns
+    left["wait.parked"] = max(left.get("wait.parked", 0), model.parked_ns)
+
+    def matters(name: str) -> bool:
+        if name == "requests":
+            return any(model.ns(account) for account in _FOR_WORK)
+        rule = RULES.get(name)
+        accounts = rule.accounts if rule else TELLS_OF.get(name)
+        if accounts is None:
+            return True
+        least = MOST if name in _MAKES_LONGER or (rule and rule.multiplier) else MUCH
+        return sum(left.get(account, 0) for account in accounts) >= least * whole
+
+    return matters
+
+
+__all__ = ["MUCH", "TELLS_OF", "judge"]

@@ -1,0 +1,39 @@
+"""The verdict in one word, which stands at the right end of a report's first line."""
+
+from __future__ import annotations
+
+import msgspec
+
+from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.model.model import Model
+from perfdiag.report import contract
+from perfdiag.report.verdict.sentences import IDLE, Kind
+
+CRITICAL, WARNING, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "ok", "idle", "cannot tell"
+FAULTS = (CRITICAL, WARNING)
+
+
+def with_status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> contract.Verdict:
+    """Return the verdict with its status: the worst severity of all findings, unless nothing can be told."""
+    return msgspec.structs.replace(made, status=_status(made, model, diagnosis))
+
+
+def _status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> str:
+    severities = {finding.severity for finding in diagnosis.findings}
+    if Severity.CRITICAL in severities:
+        return CRITICAL
+    if made.kind == Kind.CANNOT_TELL.value:
+        return CANNOT_TELL
+    if Severity.WARNING in severities or made.kind in (Kind.CAUSE.value, Kind.CAUSES.value):
+        return WARNING
+    return IDLE_WORD if _is_idle(model) else OK
+
+
+def _is_idle(model: Model) -> bool:
+    """Return whether the target did next to nothing, and answered nobody."""
+    answered = any(each.served and each.line.count for each in model.exchanges)
+    return not answered and model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns)
+
+
+__all__ = ["CANNOT_TELL", "CRITICAL", "FAULTS", "IDLE_WORD", "OK", "WARNING", "with_status"]
