@@ -13,7 +13,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS, POSTGRES, HiddenLock
 from perfdiag.recording import schema
 from perfdiag.report import contract
-from perfdiag.report.verdict.to_tell import to_tell
+from perfdiag.report.to_tell import to_tell
 
 POSTGRES_PORT = 5432
 FELT = 0.1  # of the window or of the busy time: less is not worth a word

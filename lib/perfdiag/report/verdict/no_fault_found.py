@@ -13,6 +13,7 @@ from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract
+from perfdiag.report.to_tell import to_tell
 from perfdiag.report.verdict import clear_of_fault, not_busy, unclaimed_time
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
@@ -26,7 +27,6 @@ from perfdiag.report.verdict.sentences import (
     verdict,
 )
 from perfdiag.report.verdict.situation import Situation
-from perfdiag.report.verdict.to_tell import to_tell
 
 NO_FAULT = "Nothing abnormal was found."
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold

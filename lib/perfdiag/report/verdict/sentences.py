@@ -20,8 +20,8 @@ from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.recording.accounts import BY_NAME
 from perfdiag.report import contract
+from perfdiag.report.to_tell import ToTell, to_tell
 from perfdiag.report.verdict import not_busy
-from perfdiag.report.verdict.to_tell import ToTell, to_tell
 
 SHOWN = 3  # ports
 CLIENTS_LOOK = "If clients see more, the delay is before this process: run perfdiag there."

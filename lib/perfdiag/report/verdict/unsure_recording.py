@@ -10,8 +10,8 @@ from perfdiag.diagnosis.significance import CLOSED, fault
 from perfdiag.model.model import Model, NotMeasured
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.report import contract
+from perfdiag.report.to_tell import to_tell
 from perfdiag.report.verdict.sentences import Kind, nameless_ns, verdict, worded
-from perfdiag.report.verdict.to_tell import to_tell
 
 _ACQUITTALS = (Kind.ELSEWHERE.value, Kind.PROFILE.value)  # what they say, time that is not told would make untrue
 _NONE = "", ""
