@@ -191,7 +191,8 @@ static __always_inline void inherit_chain(struct task_struct *child, struct task
 
 	if (!chain || !made_by)
 		return;
-	__builtin_memcpy(chain->segments, made_by->segments, sizeof(chain->segments));
+	/* Too long for clang to copy in line. */
+	bpf_probe_read_kernel(chain->segments, sizeof(chain->segments), made_by->segments);
 	chain->last = made_by->last;
 	chain->valid = made_by->valid;
 	chain->end = made_by->end;

@@ -82,13 +82,15 @@ def test_who_reads_was_made_too_late(serving: Serving, attach: Attach) -> None:
         list(pool.map(client, range(FEW)))
     recording = stopped(recorder)
     line = served(recording, "GET /").line
-    slept_ns = sum(
-        each.sum_ns
-        for each in recording.of(schema.RequestUnread)
-        if (each.account, each.root, each.served) == ("wait.timer", "wait.timer", False)
-    )
+    parts = recording.of(schema.RequestUnread)
+    known_ns = sum(each.sum_ns for each in parts)
+    # A busy host adds time in a queue for a CPU, and behind locks that the kernel or an interpreter holds too long.
+    disturbed_ns = sum(each.sum_ns for each in parts if each.root.startswith(("runq.", "lock.")))
+    timer = ("wait.timer", "wait.timer", False)
+    slept_ns = sum(each.sum_ns for each in parts if (each.account, each.root, each.served) == timer)
     assert line.count == FEW and line.read_delay_ns > 0.7 * line.sum_ns > 0.7 * S / 10 * FEW, line
-    assert slept_ns > 0.8 * line.read_delay_ns, line
+    assert known_ns > 0.9 * line.read_delay_ns, (line, parts)
+    assert slept_ns > 0.9 * (known_ns - disturbed_ns), (line, parts)
 
 
 def test_what_a_stopped_server_leaves(serving: Serving, attach: Attach) -> None:
@@ -122,7 +124,7 @@ def test_what_a_stopped_server_leaves(serving: Serving, attach: Attach) -> None:
 
 @pytest.mark.parametrize(("compute_us", "sleep_us"), [(60, 15), (40, 20), (5, 40), (400, 100)])
 def test_a_loop_of_many_turns(compute_us: int, sleep_us: int, start: Start, attach: Attach) -> None:
-    """Each request waits for 46 turns: 5 ms of queue at ten thousand a second, of which sixteen segments keep 0.5 ms
+    """Each request waits for 46 turns: 5 ms of queue at ten thousand a second, of which a line of time keeps 1 ms
     unless they are merged.  What it met is what the loop does all the time, to 2 % of that."""
     count = 2 * S // (compute_us + sleep_us + 50) // 1000
     turns = start("turns", "--compute-us", compute_us, "--sleep-us", sleep_us, "--count", count)

@@ -2,9 +2,10 @@
 /* The part of records.h that is about chains of waits; included there. */
 #pragma once
 
-#define CHAIN_STEPS 3	  /* accounts between a wait and its root that are kept: four steps together with the root */
-#define CHAIN_CUT 0x80	  /* in `depth`: there were more */
-#define CHAIN_SEGMENTS 16 /* with 5 reasons 936 bytes: storage for a task comes in powers of two, and 72 are its own */
+#define CHAIN_STEPS 3  /* accounts between a wait and its root that are kept: four steps together with the root */
+#define CHAIN_CUT 0x80 /* in `depth`: there were more */
+/* With 5 reasons 1,704 bytes: storage for a task comes in powers of two, and 72 are its own. */
+#define CHAIN_SEGMENTS 32
 #define CHAIN_REASONS 5
 
 /* How one comes from a wait to its root; compared as one word. */
