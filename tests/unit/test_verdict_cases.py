@@ -1,4 +1,4 @@
-"""The table of what is said of a target without a fault that takes time."""
+"""The tables of what is said of a target, with faults that take time and without."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.model import Model
+from perfdiag.report.verdict import fault_found
 from perfdiag.report.verdict.no_fault_found import CASES
 from perfdiag.report.verdict.sentences import uncertain_ns
 from perfdiag.report.verdict.situation import Situation
@@ -23,6 +24,7 @@ def situation(model: Model) -> Situation:
 
 def test_every_case_has_a_name_of_its_own_and_the_last_always_holds() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
+    assert len({case.name for case in fault_found.CASES}) == len(fault_found.CASES)
     assert CASES[-1].holds(situation(Builder().thread("a", cpu_user="9 s").model()))
 
 

@@ -9,8 +9,8 @@ from perfdiag.model.model import Model
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report import contract
 from perfdiag.report.host_consumers import everyone
+from perfdiag.report.verdict.fault_found import SECOND_CAUSE
 from perfdiag.report.verdict.sentences import Kind, reasons, said, told, uncertain_ns, verdict
-from perfdiag.report.verdict.verdict import SECOND_CAUSE
 
 MOSTLY_UNKNOWN = 0.5
 

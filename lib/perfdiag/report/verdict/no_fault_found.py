@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.engine import Diagnosis
@@ -15,6 +14,7 @@ from perfdiag.model.model import Model
 from perfdiag.report import contract
 from perfdiag.report.to_tell import to_tell
 from perfdiag.report.verdict import clear_of_fault, not_busy, unclaimed_time
+from perfdiag.report.verdict.cases import Case, decided
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     IDLE,
@@ -32,21 +32,12 @@ NO_FAULT = "Nothing abnormal was found."
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 
 
-@dataclass(frozen=True)
-class Case:
-    """One thing that can be the case: when it is, and what is said then."""
-
-    name: str
-    holds: Callable[[Situation], bool]
-    says: Callable[[Situation], contract.Verdict]
-
-
 def without_time(
     model: Model, diagnosis: Diagnosis, faults: Sequence[Finding], unknown_ns: int, acquit: bool
 ) -> contract.Verdict:
     """Return the verdict where no fault claims time; `acquit`: nothing else forbids to say that it waits for work."""
     situation = Situation(model, diagnosis, faults, unknown_ns, acquit)
-    return next(case.says(situation) for case in CASES if case.holds(situation))
+    return decided(CASES, situation)
 
 
 # What is or may be ill
@@ -262,4 +253,4 @@ CASES = (
 )
 
 
-__all__ = ["CASES", "Case", "without_time"]
+__all__ = ["CASES", "without_time"]

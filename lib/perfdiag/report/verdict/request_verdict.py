@@ -12,6 +12,7 @@ from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report import contract, database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, stopped
+from perfdiag.report.verdict.fault_found import SECOND_CAUSE
 from perfdiag.report.verdict.not_busy import STOPPED
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
@@ -26,7 +27,7 @@ from perfdiag.report.verdict.sentences import (
     verdict,
     worded,
 )
-from perfdiag.report.verdict.verdict import SECOND_CAUSE, with_objective
+from perfdiag.report.verdict.verdict import with_objective
 
 LEADING = 0.5  # of the requests' time
 SHOWN = 3  # accounts of readers
