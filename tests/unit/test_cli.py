@@ -124,13 +124,13 @@ def test_control_characters_are_not_echoed() -> None:
     [
         ("60", 60),
         ("0060", 60),
-        ("200", 80),
+        ("200", 132),
         ("0", 80),
         ("", 80),
         ("many", 80),
         ("\u0664\u0660", 80),
         ("\u00b2", 80),
-        ("9" * 5000, 80),
+        ("9" * 5000, 132),
     ],
 )
 def test_columns_of_the_environment_count_in_a_pipe(tmp_path: Path, columns: str, width: int) -> None:

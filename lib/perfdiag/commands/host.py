@@ -78,7 +78,8 @@ def command(
     reporting.put(
         json_document.render(found)
         if as_json
-        else lambda output: terminal.draw(rendered.lines(found, terminal.width(output), full=full), output)
+        else lambda output: terminal.draw(rendered.lines(found, terminal.width(output), full=full), output),
+        pager=full,
     )
     return reporting.FINDINGS_STATUS if exit_code and found.kills else 0
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import IO
 
+import click
 from rich.console import Console
 
 from perfdiag.capture.progress import say
@@ -18,10 +19,10 @@ from perfdiag.model import builder
 from perfdiag.model.model import Model
 from perfdiag.recording import reader
 from perfdiag.render import json_document, terminal
+from perfdiag.render.layout import COLUMNS, WIDEST
 from perfdiag.report import assembly
 from perfdiag.report.verdict.sentences import Kind
 
-WIDTH = 80
 HEIGHT = 25  # of no meaning: nothing is laid out by it
 FINDINGS_STATUS = 10
 
@@ -50,15 +51,17 @@ def show_model(model: Model, config: Config, *, as_json: bool, full: bool, exit_
     say(*(f"warning: {sentence}" for sentence in config.left_out))
     diagnosis = engine.diagnose(model)
     made = assembly.make(model, diagnosis, config)
-    put(json_document.pieces(made) if as_json else lambda output: terminal.render(made, output, full=full))
+    put(json_document.pieces(made) if as_json else lambda output: terminal.render(made, output, full=full), pager=full)
     # Stopped, or waiting for a lock of a database: it is ill without time that a finding could claim.
     ill = made.verdict.kind in (Kind.CAUSE.value, Kind.CAUSES.value)
     faults = ill or any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
     return FINDINGS_STATUS if exit_code and faults else 0
 
 
-def put(content: bytes | Iterable[bytes] | Callable[[Console], None]) -> None:
+def put(content: bytes | Iterable[bytes] | Callable[[Console], None], *, pager: bool = False) -> None:
     """Write a document, or what draws on a console, to standard output; that nobody reads it on changes nothing.
+
+    With `pager`, what is drawn goes through one where standard output is a terminal.
 
     Raises PerfdiagError when standard output is full.
     """
@@ -71,7 +74,11 @@ def put(content: bytes | Iterable[bytes] | Callable[[Console], None]) -> None:
             # A pipe is coloured for FORCE_COLOR alone; rich does it for TTY_COMPATIBLE=1, too, which build servers set.
             # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
             terminal_only = None if sys.stdout.isatty() or os.environ.get("FORCE_COLOR") else False
-            content(Output(width=_width(), height=HEIGHT, highlight=False, emoji=False, force_terminal=terminal_only))
+            console = Output(width=_width(), height=HEIGHT, highlight=False, emoji=False, force_terminal=terminal_only)
+            if pager and sys.stdout.isatty() and _may_page():
+                _page(content, console)
+            else:
+                content(console)
         sys.stdout.flush()
     except BrokenPipeError:
         pass  # whoever read it has seen enough
@@ -80,15 +87,29 @@ def put(content: bytes | Iterable[bytes] | Callable[[Console], None]) -> None:
         raise PerfdiagError(error.strerror or str(error), hint) from error
 
 
+def _may_page() -> bool:
+    """Return whether the environment, which names the pager, is that of who runs it, not of who only became root."""
+    return len(set(os.getresuid())) == 1
+
+
+def _page(content: Callable[[Console], None], console: Console) -> None:
+    """Show what is drawn in a pager, which starts no shell and ends by itself where a screen holds everything."""
+    with console.capture() as drawn:
+        content(console)
+    os.environ["LESSSECURE"] = "1"
+    os.environ.setdefault("LESS", "-FRX")
+    click.echo_via_pager(drawn.get(), color=console.is_terminal)
+
+
 def _width() -> int:
-    """Return the width of a report: 80 columns, fewer only where COLUMNS or the terminal says so."""
+    """Return the width of a report: that of COLUMNS or the terminal, up to the widest; 80 columns without either."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isascii() and wanted.isdigit() and (digits := wanted.lstrip("0")):
-        return min(WIDTH, int(digits[: len(str(WIDTH)) + 1]))  # what has more digits is wider; int() takes 4,300
+        return min(WIDEST, int(digits[: len(str(WIDEST)) + 1]))  # what has more digits is wider; int() takes 4,300
     try:
-        return min(WIDTH, os.get_terminal_size(1).columns or WIDTH)
+        return min(WIDEST, os.get_terminal_size(1).columns or COLUMNS)
     except OSError:
-        return WIDTH
+        return COLUMNS
 
 
 __all__ = ["FINDINGS_STATUS", "put", "show", "show_model"]

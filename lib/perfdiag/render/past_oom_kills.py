@@ -22,7 +22,7 @@ def lines(found: Afterwards, width: int = COLUMNS, *, full: bool = False) -> lis
         Text(apart("perfdiag host", f"{found.host or 'a saved log'}, {found.source}", width), HEADING),
         page.line(f"OOM kills from {when(found.since_ns)} to {when(found.until_ns)}"),
         Text(),
-        *page.wrapped(found.verdict, first="VERDICT  ", rest="  ", style=HEADING),
+        *page.wrapped(found.verdict, first="PROBLEM  " if found.kills else "NO PROBLEM  ", rest="  ", style=HEADING),
     ]
     if len(found.kills) > len(shown):
         told += ["", *_earlier(found.kills[: -len(shown)], page)]
