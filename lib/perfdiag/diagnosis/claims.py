@@ -24,17 +24,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.precedence import levels
 from perfdiag.diagnosis.rule import Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.diagnosis.rules import RULES
-from perfdiag.diagnosis.significance import FAULT_SHARE
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, FAULT_SHARE
 from perfdiag.diagnosis.thread_roles import Roles
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
+from perfdiag.model.requests.exchanges import together
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 
 # A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
 # do not: it is set aside, and the crumbs it was granted go back to the unclaimed.
 RESIDUE = 0.1
+
+# 0.2 s of waiting in 72 s of threads whose requests all take some milliseconds is nothing that anybody can feel.
+FELT_OF_THREADS = 0.01
 
 Claim = str | tuple[str, str]
 
@@ -64,7 +69,7 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
         part = total / purse.whole_ns if purse.whole_ns else 0.0
         settled = replace(
             finding,
-            severity=_felt(model, finding, part),
+            severity=_felt(model, finding, part, total),
             threads=threads,
             role=role,
             claims={claim: ns for claim, ns in granted.items() if ns},
@@ -79,11 +84,25 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
     return Settlement(sorted(kept, key=_rank), superseded, purse.left_ns)
 
 
-def _felt(model: Model, finding: Finding, part: float) -> Severity:
-    """Return the severity: what threads suffer warns of nothing where the requests hardly do."""
-    if model.request_time and finding.claims and finding.severity is Severity.WARNING and part < FAULT_SHARE:
+def _felt(model: Model, finding: Finding, part: float, ns: int) -> Severity:
+    """Return the severity: what threads suffer warns of nothing where the requests hardly do, and a large share of
+    next to no time of nothing where all requests are answered fast."""
+    if not finding.claims or finding.severity is not Severity.WARNING:
+        return finding.severity
+    hardly = part < FAULT_SHARE if model.request_time else False
+    if hardly or (ns < FELT_OF_THREADS * model.wall_ns and _answers_fast(model)):
         return Severity.INFO
     return finding.severity
+
+
+@once
+def _answers_fast(model: Model) -> bool:
+    """Return whether many requests were answered, 99 of 100 of them fast, and none waits for long."""
+    served = [each for each in model.exchanges if each.served]
+    whole = together(each.whole for each in served)
+    p99_ns = whole.quantile_ns(0.99)
+    waits = any(each.line.unanswered or each.line.oldest_ns >= SLOW_ANSWER_NS for each in served)
+    return whole.count >= ENOUGH_FOR_P99 and p99_ns is not None and p99_ns < SLOW_ANSWER_NS and not waits
 
 
 def _inside(model: Model) -> dict[Claim, float]:
