@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from perfdiag.common.units import count, duration, plural, share
+from perfdiag.recording.accounts import phrase_of
 from perfdiag.render.layout import HEADING, Block, Page, Section, apart
 from perfdiag.report.contract import Exits, HostFinding, HostSide, HostTime, Report
 
@@ -47,7 +48,7 @@ def _overlap(side: HostSide, report: Report, page: Page) -> list[Text]:
 
 def _times(times: Sequence[HostTime], page: Page) -> str:
     felt = [each for each in times if page.full or each.share >= LEAST]
-    return _listed([f"{each.account} {share(each.share)} {duration(each.ns)}" for each in felt], page)
+    return _listed([f"{phrase_of(each.account)} {share(each.share)} {duration(each.ns)}" for each in felt], page)
 
 
 def _listed(texts: Sequence[str], page: Page, end: str = "") -> str:

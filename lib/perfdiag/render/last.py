@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
+from perfdiag.common.units import first_of
+from perfdiag.diagnosis.rules import RULES
 from perfdiag.render import coverage, ruledout
 from perfdiag.render.layout import ESSENTIAL, HEADING, Block, Chunk, Page, Section
 from perfdiag.render.problem import faults
 from perfdiag.report.contract import NotMeasured, Report
 
 _SHOWN = 3  # of what was not measured
+_TITLES = 2  # of rules that kept silent for one reason
 
 
 def last(report: Report, page: Page) -> Section:
@@ -26,7 +29,7 @@ def last(report: Report, page: Page) -> Section:
         blocks.append([Chunk(_missing(item, page, first), ESSENTIAL + 40 + 10 * index)])
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        what = ", ".join(item.what for item in missing[min(hidden) :])
+        what = ", ".join(_would_tell(item) for item in missing[min(hidden) :])
         return [_bold(page.line(f"{label if 0 not in hidden else _label('NOT MEASURED', label)}{what}: --full"), label)]
 
     believed = [] if coverage.doubts(report, page) else _trust(report, page, _label("TRUST", label))
@@ -47,9 +50,15 @@ def _bold(line: Text, label: str) -> Text:
     return line
 
 
+def _would_tell(item: NotMeasured) -> str:
+    """Return what would be known, in words: of rules that kept silent, what they find."""
+    titles = [f"{RULES[id].title[:1].lower()}{RULES[id].title[1:]}" for id in item.ids if id in RULES]
+    return f"whether {first_of(titles, _TITLES)}" if titles else item.what
+
+
 def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:
     """Return what would be known, and the command or place that tells; without one, why not."""
-    lines = page.wrapped(f"{item.what}: {item.fix or item.reason}", first=first, rest=" " * len(first), limit=3)
+    lines = page.wrapped(f"{_would_tell(item)}: {item.fix or item.reason}", first=first, rest=" " * len(first), limit=3)
     return [_bold(lines[0], first), *lines[1:]]
 
 
