@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from perfdiag.capture import progress
 from perfdiag.common.text import printable
 
 from unit.support import terminal
-from unit.support.command_line import recording, run
+from unit.support.command_line import MAIN, recording, run
 from unit.support.house import House
 
 
@@ -203,6 +204,19 @@ def test_whatever_is_printed_is_printable(name: str | bytes) -> None:
     assert not INVISIBLE & set(shown)
     if isinstance(name, str) and name.isprintable() and len(name) <= 40 and not INVISIBLE & set(name):
         assert shown == name
+
+
+@pytest.mark.parametrize(("full", "paged"), [(True, True), (False, False)])
+def test_the_full_report_goes_through_a_pager_on_a_terminal_alone(tmp_path: Path, full: bool, paged: bool) -> None:
+    path, options = recording(tmp_path), ["--full"] * full
+    master, slave = os.openpty()
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PAGER": "env", "TERM": "xterm"}
+    command = [sys.executable, "-IB", MAIN, "report", str(path), *options]
+    subprocess.run(command, stdin=slave, stdout=slave, check=True, env=environment, timeout=30)
+    os.close(slave)
+    seen = terminal.shown(master)
+    assert (b"LESSSECURE=1" in seen) is paged and (b"TRUST" in seen) is not paged
+    assert "TRUST" in run("report", str(path), "--full", PAGER="env").stdout, "not in a pipe"
 
 
 @pytest.mark.parametrize("size", ["\u00b2", "9" * 5000])

@@ -97,10 +97,11 @@ def _threads_time(report: Report, page: Page) -> Section:
     ]
     title = f"BUSY TIME  {duration(report.busy_ns)}, all threads"
     idle, unknown_ns = _idle_accounts(report), report.coverage.cannot_tell_ns
-    names = f": {phrase_of(idle[0][0])}" if len(idle) == 1 else ""
-    apart = [f"idle {duration(report.idle_ns)}{names}"]
+    names = f": {phrase_of(idle[0][0])}" if len(idle) == 1 and not unknown_ns else ""
+    apart = [f"idle {duration(report.idle_ns)}{names}"] if report.idle_ns else []
     apart += [f"blocked or idle, unknown: {duration(unknown_ns)}"] if unknown_ns else []
-    table = _table(report, page, heading(title, f"({'; '.join(apart)})", page.width), report.busy_ns, rows)
+    remark = f"({'; '.join(apart)})" if apart else ""
+    table = _table(report, page, heading(title, remark, page.width), report.busy_ns, rows)
     table.tail = [*table.tail, *(_idle(idle, page) if page.full else []), *_parked(report, page)]
     return table
 

@@ -105,7 +105,7 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         ruled_out=_ruled_out(model, policies, hot),
         alternatives=["a power limit of the chassis", "code that waits for memory gains less"],
         limits=limits,
-        verify=f"{again(model)}: the delivered clock in CHECKED, and cpu.* for the same work",
+        verify=f"{again(model)}: the delivered clock under RULED OUT (--full), and cpu.* for the same work",
         headline=f"CPUs {'are asked to run' if clock.asked_for else 'run'} at {percent(clock.ratio)} of their"
         f" {clock.reference.removeprefix('the ')} clock",
         mechanism=Mechanism.LIMIT,

@@ -90,7 +90,7 @@ def emulated_io(model: Model) -> Iterable[Outcome]:
         _remedies(list(groups)[:2]),
         alternatives=["a guest that boots or shuts down"],
         limits=limits,
-        verify=f"{again(model)}: exits of {plain(top)} in this finding or in CHECKED, and vm.exit",
+        verify=f"{again(model)}: exits of {plain(top)} in this finding or under RULED OUT (--full), and vm.exit",
         headline=f"Guests wait for an emulated device: {brief(plain(_words(top, exits)))}",
         mechanism=Mechanism.MANY,
     )
