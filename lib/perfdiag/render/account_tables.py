@@ -13,7 +13,7 @@ from perfdiag.common.units import about, count, duration, plural, share
 from perfdiag.model.requests.request_time import beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.render.host_consumers import who_has
-from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, NEVER, Block, Chunk, Page, Section, clip, heading, pad
+from perfdiag.render.layout import DIM, ESSENTIAL, NEVER, Block, Chunk, Page, Section, clip, heading, pad
 from perfdiag.render.problem import faults
 from perfdiag.report.contract import Account, Finding, Report
 
@@ -274,4 +274,4 @@ def _ns(entries: Iterable[Account]) -> int:
     return sum(entry.ns for entry in entries)
 
 
-__all__ = ["HEADING", "where"]
+__all__ = ["where"]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from perfdiag.common.units import plural
 from perfdiag.render.head import STYLES
-from perfdiag.render.layout import COLUMNS, DIM, HEADING, Block, Chunk, Page, Section, clip
+from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.report.contract import Finding, Remedy, Report
 from perfdiag.report.status import CANNOT_TELL, FAULTS, IDLE_WORD, OK
 from perfdiag.report.verdict.sentences import Kind
@@ -77,7 +77,7 @@ def _sentences(report: Report) -> list[str]:
     """Return what the verdict says; where findings that it does not speak of are faults, these alone are said."""
     verdict = report.verdict
     said = [*verdict.sentences]
-    if verdict.status in FAULTS and verdict.kind == Kind.PROFILE.value:
+    if faults(report) and verdict.kind == Kind.PROFILE.value:
         said = []
     if verdict.status in (OK, IDLE_WORD):  # that an objective was kept was asked for
         said = [f"{check.text}." for check in report.checked if check.id == SLO_BREACH][:1] + said
@@ -172,4 +172,4 @@ def _tells(report: Report, page: Page) -> list[Text]:
     return [line for each in report.verdict.tells for line in page.wrapped(each, first="TO TELL  ")]
 
 
-__all__ = ["DIM", "faults", "fix", "names", "problem", "remedy_lines", "says", "told"]
+__all__ = ["faults", "fix", "names", "problem", "remedy_lines", "says", "told"]

@@ -19,7 +19,7 @@ from perfdiag.report import account_tables, contract, database_lock_waits, heade
 from perfdiag.report.contract import Report
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
-from perfdiag.report.status import with_status
+from perfdiag.report.status import with_host_side, with_status
 from perfdiag.report.verdict import host_verdict, request_verdict
 from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
 from perfdiag.report.verdict.unsure_recording import with_doubt
@@ -31,9 +31,10 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
 
     Shares of its findings and `unclaimed_share` add up to all of the busy time.
     """
+    side = host_side(model)
     return Report(
         schema=contract.SCHEMA_VERSION,
-        verdict=with_status(_verdict(model, diagnosis), model, diagnosis),
+        verdict=with_host_side(with_status(_verdict(model, diagnosis), model, diagnosis), side),
         target=header.target(model),
         window=header.window(model),
         notes=header.notes(model),
@@ -51,7 +52,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         accounts=account_tables.accounts(model),
         still_waiting=account_tables.still_waiting(model),
         everyone=everyone(model),
-        host_side=host_side(model),
+        host_side=side,
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),
         findings=[_finding(finding, config) for finding in diagnosis.findings],

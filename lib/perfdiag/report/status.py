@@ -19,6 +19,19 @@ def with_status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> c
     return msgspec.structs.replace(made, status=_status(made, model, diagnosis))
 
 
+def with_host_side(made: contract.Verdict, side: contract.HostSide | None) -> contract.Verdict:
+    """Return the verdict on a guest behind what its host's recording finds, where the guest itself shows no fault.
+
+    Where it is doubtful that both recordings belong together, the host's says nothing of this guest.
+    """
+    ids = [each.id for each in side.findings if each.severity in FAULTS] if side and not side.notes else []
+    if not ids or made.status not in (OK, IDLE_WORD):
+        return made
+    sentences = [f"Its host finds {', '.join(ids)}, see below.", *made.sentences]
+    text = " ".join([sentences[0], made.text])
+    return msgspec.structs.replace(made, status=WARNING, sentences=sentences, text=text)
+
+
 def _status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> str:
     severities = {finding.severity for finding in diagnosis.findings}
     if Severity.CRITICAL in severities:
@@ -36,4 +49,4 @@ def _is_idle(model: Model) -> bool:
     return not answered and model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns)
 
 
-__all__ = ["CANNOT_TELL", "CRITICAL", "FAULTS", "IDLE_WORD", "OK", "WARNING", "with_status"]
+__all__ = ["CANNOT_TELL", "CRITICAL", "FAULTS", "IDLE_WORD", "OK", "WARNING", "with_host_side", "with_status"]
