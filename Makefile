@@ -76,6 +76,16 @@ packages: | build/
 		$(SUDO) apt-get $$options install --yes --no-install-recommends $$missing >build/apt.log; \
 	fi
 
+# What is compiled in a wheel is for one Python: an installed perfdiag has it for each that a host may have.
+PYTHON_MINORS := 11 12 13 14
+build/wheels/.stamp: requirements.lock build/venv/.stamp
+	$(call say,WHEELS,"for Python $(PYTHON_MINORS:%=3.%)")
+	$(Q)for minor in $(PYTHON_MINORS); do \
+		$(PIP) download --require-hashes --only-binary :all: --implementation cp --python-version 3.$$minor \
+			--platform manylinux2014_$(MACHINE) --platform manylinux_2_17_$(MACHINE) \
+			--dest build/wheels -r requirements.lock; done
+	$(Q)touch $@
+
 build/venv/.stamp: requirements.lock requirements-dev.lock | packages build/
 	$(call say,VENV,build/venv)
 	$(Q)/usr/bin/python3 -m venv build/venv
@@ -203,7 +213,7 @@ check-arm64: build ## does it compile for arm64?
 ##@ Delivery
 .PHONY: install uninstall package
 INSTALLED = $(DESTDIR)$(PREFIX)
-install: build man ## install below PREFIX (/usr/local); honours DESTDIR
+install: build man build/wheels/.stamp ## install below PREFIX (/usr/local); honours DESTDIR
 	$(call say,INSTALL,$(INSTALLED))
 	$(Q)install -d $(INSTALLED)/bin $(INSTALLED)/lib/perfdiag
 	$(Q)install -m 755 build/bin/perfdiag $(INSTALLED)/bin/
@@ -211,6 +221,11 @@ install: build man ## install below PREFIX (/usr/local); honours DESTDIR
 	$(Q)rm -rf $(INSTALLED)/lib/perfdiag/python
 	$(Q)$(PIP) install --no-index --find-links build/wheels --require-hashes --no-compile \
 		--target $(INSTALLED)/lib/perfdiag/python -r requirements.lock
+	$(Q)rm -rf build/unpacked
+	$(Q)for wheel in $$(sed -nE 's/^([a-z0-9_-]+)==([^ ]+).*/\1-\2/p' requirements.lock); do \
+		for each in build/wheels/$$wheel-cp*.whl; do \
+			[ ! -e $$each ] || $(PYTHON) -m zipfile -e $$each build/unpacked; done; done
+	$(Q)cd build/unpacked && find . -name '*.so' -exec install -D -m 644 {} $(abspath $(INSTALLED))/lib/perfdiag/python/{} ';'
 	$(Q)cp -r lib/perfdiag $(INSTALLED)/lib/perfdiag/python/
 	$(Q)find $(INSTALLED)/lib/perfdiag/python -name __pycache__ -prune -exec rm -rf {} +
 	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
@@ -225,10 +240,14 @@ install: build man ## install below PREFIX (/usr/local); honours DESTDIR
 COMPLETIONS := bash-completion/completions/perfdiag zsh/site-functions/_perfdiag fish/vendor_completions.d/perfdiag.fish
 shell_of = $(firstword $(subst -, ,$(subst /, ,$(1))))
 
-uninstall: ## remove what install put there
+# Empty directories below share/ serve nobody.  bin, lib and share are the system's own where PREFIX is.
+uninstall: ## remove what install put there, and the directories that are empty then
 	$(Q)rm -rf $(INSTALLED)/bin/perfdiag $(INSTALLED)/lib/perfdiag $(INSTALLED)/share/perfdiag \
 		$(INSTALLED)/share/man/man?/perfdiag*.[1-8]
 	$(Q)rm -f $(addprefix $(INSTALLED)/share/,$(COMPLETIONS))
+	$(Q)[ ! -d $(INSTALLED)/share ] || cd $(INSTALLED)/share && rmdir -p man/man[1-8] $(dir $(COMPLETIONS)) 2>/dev/null || true
+	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(Q)[ ! -d $(INSTALLED) ] || cd $(DESTDIR)/ && \
+		rmdir -p $(addprefix .$(PREFIX)/,bin lib share) 2>/dev/null || true)
 
 package: build/perfdiag-$(VERSION)-$(MACHINE).tar.gz ## one tarball to copy to a host where nothing may be installed
 

@@ -1,11 +1,20 @@
-"""`python -m perfdiag`, and what the launcher runs: `python -I lib/perfdiag/__main__.py`."""
+"""`python -m perfdiag`, and what the launcher runs: `python -I lib/perfdiag/__main__.py`.
 
-from __future__ import annotations
+Any Python 3 must be able to read this file, to be told that it is too old.
+"""
 
 import contextlib
 import os
 import signal
 import sys
+
+OLDEST = (3, 11)
+if sys.version_info < OLDEST:
+    sys.stderr.write(
+        f"error: perfdiag needs Python 3.{OLDEST[1]} or later; {sys.executable} is {sys.version.split()[0]}\n"
+        "HINT: install a later one; perfdiag record needs no Python where there is none that fits\n"
+    )
+    sys.exit(1)
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to report, Ctrl-C just ends

@@ -94,7 +94,11 @@ def _run() -> int:
         _explain(f"Python ran out of memory, or into a bug of its own: {printable(str(error))}", MEMORY_HINT)
         return 1
     except ImportError as error:
-        _explain(f"cannot load a part of perfdiag: {printable(str(error))}", f"{MEMORY_HINT}; or install it again")
+        hint = f"{MEMORY_HINT}; or install it again"
+        if (error.name or "").startswith("msgspec"):  # compiled, for each Python that an installed perfdiag is made for
+            version = f"{sys.implementation.name} {sys.version.split()[0]}"
+            hint = f"perfdiag is made for CPython 3.11 to 3.14 with glibc, this is {version}: install one of those"
+        _explain(f"cannot load a part of perfdiag: {printable(str(error))}", hint)
         return 1
     except (KeyboardInterrupt, click.Abort):
         signal.signal(signal.SIGINT, signal.SIG_DFL)

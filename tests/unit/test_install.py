@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,27 @@ def make(*words: str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     run = subprocess.run(["make", "-C", ROOT, *words], capture_output=True, text=True, env=environment)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+MINORS = list(
+    map(int, re.findall(r"\d+", re.findall(r"^PYTHON_MINORS := (.*)$", (ROOT / "Makefile").read_text(), re.M)[0]))
+)
+
+
+def number(text: str, pattern: str) -> int:
+    found = re.search(pattern, text)
+    assert found, pattern
+    return int(found[1])
+
+
+def pythons() -> dict[Path, int]:
+    """Interpreters of this host with the minor of their version: the distribution's, and those beside it."""
+    found = {}
+    for folder in (Path("/usr/bin"), Path("/usr/local/bin"), *(Path.home() / ".pyenv/versions").glob("*/bin")):
+        for path in folder.glob("python3.*"):
+            if match := re.fullmatch(r"python3\.(\d+)", path.name):
+                found[path] = int(match[1])
+    return found
 
 
 def files(folder: Path) -> set[str]:
@@ -35,6 +57,8 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     assert {"share/perfdiag/tools/runqlat.bt", "share/man/man8/perfdiag-runqlat.bt.8"} <= there
     assert {"share/perfdiag/dtrace/lib/freebsd.d", "share/man/man8/perfdiag-runqlat.d.8"} <= there
     assert {"share/perfdiag/tools/sqlq.py", "share/man/man8/perfdiag-sqlq.py.8"} <= there
+    compiled = [name for name in there if name.endswith(".so")]
+    assert sorted(number(name, r"cpython-3(\d+)-") for name in compiled) == MINORS, "one for each Python"
     assert os.access(moved / "share/perfdiag/tools/runqlat.bt", os.X_OK)
     assert os.access(moved / "share/perfdiag/dtrace/runqlat.d", os.X_OK)
     assert [name for name in there if "pytest" in name or "mypy" in name] == [], "only what is needed to run"
@@ -53,7 +77,26 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     linked = subprocess.run(["ldd", moved / "lib/perfdiag/perfdiag-recorder"], capture_output=True, text=True)
     assert "not a dynamic executable" in linked.stderr
 
+    main = moved / "lib/perfdiag/python/perfdiag/__main__.py"
+    oldest, newest = MINORS[0], MINORS[-1]
+    assert pythons(), "at least the one that runs this"
+    for python, minor in pythons().items():
+        told = subprocess.run([python, "-ISB", main, "explain", "CPU-BOUND"], capture_output=True, text=True, env={})
+        if oldest <= minor <= newest:
+            assert told.stdout.startswith("CPU-BOUND\n") and not told.returncode, (python, told.stderr)
+        else:
+            assert [line.split(":")[0] for line in told.stderr.splitlines()] == ["error", "HINT"], (python, told.stderr)
+            assert told.returncode == 1 and f"Python 3.{oldest}" in told.stderr
+
     (tmp_path / "staged/opt").mkdir(exist_ok=True)
     moved.rename(tmp_path / "staged/opt/perfdiag")
     make("uninstall", f"DESTDIR={tmp_path}/staged", "PREFIX=/opt/perfdiag")
-    assert files(tmp_path / "staged") == set()
+    assert list((tmp_path / "staged").iterdir()) == [], "no empty directory either"
+
+
+def test_launcher_and_makefile_mean_the_same_versions_of_python() -> None:
+    header = (ROOT / "lib/recorder/launcher/find_python.h").read_text()
+    bounds = [number(header, rf"#define {which}_PYTHON_MINOR (\d+)") for which in ("OLDEST", "NEWEST")]
+    assert list(range(bounds[0], bounds[1] + 1)) == MINORS
+    required = number((ROOT / "pyproject.toml").read_text(), r'requires-python = ">=3\.(\d+)"')
+    assert required == bounds[0]

@@ -25,8 +25,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "launcher/find_python.h"
 #include "launcher/out_of_memory.h"
 #include "launcher/python_variables.h"
+#include "launcher/record_without_python.h"
 #include "launcher/resource_limits.h"
 #include "base/set_user_id.h"
 #include "base/standard_descriptors.h"
@@ -42,6 +44,7 @@
 struct paths {
 	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX], scripts[PATH_MAX];
 	const char *options; /* of Python */
+	bool no_python;	     /* `python` does not fit, or is "" */
 };
 
 static int fail(int error, const char *what)
@@ -83,7 +86,8 @@ static int find_paths(struct paths *paths)
 
 	err = join(paths->package, directory, "../lib/perfdiag/python/perfdiag/__main__.py");
 	if (!err && !access(paths->package, R_OK)) {
-		strcpy(paths->python, "/usr/bin/python3");
+		if (find_python(paths->python))
+			paths->no_python = true;
 		paths->options = "-ISB"; /* all it needs is installed with it: no modules of the host's */
 		return join(paths->recorder, directory, "../lib/perfdiag/perfdiag-recorder")
 			       ?: join(paths->scripts, directory, "../share/perfdiag");
@@ -109,8 +113,8 @@ static int check_descriptors(void)
 
 static bool is_flag(const char *word)
 {
-	static const char *const flags[] = { "--only", "--stacks", "--no-request-names",
-					     "--json", "--full",   "--exit-code" };
+	static const char *const flags[] = { "--only",	    "--stacks", "--no-request-names", "--json", "--full",
+					     "--exit-code", "--quiet" };
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
 		if (!strcmp(word, flags[i]))
@@ -121,7 +125,8 @@ static bool is_flag(const char *word)
 /* An option whose value is the next word, whatever that looks like. */
 static bool takes_next(const char *word)
 {
-	return !strcmp(word, "-o") || (!strncmp(word, "--", 2) && !strchr(word, '=') && !is_flag(word));
+	return (*word == '-' && word[1] && strchr("odp", word[1]) && !word[2]) ||
+	       (!strncmp(word, "--", 2) && !strchr(word, '=') && !is_flag(word));
 }
 
 /*
@@ -154,7 +159,7 @@ static bool needs_recorder(int argc, char **argv)
 	if (strcmp(argv[1], "latency") && strcmp(argv[1], "host") && strcmp(argv[1], "record") &&
 	    strcmp(argv[1], "check"))
 		return false;
-	if (has_option(argv + 2, "--help"))
+	if (has_option(argv + 2, "--help") || has_option(argv + 2, "-h"))
 		return false;
 	return strcmp(argv[1], "host") || !has_option(argv + 2, "--since"); /* it is over: nothing is recorded */
 }
@@ -248,6 +253,17 @@ static void hurry(void)
 	setpriority(PRIO_PROCESS, 0, -20); /* without privilege: refused, and nothing is lost */
 }
 
+/* What can be done on a host where no Python fits.  Returns the exit status, unless it becomes the recorder. */
+static int do_without_python(const struct paths *paths, int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--version"))
+		return puts("perfdiag " PERFDIAG_VERSION) < 0 || fflush(stdout);
+	if (argc > 2 && !strcmp(argv[1], "record") && needs_recorder(argc, argv))
+		return record_without_python(paths->recorder, argv + 2, paths->python);
+	explain_no_python(argc > 1 ? argv[1] : NULL, paths->python);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	static struct paths paths; /* not on a stack that may be small */
@@ -288,6 +304,10 @@ int main(int argc, char **argv)
 			"HINT: make room, or start perfdiag outside the control group that is full\n",
 			NEEDED_MEBIBYTES);
 		return 1;
+	}
+	if (paths.no_python) {
+		hurry();
+		return do_without_python(&paths, argc, argv);
 	}
 	ended = start_watcher();
 	hurry();
