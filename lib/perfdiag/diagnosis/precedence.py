@@ -70,6 +70,7 @@ UNDECLARED: Mapping[Pair, str] = {
             f"a disk may be slow in several ways at once{_BOTH}",
             "DISK-QUEUEING STORAGE-LOOP, DISK-MEMBER-SLOW DISK-THROTTLED",
         ),
+        ("a tracer is named beside the stops and takes no time of its own", "TARGET-STOPPED TARGET-TRACED"),
         ("exits have different reasons", "KVM-EXIT-EMULATED-IO KVM-HALT-POLLING"),
         (
             "time until a request is read is parted by what its reader was in meanwhile",

@@ -59,6 +59,7 @@ class Relation(Enum):
     WRITER = "writer"  # fills memory with what has to be written
     CHILD = "child"
     VICTIM = "victim"  # was killed
+    TRACER = "tracer"  # stops the target with ptrace(2)
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ class Situation:
 
     @cached_property
     def sleep(self) -> not_busy.Sleep | None:
-        """Who sleeps by its own choice."""
-        return not_busy.sleep(self.model)
+        """Who sleeps by its own choice; where requests are answered, only a thread that talks can keep them waiting."""
+        return not_busy.sleep(self.model, beside_faults=any(each.served for each in self.model.exchanges))
 
     @property
     def slept(self) -> list[str]:

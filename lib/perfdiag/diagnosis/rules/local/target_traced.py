@@ -1,0 +1,110 @@
+"""A rule on a tracer (strace, gdb) that stops the target again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Severity,
+    Silence,
+    rule,
+)
+from perfdiag.diagnosis.significance import (
+    FAULT_OF_WINDOW,
+    FAULT_SHARE,
+    duration,
+    fix,
+    judged,
+    percent,
+    plain,
+    together,
+    total_ns,
+    waits,
+)
+from perfdiag.model.model import Model, Row
+
+ID, STOPPED = "TARGET-TRACED", "wait.stopped"
+# A debugger stops a thread once, for as long as somebody looks at it.  Who stops it more often than this traces calls.
+STOPS_A_SECOND = 10
+
+
+@rule(
+    ID,
+    title="A tracer stops the target again and again",
+    accounts=(STOPPED,),
+    meaning="strace, gdb or another user of ptrace(2) is attached. Each system call it traces stops the thread twice,"
+    " and the thread goes on only when the tracer has run.",
+    measured="TracerPid of /proc/PID/status when the window begins and ends; time in wait.stopped and how often; waits"
+    " for a CPU on which the tracer ran.",
+    alternatives="Stops by signals (cpulimit) in the same window.",
+    remedies="Detach the tracer; to watch system calls at less cost, use perf trace or bpftrace.",
+    verify="No wait.stopped in the next report, and shorter requests.",
+)
+def target_traced(model: Model) -> Iterable[Outcome]:
+    """Join the tracer of each process with the stops of its threads."""
+    if not model.facts.processes:
+        yield Silence(ID, "/proc/PID/status was not recorded", "grep TracerPid /proc/PID/status")
+        return
+    tracers = _tracers(model)
+    traced = [t for t in model.threads if t.pid in tracers and STOPPED in t.accounts]
+    stops, stopped_ns = sum(t.accounts[STOPPED].count for t in traced), sum(t.ns(STOPPED) for t in traced)
+    if stops * 1_000_000_000 < STOPS_A_SECOND * model.window_ns:
+        state = f"{len(tracers)} traced, {stops} stops" if tracers else "no tracer"
+        yield Check(ID, state, float(stops), "count")
+        return
+    behind = [row for row in model.rows_of("runq.busy") if _pid_of(row) in tracers.values()]
+    yield _finding(model, tracers, stops, stopped_ns, behind)
+
+
+def _tracers(model: Model) -> Mapping[int, int]:
+    """Return the tracer of each traced process, both as pids."""
+    found = {pid: (process.status or {}).get("TracerPid", "0") for pid, process in model.facts.processes.items()}
+    return {pid: int(tracer) for pid, tracer in found.items() if tracer.isdigit() and int(tracer)}
+
+
+def _pid_of(row: Row) -> int:
+    """Return the process of "task:PID:COMM", 0 for any other key."""
+    kind, _, rest = row.key.partition(":")
+    pid = rest.partition(":")[0]
+    return int(pid) if kind == "task" and pid.isdigit() else 0
+
+
+def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: int, behind: list[Row]) -> Finding:
+    names = {_pid_of(row): comm_of(row.key) for row in behind}
+    others = [Other(pid, names.get(pid, ""), Relation.TRACER) for pid in sorted(set(tracers.values()))]
+    who = f"{plain(others[0].comm)} ({others[0].pid})" if others[0].comm else f"process {others[0].pid}"
+    lost_ns = stopped_ns + total_ns(behind)
+    share = lost_ns / max(1, model.busy_ns + stopped_ns)
+    felt = share >= FAULT_SHARE and lost_ns >= FAULT_OF_WINDOW * model.window_ns
+    confidence, limits = judged(model, Confidence.HIGH)
+    counted = f"{stops:,} stops took {duration(stopped_ns)}, {percent(share)} of busy and stopped time"
+    evidence = [Evidence(counted, float(stopped_ns), "ns", "ledger")]
+    if behind:
+        evidence.append(waits(together(behind), f"waits for a CPU on which {who} ran"))
+    return Finding(
+        ID,
+        Severity.WARNING if felt else Severity.INFO,
+        confidence,
+        f"{who} traces the target and stopped its threads {stops:,} times, for {duration(stopped_ns)}.",
+        {},  # stopped time is idle time in every share; the waits for its CPU are CPU-CONTENTION's
+        evidence,
+        [fix(f"detach {who}: end it, or detach in the debugger")],
+        limits=limits,
+        verify=f"{again(model)}: no wait.stopped",
+        headline=f"{who} traces the target and stops its threads",
+        mechanism=Mechanism.STOPPED,
+        others=others,
+    )
+
+
+__all__ = ["target_traced"]

@@ -1,0 +1,41 @@
+"""TARGET-TRACED: strace, or another tracer, stops the target's threads again and again."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.rule import Mechanism, Relation, Severity
+
+from unit.support import Builder
+from unit.support.judging import check, finding, silence
+
+ID = "TARGET-TRACED"
+TRACER = 4271
+
+
+def traced(stops: int, stopped_ms: int, tracer: int = TRACER) -> Builder:
+    """Return a thread that was stopped so many times in 4 s, and 8 ms of waiting for the CPU of strace."""
+    builder = Builder(comm="app", window="4 s")
+    builder.thread("app", cpu_user="400 ms", wait_stopped=(f"{stopped_ms} ms", stops))
+    builder.row("runq.busy", f"task:{TRACER}:strace", "8 ms", count=stops)
+    return builder.fact("/proc/100/status", f"Name:\tapp\nTracerPid:\t{tracer}\n")
+
+
+@pytest.mark.parametrize(("stopped_ms", "severity"), [(900, Severity.WARNING), (3, Severity.INFO)])
+def test_a_tracer_of_calls(stopped_ms: int, severity: Severity) -> None:
+    found = finding(traced(6000, stopped_ms).model(), ID)
+    assert (found.severity, found.mechanism, found.claims) == (severity, Mechanism.STOPPED, {})
+    (tracer,) = found.others
+    assert (tracer.pid, tracer.comm, tracer.relation) == (TRACER, "strace", Relation.TRACER)
+    assert found.evidence[0].value == stopped_ms * 1_000_000
+
+
+def test_a_debugger_that_stops_a_thread_once() -> None:
+    assert check(traced(1, 900).model(), ID).number == 1
+
+
+def test_stops_without_a_tracer() -> None:
+    assert check(traced(6000, 900, tracer=0).model(), ID).number == 0
+
+
+def test_nothing_is_known_of_the_process() -> None:
+    assert silence(Builder(comm="app").thread("app", cpu_user="1 s").model(), ID).reason
