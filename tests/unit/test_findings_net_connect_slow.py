@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Check, Confidence, Severity
+from perfdiag.diagnosis.rule import Check, Confidence, Mechanism, Severity
 from perfdiag.model.requests.request_time import PEERS
 
 from unit.support import Builder
@@ -60,6 +60,19 @@ def test_connects_far_beyond_a_known_way_need_no_syn_sent_again() -> None:
     found = finding(waiting({"160 ms": 20}).socket(DB).model(), ID)
     assert "far longer than the way" in found.claim
     assert found.claims["net.connect", DB] == 20 * (160_000_000 - 150_000)
+
+
+def test_a_peer_that_no_connect_reaches_needs_no_known_round_trip() -> None:
+    """Its caller gives up after 490 ms, before the first SYN would be sent again."""
+    builder = waiting({"490 ms": 12}).exchange(DB, "connected", {}, connect={"490 ms": 12}, connects_failed=12)
+    found = finding(builder.model(), ID)
+    assert (found.severity, found.mechanism) == (Severity.WARNING, Mechanism.FAILED)
+    assert dict(found.claims) == {("net.connect", DB): 12 * 490_000_000}
+    assert not findings(builder.model(), PEER)
+    some = waiting({"490 ms": 12}).exchange(DB, "connected", {"1 ms": 9}, connect={"490 ms": 21}, connects_failed=12)
+    assert not findings(some.model(), ID), "it answers others, and how far it is nobody knows"
+    refused = waiting({"100 us": 12}).exchange(DB, "connected", {}, connect={"100 us": 12}, connects_failed=12)
+    assert check(refused.model(), ID).large
 
 
 def test_without_the_sockets_the_waits_tell() -> None:

@@ -22,6 +22,8 @@ from perfdiag.model.requests.exchanges import Exchange
 ID, CONNECT = "NET-CONNECT-SLOW", "net.connect"
 # A lost SYN is sent again after 1 s (then 3 s, 7 s): connects above half a second (a bucket's edge) were retried.
 RETRIED_CONNECT_NS = 536_870_912
+# A few connects that fail happen wherever somebody restarts.
+ENOUGH_FAILED = 10
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,20 @@ class Connects:
 
     @property
     def limit_ns(self) -> int:
-        """Return from when on a connect is slow: the kernel answers at once, however busy its programs are."""
+        """Return from when on a connect is slow: the kernel answers at once, however busy its programs are.
+
+        Where the round trip is unknown, only a repeated SYN proves a slow connect.  A peer that no connect reached has
+        no round trip: whoever gave up after a timeout of its own waited for nothing, however short that timeout is.
+        """
         if self.way_ns is None:
-            return RETRIED_CONNECT_NS
+            return SLOW_ANSWER_NS if self.none_succeeded else RETRIED_CONNECT_NS
         return self.way_ns + max(SLOW_ANSWER_NS, self.way_ns // 2)
+
+    @property
+    def none_succeeded(self) -> bool:
+        """Whether connects failed again and again, and not one succeeded."""
+        line = self.call.line if self.call else None
+        return line is not None and not line.connects and line.connects_failed >= ENOUGH_FAILED
 
     @property
     def waited_ns(self) -> int:
@@ -92,4 +104,4 @@ def told_apart(model: Model) -> frozenset[str]:
     return frozenset(each.key for each in connects_of(model) if felt(model, each.waited_ns, 0))
 
 
-__all__ = ["CONNECT", "ID", "Connects", "connects_of", "told_apart"]
+__all__ = ["CONNECT", "ENOUGH_FAILED", "ID", "Connects", "connects_of", "told_apart"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
+from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ENOUGH_FAILED, ID, Connects, connects_of
 from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS
 from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
@@ -33,8 +33,6 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model
 
-# A few connects that fail happen wherever somebody restarts.
-ENOUGH_FAILED = 10
 FAILED_SHARE = 0.1
 
 
@@ -89,13 +87,19 @@ def _refused(connects: Connects) -> Check | None:
 def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
     key, name = connects.key, connects.name
     took_ns = max(connects.waited_ns, connects.took_ns)
-    if connects.retried:
+    if connects.none_succeeded and connects.call:
+        failed = connects.call.line.connects_failed
+        claim = f"None of {failed:,} connects to {name} succeeded: {duration(took_ns)} until the target gave up."
+        headline, mechanism = f"None of {failed:,} connects to {brief(name)} succeeded", Mechanism.FAILED
+    elif connects.retried:
         claim = (
             f"Connecting to {name} takes retries: {duration(took_ns)} in all, because its queue of connections is full,"
             " a firewall drops them, or nobody is there."
         )
+        headline, mechanism = f"Connecting to {brief(name)} takes retries", Mechanism.FAILED
     else:
         claim = f"Connecting to {name} takes far longer than the way: {duration(took_ns)} in all."
+        headline, mechanism = f"Connecting to {brief(name)} is slow", Mechanism.SLOW
     hanging = [thread for thread, wait in still_waiting(model, CONNECT) if wait.object == key]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
@@ -113,8 +117,8 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
         limits=limits,
         alternatives=["loss on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: connecting to {name} takes a round trip",
-        headline=f"Connecting to {brief(name)} {'takes retries' if connects.retried else 'is slow'}",
-        mechanism=Mechanism.FAILED if connects.retried else Mechanism.SLOW,
+        headline=headline,
+        mechanism=mechanism,
     )
 
 
@@ -140,18 +144,17 @@ def _remedies(model: Model, connects: Connects) -> list[Remedy]:
     port = f" sport = :{peer.port}" if peer else ""
     present = model.facts.sysctl("net/core/somaxconn")
     limit = f" (present {plain(present)} here)" if peer and peer.local and present else ""
-    return [
-        fix(
-            f"look at the peer's queue of connections: ss -ltn{port} (Recv-Q against Send-Q), nstat -az"
-            " TcpExtListenOverflows TcpExtListenDrops; if it is full its program accepts too slowly, or asks for too"
-            f" short a queue: listen() and net.core.somaxconn{limit}"
-        ),
-        fix(
-            "if it is not, look for a firewall between that drops instead of refusing, and whether anybody has the"
-            " address; take what is dead out of the list of peers"
-        ),
-        fix("keep connections open and share them (a pool): what is connected need not connect"),
-    ]
+    queue = fix(
+        f"look at the peer's queue of connections: ss -ltn{port} (Recv-Q against Send-Q), nstat -az"
+        " TcpExtListenOverflows TcpExtListenDrops; if it is full its program accepts too slowly, or asks for too"
+        f" short a queue: listen() and net.core.somaxconn{limit}"
+    )
+    dead = fix(
+        "check that the peer is up and listens; if it does, look for a firewall that drops instead of refusing; take"
+        " dead addresses out of the list of peers"
+    )
+    pool = fix("keep connections open and share them (a pool): what is connected need not connect")
+    return [dead, queue, pool] if connects.none_succeeded else [queue, dead, pool]
 
 
 __all__ = ["connect_slow"]
