@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.target import CPU, again, setting, subject
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
     Evidence,
+    EvidenceKind,
     Finding,
     Mechanism,
     Outcome,
@@ -74,6 +76,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
     evidence = [waits(together(model.rows_of("runq.throttled")), "waits for the next period")]
     if group:
         evidence.extend(_periods(group))
+    evidence.extend(_used_for(model))
     yield Finding(
         "CPU-QUOTA-THROTTLED",
         fault(model, ns),
@@ -168,6 +171,15 @@ def _periods(group: CpuGroup) -> list[Evidence]:
             f"{group.path}/cpu.stat",
         )
     ]
+
+
+def _used_for(model: Model) -> list[Evidence]:
+    """Return which functions used the quota up: a larger one helps nobody who spins."""
+    samples = CpuSamples(model)
+    if samples.count < ENOUGH:
+        return []
+    text = f"the quota went to {words(samples.hottest(2))}"
+    return [Evidence(text, float(samples.count), "count", FUNCTIONS, kind=EvidenceKind.FUNCTIONS)]
 
 
 def _raised(group: CpuGroup | None) -> list[Remedy]:
