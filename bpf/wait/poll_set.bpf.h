@@ -155,8 +155,22 @@ __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 }
 
 /*
+ * A file that is polled for input and of which the kernel knows nobody at the other end (a terminal, a device, a packet
+ * socket): read() of it may be for an answer, but who polls does so for events, as of several descriptors.
+ */
+static __always_inline struct wait wait_for_polled(struct blocked *blocked, __u32 fd, __u32 class)
+{
+	struct wait wait = wait_for_file(blocked, fd, class);
+
+	if (class == SYSCALL_RECEIVE && wait.account == ACCOUNT_KERNEL_OTHER &&
+	    wait.object == call_object(&blocked->call))
+		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
+	return wait;
+}
+
+/*
  * Of a single descriptor poll() and select() are a read or a write: libpq, curl and many others wait for an answer so;
- * but not of a pipe that only the process itself writes to.
+ * but not of a pipe that only the process itself writes to, nor of a file without anybody at the other end.
  * Only the current task's memory can be read; and of select's arguments in 32 bits only some are addresses of sets.
  */
 static __always_inline struct wait classify_set(struct record *record, struct blocked *blocked, __u32 class)
@@ -180,5 +194,5 @@ static __always_inline struct wait classify_set(struct record *record, struct bl
 	blocked->serves = found == SET_LARGE || found == SET_SERVES;
 	if (found < 0)
 		return WAIT(found == SET_TIMER ? ACCOUNT_WAIT_TIMER : ACCOUNT_WAIT_EVENTS, 0);
-	return wait_for_file(blocked, found & 0xffffff, (__u32)found >> 24);
+	return wait_for_polled(blocked, found & 0xffffff, (__u32)found >> 24);
 }

@@ -1,4 +1,5 @@
-"""Waits at what looks like a file and is none: no disk is slow there, and whoever reads waits for work or an answer."""
+"""Waits at what looks like a file and is none: no disk is slow there, whoever reads waits for work or an answer, and
+whoever polls waits for events."""
 
 from __future__ import annotations
 
@@ -14,10 +15,22 @@ TIMES, EACH_NS = 13, 50_000_000
 WAITS = """
 import ctypes, fcntl, os, platform, pty, select, signal, socket, struct, sys, termios
 TIMEOUT = socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("qq", 0, 50000)
-def polled(fd):
+def polled(fd, events=select.POLLPRI):
     poll = select.poll()
-    poll.register(fd, select.POLLPRI)
+    poll.register(fd, events)
     return lambda: poll.poll(50)
+def read_from(fd):
+    return polled(fd, select.POLLIN)
+def selected(fd):
+    return lambda: select.select([fd], [], [], 0.05)
+def uevents():
+    own = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 15)
+    own.bind((0, 1))
+    return own.detach()
+def messages():
+    own = os.open("/dev/kmsg", os.O_RDONLY)
+    os.lseek(own, 0, os.SEEK_END)
+    return own
 def received(family, kind, protocol):
     own = socket.socket(family, kind, protocol)
     own.setsockopt(*TIMEOUT)
@@ -59,6 +72,12 @@ wait = {
     "seccomp": supervisor,
     "packet": lambda: received(socket.AF_PACKET, socket.SOCK_RAW, 0),
     "terminal": terminal,
+    "terminal polled": lambda: read_from(pty.openpty()[1]),
+    "terminal selected": lambda: selected(pty.openpty()[1]),
+    "its other end polled": lambda: read_from(pty.openpty()[0]),
+    "uevents polled": lambda: read_from(uevents()),
+    "messages polled": lambda: read_from(messages()),
+    "packet polled": lambda: read_from(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).detach()),
 }[sys.argv[1]]()
 print("ready", flush=True)
 sys.stdin.readline()
@@ -76,6 +95,12 @@ for _ in range(int(sys.argv[2])):
         ("packet", "wait.parked"),
         ("seccomp", "wait.events"),
         ("terminal", "wait.parked"),
+        ("terminal polled", "wait.events"),  # top, curses
+        ("terminal selected", "wait.events"),
+        ("its other end polled", "wait.events"),  # who runs others at a terminal
+        ("uevents polled", "wait.events"),
+        ("messages polled", "wait.events"),
+        ("packet polled", "wait.events"),
     ],
 )
 def test_what_is_no_disk(what: str, account: str, attach: Attach, cleanup: Cleanup) -> None:
