@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
 from perfdiag.model.requests.request_time import ARRIVING, UNTAKEN
 
 from unit.support import Builder
@@ -86,6 +86,13 @@ def test_where_the_time_of_requests_is_not_known_the_waits_tell() -> None:
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", CLIENT): 8_000_000_000}
     assert not findings(model, PEER)
+
+
+def test_waits_as_long_as_a_delayed_acknowledgement_blame_no_client() -> None:
+    model = worker("4300 ms", {"45 ms": 100}, declined=10).model()
+    assert model.request_time is None
+    found = finding(model, ID)
+    assert (found.severity, found.mechanism) == (Severity.INFO, Mechanism.UNDETERMINED)
 
 
 def test_requests_that_never_end_are_told() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.network.connections import EXPLAINS, held_ns
+from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, looks_alike, telling
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
@@ -32,6 +33,7 @@ class _Clients:
     sending: dict[str, int]  # waits to send, by client, for as long as its window was full
     full_ns: int  # of requests, where their time is known: with the send buffer full
     full: list[Exchange]  # those whose answers found it so, the longest first
+    delayed: bool = False  # the waits of `arriving` last as long as a kernel delays an acknowledgement
 
     @property
     def threads_ns(self) -> int:
@@ -41,7 +43,7 @@ class _Clients:
     @property
     def slow(self) -> bool:
         """Whether a client takes longer than its messages take on the way."""
-        waited = bool(self.arriving) and typical_ns(together(self.arriving)) >= SLOW_ANSWER_NS
+        waited = bool(self.arriving) and not self.delayed and typical_ns(together(self.arriving)) >= SLOW_ANSWER_NS
         arrived = self.coming_ns > 0 and any(map(_arrives_slowly, self.requests))
         return waited or arrived or any(map(_over_norm, self.full)) or bool(self.sending)
 
@@ -128,13 +130,15 @@ def _clients(model: Model) -> _Clients:
     # Where the time of requests is not known, a name counts whose answers are mostly not taken.
     least = EXPLAINS if time is None else 0
     untaken = [each for each in requests if _untaken_ns(each) and _untaken_ns(each) >= least * each.line.sum_ns]
+    arriving = [row for row in rows if row.account == RECEIVE] if time is None and tells_of_requests(model) else []
     return _Clients(
-        [row for row in rows if row.account == RECEIVE] if time is None and tells_of_requests(model) else [],
+        arriving,
         time.accounts.get(ARRIVING, 0) if time else 0,
         sorted(requests, key=lambda each: -_mean_ns(each)),
         {key: ns for key, ns in sending.items() if ns > 0},
         time.accounts.get(UNTAKEN, 0) if time else 0,
         sorted(untaken, key=lambda each: -_untaken_ns(each)),
+        delayed=bool(arriving) and looks_alike(model, connections, arriving),
     )
 
 
@@ -188,13 +192,18 @@ def _finding(model: Model, clients: _Clients) -> Finding:
         alternatives=["loss on the way: see NET-RETRANSMITS", "large messages over a thin line"],
         verify=f"{again(model)}: less of request.arriving, request.untaken, net.receive and net.send",
         headline=_headline(clients),
-        mechanism=Mechanism.SLOW if clients.slow else Mechanism.OTHERS,
+        mechanism=Mechanism.SLOW if clients.slow else Mechanism.UNDETERMINED if clients.delayed else Mechanism.OTHERS,
     )
 
 
 def _claim(model: Model, clients: _Clients) -> str:
     arriving_ns, sending_ns = clients.arriving_ns or total_ns(clients.arriving), sum(clients.sending.values())
     untaken_ns = sum(map(_untaken_ns, clients.untaken))
+    if not clients.slow and clients.delayed:
+        return (
+            f"The rest of requests comes after {lengths(clients.arriving)}, {duration(arriving_ns)} in all: as long as a"
+            " kernel delays an acknowledgement. Clients that write a request in small pieces wait for it."
+        )
     if not clients.slow:
         ways = [f"Requests take {duration(arriving_ns)} in all to arrive, which is their way here."]
         full = f"Answers find send buffers full for {duration(untaken_ns)} in all, as long ones do."
@@ -209,6 +218,8 @@ def _headline(clients: _Clients) -> str:
     sends = bool(clients.arriving_ns or clients.arriving)
     takes = bool(clients.sending or clients.untaken)
     how = " slowly" if clients.slow else ""
+    if clients.delayed and not clients.slow:
+        return "Clients send requests in pieces, perhaps held back by delayed acknowledgements"
     if sends and takes:
         return f"Clients send requests and take answers{how}"
     return f"Clients send requests{how}" if sends else f"Clients take answers{how}"
@@ -242,6 +253,8 @@ def _evidence(clients: _Clients) -> list[Evidence]:
 
 
 def _remedies(clients: _Clients) -> list[Remedy]:
+    if clients.delayed and not clients.slow:
+        return [telling()]
     whose = fix(
         "see whether it is the client or the way to it: ss -tin on this host; rwnd_limited is a client that does not"
         " read, a small cwnd or retrans is the way"
