@@ -201,8 +201,8 @@ def _claim(model: Model, clients: _Clients) -> str:
     untaken_ns = sum(map(_untaken_ns, clients.untaken))
     if not clients.slow and clients.delayed:
         return (
-            f"The rest of requests comes after {lengths(clients.arriving)}, {duration(arriving_ns)} in all: as long as a"
-            " kernel delays an acknowledgement. Clients that write a request in small pieces wait for it."
+            f"The rest of requests comes after {lengths(clients.arriving)}, {duration(arriving_ns)} in all: as long as"
+            " a kernel delays an acknowledgement. Clients that write a request in small pieces wait for it."
         )
     if not clients.slow:
         ways = [f"Requests take {duration(arriving_ns)} in all to arrive, which is their way here."]
