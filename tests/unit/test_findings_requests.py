@@ -73,7 +73,7 @@ def pool(met: Mapping[str, float] | None = None, *, served: bool = True) -> Buil
 
 def test_a_handler_that_holds_up_the_loop() -> None:
     found = finding(loop(400).model(), LOOP)
-    assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 4 * S}
+    assert found.severity is Severity.WARNING and dict(found.claims) == {(QUEUED, "cpu.user"): 4 * S}
     assert "renderYearlyReport (app.js)" in found.claim and "up to 200 ms" in found.claim
 
 
@@ -170,7 +170,7 @@ def test_a_loop_that_waits_for_work_holds_up_nobody_whatever_its_set_holds(idle:
 
 def test_a_pool_that_is_full() -> None:
     found = finding(pool().model(), POOL)
-    assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 20 * S}
+    assert found.severity is Severity.WARNING and dict(found.claims) == {(QUEUED, "disk.read"): 20 * S}
     assert "up to 400 ms" in found.claim and "disk.read" in found.claim
 
 

@@ -32,6 +32,7 @@ from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, FAULT_SHARE
 from perfdiag.diagnosis.thread_roles import Roles
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import together
+from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 
 # A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
@@ -133,6 +134,8 @@ class _Purse:
         rows: defaultdict[tuple[str, str], int] = defaultdict(int)
         for row in model.rows:
             rows[row.account, row.key] += self._inside((row.account, row.key), row.distribution.sum_ns)
+        for reader, ns in model.request_time.queued.items() if model.request_time else ():
+            rows[QUEUED, reader.account] += ns
         self.rows = dict(rows)
         self.row_ns = dict(rows)
 

@@ -113,11 +113,39 @@ def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, in
     accounts[QUEUED] = min(of.read_delay_ns, of.ns)
     accounts[HELD] = min(of.held_ns, of.ns)
     accounts[REST] = max(0, of.ns - sum(accounts.values()))
-    move(accounts, ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
-    move(accounts, UNTAKEN, of.untaken_ns, ("wait.events", REST))
-    waited_ns = sum(accounts[name] for name in WAITS_FOR_PEERS)  # by the thread
-    move(accounts, PEERS, of.peers_ns - waited_ns - accounts[PEERS], ("wait.events", REST))
+    for source, into, ns in _moved(accounts, of):
+        move(accounts, into, ns, (source,))
     return {name: part for name, part in accounts.items() if part > 0}
+
+
+def divided(of: Sums) -> dict[str, dict[str, float]]:
+    """Return, of each account of a thread, which part of its time inside of requests is whose.
+
+    What is not in it is all of that account.
+    """
+    parts: dict[str, dict[str, float]] = {}
+    for source, into, ns in _moved(of.accounts, of):
+        if ns and of.accounts.get(source, 0):
+            parts.setdefault(source, {})[into] = ns / of.accounts[source]
+    return parts
+
+
+def _moved(accounts: Mapping[str, int], of: Sums) -> list[tuple[str, str, int]]:
+    """Return what is to be moved, from where to where: waits of threads that are the client's, or the peers'."""
+    left, found = dict(accounts), []
+
+    def take(into: str, ns: int, sources: Iterable[str]) -> None:
+        for source in sources:
+            part = max(0, min(ns, left.get(source, 0)))
+            left[source] = left.get(source, 0) - part
+            found.append((source, into, part))
+            ns -= part
+
+    take(ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
+    take(UNTAKEN, of.untaken_ns, ("wait.events", REST))
+    waited_ns = sum(left.get(name, 0) for name in (*WAITS_FOR_PEERS, PEERS))  # by the thread
+    take(PEERS, of.peers_ns - waited_ns, ("wait.events", REST))
+    return found
 
 
 def move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -> None:
@@ -140,6 +168,7 @@ __all__ = [
     "Sums",
     "accounts_of",
     "added",
+    "divided",
     "known_ns",
     "move",
     "of_all",

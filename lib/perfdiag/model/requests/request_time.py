@@ -19,6 +19,7 @@ from perfdiag.model.requests.request_sums import (
     Sums,
     accounts_of,
     added,
+    divided,
     known_ns,
     move,
     of_all,
@@ -26,7 +27,7 @@ from perfdiag.model.requests.request_sums import (
 )
 from perfdiag.model.requests.serving_threads import Servers
 from perfdiag.model.requests.slow_excess import beyond_median
-from perfdiag.model.requests.unread_requests import Met
+from perfdiag.model.requests.unread_requests import Met, Reader
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 
@@ -61,6 +62,9 @@ class RequestTime:
     rows: Mapping[tuple[str, str], int] = field(default_factory=dict)  # parked in futexes, by account and key of `Row`
     parked_ns: Mapping[tuple[str, str], int] = field(default_factory=dict)  # the same of all requests, whatever ranks
     parked_tids: frozenset[int] = frozenset()  # threads that were parked there
+    queued: Mapping[Reader, int] = field(
+        default_factory=dict
+    )  # of QUEUED: by readers, in accounts as those of requests
 
     @property
     def met(self) -> Met:
@@ -119,6 +123,7 @@ def request_time(
     if not slow:
         ranked[PEERS] = _of_others(ranked.get(PEERS, 0), exchanges)
     accounts = _held_up(_divided(ranked, finer), by)
+    slow_or_all = added(of_slow(each.line) for each in missed) if slow else whole
     return RequestTime(
         (sum(each.line.over_slo for each in missed) if slow else whole.count) + left_count,
         sum(accounts.values()),
@@ -129,6 +134,7 @@ def request_time(
         rows,
         all_rows,
         parked.tids,
+        _queued(accounts.get(QUEUED, 0), by.met, divided(slow_or_all), finer),
     )
 
 
@@ -198,6 +204,23 @@ def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
     for account, part in by.met.passed_on.items():
         move(accounts, account, round(queued * part), (QUEUED,))
     return {name: part for name, part in accounts.items() if part > 0}
+
+
+def _queued(
+    ns: int, met: Met, inside: Mapping[str, Mapping[str, float]], finer: Mapping[str, Mapping[str, int]]
+) -> dict[Reader, int]:
+    """Return in what those were for how long who let requests wait, in accounts as these of requests are: who was with
+    one, in a wait that is its client's, held up the others by that client."""
+    left = 1 - sum(met.passed_on.values())
+    found: dict[Reader, int] = defaultdict(int)
+    for reader, part in met.roots.items() if left > 0 else ():
+        root_ns = round(ns * min(1.0, part / left))
+        accounts = {reader.account: root_ns}
+        for into, share in (inside.get(reader.account, {}) if reader.taken else {}).items():
+            move(accounts, into, round(root_ns * share), (reader.account,))
+        for account, account_ns in _divided(accounts, finer).items():
+            found[reader._replace(account=account)] += account_ns
+    return dict(found)
 
 
 def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

@@ -25,6 +25,14 @@ BOUND = "net.request"
 LISTENS = ("wait.events", "net.accept", "wait.work", BOUND)
 
 
+class Reader(NamedTuple):
+    """In what those were who read requests late."""
+
+    account: str  # its own, or that of the thread it waited for
+    taken: bool  # by other requests
+    behind: bool  # it waited for another thread that was in it
+
+
 @dataclass(frozen=True)
 class Met:
     """Parts, by account, of the time in which requests lie unread; what is not known is in neither."""
@@ -35,6 +43,7 @@ class Met:
     unheard: float = 0.0  # while their reader listened, and not to them
     behind: Mapping[str, float] = field(default_factory=dict)  # of the others: it waited for a thread that was in these
     elsewhere: Mapping[str, float] = field(default_factory=dict)  # the rest of the others: something of its own
+    roots: Mapping[Reader, float] = field(default_factory=dict, compare=False)  # of the others, once more
 
     @property
     def unknown(self) -> float:
@@ -134,6 +143,7 @@ def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
     others: defaultdict[str, float] = defaultdict(float)
     behind: defaultdict[str, float] = defaultdict(float)
     elsewhere: defaultdict[str, float] = defaultdict(float)
+    roots: defaultdict[Reader, float] = defaultdict(float)
     taken = unheard = 0.0
     for part, is_passed, listened in parts:
         if is_passed:
@@ -142,13 +152,14 @@ def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
             unheard += part.part
         else:
             others[part.account] += part.part
+            roots[Reader(part.root, _is_taken(part), part.root != part.account)] += part.part
             if _is_taken(part):
                 taken += part.part
             elif part.root != part.account:
                 behind[part.root] += part.part
             else:
                 elsewhere[part.account] += part.part
-    return Met(dict(passed_on), dict(others), taken, unheard, dict(behind), dict(elsewhere))
+    return Met(dict(passed_on), dict(others), taken, unheard, dict(behind), dict(elsewhere), dict(roots))
 
 
 def _is_taken(part: Part) -> bool:
@@ -160,6 +171,7 @@ __all__ = [
     "LISTENS",
     "Met",
     "Part",
+    "Reader",
     "error_of",
     "has_finding",
     "is_awaited",

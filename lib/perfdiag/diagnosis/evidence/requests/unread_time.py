@@ -26,6 +26,16 @@ def unread_ns(time: RequestTime, part: float) -> int:
     return round(time.accounts.get(QUEUED, 0) * min(1.0, part / left)) if left > 0 else 0
 
 
+def queue_claims(time: RequestTime, *, taken: bool) -> dict[str | tuple[str, str], int]:
+    """Return the claims on the time in which requests lay unread, by what their readers were in: of those that were
+    `taken` by other requests, or of all."""
+    found: dict[str | tuple[str, str], int] = {}
+    for reader, ns in time.queued.items():
+        if (reader.taken or not taken) and ns:
+            found[QUEUED, reader.account] = found.get((QUEUED, reader.account), 0) + ns
+    return found
+
+
 def not_followed(id: str, time: RequestTime) -> Check | Silence:
     """Return that rule `id` knows nothing of a recording without the lines of time of who reads."""
     queued = time.accounts.get(QUEUED, 0)
@@ -82,6 +92,7 @@ __all__ = [
     "is_held_up",
     "meanwhile",
     "not_followed",
+    "queue_claims",
     "read_after",
     "unread_ns",
 ]

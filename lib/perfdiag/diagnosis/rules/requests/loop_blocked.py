@@ -18,6 +18,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     is_held_up,
     meanwhile,
     not_followed,
+    queue_claims,
     read_after,
     unread_ns,
 )
@@ -86,7 +87,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         confidence,
         f"The event loop is held up{held.claim}: requests wait for it, up to {duration(delays.max_ns)} before they are"
         " read.",
-        {QUEUED: queued},
+        queue_claims(time, taken=False),
         [read_after(delays), meanwhile(time.by), *_which(time.by.loops), *held.evidence],
         [fix(held.remedy)],
         alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
@@ -12,15 +13,17 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     is_held_up,
     meanwhile,
     not_followed,
+    queue_claims,
     read_after,
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import PEERS, QUEUED
 from perfdiag.model.requests.unread_requests import BOUND
+from perfdiag.recording.levels import TOLD_BELOW, told_as
 
 BOUND_PART = 0.3  # of the time in which requests waited for who was with others
 
@@ -55,9 +58,15 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if queued < FAULT_SHARE * time.ns or not is_held_up(model):
         yield hardly_unread("POOL-SATURATED", time, queued)
         return
+    workers = _workers(model)
     does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
     busy = f", mostly with {does}" if does else ""
     more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
+    headline = f"All {workers}workers are busy; requests wait to be read"
+    computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
+    if computing > met.taken / 2:
+        headline = f"All {workers}workers are busy: they compute; requests wait to be read"
+        more = fix("make what they compute cheaper; more workers only share the CPUs, where these are not idle")
     bound = met.others.get(BOUND, 0.0) / met.taken
     if bound >= BOUND_PART:
         busy = f", {percent(bound)} of that time with connections that are kept alive and silent"
@@ -67,16 +76,37 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         "POOL-SATURATED",
         Severity.WARNING,
         confidence,
-        f"All workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
-        {QUEUED: queued},
-        [read_after(delays), meanwhile(time.by)],
+        f"All {workers}workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be"
+        " read.",
+        queue_claims(time, taken=True),
+        [read_after(delays), meanwhile(time.by), *_at_once(model)],
         [more],
         alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
-        headline="All workers are busy; requests wait to be read",
+        headline=headline,
         mechanism=Mechanism.BUSY,
     )
+
+
+def _workers(model: Model) -> str:
+    """Return how many workers there are: as many requests were in progress at once as threads have read any."""
+    readers = sum(thread.threads for thread in model.threads if thread.requests_read)
+    inside = model.requests_inside
+    return f"{readers} " if inside and inside.most == readers > 1 and not inside.unseen else ""
+
+
+def _at_once(model: Model) -> list[Evidence]:
+    """Return how many requests were in progress at most, and for how long so many."""
+    inside = model.requests_inside
+    if inside is None or not 0 < inside.most < TOLD_BELOW:
+        return []
+    most = told_as(inside.most)
+    whole_ns = sum(each.sum_ns for each in inside.levels)
+    top_ns = sum(each.sum_ns for each in inside.levels if each.level == most)
+    part = top_ns / whole_ns if whole_ns else 0.0
+    text = f"at most {inside.most} requests in progress at once, so many for {percent(part)} of the time with any"
+    return [Evidence(text, float(inside.most), "count", "sockets")]
 
 
 __all__ = ["pool_saturated"]

@@ -1,0 +1,67 @@
+"""Requests that lie unread behind a cause: whoever would read them is in it, with the request before.
+
+A pool whose workers all wait for one disk, one lock or slow clients is full, and a loop that forks a large process is
+held up: the pool, or the loop, is the way, the cause is what its threads are in.  Rules claim the time of threads;
+`with_queues` adds that of the requests which nobody read meanwhile.  Only of causes that are a fault: behind what is as
+fast as it can be, the number of workers is what can be changed.
+
+Not of waits for the answer to a call, or of a sleep: another worker would not have shared them, and would have read the
+request at once, so that the pool is too small, or the loop must not wait itself.  But where one thread is in such a
+wait while it holds what others wait for, another worker would wait behind it, too.  Slow clients take as many workers
+as there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfdiag.common.units import duration
+from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
+from perfdiag.diagnosis.significance import WORTH_SHARE
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import PEERS, QUEUED, RequestTime
+
+# Waits of a worker that take nothing from the others.
+OF_ITS_OWN = (PEERS, "net.receive", "net.connect", "ipc.unix", "wait.events", "wait.timer")
+
+
+def with_queues(model: Model, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings; those that held up who reads requests claim the time of those that lay unread."""
+    time = model.request_time
+    if time is None or not time.queued:
+        return list(findings)
+    return [_with_queue(model, time, finding) for finding in findings]
+
+
+def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
+    if finding.severity is Severity.INFO or any(account_of(claim) == QUEUED for claim in finding.claims):
+        return finding
+    behind: dict[str, int] = {}
+    for reader, ns in time.queued.items():
+        part_ns = round(ns * _part(model, time, finding, reader.account))
+        if part_ns and (reader.behind or reader.account not in OF_ITS_OWN):
+            behind[reader.account] = behind.get(reader.account, 0) + part_ns
+    whole_ns = sum(behind.values())
+    if not whole_ns or whole_ns < WORTH_SHARE * time.ns:
+        return finding
+    readers = "the event loop" if time.by.loop else "all workers"
+    mostly = max(behind, key=lambda account: behind[account])
+    text = f"requests lay unread for {duration(whole_ns)} while {readers} that could read them were in it ({mostly})"
+    return replace(
+        finding,
+        claim=f"{finding.claim} Requests waited {duration(whole_ns)} to be read meanwhile.",
+        claims={**finding.claims, **{(QUEUED, account): ns for account, ns in behind.items()}},
+        evidence=[*finding.evidence, Evidence(text, float(whole_ns), "ns", "lines of time")],
+        is_root=True,
+    )
+
+
+def _part(model: Model, time: RequestTime, finding: Finding, account: str) -> float:
+    """Return which part of an account's time a finding claims: of that of threads, or of requests."""
+    whole_ns = model.ns(account) or time.accounts.get(account, 0)
+    claimed_ns = sum(ns for claim, ns in finding.claims.items() if account_of(claim) == account)
+    return min(1.0, claimed_ns / whole_ns) if whole_ns else 0.0
+
+
+__all__ = ["with_queues"]

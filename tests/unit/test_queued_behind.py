@@ -1,0 +1,90 @@
+"""Requests that lie unread: they wait for what their readers were in, or for one more worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from perfdiag.diagnosis.engine import Diagnosis, diagnose
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import ARRIVING, PEERS, QUEUED
+
+from unit.support import Builder
+from unit.support.disks import disk, disks
+from unit.support.exchanges import exchange, latency, unread
+from unit.support.judging import finding, knowing
+
+S, MS = 1_000_000_000, 1_000_000
+POOL, FLUSH, CLIENT, PEER = "POOL-SATURATED", "DISK-FLUSH-SLOW", "NET-SLOW-CLIENT", "NET-PEER-SLOW"
+LOCK, DISK, UPSTREAM = "futex:0x1000", "device:8:16", "peer:10.0.0.7:5432"
+
+
+def pool(account: str, met: Mapping[tuple[str, str], int], object: str = "", **sums: int) -> Builder:
+    """Return four workers that are in an account, in waits of 100 ms, for 28 s in all of 100 requests, which lay unread
+    for 20 s more; `met`: in what those were meanwhile who read them, by account and root, in tenths."""
+    builder = Builder(comm="httpd")
+    for _ in range(4):
+        builder.thread("worker")
+        builder.row(account, object, durations={"100 ms": 70})
+    builder.reads(100)
+    fields = {name: seconds * S for name, seconds in sums.items()}
+    builder.line(exchange(100, 48 * S, {account: 28 * S}, read_delay_ns=20 * S, **fields))
+    for line in unread({pair: tenths * 2 * S for pair, tenths in met.items()}):
+        builder.line(line)
+    builder.line(latency([480 * MS] * 100))
+    return builder.line(latency([400 * MS] * 50 + [0] * 50, "read_delay"))
+
+
+def shares(model: Model) -> dict[str, float]:
+    found: Diagnosis = diagnose(model)
+    return {each.id: each.share for each in found.findings}
+
+
+def flushing(met: Mapping[tuple[str, str], int]) -> Model:
+    builder = pool("disk.flush", met, DISK)
+    for operation in ("write", "flush"):
+        builder.device("8:16", operation, count=280, service="95 ms")
+    return knowing(builder.model(), disks=disks(disk("8:16", "sdb", rotational=False)))
+
+
+def test_workers_that_wait_for_a_slow_disk_are_its_path() -> None:
+    model = flushing({("disk.flush", "disk.flush"): 10})
+    found = shares(model)
+    assert POOL not in found and found[FLUSH] == pytest.approx(1.0)
+    assert POOL in {each.id for each in diagnose(model).superseded}, "it is true, and said as such"
+    root = next(each for each in diagnose(model).findings if each.id == FLUSH)
+    assert root.is_root and root.claims[QUEUED, "disk.flush"] == 20 * S and root.evidence[-1].value == 20 * S
+
+
+def test_what_workers_were_in_besides_stays_that_of_the_pool() -> None:
+    found = shares(flushing({("disk.flush", "disk.flush"): 6, ("cpu.user", "cpu.user"): 4}))
+    assert found[FLUSH] == pytest.approx((28 + 12) / 48) and found[POOL] == pytest.approx(8 / 48)
+
+
+def test_behind_a_lock_whose_holder_waits_they_wait_for_what_that_one_does() -> None:
+    found = shares(flushing({("lock.futex", "disk.flush"): 8, ("disk.flush", "disk.flush"): 2}))
+    assert POOL not in found and found[FLUSH] == pytest.approx(1.0)
+
+
+def test_slow_clients_take_all_workers() -> None:
+    model = pool("net.receive", {("net.receive", "net.receive"): 10}, arriving_ns=28).model()
+    assert model.request_time and {each.account for each in model.request_time.queued} == {ARRIVING}
+    found = shares(model)
+    assert POOL not in found and found[CLIENT] == pytest.approx(1.0)
+
+
+def test_another_worker_would_not_wait_for_the_answer_to_the_call_of_this_one() -> None:
+    found = shares(pool("net.receive", {("net.receive", "net.receive"): 10}, UPSTREAM).model())
+    assert found[PEER] == pytest.approx(28 / 48) and found[POOL] == pytest.approx(20 / 48)
+
+
+def test_calls_that_are_waited_for_by_events_are_told_apart_from_these() -> None:
+    met = {("wait.events", "wait.events"): 10}
+    model = pool("wait.events", met, peers_ns=21).model()
+    assert model.request_time
+    assert {each.account: ns for each, ns in model.request_time.queued.items()} == {PEERS: 15 * S, "wait.events": 5 * S}
+
+
+def test_a_pool_that_computes_is_told_so() -> None:
+    found = finding(pool("cpu.user", {("cpu.user", "cpu.user"): 10}).model(), POOL)
+    assert dict(found.claims) == {(QUEUED, "cpu.user"): 20 * S} and "cheaper" in found.remedies[0].text
