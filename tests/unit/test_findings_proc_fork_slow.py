@@ -54,6 +54,30 @@ def test_what_giving_the_copies_back_takes_is_part_of_it() -> None:
     assert "posix_spawn" in found.remedies[0].text
 
 
+def spawning(wait: str = "20 ms", *, root: str = "cpu.user") -> Builder:
+    """Return a process that waits at a pipe for each of 50 children, which gives its copy back and runs a program."""
+    builder = forking(others=200).event("exec", "ls", pid=1001)
+    builder.stack("cpu", kernel=[each for each in REPLACING if each != "exec_mmap"], count=100, pid=1001)
+    builder.thread("server", wall="8 s", rest="wait.work")
+    for number in range(50):
+        builder.row("ipc.pipe", f"pipe:{number}", wait, count=1)
+        builder.because("ipc.pipe", f"pipe:{number}", root, wait, count=1)
+    return builder
+
+
+def test_waits_for_children_to_run_their_program_are_part_of_it() -> None:
+    found = finding(of_size(spawning()), ID)
+    assert found.claims["cpu.kernel"] == 2_000_000_000, "exec_mmap() is a part of begin_new_exec()"
+    assert sum(ns for claim, ns in found.claims.items() if claim != "cpu.kernel") == 1_000_000_000
+    assert [each.value for each in found.evidence if "pipes" in each.text] == [1e9]
+
+
+@pytest.mark.parametrize("other", [spawning("100 ms"), spawning(root="wait.timer")])
+def test_pipes_are_waited_at_for_other_things_as_well(other: Builder) -> None:
+    """For longer than giving the copies back takes, or for who sleeps."""
+    assert dict(finding(of_size(other), ID).claims) == {"cpu.kernel": 2_000_000_000}
+
+
 def test_what_a_program_had_itself_is_none_of_the_copy() -> None:
     builder = forking(others=200).stack("cpu", kernel=ENDING, count=60, pid=1000).event("exec", "ls", pid=1000)
     builder.stack("cpu", kernel=ENDING, count=40, pid=100)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, Part
+from perfdiag.diagnosis.evidence.pipelines import PIPE
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, size, worth
-from perfdiag.model.model import Model
+from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, judged, plain, size, total_ns, worth
+from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 
 ID = "PROC-FORK-SLOW"
@@ -18,6 +19,7 @@ ID = "PROC-FORK-SLOW"
 COPYING = ("dup_mmap", "dup_mm", "copy_page_range", "copy_mm", "anon_vma_fork")
 # What ends the copy: the child becomes another program, or ends itself.
 REPLACING, ENDING = ("exec_mmap",), ("exit_mmap",)
+STARTING = ("begin_new_exec",)  # what most compilers make exec_mmap() a part of
 # A fork of a small program takes 0.1 to 0.3 ms: from here on it is its memory that takes the time.
 SLOW_FORK_NS = 1_000_000
 # So much in small pages takes about as long to copy.
@@ -62,7 +64,7 @@ class _Forks:
 @rule(
     ID,
     title="Forks of a large process copy the tables of all its memory",
-    accounts=CPU,
+    accounts=(*CPU, PIPE),
     meaning="fork() copies the page tables of the process, 8 bytes for each page of 4 KiB that it uses, and marks its"
     " pages read-only: of gigabytes that takes tens of milliseconds each time, the process's other threads wait where"
     " they map or touch new memory, and each page they write next is a fault. A child that starts another program at"
@@ -77,6 +79,7 @@ class _Forks:
     " pages.",
     verify="Measure again: CPU time inside copy_page_range, with the same number of children.",
     beats=(
+        "IPC-PEER-SLOW",
         "PROC-CHILD-SLOW",
         "CPU-KERNEL-HEAVY",
         "CPU-SINGLE-THREAD",
@@ -124,9 +127,7 @@ def _forks(model: Model, samples: CpuSamples, children: int | None) -> _Forks | 
         by_pid[stack.pid] += stack.count
     parents = by_pid.keys() | {target.pid for target in model.header.targets}
     others = parents | {event.pid for event in model.events if event.name == "exec"}
-    freeing = samples.part(
-        lambda stack: _inside(stack, REPLACING) or (stack.pid not in others and _inside(stack, ENDING))
-    )
+    freeing = samples.part(lambda stack: _is_replaced(stack) or (stack.pid not in others and _inside(stack, ENDING)))
     part = samples.part(lambda stack: _inside(stack, COPYING))
     kernel_ns, ran_ns = model.ns("cpu.kernel"), model.ns(*CPU)
     copying_ns = min(round(part.share * ran_ns), kernel_ns)
@@ -148,6 +149,25 @@ def _inside(stack: schema.Stack, functions: tuple[str, ...]) -> bool:
     return any(function.startswith(functions) for function in stack.kernel)
 
 
+def _is_replaced(stack: schema.Stack) -> bool:
+    """Return whether a child that becomes another program gives its copy back."""
+    return _inside(stack, REPLACING) or (_inside(stack, STARTING) and _inside(stack, ENDING))
+
+
+def _awaited(model: Model, found: _Forks) -> list[Row]:
+    """Return the waits of the process that forks for its children, until these have given the copy back and run.
+
+    The child holds the other end of a pipe that is closed when it runs another program: libuv, Python's subprocess and
+    Go wait for that.  Each pipe is used once, and who was waited for computed.  Others may be waits for anything: they
+    take longer than what was given back.
+    """
+    ran = {(chain.pid, chain.key): chain.ns for chain in model.chains if chain.account == PIPE and chain.root in CPU}
+    rows = [row for row in model.rows_of(PIPE) if row.pid == found.pid and row.distribution.count == 1]
+    rows = [row for row in rows if 2 * ran.get((row.pid, row.key), 0) > row.distribution.sum_ns]
+    fits = len(rows) <= (found.children or 0) and total_ns(rows) <= FREEING_MOST * found.freeing_ns
+    return rows if fits else []
+
+
 def _finding(model: Model, found: _Forks) -> Finding:
     ran_ns = model.ns(*CPU)
     comm = next((thread.comm for thread in model.threads if thread.pid == found.pid), "a process")
@@ -165,6 +185,12 @@ def _finding(model: Model, found: _Forks) -> Finding:
     if found.freeing_ns:
         text = f"giving the copies back takes the children {duration(found.freeing_ns)} more"
         evidence.append(Evidence(text, float(found.freeing_ns), "ns", FUNCTIONS, error=found.freeing.error * ran_ns))
+    awaited = _awaited(model, found)
+    if awaited:
+        text = (
+            f"it waits {duration(total_ns(awaited))} more, at pipes, until {len(awaited):,} children run their program"
+        )
+        evidence.append(Evidence(text, float(total_ns(awaited)), "ns", "ledger"))
     if found.children:
         evidence.append(Evidence(f"{found.children:,} processes came", float(found.children), "count", "ledger"))
     if found.resident_bytes is not None:
@@ -181,7 +207,7 @@ def _finding(model: Model, found: _Forks) -> Finding:
         confidence,
         f"Forks of {plain(comm)} ({found.pid}){resident} copy the tables of all its memory: {duration(found.ns)} of CPU"
         f" time to make the copies and to give them back.{each}",
-        {"cpu.kernel": found.ns},
+        {"cpu.kernel": found.ns, **claims_of(awaited)},
         evidence,
         _remedies(model),
         alternatives=["a database that saves a snapshot of its memory in a child: then the copy is what is wanted"],
