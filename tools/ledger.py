@@ -119,7 +119,7 @@ READS = (
     "read pread64 readv preadv preadv2 readahead lseek _llseek fstatfs fstatfs64 fchdir fgetxattr flistxattr cachestat"
     " recvfrom recvmsg recvmmsg recvmmsg_time64"
 )
-WRITES = "write pwrite64 writev pwritev pwritev2 sendto sendmsg sendmmsg"
+WRITES = "write pwrite64 writev pwritev pwritev2 vmsplice sendto sendmsg sendmmsg"
 READ, WRITE = 0x40, 0x41  # no account has these numbers
 SENT, RECEIVED, CONNECTED, ACCEPTED = 1, 2, 4, 8  # what was last done with a file, and which end of a connection it is
 REPLACED = 1 << 31  # in the key of the leader that a thread has replaced by exec

@@ -116,6 +116,11 @@ struct file {
 	unsigned int f_flags;
 };
 
+/* Slots: filled up to head, emptied up to tail. */
+struct pipe_inode_info {
+	unsigned int head, tail, max_usage;
+};
+
 struct vm_area_struct {
 	struct file *vm_file;
 };

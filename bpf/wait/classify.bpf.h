@@ -90,6 +90,7 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	case SYSCALL_LOCK: return wait_for_file(blocked, call->arguments[0], class);
 	case SYSCALL_SENDFILE: return classify_transfer(blocked, call->arguments[1], call->arguments[0]);
 	case SYSCALL_SPLICE: return classify_transfer(blocked, call->arguments[0], call->arguments[2]);
+	case SYSCALL_TEE: return classify_transfer(blocked, call->arguments[0], call->arguments[1]);
 	case SYSCALL_SYNC: return ask_stack(blocked, WAIT(ACCOUNT_DISK_FLUSH, 0));
 	case SYSCALL_MSYNC: return classify_msync(blocked);
 	case SYSCALL_POLL:

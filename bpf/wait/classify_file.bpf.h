@@ -102,16 +102,43 @@ static __always_inline struct wait wait_for_file(struct blocked *blocked, __u32 
 	return wait;
 }
 
-/* Blocks on either side: a deep sleep is that of a file, read or written; a light one waits for a socket or pipe. */
+static __always_inline bool is_empty_pipe(struct file *file)
+{
+	struct pipe_inode_info *pipe = LOAD(file, file, private_data);
+
+	return LOAD(pipe_inode_info, pipe, head) == LOAD(pipe_inode_info, pipe, tail);
+}
+
+static __always_inline bool is_full_pipe(struct file *file)
+{
+	struct pipe_inode_info *pipe = LOAD(file, file, private_data);
+
+	return LOAD(pipe_inode_info, pipe, head) - LOAD(pipe_inode_info, pipe, tail) >=
+	       LOAD(pipe_inode_info, pipe, max_usage);
+}
+
+static __always_inline __u32 type_of(struct file *file)
+{
+	return file ? LOAD(inode, LOAD(file, file, f_inode), i_mode) & S_IFMT : 0;
+}
+
+/*
+ * Blocks on either side.  A deep sleep is that of a file, read or written.  A light one is for what an empty pipe gets,
+ * or for room in a full one; otherwise for what is at the other side of the pipe.
+ */
 static __always_inline struct wait classify_transfer(struct blocked *blocked, __u32 from, __u32 to)
 {
-	bool deep = blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE);
-	struct open_file source;
+	struct file *source = file_of(blocked->task, from), *target = file_of(blocked->task, to);
+	__u32 type = type_of(source);
+	bool reads;
 
-	if (!deep || read_open_file(blocked->task, from, &source) || (source.mode & S_IFMT) == S_IFIFO ||
-	    (source.mode & S_IFMT) == S_IFSOCK)
-		return wait_for_file(blocked, to, SYSCALL_FD_WRITE);
-	return wait_for_file(blocked, from, SYSCALL_FD_READ);
+	if (blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE))
+		reads = type && type != S_IFIFO && type != S_IFSOCK;
+	else if (type == S_IFIFO)
+		reads = is_empty_pipe(source);
+	else
+		reads = type && type_of(target) == S_IFIFO && !is_full_pipe(target);
+	return wait_for_file(blocked, reads ? from : to, reads ? SYSCALL_FD_READ : SYSCALL_FD_WRITE);
 }
 
 /*

@@ -22,6 +22,7 @@ enum syscall_class {
 	SYSCALL_SEND,
 	SYSCALL_SENDFILE, /* to the first fd, from the second */
 	SYSCALL_SPLICE,	  /* splice, copy_file_range: from the first fd, to the third argument */
+	SYSCALL_TEE,	  /* from the first fd, to the second */
 	SYSCALL_LOCK,	  /* flock, fcntl: fd first */
 	SYSCALL_URING,	  /* io_uring_enter: fd first */
 	SYSCALL_AIO,

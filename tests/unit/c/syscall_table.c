@@ -62,6 +62,8 @@ static void knows_native_calls(void)
 		{ SYS_recvfrom, "recvfrom", SYSCALL_RECEIVE },
 		{ SYS_sendmsg, "sendmsg", SYSCALL_SEND },
 		{ SYS_splice, "splice", SYSCALL_SPLICE },
+		{ SYS_tee, "tee", SYSCALL_TEE },
+		{ SYS_vmsplice, "vmsplice", SYSCALL_FD_WRITE },
 		{ SYS_flock, "flock", SYSCALL_LOCK },
 		{ SYS_io_uring_enter, "io_uring_enter", SYSCALL_URING },
 		{ SYS_io_getevents, "io_getevents", SYSCALL_AIO },

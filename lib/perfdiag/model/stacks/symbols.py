@@ -9,8 +9,12 @@ from collections.abc import Iterable, Sequence
 SLEEPS_OF_C = (
     r"(__)?(GI_)*_*(clock_|hrtimer_)?nanosleep\w*|_*u?sleep|_*libc_\w+|_*(p?select|p?poll)(64|_chk)?|epoll_p?wait2?"
 )
-# The kernel's, in which a writer waits for room: at pipes (by two names) and at unix sockets.
-WAITS_FOR_ROOM = frozenset({"pipe_write", "anon_pipe_write", "unix_stream_sendmsg", "unix_dgram_sendmsg"})
+# The kernel's, in which a writer waits for room: at pipes (write() by two names; splice(), tee() and vmsplice()) and at
+# unix sockets.
+WAITS_FOR_ROOM = frozenset(
+    {"pipe_write", "anon_pipe_write", "pipe_wait_writable", "wait_for_space", "opipe_prep"}
+    | {"unix_stream_sendmsg", "unix_dgram_sendmsg"}
+)
 _START = re.compile(r"_ZN[VKrRO]*(St)?")
 _LENGTH = re.compile(r"L?(\d{1,3})")
 _NO_NAME = re.compile(r"h[0-9a-f]{16}|_GLOBAL__N_1")  # the hash at the end of Rust's names, a namespace without a name

@@ -37,7 +37,9 @@ OTHER_END = "'s other end"
 MAJORITY = 0.5
 # Of so many waits some waker would be known, if one thread ended most of them.
 MANY_WAITS = 20
-WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice", "vmsplice", "tee")
+WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "vmsplice")
+# They wait for what an empty pipe gets, or for room in a full one.
+BOTH_WAYS = ("splice", "tee")
 
 
 @rule(
@@ -227,14 +229,14 @@ def _in_turn(model: Model, rows: list[Row]) -> str:
 
 
 def _writing_part(model: Model, account: str) -> float | None:
-    """Return the part of the waits of an account that began in calls which write; None without operations, and where
-    the account has several objects: operations do not tell them apart."""
+    """Return the part of the waits of an account that began in calls which write; None without operations that tell,
+    and where the account has several objects: operations do not tell them apart."""
     if len({row.key for row in model.rows_of(account)}) > 1:
         return None
     sums = {True: 0, False: 0}
     for operation in model.operations:
         for part in operation.accounts:
-            if part.account == account:
+            if part.account == account and system_call(operation) not in BOTH_WAYS:
                 sums[system_call(operation) in WRITES] += part.sum_ns
     return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
 
