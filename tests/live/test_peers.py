@@ -8,7 +8,8 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.recording import schema
 
-from live.support.fixtures import Attach, Record, Start
+from live.support.calling import fault, running_server
+from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.model import model_of
 from live.support.recording import count_of, ns_of, table
 from live.support.truth import assert_mostly, assert_waited
@@ -97,6 +98,39 @@ def test_who_ends_the_waits_is_known_by_name_while_it_lives(
     until(lambda: int(ping.status("voluntary_ctxt_switches")) >= 50, "it has waited 50 times")
     (row,) = recorder.stop().details(account)
     assert row.waker_comm == "pong" and row.waker_tid not in (0, ping.pid), row
+
+
+# Two readers of a pipe and one of a pair of sockets wait for what their parent sends every 20 ms.
+CLOCK = """
+import os, socket, time
+reader, writer = os.pipe()
+here, there = socket.socketpair()
+for end, read in ((reader, os.read), (reader, os.read), (there, lambda end, size: end.recv(size))):
+    if not os.fork():
+        os.close(writer)
+        here.close()
+        while read(end, 1):
+            pass
+        os._exit(0)
+os.close(reader)
+there.close()
+print(0, flush=True)
+while True:
+    os.write(writer, b"work")
+    here.send(b"work")
+    time.sleep(0.02)
+"""
+
+
+def test_workers_that_are_fed_by_the_clock_are_kept_by_nobody(attach: Attach, cleanup: Cleanup) -> None:
+    """They ask for nothing: the process that sleeps is no slow part, and the target is not acquitted by naming it."""
+    pid, _ = cleanup.enter_context(running_server(CLOCK))
+    model = model_of(attach(pid, duration_ns=1_500_000_000).wait())
+    assert model.ns("ipc.pipe") > 2_000_000_000 and model.ns("ipc.unix") > 1_000_000_000, model.accounts
+    assert fault(model, "IPC-PEER-SLOW") is None
+    found = [each for each in diagnose(model).findings if each.id == "IPC-PEER-SLOW"]
+    # Of the two at one pipe each may wake the other: then who ends their waits is not known.
+    assert any(each.inside and [other.pid for other in each.others] == [pid] for each in found), found
 
 
 @pytest.mark.long

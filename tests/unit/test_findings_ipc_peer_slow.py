@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
+from perfdiag.report.verdict.sentences import Kind
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
+from unit.support.exchanges import served
 from unit.support.judging import finding, findings
 
-PEER = "IPC-PEER-SLOW"
+PEER, S = "IPC-PEER-SLOW", 1_000_000_000
 
 
 def beside_a_pipe(function: str, comm: str = "less") -> Builder:
@@ -122,23 +127,70 @@ def handed_on(**does: str) -> Builder:
     return builder.thread("makes", tid=200, pid=200, **does)
 
 
-def test_a_stage_that_sleeps_is_none_that_works() -> None:
-    found = finding(handed_on(cpu_kernel="10 ms", rest="wait.timer").model(), PEER)
+def asks_a_sleeper(count: int = 480) -> Builder:
+    """A process that calls another of the target at a unix socket, which sleeps before it answers."""
+    builder = Builder().thread("asks", tid=100, pid=100, cpu_user="200 ms")
+    builder.row("ipc.unix", "unix:200:makes", "9 s", count=count, waker_tid=200, waker_count=count)
+    builder.exchange("unix:200:makes", "connected", {"20 ms": count}, bytes_out=count * 200)
+    return builder.thread("makes", tid=200, pid=200, cpu_kernel="10 ms", rest="wait.timer")
+
+
+def fed_by_a_clock(account: str = "ipc.pipe", object: str = "pipe:5") -> Builder:
+    """A process that reads what another of the target sends, which sleeps in between."""
+    builder = Builder().thread("reads", tid=100, pid=100, cpu_user="200 ms")
+    builder.row(account, object, durations={"20 ms": 480}, waker_tid=200, waker_count=480)
+    return builder.thread("makes", tid=200, pid=200, cpu_kernel="10 ms", rest="wait.timer")
+
+
+def test_a_stage_that_sleeps_before_it_answers_is_a_fault_of_the_target() -> None:
+    model = asks_a_sleeper().model()
+    found = finding(model, PEER)
     assert found.severity is Severity.WARNING  # as of own threads that answer at a connection, or hold a lock
-    assert found.claim.endswith("at pipes or sockets for makes (200), which sleeps by its own choice (wait.timer).")
-    assert found.remedies[0].text.startswith("shorten the sleep of makes (200)")
+    assert found.mechanism is Mechanism.SLEEP and [other.pid for other in found.others] == [200]
     assert not any("findings" in remedy.text for remedy in found.remedies)
+    assert decide(model, diagnose(model)).kind == Kind.CAUSE.value, "who sleeps is the target itself"
+
+
+@pytest.mark.parametrize(("account", "object"), [("ipc.pipe", "pipe:5"), ("ipc.unix", "unix:100:reads")])
+def test_a_stage_that_sends_by_the_clock_keeps_nobody(account: str, object: str) -> None:
+    """`vmstat 1 | while read line` was told as a fault, and the target acquitted by blaming its own member."""
+    model = fed_by_a_clock(account, object).model()
+    found = finding(model, PEER)
+    assert found.severity is Severity.INFO and found.mechanism is Mechanism.SLEEP
+    assert decide(model, diagnose(model)).kind == Kind.PROFILE.value
+
+
+def test_of_two_that_wait_for_each_other_and_sleep_nobody_can_tell_who_asks() -> None:
+    builder = fed_by_a_clock().row("ipc.pipe", "pipe:6", "50 ms", count=480, waker_tid=100, waker_count=480)
+    model = builder.model()
+    found = finding(model, PEER)
+    assert found.severity is Severity.INFO and found.mechanism is Mechanism.UNDETERMINED
+    assert decide(model, diagnose(model)).kind == Kind.CANNOT_TELL.value
+
+
+def test_a_writer_that_waits_for_room_is_kept_by_a_reader_that_sleeps() -> None:
+    stack = {"object": "pipe:5", "kernel": ["schedule", "anon_pipe_write", "vfs_write"], "weight": "4 s"}
+    assert finding(fed_by_a_clock().stack("wait", "ipc.pipe", **stack).model(), PEER).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(("inside", "severity"), [(9 * S, Severity.WARNING), (0, Severity.INFO)])
+def test_requests_that_wait_at_a_pipe_wait_for_an_answer(inside: int, severity: Severity) -> None:
+    builder = fed_by_a_clock()
+    for line in served(100, S // 10, {"ipc.pipe": inside, "cpu.user": 10 * S - inside}, object="port:80"):
+        builder.line(line)
+    assert finding(builder.model(), PEER).severity is severity
+
+
+def test_what_may_acknowledge_is_no_question_of_a_member_either() -> None:
+    builder = fed_by_a_clock("ipc.unix", "unix:200:makes")
+    builder.exchange("unix:200:makes", "connected", {"20 ms": 480}, bytes_out=480 * 4)
+    assert finding(builder.model(), PEER).severity is Severity.INFO
 
 
 def test_a_stage_that_sleeps_for_short_times_or_unknown_ones_is_no_fault() -> None:
-    def handed(count: int) -> Builder:
-        builder = Builder().thread("reads", tid=100, pid=100, cpu_user="200 ms")
-        builder.row("ipc.pipe", "pipe:5", "9 s", count=count, waker_tid=200, waker_count=count)
-        return builder.thread("makes", tid=200, pid=200, cpu_kernel="10 ms", rest="wait.timer")
-
-    assert finding(handed(900).model(), PEER).severity is Severity.WARNING
-    assert finding(handed(4500).model(), PEER).severity is Severity.INFO
-    lossy = finding(handed(900).lost(storage_failed=50).model(), PEER)
+    assert finding(asks_a_sleeper(900).model(), PEER).severity is Severity.WARNING
+    assert finding(asks_a_sleeper(4500).model(), PEER).severity is Severity.INFO
+    lossy = finding(asks_a_sleeper(900).lost(storage_failed=50).model(), PEER)
     assert lossy.confidence is Confidence.MEDIUM and any("lost" in limit for limit in lossy.limits)
 
 

@@ -143,6 +143,7 @@ class Finding:
     role: Role = Role.UNKNOWN
     others: Sequence[Other] = ()  # whom it names, the one that matters most first
     _: KW_ONLY
+    inside: bool = False  # who is waited for belongs to the target: it is not acquitted by that
     headline: str  # subject, active verb, cause: one plain sentence of about 75 characters, without its full stop
     mechanism: Mechanism
 
@@ -239,7 +240,7 @@ def rule(
 
 def is_elsewhere(finding: Finding) -> bool:
     """Return whether the cause of a finding is outside the target."""
-    return finding.id in RULES and RULES[finding.id].elsewhere
+    return not finding.inside and finding.id in RULES and RULES[finding.id].elsewhere
 
 
 def is_objective(id: str) -> bool:

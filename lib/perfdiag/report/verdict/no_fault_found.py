@@ -172,7 +172,7 @@ def _sleeps_longer_than_it_works(it: Situation) -> bool:
 
 def _say_sleeps_longer(it: Situation) -> contract.Verdict:
     advice = [it.sleep.advice] if it.sleep else []
-    return verdict(Kind.PROFILE, [*it.slept, *advice, *it.busiest, it.busy], it.first)
+    return verdict(_kind(it), [*it.slept, *advice, *it.busiest, it.busy], it.first)
 
 
 def _waits_for_a_sleeper(it: Situation) -> bool:
@@ -198,13 +198,17 @@ def _is_untold(it: Situation) -> bool:
     return any(finding.mechanism is Mechanism.UNDETERMINED for finding in it.first)
 
 
+def _kind(it: Situation) -> Kind:
+    """Return whether what takes most of the busy time can be told."""
+    return Kind.CANNOT_TELL if _is_untold(it) and it.first[0].share >= MOST else Kind.PROFILE
+
+
 def _say_profile(it: Situation) -> contract.Verdict:
     most_time = unclaimed_time.most_time(it.model, it.diagnosis, it.first) if it.first else ""
-    kind = Kind.CANNOT_TELL if _is_untold(it) and it.first[0].share >= MOST else Kind.PROFILE
     fault = "" if _is_untold(it) else _no_fault(it)
     mostly_idle = it.waits and it.model.idle_ns > it.model.busy_ns and not it.sleep
     otherwise = f"Otherwise it waited {it.waits}." if mostly_idle else ""
-    return verdict(kind, [most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise], it.first)
+    return verdict(_kind(it), [most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise], it.first)
 
 
 # Sentences of several cases

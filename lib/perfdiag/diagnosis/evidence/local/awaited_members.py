@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, Pipeline, Stage
+from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
 from perfdiag.diagnosis.significance import (
+    by_key,
     claims_of,
     duration,
     fault,
@@ -16,13 +20,15 @@ from perfdiag.diagnosis.significance import (
     plain,
     together,
     top,
+    total_ns,
     typical_ns,
     waits,
 )
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, Row
 from perfdiag.recording.accounts import Kind, kind_of
 
 ASLEEP = "wait.timer"
+MAJORITY = 0.5
 
 
 def inside(model: Model, pipeline: Pipeline) -> Finding:
@@ -45,6 +51,7 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
         headline=headline,
         mechanism=mechanism,
         others=_others(pipeline),
+        inside=True,
     )
 
 
@@ -73,16 +80,7 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
         )
     idle = _idles(works)
     if idle == ASLEEP:
-        # What works has findings of its own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.
-        slow = typical_ns(together(pipeline.rows)) >= SLOW_ANSWER_NS
-        shows = with_stacks(model, "shows where it sleeps")
-        return (
-            fault(model, others) if slow else Severity.INFO,
-            f"{waited} for {who}, which sleeps by its own choice ({idle}).",
-            fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}"),
-            Mechanism.SLEEP,
-            f"Processes wait at pipes or sockets for {who}, which sleeps",
-        )
+        return _of_a_sleeper(model, pipeline, works, waited)
     if idle:
         return (
             Severity.INFO,
@@ -98,6 +96,50 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
         Mechanism.OTHERS,
         f"Processes wait at pipes or sockets for {who}, which works",
     )
+
+
+def _of_a_sleeper(
+    model: Model, pipeline: Pipeline, sleeper: Stage, waited: str
+) -> tuple[Severity, str, Remedy, Mechanism, str]:
+    """Return what to say and do where the others wait for a stage that sleeps.  A stage that works has findings of its
+    own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.  It holds up only who has asked it."""
+    who = f"{plain(sleeper.thread.comm)} ({sleeper.thread.pid})"
+    awaited, asked_ns = f"Processes wait at pipes or sockets for {who}", _asked_ns(model, pipeline, sleeper)
+    shows = with_stacks(model, "shows where it sleeps")
+    shorten = fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}")
+    if asked_ns:
+        slow = typical_ns(together(pipeline.rows)) >= SLOW_ANSWER_NS
+        claim = f"{waited} for {who}, which sleeps by its own choice ({ASLEEP})."
+        severity = fault(model, asked_ns) if slow else Severity.INFO
+        return severity, claim, shorten, Mechanism.SLEEP, f"{awaited}, which sleeps"
+    if not any(row.pid == sleeper.thread.pid for row in pipeline.rows):
+        claim = (
+            f"{waited} for {who}, which sends by the clock: it sleeps in between by its own choice ({ASLEEP}), and"
+            " nothing shows that anybody asked it for anything."
+        )
+        return Severity.INFO, claim, shorten, Mechanism.SLEEP, f"{awaited}, which sends by the clock"
+    claim = (
+        f"{waited} for {who}, which sleeps by its own choice ({ASLEEP}) and waits for them in turn. Cannot tell"
+        " whether they wait for work or for an answer."
+    )
+    headline = f"{awaited}, which sleeps: for work or for an answer"
+    return Severity.INFO, claim, shorten, Mechanism.UNDETERMINED, headline
+
+
+def _asked_ns(model: Model, pipeline: Pipeline, sleeper: Stage) -> int:
+    """Return how long the others waited for answers, or for room to write; all other waits may be for work."""
+    others = by_key(row for row in pipeline.rows if row.pid != sleeper.thread.pid)
+    asked_ns = sum(total_ns(rows) for rows in others.values() if _have_asked(model, rows))
+    time = model.request_time
+    in_requests_ns = sum(time.accounts.get(name, 0) for name in (PIPE, UNIX)) if time else 0
+    return min(sum(map(total_ns, others.values())), max(asked_ns, in_requests_ns))
+
+
+def _have_asked(model: Model, rows: Sequence[Row]) -> bool:
+    """Return whether waits at one pipe or socket are for an answer to a call, or for room to write."""
+    writing, _ = part_that_writes(model, rows)
+    calls = calls_to(model, {row.key for row in rows})
+    return (writing or 0) >= MAJORITY or (bool(calls) and not may_acknowledge(model, calls))
 
 
 def _others(pipeline: Pipeline) -> list[Other]:

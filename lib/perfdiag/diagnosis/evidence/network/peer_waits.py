@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, 
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
 from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge
 from perfdiag.diagnosis.significance import plain, together, typical_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
@@ -18,8 +19,6 @@ VARIATION = 0.5
 # Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
 MANY_WAITS = 10
 LONG_ANSWER_NS = 500_000_000
-# An acknowledgement is no longer than this, with its frame (of AMQP 21 bytes, of MQTT 4); nor are many questions.
-ACKNOWLEDGEMENT_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
     rest = without_timeouts(whole, repeated) if repeated >= ENOUGH_RETRANSMITS else whole
     peers = [peer for peer in map(peer_of, keys) if peer]
     like_delayed = looks_alike(model, connections, rows)
-    calls = [each.line for each in model.exchanges if each.line.direction == "connected" and each.line.object in keys]
+    calls = calls_to(model, keys)
     return PeerWaits(
         rows,
         peers,
@@ -111,13 +110,8 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
         rest.sum_ns,
         like_delayed,
         _answers(calls, set(keys)),
-        _all_short(model, calls),
+        may_acknowledge(model, calls),
     )
-
-
-def _all_short(model: Model, calls: Sequence[schema.Exchange]) -> bool:
-    sent_bytes, count = sum(line.bytes_out for line in calls), sum(line.count for line in calls)
-    return 0 < sent_bytes <= ACKNOWLEDGEMENT_BYTES * count and not any(each.served for each in model.exchanges)
 
 
 def _answers(calls: Sequence[schema.Exchange], keys: set[str]) -> int | None:

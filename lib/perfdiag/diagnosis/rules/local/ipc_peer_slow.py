@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.local.awaited_members import inside
-from perfdiag.diagnosis.evidence.local.system_calls import system_call
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, peer_pid, pipelines
+from perfdiag.diagnosis.evidence.questions import part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
@@ -30,16 +30,12 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.model.model import Model, Row
-from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM
 
 OTHER_END = "'s other end"
 # One thread that ended at least half of the waits is the one at the other end.
 MAJORITY = 0.5
 # Of so many waits some waker would be known, if one thread ended most of them.
 MANY_WAITS = 20
-WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "vmsplice")
-# They wait for what an empty pipe gets, or for room in a full one.
-BOTH_WAYS = ("splice", "tee")
 
 
 @rule(
@@ -53,7 +49,8 @@ BOTH_WAYS = ("splice", "tee")
     " (sched_waking); whether they began in calls that write (operations, sampled stacks). The norm is 10 ms, for the"
     " wait in which half of the time was spent; a writer that waits for room waits for a slow reader, for any time. Of"
     " processes of the target that wait for each other the stage that works, or sleeps, is named: it waits at most a"
-    " quarter of its time, and at most half as much as any other; a fault where it sleeps.",
+    " quarter of its time, and at most half as much as any other; a fault where it sleeps"
+    " and others have asked it (calls, requests that wait there, writers without room).",
     alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here:"
     " where nothing came at all, or nothing was asked for, neither is said.",
     remedies="Measure the other process in the same way.",
@@ -97,8 +94,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
             Evidence(f"most of them ended by {who}, outside {subject(model)}", waker, "tid", "sched_waking")
         )
     in_turn, asked = _in_turn(model, rows), _asked(model, rows)
-    sampled = _writing_in_stacks(model, rows)
-    writing = _writing_part(model, rows[0].account) if sampled is None else sampled
+    writing, sampled = part_that_writes(model, rows)
     writes = writing is not None and writing >= MAJORITY
     # A writer has no round trips: each of its waits is for a reader that has not kept up, however short.
     slow = (writes or typical_ns(whole) >= SLOW_ANSWER_NS) and not in_turn
@@ -142,7 +138,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         [
             "who ends the waits is not known: no thread ends half of them" if in_turn else "",
             "" if writes or not slow else LOOKS_THE_SAME,
-            "that it writes is told by sampled stacks" if writes and slow and sampled is not None else "",
+            "that it writes is told by sampled stacks" if writes and slow and sampled else "",
         ],
     )
     return Finding(
@@ -204,15 +200,6 @@ def _others(model: Model, rows: list[Row], waker: int) -> list[Other]:
     return [Other(pid, "", Relation.PEER)] if pid and len({row.key for row in rows}) == 1 else []
 
 
-def _writing_in_stacks(model: Model, rows: list[Row]) -> float | None:
-    """Return the part of sampled waits that stand in a function that writes; None without samples."""
-    keys, sums = {row.key for row in rows}, {True: 0, False: 0}
-    for stack in model.wait_stacks(rows[0].account):
-        if stack.object in keys and stack.kernel:
-            sums[not WAITS_FOR_ROOM.isdisjoint(stack.kernel)] += stack.weight_ns
-    return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
-
-
 def _in_turn(model: Model, rows: list[Row]) -> str:
     """Return which others of the target could be those that end waits of which nobody ends half, "" if none could: of
     many wakers that take turns the recording keeps none."""
@@ -226,19 +213,6 @@ def _in_turn(model: Model, rows: list[Row]) -> str:
     # A socket names the process at its other end, a pipe may end in the same one.
     beside = peer_pid(rows[0].key) is None and len([thread for thread in ran if thread.pid in waiting]) > 1
     return f"other threads of {subject(model)}" if beside else ""
-
-
-def _writing_part(model: Model, account: str) -> float | None:
-    """Return the part of the waits of an account that began in calls which write; None without operations that tell,
-    and where the account has several objects: operations do not tell them apart."""
-    if len({row.key for row in model.rows_of(account)}) > 1:
-        return None
-    sums = {True: 0, False: 0}
-    for operation in model.operations:
-        for part in operation.accounts:
-            if part.account == account and system_call(operation) not in BOTH_WAYS:
-                sums[system_call(operation) in WRITES] += part.sum_ns
-    return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
 
 
 __all__ = ["peer_slow"]
