@@ -187,6 +187,18 @@ def test_what_may_acknowledge_is_no_question_of_a_member_either() -> None:
     assert finding(builder.model(), PEER).severity is Severity.INFO
 
 
+@pytest.mark.parametrize(("bytes_each", "severity"), [(4, Severity.INFO), (64, Severity.INFO), (65, Severity.WARNING)])
+def test_who_acknowledges_each_message_is_told_as_by_tcp(bytes_each: int, severity: Severity) -> None:
+    """A consumer that sent "ACK" after each message was told that its producer answers slowly."""
+    for account, object in (("ipc.unix", "unix:700:broker"), ("net.receive", "peer:127.0.0.1:5672")):
+        builder = Builder().thread("consumes", cpu_user="30 ms")
+        builder.row(account, object, durations={"30 ms": 96}, waker_tid=701, waker_count=96, waker_comm="broker")
+        builder.exchange(object, "connected", {"30 ms": 96}, bytes_out=96 * bytes_each)
+        (found,) = [*findings(builder.model(), PEER), *findings(builder.model(), "NET-PEER-SLOW")]
+        assert found.severity is severity, found.claim
+        assert (found.mechanism is Mechanism.UNDETERMINED) is (severity is Severity.INFO)
+
+
 def test_a_stage_that_sleeps_for_short_times_or_unknown_ones_is_no_fault() -> None:
     assert finding(asks_a_sleeper(900).model(), PEER).severity is Severity.WARNING
     assert finding(asks_a_sleeper(4500).model(), PEER).severity is Severity.INFO

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.local.awaited_members import inside
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, peer_pid, pipelines
-from perfdiag.diagnosis.evidence.questions import part_that_writes
+from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
@@ -52,7 +52,8 @@ MANY_WAITS = 20
     " quarter of its time, and at most half as much as any other; a fault where it sleeps"
     " and others have asked it (calls, requests that wait there, writers without room).",
     alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here:"
-    " where nothing came at all, or nothing was asked for, neither is said.",
+    " where nothing came at all, nothing was asked for, or no more was sent than acknowledges what came, neither is"
+    " said.",
     remedies="Measure the other process in the same way.",
     verify="perfdiag latency --pid PEER, while this target waits.",
     elsewhere=True,
@@ -106,10 +107,11 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     measure = (
         f"measure the other end: perfdiag latency {f'--pid {other}' if other else '--pid PEER (lsof -E names it)'}"
     )
-    if slow and not writes and not asked:
+    if slow and not writes and (not asked or may_acknowledge(model, calls_to(model, keys))):
         whom = where.removeprefix(" at ") or who.removesuffix(OTHER_END)
         came = f"half of that in waits of {about(typical_ns(whole))}{f' for {who}' if where else ''}"
-        return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may="a slow writer or for work")
+        may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
+        return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may=may)
     other_end, mechanism = brief(who.removesuffix(OTHER_END)), Mechanism.OTHERS
     if in_turn:
         headline = f"Threads wait at {other_end}; several others end their waits"
