@@ -48,6 +48,14 @@ def proxy(
     return builder.line(schema.RequestsInside(max(inside or TWELVE), progress, unseen))
 
 
+def test_calls_that_share_a_connection_wait_for_no_turn() -> None:
+    """Questions go out for most of the time: on one connection, before those before them are answered."""
+    one = {1: (9400, 4000, 4000)}
+    assert limits(proxy(one, call_ms=2).model())
+    model = proxy(one, call_ms=1).model()
+    assert not limits(model) and check(model, ID).number == 1
+
+
 def test_a_pool_of_three_in_front_of_a_fast_peer() -> None:
     model = proxy().model()
     found = finding(model, ID)
@@ -138,7 +146,7 @@ def test_a_peer_that_takes_no_more_connections_may_be_the_limit() -> None:
 
 def test_a_number_above_31_is_right_to_two() -> None:
     inside = {100: 9900}
-    model = proxy({38: (9800, 4000, 4000)}, inside, most=39, request_ms=60).model()
+    model = proxy({38: (9800, 4000, 4000)}, inside, most=39, call_ms=93, request_ms=240).model()
     found = finding(model, ID)
     assert limits(model)[UPSTREAM].number == "38 to 39" and found.confidence is Confidence.MEDIUM
 

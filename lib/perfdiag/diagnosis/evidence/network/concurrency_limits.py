@@ -21,6 +21,9 @@ WAITED_PART = 0.9
 # A request that waits to call takes longer than its calls by at least half of one.  Requests that are in progress for
 # other reasons (long polls, sleeps) do not make those slower that call.
 DELAYED_PART = 0.5
+# While a call is outstanding its answer is waited for.  Where most of that time questions still go out, several calls
+# share a connection (HTTP/2, pipelines): the number is that of connections, and nothing waits for its turn.
+AWAITED_PART = 0.5
 # The requests that call are known by name if calls are known by request for this part of their time.
 OWNERS_KNOWN = 0.5
 
@@ -72,10 +75,15 @@ def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit 
     requests_ns = together_ns(inside.levels)
     waiting_ns = requests_ns - sum(together_ns(each.line.levels) for each in calls)
     waiting = waiting_ns / more_ns - inside.unseen
-    if waiting < 1 or not _are_delayed(model, call):
+    if waiting < 1 or _share_connections(call) or not _are_delayed(model, call):
         return None
     held = min(1.0, top.sum_ns / more_ns)
     return Limit(call, most, held, waiting, inside.most - most, top.answered, waiting_ns / requests_ns)
+
+
+def _share_connections(call: Exchange) -> bool:
+    """Return whether calls go out on connections on which earlier ones are not answered yet."""
+    return call.line.sum_ns < AWAITED_PART * together_ns(call.line.levels)
 
 
 def _are_delayed(model: Model, call: Exchange) -> bool:

@@ -46,7 +46,8 @@ UNEXPLAINED_PART = 0.5
     " is claimed, as far as it is in no account that says what else it waited for. From 32 on the number is right to"
     " two, from 64 on to four, from 128 on it is not concluded.",
     alternatives="Calls that share one connection at the same time (HTTP/2, pipelines) count as one: the number is then"
-    " that of connections, and requests wait in the peer. One thread that does the work of all requests between their"
+    " that of connections, and requests wait in the peer. Where calls wait for their answers for less than half of the"
+    " time they are outstanding, no limit is concluded. One thread that does the work of all requests between their"
     " calls, one after the other.",
     remedies="Raise the limit, if the peer can take more; else make its calls fewer or faster. If the peer is slow"
     " (NET-PEER-SLOW), that comes first: the limit may protect it.",
