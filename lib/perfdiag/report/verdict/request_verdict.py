@@ -12,6 +12,7 @@ from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report import contract, database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, stopped
+from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.fault_found import SECOND_CAUSE
 from perfdiag.report.verdict.not_busy import STOPPED
 from perfdiag.report.verdict.sentences import (
@@ -103,6 +104,8 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, *answers])
     profile = [each for each in diagnosis.findings if not is_objective(each.id)][:1]  # that is said for itself
     missed = any(is_objective(each.id) and each.severity is not Severity.INFO for each in diagnosis.findings)
+    if (computing := computes(model, profile)) and not missed:
+        return verdict(Kind.PROFILE, [computing, *answers, CLIENTS_LOOK], profile)
     nothing = "No cause found." if missed else "Nothing abnormal was found."
     return verdict(Kind.PROFILE, [nothing, *answers, most, CLIENTS_LOOK, *map(told, profile)], profile)
 

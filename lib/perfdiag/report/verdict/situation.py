@@ -22,6 +22,7 @@ from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import ACCOUNTS, phrase_of
 from perfdiag.report import database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, not_busy
+from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.sentences import full_thread, requests_not_followed, told, unanswered
 
 SHOWN = 3
@@ -118,6 +119,8 @@ class Situation:
     @cached_property
     def busiest(self) -> list[str]:
         """What most of the busy time is."""
+        if computing := computes(self.model, self.first):
+            return [computing]
         return [*map(told, self.first), *_hottest(self.first)] or [_largest(self.model)]
 
     @cached_property

@@ -1,0 +1,59 @@
+"""The first sentence on a target that computes: for how much of whose time, and in what."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.report.contract import Verdict
+from perfdiag.report.verdict.computing import computes
+from perfdiag.report.verdict.sentences import Kind
+
+from unit.support import Builder
+from unit.support.exchanges import served
+from unit.support.reports import made
+
+S, MS = 1_000_000_000, 1_000_000
+
+
+def computing(frame: str = "", *, requests: bool = True, ran: str = "3 s", kernel: bool = False) -> Builder:
+    ticks = {"user": "100 ms", "kernel": "2900 ms"} if kernel else {}
+    builder = Builder(comm="server").thread("worker", cpu_user=ran, runq_waking="100 ms", **ticks)
+    where = {"kernel": [frame]} if kernel else {"user": [frame]}
+    builder.stack("cpu", count=100, **where) if frame else None
+    for line in served(400, 31 * MS // 4, {"cpu.user": 3 * S, "runq.waking": S // 10}) if requests else ():
+        builder.line(line)
+    return builder
+
+
+def verdict(builder: Builder) -> Verdict:
+    model = builder.model()
+    return made(model, *diagnose(model).findings).verdict
+
+
+@pytest.mark.parametrize(
+    ("frame", "names"),
+    [
+        ("inflate (zlib.so.1)", ["inflate (zlib.so.1)"]),
+        ("0x130e1f (libcrypto.so.3)", ["libcrypto.so.3", "no function names"]),
+        ("0x7f9594eebd25 (anonymous)", ["made at run time"]),
+        ("", []),
+    ],
+)
+@pytest.mark.parametrize("requests", [True, False])
+def test_it_is_the_first_sentence_with_the_functions(frame: str, names: list[str], requests: bool) -> None:
+    found = verdict(computing(frame, requests=requests))
+    assert found.kind == Kind.PROFILE.value and found.ids == ["CPU-BOUND"]
+    assert "97 %" in found.sentences[0]
+    assert all(name in found.sentences[0] for name in names), found.sentences
+    assert ("(in " in found.sentences[0]) == bool(frame)
+
+
+def test_kernel_code_is_told_from_own() -> None:
+    model = computing("copy_page_range", requests=False, kernel=True).model()
+    text = computes(model, diagnose(model).findings)
+    assert "kernel code" in text and "copy_page_range" in text
+
+
+def test_who_computes_for_the_smaller_part_is_not_said_to() -> None:
+    model = computing(requests=False, ran="100 ms").model()
+    assert computes(model, diagnose(model).findings) == "" == computes(model, [])
