@@ -71,6 +71,18 @@ while True:
     server.sendto(*server.recvfrom(100))
 """
 
+# Sends a heartbeat to whoever has sent it something, and answers nothing.
+BEATS = """
+import socket, time
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+_, who = server.recvfrom(100)
+while True:
+    time.sleep(0.5)
+    server.sendto(b"alive", who)
+"""
+
 
 def deaf(cleanup: Cleanup, family: socket.AddressFamily = socket.AF_INET) -> int:
     """Return the port of a socket that nobody reads."""
@@ -105,6 +117,18 @@ def test_who_is_never_answered(how: str, attach: Attach, cleanup: Cleanup) -> No
     model = model_of(recording)
     found = fault(model, "NET-PEER-SLOW")
     assert found and f":{port} has answered none of {line.unawaited} datagrams" in found.claim, found
+    assert decide(model, diagnose(model)).kind != "elsewhere"
+
+
+def test_whose_feed_is_answered_by_heartbeats_alone(attach: Attach, cleanup: Cleanup) -> None:
+    """Its waits end by their own timeout: nobody is slow that was asked for nothing."""
+    _, port = cleanup.enter_context(running_server(BEATS))
+    pid, _ = cleanup.enter_context(running_server(CLIENT, port, "send", "receive"))
+    recording = recorded(attach, pid)
+    line = sent(recording)
+    assert 0 < line.untimed < line.unawaited / 2, line
+    model = model_of(recording)
+    assert model.ns("net.receive") > WINDOW_SECONDS * 0.5e9 and fault(model, "NET-PEER-SLOW") is None, model.accounts
     assert decide(model, diagnose(model)).kind != "elsewhere"
 
 

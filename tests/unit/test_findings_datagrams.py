@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.report.verdict.sentences import Kind
 from perfdiag.report.verdict.verdict import decide
 
@@ -44,6 +45,22 @@ def test_who_waits_for_news_between_its_keep_alives_blames_nobody() -> None:
     """It is fed: what it waits for is not what it sent."""
     model = asking(3, 90, count=3, each_ns=1_000_000).model()
     assert not any(each.severity is not Severity.INFO for each in findings(model, ID))
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "severity"),
+    [(62, 3, Severity.INFO), (62, 30, Severity.INFO), (62, 31, Severity.WARNING), (6, 4, Severity.WARNING)],
+)
+def test_who_publishes_and_gets_a_heartbeat_may_have_asked_for_nothing(
+    sent: int, received: int, severity: Severity
+) -> None:
+    """A receive with a timeout of 50 ms, and a datagram sent at each: the peer was told to answer slowly."""
+    builder = Builder().thread("feeds").row("net.receive", PEER, durations={"50 ms": 62})
+    outstanding = {"busy_ns": 3 * S, "open": 1, "oldest_ns": 2 * S, "awaited": 1, "retries": 58}
+    line = exchange(1, S, object=PEER, direction="datagram", unawaited=sent, untimed=received, **outstanding)
+    found = finding(builder.line(line).model(), ID)
+    assert found.severity is severity and dict(found.claims) == {("net.receive", PEER): 62 * 50_000_000}
+    assert (found.mechanism is Mechanism.UNDETERMINED) is (severity is Severity.INFO)
 
 
 def test_a_feed_is_not_waited_for() -> None:

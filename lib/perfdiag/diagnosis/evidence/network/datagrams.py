@@ -11,6 +11,10 @@ from perfdiag.diagnosis.rule import Evidence
 from perfdiag.model.model import Model
 
 
+# Of so many datagrams sent, less than one in two had anything come back: they need not be questions.
+ANSWERED = 0.5
+
+
 @dataclass(frozen=True)
 class Datagrams:
     """Datagrams to some peers, and from them."""
@@ -22,6 +26,11 @@ class Datagrams:
     def unanswered(self) -> bool:
         """Whether nothing came back."""
         return self.sent > 0 and not self.received
+
+    def may_be_news(self, waits: int) -> bool:
+        """Return whether most of `waits` ended by their own timeout, and most of what was sent had no answer: who
+        publishes and listens for a heartbeat in between does that, and who asks a peer that loses most questions."""
+        return 0 < self.received < min(ANSWERED * self.sent, ANSWERED * waits)
 
     @property
     def evidence(self) -> list[Evidence]:

@@ -57,8 +57,9 @@ from perfdiag.recording import schema
     " nothing back while threads wait there, how many it got is told.",
     alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
     " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
-    " or nothing was written between the waits, or no more than acknowledges what came, or nothing ever came, whether"
-    " for work or for an answer cannot be told.",
+    " or nothing was written between the waits, or no more than acknowledges what came, or nothing ever came, or"
+    " most waits ended by their own timeout and most datagrams had no answer, whether for work or for an answer cannot"
+    " be told.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
     verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
     elsewhere=True,
@@ -107,6 +108,10 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     sent = datagrams(model, keys)
     if sent.unanswered:
         return _unanswered(model, found, sent)
+    if found.receives and found.slow and sent.may_be_news(together(group).count):
+        came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
+        may = "late answers or for what it has not asked for"
+        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
     if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
         came, may = "asked for nothing meanwhile", "work or for one long answer"
         if found.one_way or nothing_came(model, group):
