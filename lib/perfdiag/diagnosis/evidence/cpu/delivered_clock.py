@@ -1,4 +1,4 @@
-"""The clock the target had: as it was delivered where that is known, else as it was asked for, by the target's time."""
+"""The CPU clock during the target's time: delivered where known, else requested."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from perfdiag.facts.texts import words_of
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
-# Of less of the target's time the clock is not known.
+# The clock must be known for this part of the target's CPU time.
 ENOUGH_TIME = 0.9
-# Of fewer ticks (a fifth of a second of running) the cycles say little.
+# Fewer ticks (a fifth of a second of running) say little.
 ENOUGH_TICKS = 50
-# Processors that exist in software, or may: their instructions take as long as it takes.
+# Processors in software, or possibly: a calibrated loop means nothing there.
 EMULATED = frozenset({"none", "qemu", "unknown"})
-# Of fewer tries of a loop the shortest one may have been disturbed, too.
+# With fewer tries even the shortest may have been disturbed.
 ENOUGH_TRIES = 20
 CLOCK_READ_NS = 100
 # Drivers whose highest clock is the rated one (acpi-cpufreq shows turbo as 1 MHz more).  Those of intel_pstate,
@@ -28,7 +28,7 @@ RATED_BY_TABLE = frozenset({"acpi-cpufreq", "powernow-k8", "pcc-cpufreq", "cpufr
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of the CPUs while the target had them."""
+    """The clock of the CPUs while the target ran."""
 
     ratio: float  # to `reference_hz`
     error: float  # half width of `ratio`
@@ -37,8 +37,8 @@ class Clock:
     reference: str  # "rated", or "the highest": what the driver offers
     method: str
     cpus: int
-    asked_for: bool  # not what was delivered: the driver's word
-    own: bool  # of the target's own time, not of all that its CPUs did
+    asked_for: bool  # requested by the driver, not measured
+    own: bool  # in the target's own time, not of everything its CPUs ran
 
 
 def read_clock(model: Model) -> Clock | None:
@@ -52,7 +52,7 @@ def read_clock(model: Model) -> Clock | None:
 
 
 def _by_ticks(model: Model) -> Clock | None:
-    """What the CPUs counted in the target's own time."""
+    """Return the clock from cycles counted in the target's own time."""
     counted = [cpu for cpu in model.cpus if cpu.rated_cycles and cpu.clock_ticks]
     ticks, rated = sum(cpu.clock_ticks for cpu in counted), sum(cpu.rated_cycles for cpu in counted)
     if ticks < ENOUGH_TICKS:
@@ -93,7 +93,7 @@ def read_loop(model: Model) -> Clock | None:
         hz=hz,
         reference_hz=rated_hz,
         reference="rated",
-        method=f"a calibrated loop, best of {sum(loop.tries for loop in loops):,} tries on a CPU of the recorder",
+        method=f"calibrated loop, best of {sum(loop.tries for loop in loops):,} tries on the recorder's CPU",
         cpus=1,
         asked_for=False,
         own=False,
@@ -116,7 +116,7 @@ def _delivered(model: Model, clock: DeliveredClock, ratio: float) -> Clock:
         hz=ratio * clock.rated_hz if clock.rated_hz else None,
         reference_hz=clock.rated_hz,
         reference="rated",
-        method=clock.method + (f", weighed by {subject(model)}'s time on each CPU" if weighted else ""),
+        method=clock.method + (f", weighted by {subject(model)}'s time per CPU" if weighted else ""),
         cpus=cpus,
         asked_for=False,
         own=False,
@@ -124,7 +124,7 @@ def _delivered(model: Model, clock: DeliveredClock, ratio: float) -> Clock:
 
 
 def _asked_for(model: Model) -> Clock | None:
-    """What drivers were asked for, second by second of the target's own running."""
+    """Return the clock requested from the drivers, weighted by the target's time at each."""
     if not model.measured("clock"):
         return None  # a clock that was set meanwhile was not seen
     policies = _by_cpu(model)
@@ -150,7 +150,7 @@ def _asked_for(model: Model) -> Clock | None:
         hz=cycles * 1e9 / known_ns,
         reference_hz=highest,
         reference="the highest",
-        method=f"cpufreq, as asked for: {changes:,} changes, weighed by {subject(model)}'s time at each clock",
+        method=f"cpufreq requests, {changes:,} changes, weighted by {subject(model)}'s time at each clock",
         cpus=known,
         asked_for=True,
         own=True,

@@ -1,4 +1,4 @@
-"""How much of the CPU time a runtime's garbage collector takes, as sampled stacks and names of threads show."""
+"""The share of CPU time in a runtime's garbage collector, from sampled stacks and thread names."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
 
-# From this part of the CPU samples on, less its error, it is worth a word.
+# The lower end of its share must reach this to be reported.
 WORTH_NAMING = 0.1
 
 
 @dataclass(frozen=True)
 class Collector:
-    """A runtime's garbage collector: how its functions and its threads are called, and what helps."""
+    """A runtime's garbage collector: names of its functions and threads, and what helps."""
 
     functions: str
     threads: str
@@ -31,26 +31,28 @@ _COLLECTORS = (
         r".*(G1ParScan|G1ParEvacuat|PSScavenge|PSPromotion|PSParallelCompact|DefNewGeneration|GenMarkSweep|SerialFullGC"
         r"|TenuredGeneration|VM_G1Collect|VM_GenCollect).*",
         r"GC Thread#|G1 |ParGC|Z(Driver|Worker|Director)|ZGC|Shenandoah|CMS ",
-        "see how often, and how full the heap stays: jstat -gcutil PID 1s, -Xlog:gc; a larger -Xmx, or allocate less"
+        "see how often it collects and how full the heap is: jstat -gcutil PID 1s; raise -Xmx, or allocate less"
         " (async-profiler -e alloc)",
     ),
     Collector(
         r"runtime\.(gcBgMarkWorker|gcDrain|gcAssistAlloc|bgsweep|bgscavenge|gcMarkDone|gcStart|gcMarkTermination).*",
         "",
-        "see how often: GODEBUG=gctrace=1; allocate less (pprof, profile allocs), or trade memory for it: a larger GOGC"
-        " together with GOMEMLIMIT",
+        "see how often it collects: GODEBUG=gctrace=1; allocate less (pprof allocs), or spend memory: a larger GOGC"
+        " with GOMEMLIMIT",
     ),
     Collector(
         r"_ZN\w*2v88internal.*(MarkCompactCollector|Scaveng|ConcurrentMarking|MarkingVisitor|Sweeper|CollectGarbage).*",
         "",
-        "see how often: node --trace-gc; allocate less, or a larger young generation (--max-semi-space-size=64)",
+        "see how often it collects: node --trace-gc; allocate less, or set --max-semi-space-size=64",
     ),
     Collector(
         r"gc_collect_(main|generations|region|with_callback)|_PyGC_(Collect|RunGarbage).*",
         "",
-        "see how often: gc.set_debug(gc.DEBUG_STATS); gc.freeze() after start, or a larger gc.set_threshold()",
+        "see how often it collects: gc.set_debug(gc.DEBUG_STATS); gc.freeze() after start, or raise gc.set_threshold()",
     ),
-    Collector(r"_ZN3(WKS|SVR)7gc_heap.*", r"\.NET (Server )?GC", "see how often: dotnet-counters monitor -p PID"),
+    Collector(
+        r"_ZN3(WKS|SVR)7gc_heap.*", r"\.NET (Server )?GC", "see how often it collects: dotnet-counters monitor -p PID"
+    ),
 )
 
 
@@ -65,13 +67,13 @@ class Collection:
     @property
     def evidence(self) -> Evidence:
         """Return it as evidence."""
-        whose = f" by {self.threads} threads of its own" if self.threads > 1 else ""
-        text = f"garbage collection{whose} {self.part} of CPU samples"
+        whose = f" in its {self.threads} threads" if self.threads > 1 else ""
+        text = f"{self.part} of CPU samples collect garbage{whose}"
         return Evidence(text, self.part.share, "share", PURPOSES, error=self.part.error)
 
 
 def collection(model: Model, samples: CpuSamples) -> Collection | None:
-    """Return the garbage collector that takes most of the CPU samples, if that is worth a word."""
+    """Return the garbage collector with the most CPU samples, if it is worth reporting."""
     if samples.count < ENOUGH:
         return None
     comms = {thread.tid: thread.comm for thread in model.threads if thread.tid}

@@ -1,4 +1,4 @@
-"""What kernel time is spent for, read from sampled kernel stacks, and what to do about each kind of work."""
+"""Purposes of kernel time, from sampled kernel stacks, with a remedy for each."""
 
 from __future__ import annotations
 
@@ -21,50 +21,49 @@ LOCK_SPINS = (
     "mutex_spin_on_owner",
     "rwsem_optimistic_spin",
 )
-# A kind of work has its own remedy if surely a third of the kernel's samples are of it.
+# The lower end of a kind's share of kernel samples must reach this to get its own remedy.
 PROVEN = 1 / 3
-# The kernel copies a page in about the time that a system call costs: below, the calls cost more than the data.
+# Below this size a call costs more than copying its data.
 SMALL_CALL_BYTES = 1024
 # Fewer calls a second cannot take a CPU's time worth naming, at under 10 us each.
 MANY_CALLS = 10_000
-GENERAL = "fewer, larger system calls; keep memory instead of mapping it anew; see the functions named"
+GENERAL = "make fewer, larger system calls, and reuse memory (see the functions above)"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of work of the kernel's, by functions that stand anywhere on its stacks."""
+    """A kind of kernel work, by functions anywhere on the stack."""
 
     name: str
     functions: tuple[str, ...]
     remedy: str = ""  # "": nothing that holds for all of it
 
 
-# A stack counts for the first kind that it matches: the special ones stand before the general ones.
+# The first matching kind counts: special kinds stand before general ones.
 KINDS = (
     Kind("kernel locks held by other CPUs", LOCK_SPINS),
     Kind(
-        "asking for work again and again",
+        "polling for work",
         ("__x64_sys_sched_yield", "do_sched_yield", "do_sys_poll", "do_select", "core_sys_select"),
-        "block until there is work (no timeout of 0, no sched_yield in a loop); with many descriptors epoll instead of"
-        " poll or select, which look at all of them in every call",
+        "block until there is work (no timeout 0, no sched_yield loop); with many descriptors use epoll, not poll or"
+        " select",
     ),
     Kind(
         "packet filters",
         ("nft_do_chain", "nf_conntrack_in", "ipt_do_table", "nf_hook_slow"),
-        "shorten what every packet passes (nft list ruleset): accept established connections first, sets instead of"
-        " long lists of rules",
+        "shorten the rules for every packet (nft list ruleset): accept established connections first, use sets",
     ),
     Kind(
         "auditing or filtering system calls",
         ("audit_", "__audit_", "__seccomp_filter", "seccomp_"),
-        "see who audits or filters (auditctl -l; grep Seccomp /proc/PID/status), and narrow the rules that match every"
-        " call: each is a decision of whoever set it",
+        "find the audit or seccomp rules (auditctl -l; grep Seccomp /proc/PID/status), and narrow those that match"
+        " every call",
     ),
     Kind(
         "creating and ending processes",
         ("kernel_clone", "copy_process", "do_exit", "do_group_exit", "bprm_execve"),
-        "start fewer processes and threads: a pool that stays; from a process with much memory posix_spawn or vfork,"
-        " because fork copies its page tables",
+        "start fewer processes and threads (a pool); in a process with much memory use posix_spawn, because fork"
+        " copies its page tables",
     ),
     Kind(
         "mapping and unmapping memory",
@@ -79,56 +78,55 @@ KINDS = (
             "__vm_munmap",
             "unmap_vmas",
         ),
-        "reuse buffers in the program; where malloc and free do it, let glibc keep what is freed (costs memory), at the"
-        " next start: GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=33554432",
+        "reuse buffers, or let malloc keep freed memory (costs memory), at the next start:"
+        " GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=33554432",
     ),
     Kind(
         "faults in mapped files",
         ("filemap_fault", "filemap_map_pages", "do_read_fault", "do_shared_fault"),
-        "read mapped files ahead or in larger pieces: madvise(MADV_WILLNEED), MAP_POPULATE, or read() into a buffer",
+        "read mapped files ahead: madvise(MADV_WILLNEED), MAP_POPULATE, or read() into a buffer",
     ),
     Kind(
         "page faults",
         ("exc_page_fault", "do_user_addr_fault", "handle_mm_fault", "exit_mmap"),
-        "touch less new memory: reuse buffers instead of freeing and allocating them; for large ones that stay,"
-        " madvise(MADV_HUGEPAGE) takes one fault for 512 pages",
+        "reuse buffers instead of freeing and allocating them; for large ones use madvise(MADV_HUGEPAGE): one fault"
+        " for 512 pages",
     ),
     Kind(
-        "handing over between threads",
+        "waking and waiting for threads",
         ("do_futex", "futex_wake", "futex_wait", "__x64_sys_futex"),
-        "fewer hand-overs: larger pieces of work in a queue, wake one thread and not all, shorter locks",
+        "wake threads less often: queue larger pieces of work, wake one thread instead of all, hold locks shorter",
     ),
     Kind(
         "registering descriptors for events",
         ("do_epoll_ctl", "__x64_sys_epoll_ctl", "ep_insert", "ep_remove"),
-        "register each descriptor with epoll once (EPOLLET, or a changed interest only), not around every read",
+        "register each descriptor with epoll once (EPOLLET), not around every read",
     ),
     Kind(
-        "looking up names of files",
+        "looking up file names",
         ("do_sys_openat2", "path_openat", "filename_lookup", "vfs_statx", "vfs_fstatat", "do_faccessat"),
-        "look up fewer names: keep files open, cache what is found or missing (open_file_cache of nginx, opcache of"
-        " PHP, fewer search paths); strace -c -f -e trace=%file -p PID counts them, but slows that process",
+        "look up fewer names: keep files open, cache look-ups (open_file_cache of nginx, opcache of PHP), shorten"
+        " search paths; strace -c -f -e trace=%file -p PID counts them, but slows the process",
     ),
     Kind(
-        "reading statistics of the kernel",
+        "reading kernel statistics",
         ("proc_reg_read", "proc_single_show", "proc_pid_", "proc_tgid_", "kernfs_fop_read", "proc_readdir"),
         "read /proc, /sys and cgroup files less often",
     ),
     Kind(
-        "packets that arrive",
+        "receiving packets",
         ("net_rx_action", "__napi_poll", "napi_", "process_backlog"),
-        "fewer packets for the same data: larger messages, segmentation and receive offload (ethtool -k INTERFACE)",
+        "send larger messages, and enable segmentation and receive offload (ethtool -k INTERFACE)",
     ),
     Kind(  # before the network, whose functions unix sockets share
         "pipes and local sockets",
         ("pipe_read", "pipe_write", "anon_pipe_", "unix_stream_", "unix_dgram_"),
-        "write and read larger pieces: a buffer before the pipe or socket, 64 KiB and more at a time, or several"
-        " messages in one write; each hand-over from one side to the other costs two switches",
+        "read and write larger pieces: 64 KiB or more at a time, or several messages in one write",
     ),
     Kind(
         "the network",
         ("tcp_", "udp_", "ip_", "__sys_sendto", "__sys_recvfrom", "____sys_sendmsg", "____sys_recvmsg", "sock_"),
-        "more data in each call: collect before sending, larger receive buffers, sendmmsg and recvmmsg for datagrams",
+        "move more data per call: collect before sending, larger receive buffers, sendmmsg and recvmmsg for datagrams",
     ),
     Kind("files", ("vfs_", "ksys_read", "ksys_write", "iterate_dir", "filemap_")),
 )
@@ -136,7 +134,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work, by its name, with its part of the kernel's samples."""
+    """A kind of work with its part of the kernel's samples."""
 
     name: str
     part: Part
@@ -144,7 +142,7 @@ class Work:
 
 
 def work(samples: CpuSamples) -> list[Work]:
-    """Return what the kernel works for, the largest part first; nothing from too few samples."""
+    """Return the purposes of kernel time, the largest first; none from too few samples."""
     if samples.count < ENOUGH:
         return []
     counts: dict[str, int] = {}
@@ -159,7 +157,7 @@ def work(samples: CpuSamples) -> list[Work]:
 
 
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
-    """Return what helps against the work that is proven; nothing where none is."""
+    """Return the remedies for proven kinds of work."""
     proven = [each for each in found if each.part.count >= ENOUGH and each.part.share - each.part.error >= PROVEN]
     small = _small_calls(model) if any(each.name in ("files", "pipes and local sockets") for each in proven) else ""
     texts = ([small] if small else []) + [each.remedy for each in proven if each.remedy]
@@ -167,15 +165,15 @@ def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
 
 
 def _small_calls(model: Model) -> str:
-    """Return what to do about reads and writes of a few bytes, "" where calls are few, larger or not counted."""
+    """Return the remedy for tiny reads and writes, "" if calls are few, larger or not counted."""
     facts = model.facts.processes.values()
     calls = sum((process.read_calls or 0) + (process.write_calls or 0) for process in facts)
     moved = sum((process.read_characters or 0) + (process.written_characters or 0) for process in facts)
     if calls * 1e9 < MANY_CALLS * model.window_ns or moved >= SMALL_CALL_BYTES * calls:
         return ""
     return (
-        f"larger buffers: {calls:,} calls of read and write moved {size(moved / calls)} each on average (setvbuf,"
-        " BufferedWriter, bufio; fewer flushes)"
+        f"use larger buffers (setvbuf, BufferedWriter, bufio): {calls:,} reads and writes moved {size(moved / calls)}"
+        " each"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which threads ask again and again instead of sleeping, and how much CPU time that takes."""
+"""Threads that poll for work instead of sleeping, and the CPU time this takes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 
-# Loops that only ask for work are what a thread does if they take two fifths of its samples; a busy event loop spends
-# a tenth in epoll_wait.
+# A thread spins if polling takes two fifths of its samples; a busy event loop spends a tenth in epoll_wait.
 SPINNING_SHARE = 0.4
-# An interpreter runs longer between two calls than in them.  A server's loop that asks for a seventh of its time, and
-# whose requests take less than a tenth, does nothing else.
+# An interpreter runs longer between two polls than in them: 15 % in polls and under 10 % in requests is a spinning
+# server.
 AROUND_SHARE, SERVING_PART = 0.15, 0.1
-# Who sleeps more often than after every 10 ms on the CPU waits as it should: event loops do so after microseconds.
+# A thread that sleeps at least every 10 ms of CPU time does not spin; event loops sleep after microseconds.
 SLEEPLESS_NS = 10_000_000
 # Calls that return at once, by kernel function anywhere on the stack and by the wrapper in the C library.
 ASKING = (
@@ -46,12 +45,12 @@ ASKING = (
 WRAPPERS = re.compile(r"(?:__)?(?:sched_yield|p?poll|epoll_p?wait2?|p?select)")
 RECEIVING = ("sock_recvmsg", "__sys_recvfrom", "__x64_sys_recv", "____sys_recvmsg", "__sys_recvmsg")
 RECEIVERS = re.compile(r"(?:__(?:libc_)?)?recv(?:from|msg|mmsg)?")
-# On its way to sleep, or back: such a call waits.
+# On the way to sleep or back: such a call waits.
 SLEEPING = ("schedule_timeout", "schedule_hrtimeout")
-# Who receives something copies it: not to be seen at all in 50 samples leaves 6 % for it.
+# A receive with data copies it; no copy in 50 samples leaves at most 6 % for it.
 COPYING = ("_copy_to_iter", "simple_copy_to_iter", "copy_page_to_iter", "skb_copy_datagram", "__skb_datagram_iter")
 NOTHING_COPIED = 0.06
-# Loops that are made to wait, by their names: nothing else tells a loop that waits in user space from one that works.
+# Names of spin waits: only the name tells a spinning loop in user space from a working one.
 NAMED = re.compile(
     r"spin_?(?:lock|wait|loop|pause|until)|(?:wait|lock|work)_?spin|busy_?(?:wait|poll|loop|spin)|cpu_relax|mm_pause"
     r"|thread_yield|yield_now|procyield|osyield",
@@ -61,13 +60,13 @@ NAMED = re.compile(
 
 @dataclass(frozen=True)
 class Loop:
-    """A process that asks for work in a loop, and what its asking takes."""
+    """A process that polls for work in a loop, and its cost."""
 
     pid: int
     thread: ThreadLedger  # the busiest of those that hardly ever sleep
     asking: Part  # of the CPU samples of the process
     samples: int
-    calls: Sequence[tuple[str, Part]]  # by what it asks, most first
+    calls: Sequence[tuple[str, Part]]  # the polling calls, most first
     user_ns: int
     kernel_ns: int
     by_name: bool  # most of it is a loop in user space, told by its name
@@ -77,7 +76,7 @@ class Loop:
 
 @once
 def spinning(model: Model) -> Sequence[Loop]:
-    """Return the processes that ask for work in a loop, the costliest first."""
+    """Return the processes that poll for work in a loop, the costliest first."""
     awake: dict[int, list[ThreadLedger]] = {}
     for thread in sleepless(model):
         awake.setdefault(thread.pid, []).append(thread)
@@ -147,7 +146,7 @@ def _served_ns(model: Model) -> int | None:
 
 
 def asking_call(stack: schema.Stack) -> str:
-    """Return what a sample asks by, "" where it does not ask: a system call, or a loop made to wait."""
+    """Return the polling call or spin loop of a sample, "" if it does not poll."""
     name = symbol_of(stack.user[0]) if stack.user else ""
     if any(function.startswith(SLEEPING) for function in stack.kernel):
         return ""
@@ -168,7 +167,7 @@ def _receiver(stack: schema.Stack) -> str:
 
 
 def _found_nothing(samples: CpuSamples) -> bool:
-    """Return whether the samples show that what was received was nothing."""
+    """Return whether the samples show receives without data."""
     receiving = [stack for stack in samples.stacks if _receiver(stack)]
     count = sum(stack.count for stack in receiving)
     copying = sum(s.count for s in receiving if any(function.startswith(COPYING) for function in s.kernel))

@@ -1,4 +1,4 @@
-"""Sampled CPU stacks: which functions the time on the CPU went to, with the error of the sample."""
+"""Sampled CPU stacks: functions by share of CPU time, with the sampling error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Claim = str | tuple[str, str]
 
 # 95 % of all samples fall within so many standard errors of the truth.
 STANDARD_ERRORS = 1.96
-# Of fewer samples the half width of a middling share is more than 14 points: no function is named from them.
+# With fewer samples the half width of a share exceeds 14 points: too wide to name a function.
 ENOUGH = 50
 # The probes of evidence from samples: functions they stand in, and what for.
 FUNCTIONS, PURPOSES = "stack samples", "stack samples, by purpose"
@@ -146,9 +146,9 @@ def part_of(count: int, whole: int) -> Part:
 
 
 def called_by(samples: CpuSamples) -> str:
-    """Return " called by busy (server.js:6) and that by renderPage (server.js:11)" of the hottest function, or ""."""
+    """Return " called by busy (server.js:6), renderPage (server.js:11)" of the hottest function, or ""."""
     callers = samples.callers()
-    return f" called by {' and that by '.join(callers)}" if callers else ""
+    return f" called by {', '.join(callers)}" if callers else ""
 
 
 def words(functions: Sequence[tuple[str, Part]]) -> str:

@@ -26,32 +26,29 @@ def split_error(model: Model) -> float:
 
 
 def split_limit(error: float) -> str:
-    """Return what to say of a split that is too coarse, "" of a good one."""
-    return f"user and kernel time are split by ticks to +-{percent(error)} only" if error > SPLIT_ERROR else ""
+    """Return the limit of a coarse split, "" of a good one."""
+    return f"the user/kernel split has an error of +-{percent(error)}" if error > SPLIT_ERROR else ""
 
 
 def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) -> list[str]:
-    """Return what is wrong with the samples for naming functions of user space or of the kernel."""
+    """Return why the samples cannot name functions of user space or of the kernel."""
     if not model.measured("stacks"):
-        return ["no CPU stacks were sampled: functions are not named"]
+        return ["no CPU stacks were sampled to name functions"]
     if samples.count < ENOUGH:
-        return [f"only {samples.count} CPU samples: functions are not named"]
+        return [f"only {samples.count} CPU samples, too few to name functions"]
     nameless = 1 - samples.named()
     return (
         []
         if kernel or nameless < 0.5
-        else [
-            f"{percent(nameless)} of the samples in own code have no function name (no symbols, or code made at run "
-            "time without a perf map)"
-        ]
+        else [f"{percent(nameless)} of the samples in own code have no function name (no symbols or perf map)"]
     )
 
 
 def cheaper(samples: CpuSamples) -> str:
-    """Return what to do about functions that take long; where none can be named, what would name them."""
+    """Return the remedy for hot functions, or how to find them."""
     if samples.count >= ENOUGH:
         return "make the named functions cheaper or call them less"
-    return "find the functions it runs in: perf top -p PID, or record longer (--duration 60)"
+    return "find the hot functions: perf top -p PID, or record longer (--duration 60)"
 
 
 __all__ = ["NO_SPLIT", "SPLIT_ERROR", "cheaper", "sample_limits", "split_error", "split_limit"]

@@ -1,4 +1,4 @@
-"""A rule on CPUs that run below their rated clock."""
+"""CPU-FREQUENCY-LOW: the CPUs run below their rated clock."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from perfdiag.diagnosis.significance import attempt, duration, fault, fix, judge
 from perfdiag.facts.host_facts import FrequencyPolicy
 from perfdiag.model.model import Model
 
-# The rated clock is what the CPU was sold for; a tenth below it is more than thermal and measuring noise.
+# Heat and measuring errors explain less than a tenth below the rated clock.
 LOW_CLOCK = 0.9
-# A package that draws so much of its limit is held down by it.
+# A package that draws this much of its power limit is slowed down by the limit.
 AT_THE_LIMIT = 0.95
 
 
@@ -22,22 +22,21 @@ AT_THE_LIMIT = 0.95
     "CPU-FREQUENCY-LOW",
     title="The CPUs run below their rated clock",
     accounts=RUNNING,
-    meaning="While they were busy, the CPUs ran at a clock below the rated one (the one without turbo). Every"
-    " instruction takes longer by that factor. A governor's name proves nothing and is never a finding:"
-    " `powersave` is the healthy default of intel_pstate and amd-pstate.",
-    measured="The delivered clock against the rated one: from the CPU's own counters (APERF, MPERF) at the ticks of the"
-    " target, else of all that busy CPUs did or from the kernel's samples of them in the window, each CPU weighed by"
-    " the time the target had it. Where the CPU tells neither (most guests), the clock that the cpufreq driver"
-    " was asked for, weighed by the target's own time at each: an estimate, since a CPU"
-    " may run slower than it is asked to. In a guest that shows neither, a calibrated loop of the recorder:"
-    " it can rule a low clock out, and books nothing. Its part of cpu.user and cpu.kernel, of virtual CPUs also of"
-    " vm.guest and vm.exit, is the most a remedy can give back: code that waits for memory gets less. It takes its"
-    " fraction of what more specific findings leave. Looked at for the reason: the limits of the policy and the"
-    " firmware, throttle events, the power of the packages (RAPL).",
-    alternatives="Few samples; other work on the same CPUs that ran at another clock than the target; a power limit of"
-    " the chassis that the host does not show.",
-    remedies="A policy that raises the clock while busy; cooling; the power limit of the chassis.",
-    verify="The delivered clock in the next report, and the CPU time of the same work.",
+    meaning=(
+        "Busy CPUs ran below the rated (non-turbo) clock, so every instruction took longer. The claimed time is the"
+        " most a fix can save: code that waits for memory gains less. The governor's name proves nothing."
+    ),
+    measured=(
+        "APERF/MPERF at the target's own ticks, else of all busy CPUs, weighed by the target's time on each. Without"
+        " these counters (most guests) the clock requested by cpufreq, as an estimate. A calibrated loop can rule a"
+        " low clock out, but claims no time."
+    ),
+    alternatives=(
+        "Few samples. Other work on the same CPUs ran at another clock. The chassis limits power and the host does"
+        " not show it."
+    ),
+    remedies="Choose a policy with a higher clock, fix the cooling, or raise the power limit.",
+    verify="Compare the delivered clock in the next report, and the CPU time of the same work.",
     beats=(
         "CPU-BOUND",
         "CPU-KERNEL-HEAVY",
@@ -61,20 +60,20 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         elif worth(model, model.ns(*RUNNING)):
             yield Silence(
                 "CPU-FREQUENCY-LOW",
-                "the delivered clock is not known: " + (model.facts.reason("delivered_clock") or "no rated clock"),
+                "the delivered clock is unknown: " + (model.facts.reason("delivered_clock") or "no rated clock"),
                 "on the host itself (not a guest): turbostat --quiet --show Busy%,Bzy_MHz sleep 5",
             )
         return
     lost = {name: round(model.ns(name) * max(0.0, 1 - clock.ratio)) for name in RUNNING}
     ns = sum(lost.values())
     if clock.ratio >= LOW_CLOCK or not worth(model, ns):
-        name = "clock asked for" if clock.asked_for else "delivered clock"
+        name = "requested clock" if clock.asked_for else "delivered clock"
         yield Check("CPU-FREQUENCY-LOW", f"{name} {_words(clock)}", clock.ratio, "share", large=False)
         return
     if clock.ratio + clock.error >= LOW_CLOCK:
         yield Silence(
             "CPU-FREQUENCY-LOW",
-            f"delivered clock {_words(clock)}: too uncertain to call it low",
+            f"the delivered clock is too uncertain: {_words(clock)}",
             f"record longer: {again(model, '--duration 60')}",
         )
         return
@@ -83,9 +82,9 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         model,
         Confidence.HIGH,
         [
-            f"the clock is an estimate: {clock.method}" if "APERF" not in clock.method else "",
+            f"the clock is an estimate ({clock.method})" if "APERF" not in clock.method else "",
             _others(model, clock),
-            "throttling by heat was not measured" if hot is None else "",
+            "thermal throttling was not measured" if hot is None else "",
         ],
     )
     policies = model.facts.frequency_policies
@@ -93,8 +92,9 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         "CPU-FREQUENCY-LOW",
         fault(model, ns),
         confidence,
-        f"Busy CPUs {'were asked to run' if clock.asked_for else 'ran'} at {_words(clock)}: at most {duration(ns)} of"
-        f" {subject(model)}'s CPU time is only because of that.",
+        f"Busy CPUs {'were set to run' if clock.asked_for else 'ran'} at {_words(clock)}. This costs {subject(model)}"
+        " up"
+        f" to {duration(ns)} of CPU time.",
         {name: ns for name, ns in lost.items() if ns},
         [
             Evidence(f"{_words(clock)} on {clock.cpus} CPUs", clock.ratio, "share", clock.method, error=clock.error),
@@ -103,24 +103,24 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         ],
         _clock_remedies(policies, hot),
         ruled_out=_ruled_out(model, policies, hot),
-        alternatives=["a power limit of the chassis", "code that waits for memory gains less"],
+        alternatives=["the chassis limits power"],
         limits=limits,
-        verify=f"{again(model)}: the delivered clock under RULED OUT (--full), and cpu.* for the same work",
-        headline=f"CPUs {'are asked to run' if clock.asked_for else 'run'} at {percent(clock.ratio)} of their"
+        verify=f"{again(model, '--full')}   (delivered clock under RULED OUT)",
+        headline=f"CPUs {'are set to run' if clock.asked_for else 'run'} at {percent(clock.ratio)} of their"
         f" {clock.reference.removeprefix('the ')} clock",
         mechanism=Mechanism.LIMIT,
     )
 
 
 def _by_loop(model: Model, clock: Clock) -> Check | Silence:
-    """A loop on another CPU, for a moment: enough to rule a low clock out there, never to book the target's time."""
-    text = f"{clock.method}: {_words(clock)}, at the begin or the end of the window"
+    """Judge by a short loop on another CPU: it can rule a low clock out, but never claims the target's time."""
+    text = f"{_words(clock)} at the start or end of the window ({clock.method})"
     if clock.ratio - clock.error >= LOW_CLOCK:
         return Check("CPU-FREQUENCY-LOW", text, clock.ratio, "share", large=False)
     return Silence(
         "CPU-FREQUENCY-LOW",
-        f"the clock while {subject(model)} ran is not known in this guest; {text}",
-        "on the host: perfdiag latency --pid of the emulator, or turbostat --quiet --show Busy%,Bzy_MHz sleep 5",
+        f"this guest cannot see the clock while {subject(model)} ran; {text}",
+        "on the host: perfdiag latency --pid PID of the emulator",
     )
 
 
@@ -141,7 +141,7 @@ def _others(model: Model, clock: Clock) -> str:
     busy = sum(ns for name, ns in times.items() if name not in ("idle", "iowait") and not name.startswith("guest"))
     if busy and 2 * model.ns(*RUNNING) < busy:
         others = percent(1 - model.ns(*RUNNING) / busy)
-        return f"the clock is of all busy CPUs, and {others} of that was not {subject(model)}"
+        return f"the clock covers all busy CPUs; {others} of their time was not {subject(model)}"
     return ""
 
 
@@ -164,7 +164,7 @@ def _by_firmware(policies: Sequence[FrequencyPolicy]) -> list[FrequencyPolicy]:
 
 
 def _held_down(model: Model, policies: Sequence[FrequencyPolicy]) -> list[Evidence]:
-    """Return what is seen to hold the clock down."""
+    """Return what limits the clock."""
     found = []
     if capped := _capped(policies):
         hz = capped[0].max_hz or 0
@@ -175,26 +175,26 @@ def _held_down(model: Model, policies: Sequence[FrequencyPolicy]) -> list[Eviden
     limits = model.facts.clock_limits
     if limits and limits.allowed_percent is not None and limits.allowed_percent < 100:
         part = limits.allowed_percent
-        found.append(Evidence(f"{part} % of the performance is allowed", float(part), "percent", "max_perf_pct"))
+        found.append(Evidence(f"max_perf_pct allows {part} %", float(part), "percent", "max_perf_pct"))
     for zone in limits.zones if limits else ():
         if zone.enabled and zone.watts and zone.limit_watts and zone.watts >= AT_THE_LIMIT * zone.limit_watts:
-            text = f"{plain(zone.name)} draws {zone.watts:.0f} W, its limit is {zone.limit_watts:.0f} W"
+            text = f"{plain(zone.name)} draws {zone.watts:.0f} W of its limit of {zone.limit_watts:.0f} W"
             found.append(Evidence(text, zone.watts, "W", "RAPL"))
     return found
 
 
 def _ruled_out(model: Model, policies: Sequence[FrequencyPolicy], hot: int | None) -> list[str]:
-    """Return what does not hold it down, each with its number; what was not read is not in it."""
-    found = ["heat: 0 throttle events in the window"] if hot == 0 else []
+    """Return what does not limit the clock, each with its number; what was not read is left out."""
+    found = ["heat: 0 throttle events"] if hot == 0 else []
     allowed = [p.max_hz for p in policies if p.max_hz]
     if allowed and not _capped(policies):
-        found.append(f"a limit of the policy: it allows {min(allowed) / 1e9:.2f} GHz")
+        found.append(f"the policy: it allows {min(allowed) / 1e9:.2f} GHz")
     firmware = [p.firmware_hz for p in policies if p.firmware_hz]
     if firmware and not _by_firmware(policies):
-        found.append(f"a limit of the firmware: it allows {min(firmware) / 1e9:.2f} GHz")
+        found.append(f"the firmware: it allows {min(firmware) / 1e9:.2f} GHz")
     limits = model.facts.clock_limits
     return found + [
-        f"a power limit: {plain(zone.name)} draws {zone.watts:.0f} of {zone.limit_watts:.0f} W"
+        f"the power limit: {plain(zone.name)} draws {zone.watts:.0f} of {zone.limit_watts:.0f} W"
         for zone in (limits.zones if limits else ())
         if zone.watts is not None and zone.limit_watts and zone.watts < AT_THE_LIMIT * zone.limit_watts
     ]
@@ -202,10 +202,10 @@ def _ruled_out(model: Model, policies: Sequence[FrequencyPolicy], hot: int | Non
 
 def _clock_remedies(policies: Sequence[FrequencyPolicy], hot: int | None) -> list[Remedy]:
     if hot:
-        return [fix("the CPUs are throttled by heat: look at fans, air flow and the cooler before any policy")]
+        return [fix("check fans, air flow and the cooler: heat throttles these CPUs")]
     found = []
     if _by_firmware(policies):
-        found.append(fix("the firmware limits the clock (bios_limit): power and heat settings of the BMC or the BIOS"))
+        found.append(fix("raise the firmware's limit (bios_limit): power and thermal settings in the BMC or BIOS"))
     capped = [p for p in _capped(policies) if p.hardware_max_hz]
     if capped and capped[0].hardware_max_hz and capped[0].max_hz:
         present, wanted = capped[0].max_hz // 1000, capped[0].hardware_max_hz // 1000
@@ -219,12 +219,12 @@ def _clock_remedies(policies: Sequence[FrequencyPolicy], hot: int | None) -> lis
     found += _other_governor(policies)
     return [
         *found,
-        fix("look at the power profile of the firmware and at power limits (RAPL, chassis); in a guest: at the host's"),
+        fix("check the firmware's power profile and power limits (RAPL, chassis); for a guest, on its host"),
     ]
 
 
 def _other_governor(policies: Sequence[FrequencyPolicy]) -> list[Remedy]:
-    """Return the trial of the performance governor, if all CPUs have one and the same other now."""
+    """Return a trial of the performance governor if all CPUs share another one."""
     governors = {policy.governor for policy in policies if policy.governor}
     if len(governors) != 1 or governors == {"performance"}:
         return []

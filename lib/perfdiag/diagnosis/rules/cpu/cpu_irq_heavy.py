@@ -1,4 +1,4 @@
-"""A rule on CPUs that interrupts and softirqs take from the thread that was running."""
+"""CPU-IRQ-HEAVY: interrupts and softirqs take the CPU from running threads."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, worth
 from perfdiag.model.model import Model
 
-# A server that moves packets gives a tenth of its CPU time to interrupts; a quarter is more than it should.
+# A network server spends about a tenth of its CPU time in interrupts; a quarter is too much.
 USUAL_PART = 0.1
 HEAVY_PART = 0.25
-# A CPU that serves too much is busy with it: below a twentieth of one, what few running threads suffer is no fault.
+# Below a twentieth of one CPU, interrupts that hit a few threads are no fault.
 LOADED_PART = 0.05
-# Where nine in ten packets and half of the softirqs are loopback's, no device's queues are worth a word.
+# Loopback has nine in ten packets and half of the softirqs: device queues do not matter.
 LOOPBACK_PART = 0.9
 LOOPBACK_OF_SOFTIRQS = 0.5
-# Who sends receives as well, on loopback: the functions a sender is in, which need not ever wait.
+# On loopback the sender also does the receive work, inside these functions, and need not wait.
 SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "udp_sendmsg", "udpv6_sendmsg")
 
 
@@ -38,20 +38,24 @@ SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "
     "CPU-IRQ-HEAVY",
     title="Interrupts take the CPU from running threads",
     accounts=("cpu.irq",),
-    meaning="Threads of the target were on their CPU, but interrupts and softirqs (mostly network receive work) had it."
-    " A tenth of the CPU time is usual where packets are served; from a quarter on, and a twentieth of a CPU, it is a"
-    " fault, most often because one CPU serves all queues of a device. What the target's own local connections take is"
-    " the price of its messages, and profile.",
-    measured="Exact time between entry and exit of interrupt and softirq handlers while a thread of the target was"
-    " current, over the whole window; joined with the softirq counts of the host by vector, and packets per second of"
-    " its interfaces: where nearly all are loopback's, they are received inside the sender's own call. They are the"
-    " target's own where it waits at local connections, or is sampled while it sends. The local timer and"
-    " inter-processor interrupts are not in it.",
-    alternatives="A flood of small packets; an emulated network card (VIRT-EMULATED-DEVICE); traffic of others: the"
-    " interrupts a thread suffers are often not its own.",
-    remedies="Of a device: spread the queues over CPUs (irqbalance, RPS), coalesce interrupts, or keep the target off"
-    " that CPU. Of local connections: fewer, larger messages, or unix sockets.",
-    verify="cpu.irq in the next report; mpstat -P ALL 1 shows %soft spread over the CPUs.",
+    meaning=(
+        "Interrupts and softirqs, mostly network receive work, ran on CPUs that threads of the target were using. A"
+        " tenth of CPU time is usual for a network server. A quarter, and a twentieth of a CPU, is a fault, often"
+        " because one CPU serves all queues of a device. The cost of the target's own loopback connections is a"
+        " profile."
+    ),
+    measured=(
+        "Time from entry to exit of interrupt and softirq handlers on a CPU with a target thread, without the local"
+        " timer and inter-processor interrupts. Softirq counts by type and packet rates by interface tell what for."
+    ),
+    alternatives=(
+        "A flood of small packets, an emulated network card (VIRT-EMULATED-DEVICE), or other processes' traffic."
+    ),
+    remedies=(
+        "For a device, spread its queues over CPUs (irqbalance, RPS), coalesce interrupts, or move the target to"
+        " other CPUs. For loopback, send fewer and larger messages, or use unix sockets."
+    ),
+    verify="Compare cpu.irq in the next report, and %soft per CPU in mpstat -P ALL 1.",
 )
 def heavy(model: Model) -> Iterable[Outcome]:
     """Join cpu.irq with the host's softirqs by vector and its packets."""
@@ -61,10 +65,10 @@ def heavy(model: Model) -> Iterable[Outcome]:
     if not model.measured("irq"):
         if worth(model, model.ns(*CPU)):
             host = _host_part(model)
-            known = f" (of all the host's busy CPU time: {percent(host)})" if host is not None else ""
+            known = f" ({percent(host)} of the host's busy CPU time)" if host is not None else ""
             yield Silence(
                 "CPU-IRQ-HEAVY",
-                f"interrupts that hit running threads were not measured{known}",
+                f"interrupts on running threads were not measured{known}",
                 "perfdiag check (feature irq)",
             )
         return
@@ -76,43 +80,43 @@ def heavy(model: Model) -> Iterable[Outcome]:
     loaded = part >= HEAVY_PART and ns >= LOADED_PART * model.window_ns
     severity = fault(model, ns) if loaded and not own else Severity.INFO
     confidence, limits = judged(
-        model, Confidence.HIGH, ["which softirqs took the time is told by their number" if loopback else ""]
+        model, Confidence.HIGH, ["softirqs were counted by type, not timed" if loopback else ""]
     )
-    whose = "its own local connections" if own else "local connections on this host"
-    mostly = f", mostly for {whose} (loopback)" if loopback else ""
+    whose = "its own loopback connections" if own else "loopback connections on this host"
+    mostly = f", mostly for {whose}" if loopback else ""
     yield Finding(
         "CPU-IRQ-HEAVY",
         severity,
         confidence,
-        f"Interrupts and softirqs had the CPU for {duration(ns)} while threads of {subject(model)} were on it:"
-        f" {percent(part)} of its CPU time{mostly}.",
+        f"Interrupts and softirqs took {duration(ns)} of CPU from {subject(model)}, {percent(part)} of its CPU"
+        f" time{mostly}.",
         {"cpu.irq": ns},
         [
-            Evidence(f"{duration(ns)} of {duration(cpu)} on the CPU", float(ns), "ns", "ledger, irq"),
+            Evidence(f"{duration(ns)} of {duration(cpu)} on a CPU", float(ns), "ns", "ledger, irq"),
             *_vectors(model),
             *([loopback] if loopback else _packets(model)),
         ],
         _local_remedies(own=own) if loopback else _device_remedies(),
-        alternatives=["packets of other processes: a thread suffers the interrupts of its CPU, not only its own"],
+        alternatives=["packets of other processes arrive on the same CPU"],
         limits=limits,
-        verify=f"{again(model)}: cpu.irq; mpstat -P ALL 1, column %soft",
-        headline=f"Interrupts take {percent(part)} of the CPU time",
+        verify=f"{again(model)}   (cpu.irq), and mpstat -P ALL 1 (%soft)",
+        headline=f"Interrupts take {percent(part)} of the CPU time{' for loopback traffic' if loopback else ''}",
         mechanism=Mechanism.BUSY,
     )
 
 
 def _talks_locally(model: Model) -> bool:
-    """Whether the target is seen at local connections: loopback's packets are counted for its whole namespace."""
+    """Return whether the target uses loopback: packets are counted for its whole namespace."""
     connections = connections_of(model)
     waited = {row.key for row in model.rows if row.account.startswith("net.")} | connections.sockets.keys()
     peers = {key: peer_of(key) for key in waited}
-    # What takes questions from anybody, or listens, may take them from this host.
+    # A listening or unconnected socket may get its requests from this host.
     local = any(peer is None or peer.unconnected or connections.near(key) for key, peer in peers.items())
     return local or CpuSamples(model).inside(SENDING).count > 0
 
 
 def _waits_locally(model: Model) -> bool:
-    """Whether the target is surely seen to wait at connections within a host."""
+    """Return whether the target waits at connections within this host."""
     connections = connections_of(model)
     keys = {row.key for row in model.rows if row.account.startswith("net.")}
     return any(peer_of(key) is not None and connections.near(key) for key in keys)
@@ -122,30 +126,23 @@ def _local_remedies(*, own: bool) -> list[Remedy]:
     if not own:
         return [
             fix(
-                "see who talks locally (ss -tnp, pidstat -w 1 5: who has many system calls and sockets of 127.0.0.1),"
-                " and keep it off these CPUs, or let it send fewer, larger messages"
+                "find the process with busy loopback sockets (ss -tnp, pidstat -w 1 5), and move it to other CPUs or"
+                " make"
+                " it send fewer, larger messages"
             )
         ]
-    return [
-        fix(
-            "send less often over the local connections: several requests at once (pipelining, batches), larger"
-            " messages; or a unix socket, which needs no packets"
-        )
-    ]
+    return [fix("send fewer, larger messages over loopback (pipelining, batches), or use a unix socket")]
 
 
 def _device_remedies() -> list[Remedy]:
     return [
-        fix(
-            "spread the device's queues over CPUs: irqbalance, or RPS (rps_cpus of the receive queues); check that "
-            "the device has more than one queue (ethtool -l)"
-        ),
-        fix("coalesce interrupts (ethtool -C), larger packets, or keep busy threads off the CPU that serves them"),
+        fix("spread the device's queues over CPUs: irqbalance, or RPS (rps_cpus); ethtool -l shows how many it has"),
+        fix("coalesce interrupts (ethtool -C), or move busy threads off the CPU with the interrupts"),
     ]
 
 
 def _loopback(model: Model) -> Evidence | None:
-    """Return the packets of local connections where most softirqs receive them, inside the call of the sender."""
+    """Return the evidence that most softirqs receive loopback packets, inside the sender's call."""
     packets: dict[bool, int] = {True: 0, False: 0}
     for interface in model.facts.interfaces:
         if "rx_packets" not in interface.counters:
@@ -156,13 +153,11 @@ def _loopback(model: Model) -> Evidence | None:
     elsewhere = receiving > 2 * local  # interfaces of other network namespaces are not counted here
     unseen = receiving - whole
     if unseen > max(LOOPBACK_PART * receiving, LOOPBACK_OF_SOFTIRQS * softirqs) and _waits_locally(model):
-        text = (
-            f"{receiving:,} softirqs received packets, interfaces seen from here {whole:,}: another network namespace"
-        )
+        text = f"{receiving:,} receive softirqs, {whole:,} packets here: the rest is in another network namespace"
         return Evidence(text, float(receiving), "count", "/proc/softirqs, /sys/class/net")
     if not local or local < LOOPBACK_PART * whole or receiving < LOOPBACK_OF_SOFTIRQS * softirqs or elsewhere:
         return None
-    text = f"{local:,} of {whole:,} packets received were local ones"
+    text = f"{local:,} of {whole:,} received packets were loopback"
     return Evidence(text, local / whole, "share", "/sys/class/net")
 
 
@@ -178,7 +173,7 @@ def _vectors(model: Model) -> list[Evidence]:
     if not whole:
         return []
     text = ", ".join(f"{plain(name)} {percent(count / whole)}" for name, count in counts[:3])
-    return [Evidence(f"softirqs of the host: {text} of {whole:,}", float(whole), "count", "/proc/softirqs")]
+    return [Evidence(f"{whole:,} softirqs on the host: {text}", float(whole), "count", "/proc/softirqs")]
 
 
 def _packets(model: Model) -> list[Evidence]:
@@ -189,7 +184,7 @@ def _packets(model: Model) -> list[Evidence]:
         if packets and interface.kind not in ("loopback", "virtual") and seconds:
             found.append((packets, plain(interface.name)))
     return [
-        Evidence(f"{name}: {packets / seconds:,.0f} packets a second", packets / seconds, "1/s", "/sys/class/net")
+        Evidence(f"{packets / seconds:,.0f} packets/s on {name}", packets / seconds, "1/s", "/sys/class/net")
         for packets, name in sorted(found, reverse=True)[:1]
     ]
 

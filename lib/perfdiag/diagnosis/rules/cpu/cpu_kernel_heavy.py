@@ -1,4 +1,4 @@
-"""A rule on CPU time the kernel takes on the target's behalf, and what for."""
+"""CPU-KERNEL-HEAVY: the target computes in the kernel, and what for."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fault, fix, judged, percent, worth
 from perfdiag.model.model import Model
 
-# Kernel time is worth a name of its own from a fifth of the busy time, if it is also two fifths of the CPU time:
-# below that the target's own code dominates its CPU time.
+# A fifth of the busy time and two fifths of the CPU time: below that the target's own code dominates.
 KERNEL_SHARE = 0.2
 KERNEL_OF_CPU = 0.4
-# CPUs waiting for each other inside the kernel's locks take under a percent of a healthy system's time.
+# A healthy system spends under 1 % of its CPU time spinning for kernel locks.
 LOCK_SPIN_SHARE = 0.1
 
 
@@ -36,18 +35,23 @@ LOCK_SPIN_SHARE = 0.1
     "CPU-KERNEL-HEAVY",
     title="Kernel code takes most of the target's CPU time",
     accounts=("cpu.kernel",),
-    meaning="At least two fifths of the CPU time is spent in the kernel on the target's behalf. What for is read from"
-    " the sampled kernel stacks. For servers that mostly move data this is normal, and profile; CPUs that spin for"
-    " each other in the kernel's locks are not, and a fault.",
-    measured="CPU time split into user and kernel by ticks (error stated), joined with the kernel part of CPU stacks"
-    " sampled at the scheduler's tick, over the whole window. Kernel time is a fault only where the lower end of the"
-    " 95 % interval of samples in contended kernel locks reaches a tenth.",
-    alternatives="An emulated device or a slow clock source (VIRT-EMULATED-DEVICE, VIRT-CLOCKSOURCE), a huge directory"
-    " (DIR-HUGE), tracing or auditing of system calls by somebody else.",
-    remedies="By what the stacks prove: larger buffers for many small reads and writes, an allocator that keeps memory,"
-    " processes that stay, fewer look-ups of names, fewer packets; fewer threads on one file, socket or address space."
-    " Where they prove nothing: fewer, larger system calls.",
-    verify="Measure again: the share of cpu.kernel, and the functions named, must have shrunk.",
+    meaning=(
+        "At least two fifths of the target's CPU time is kernel code; kernel stacks tell what for. Normal for servers"
+        " with much I/O, and a profile. CPUs that spin for a kernel lock are a fault."
+    ),
+    measured=(
+        "CPU time split into user and kernel by ticks, with kernel stacks sampled at the tick. A fault needs the"
+        " lower end of the 95 % interval of samples in contended kernel locks at a tenth or more."
+    ),
+    alternatives=(
+        "An emulated device or a slow clock source (VIRT-EMULATED-DEVICE, VIRT-CLOCKSOURCE), a huge directory"
+        " (DIR-HUGE), or another tool that traces or audits system calls."
+    ),
+    remedies=(
+        "As the stacks show: larger reads and writes, an allocator with more cached memory, fewer new processes, file"
+        " look-ups or packets, or fewer threads on one file, socket or address space."
+    ),
+    verify="Compare cpu.kernel and the named functions in the next report.",
 )
 def kernel_heavy(model: Model) -> Iterable[Outcome]:
     """Join cpu.kernel with classes of sampled kernel functions, over the window."""
@@ -64,7 +68,7 @@ def kernel_heavy(model: Model) -> Iterable[Outcome]:
 
 
 def _kernel_ns(model: Model) -> int:
-    """Return the time in the kernel, without what only asks for work: that is CPU-SPINNING."""
+    """Return the time in the kernel without polling in a loop: that is CPU-SPINNING."""
     return model.ns("cpu.kernel") - sum(loop.kernel_ns for loop in spinning(model))
 
 
@@ -79,12 +83,11 @@ def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
         "CPU-KERNEL-HEAVY",
         fault(model, lock_ns),
         confidence,
-        f"CPUs wait for each other inside the kernel: {spins} of the CPU samples spin for a kernel lock that"
-        " another CPU holds.",
+        f"CPUs spin for a kernel lock held by another CPU in {spins} of the CPU samples.",
         {"cpu.kernel": lock_ns},
         [
             Evidence(
-                f"{spins.count:,} of {samples.count:,} CPU samples in contended kernel locks: {duration(lock_ns)}",
+                f"{duration(lock_ns)}: {spins.count:,} of {samples.count:,} CPU samples in contended kernel locks",
                 float(lock_ns),
                 "ns",
                 FUNCTIONS,
@@ -92,40 +95,39 @@ def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
             ),
             *_paths(samples, work(samples)),
         ],
-        [fix("fewer threads on the same file, socket, address space or cgroup at once: the path above names which")],
-        alternatives=["in a guest: the CPU that held the lock was taken away by the host (see CPU-STOLEN)"],
+        [fix("use fewer threads on the same file, socket, address space or cgroup (see the functions above)")],
+        alternatives=["in a guest: the host stopped the virtual CPU with the lock (CPU-STOLEN)"],
         limits=limits,
-        verify=f"{again(model)}: samples in contended kernel locks",
-        headline="CPUs spin for a kernel lock that another CPU holds",
+        verify=f"{again(model)}   (samples in contended kernel locks)",
+        headline="CPUs spin for a kernel lock held by another CPU",
         mechanism=Mechanism.BUSY,
     )
 
 
 def _little(model: Model) -> Outcome:
-    """Return that the kernel takes no time worth a name, or that ticks are too few to say so."""
+    """Return the check of little kernel time, or the silence of too few ticks."""
     kernel, cpu, error = _kernel_ns(model), model.ns(*CPU), split_error(model)
     of_cpu = kernel / cpu if cpu else 0.0
     coarse = error > SPLIT_ERROR and of_cpu + error >= KERNEL_OF_CPU
     if coarse and cpu * KERNEL_OF_CPU >= KERNEL_SHARE * model.busy_ns:
         return Silence(
             "CPU-KERNEL-HEAVY",
-            f"kernel code takes {percent(of_cpu)} +-{percent(error)} of CPU time: too few ticks to tell user from"
-            " kernel",
+            f"too few ticks to tell user from kernel: kernel {percent(of_cpu)} +-{percent(error)} of CPU time",
             f"record longer: {again(model, '--duration 60')}",
         )
     large = of_cpu >= FAULT_SHARE and worth(model, kernel)  # all of next to nothing is next to nothing
     text = f"kernel {duration(kernel)}, {percent(of_cpu)} of CPU time"
     if error > NO_SPLIT:
-        text = f"kernel at most {duration(cpu)}, all CPU time: not told from user"
+        text = f"kernel at most {duration(cpu)} (too few ticks to tell it from user)"
     return Check("CPU-KERNEL-HEAVY", text, of_cpu, "share", large=large)
 
 
 def _profile(model: Model, samples: CpuSamples) -> Finding:
-    """Time in the kernel departs from no norm by itself; what it is for tells what to do."""
+    """Return the profile of kernel time: its purpose tells what to do."""
     kernel, cpu, error = _kernel_ns(model), model.ns(*CPU), split_error(model)
     found = work(samples)
-    most = "mostly" if found and found[0].part.share >= 0.5 else "the largest part"
-    mostly = f", {most} for {found[0].name}" if found else ""
+    mostly = f"; {found[0].part} of it is {found[0].name}" if found else ""
+
     confidence, limits = judged(
         model, Confidence.HIGH, [*sample_limits(model, samples, kernel=True), split_limit(error)]
     )
@@ -133,12 +135,12 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
         "CPU-KERNEL-HEAVY",
         Severity.INFO,
         confidence,
-        f"{subject(model, begin=True)} computes in the kernel: {percent(kernel / model.busy_ns)} of its busy"
-        f" time{mostly}.",
+        f"{subject(model, begin=True)} spends {percent(kernel / model.busy_ns)} of its busy time in the"
+        f" kernel{mostly}.",
         {"cpu.kernel": kernel},
         [
             Evidence(
-                f"{duration(kernel)} in the kernel of {duration(cpu)} on the CPU",
+                f"{duration(kernel)} of {duration(cpu)} of CPU time in the kernel",
                 float(kernel),
                 "ns",
                 "ledger, split by ticks",
@@ -147,23 +149,23 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
             *_paths(samples, found),
         ],
         remedies(model, found) or [fix(GENERAL)],
-        alternatives=["system calls traced, audited or filtered by somebody else"],
+        alternatives=["another tool traces, audits or filters system calls"],
         limits=limits,
-        verify=f"{again(model)}: time in cpu.kernel for the same work",
-        headline=f"{subject(model, begin=True)} computes in the kernel",
+        verify=f"{again(model)}   (cpu.kernel for the same work)",
+        headline=f"{subject(model, begin=True)} computes in the kernel{f': {found[0].name}' if found else ''}",
         mechanism=Mechanism.WORK,
     )
 
 
 def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
-    """Return what the kernel works for, and the functions its samples stand in."""
+    """Return the purposes of kernel work, and the innermost functions."""
     paths = []
     if found:
-        parts = ", ".join(f"{each.name} {each.part}" for each in found)
-        paths.append(Evidence(f"of kernel samples: {parts}", float(samples.count), "count", PURPOSES))
+        parts = ", ".join(f"{each.part} {each.name}" for each in found)
+        paths.append(Evidence(f"{parts} (of kernel samples)", float(samples.count), "count", PURPOSES))
     hottest = samples.hottest(kernel=True) if samples.count >= ENOUGH else []
     if hottest:
-        text = f"innermost: {words(hottest)} of {samples.count:,} CPU samples"
+        text = f"{words(hottest)} of {samples.count:,} CPU samples"
         first = hottest[0][1]
         paths.append(Evidence(text, first.share, "share", FUNCTIONS, error=first.error, kind=EvidenceKind.FUNCTIONS))
     return paths

@@ -1,4 +1,4 @@
-"""A rule on one thread that cannot get any faster while the others have nothing to do."""
+"""CPU-SINGLE-THREAD: one thread is the limit while CPUs are free."""
 
 from __future__ import annotations
 
@@ -26,33 +26,34 @@ from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
-# A thread on its CPU for nine tenths of its life has no room for more work.
+# A thread that runs for nine tenths of its life has no room for more work.
 SATURATED = 0.9
 # A second thread that runs half of the time shows that the work is shared after all.
 OTHERS = 0.5
 # Shorter lives say nothing: every program starts with a burst on one thread.
 OBSERVED_NS = 1_000_000_000
-# The stage of a pipeline that the others wait for is its limit when this much of its life it ran or was ready to.
+# The awaited stage of a pipeline is its limit if it ran or was runnable for this much of its life.
 STAGE_READY = 0.7
-# Waits of others that this thread ended: locks it held, pipes and sockets it had to serve.
+# Waits of others that the thread ended: its locks, its pipes and sockets.
 DEPENDENT = ("lock.futex", "lock.file", "lock.kernel", "ipc.pipe", "ipc.unix")
 
 
 @rule(
     "CPU-SINGLE-THREAD",
-    title="One thread is saturated while the others have nothing to do",
+    title="One thread runs all the time while the others wait",
     accounts=CPU,
-    meaning="One thread runs on its CPU nearly all the time, the others wait or are idle, and CPUs are free: more CPUs"
-    " do not help, this thread is the limit. A fault when others are seen waiting for what it holds or serves;"
-    " otherwise profile, because a batch job may be meant to be like that.",
-    measured="CPU time against wall time of each thread seen for at least a second, over the whole window; joined with"
-    " waits for locks, pipes and unix sockets that this thread ended (waker, majority by object) and with the"
-    " sampled CPU stacks of its process (recordings fold those of its threads). Of processes that wait for each other"
-    " at pipes it is the stage the others wait for, if for seven tenths of the time it ran or was ready to run.",
-    alternatives="A program that is single-threaded on purpose (Redis, Node.js, an interpreter with a global lock); a"
-    " busy-poller, whose thread is always full by design.",
-    remedies="Take work away from that thread: cheaper functions, batches, or several of it.",
-    verify="Measure again: the thread runs less than nine tenths of the time at the same work, or more work is done.",
+    meaning=(
+        "One thread runs nearly all the time, the others wait or are idle, and CPUs are free. More CPUs do not help."
+        " It is a fault if others wait for this thread; otherwise it is a profile (batch job)."
+    ),
+    measured=(
+        "CPU time against lifetime of each thread seen for a second or more, with the lock, pipe and socket waits"
+        " that this thread ended. In a pipeline: the awaited stage, if it ran or was runnable for seven tenths of the"
+        " time."
+    ),
+    alternatives="A program with one thread by design (Redis, Node.js, an interpreter lock), or a busy-poller.",
+    remedies="Make this thread's work cheaper, batch it, or split it over several threads.",
+    verify="The thread runs less than nine tenths of the time for the same work, or does more work.",
     beats=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
     one_process=True,
 )
@@ -67,8 +68,8 @@ def single_thread(model: Model) -> Iterable[Outcome]:
     if folded > model.ns(*CPU) / 2:
         yield Silence(
             "CPU-SINGLE-THREAD",
-            f"{duration(folded)} of CPU time was used by threads that ended and are known only together",
-            f"watch shorter: {again(model, '--duration 2')}",
+            f"threads that ended used {duration(folded)} of CPU time, and are known only together",
+            f"record shorter: {again(model, '--duration 2')}",
         )
         return
     cpus = usable_cpus(model)
@@ -79,7 +80,7 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         yield _finding(model, stage.thread, pipeline.rows, pipeline.waited_for(stage), claim, beside, waits_told=True)
         return
     asking = {loop.pid for loop in spinning(model)}
-    running = [thread for thread in running if thread.pid not in asking]  # who only asks for work is full by design
+    running = [thread for thread in running if thread.pid not in asking]  # a polling loop always runs
     saturated = [thread for thread in running if _load(thread) >= SATURATED]
     second = max((_load(thread) for thread in running if _load(thread) < SATURATED), default=0.0)
     if len(saturated) != 1 or len(alone) < 2 or second > OTHERS or cpus < 2:
@@ -87,8 +88,8 @@ def single_thread(model: Model) -> Iterable[Outcome]:
             name, load = plain(running[0].comm), _load(running[0])
             yield Check(
                 "CPU-SINGLE-THREAD",
-                f"busiest thread {name} runs {percent(load)} of the time, next"
-                f" {percent(_load(running[1]) if len(running) > 1 else 0.0)}, {cpus} CPUs",
+                f"the busiest thread, {name}, runs {percent(load)} of the time, the next"
+                f" {percent(_load(running[1]) if len(running) > 1 else 0.0)}, on {cpus} CPUs",
                 load,
                 "share",
                 large=load >= SATURATED,
@@ -100,12 +101,9 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         for row in model.rows_of(*DEPENDENT)
         if row.waker_tid == thread.tid and 2 * row.waker_count >= row.distribution.count
     ]
-    idle = f"the other {others} wait or sleep" if others > 1 else "the only other thread waits or sleeps"
-    claim = (
-        f"{plain(thread.comm)} runs {percent(_load(thread))} of the time while {idle} and"
-        f" {cpus} CPUs are there: this one thread is the limit"
-    )
-    beside = f"{f'the busiest of {others} others' if others > 1 else 'the other'} ran {percent(second)} of the time"
+    idle = f"the other {others} threads wait or sleep" if others > 1 else "the only other thread waits or sleeps"
+    claim = f"{plain(thread.comm)} runs {percent(_load(thread))} of the time while {idle}, with {cpus} CPUs available"
+    beside = f"{f'the busiest of {others} others' if others > 1 else 'the other thread'} ran {percent(second)}"
     yield _finding(model, thread, waiting, total_ns(waiting), claim, beside, waits_told=False)
 
 
@@ -120,10 +118,10 @@ def _limiting_stage(model: Model) -> tuple[Pipeline, Stage] | None:
 
 def _stage_claim(stage: Stage, others: int) -> str:
     load = _load(stage.thread)
-    ready = f" and is ready to run for {percent(stage.ready - load)} more" if stage.ready - load >= 0.01 else ""
+    ready = f" and waits for a CPU {percent(stage.ready - load)}" if stage.ready - load >= 0.01 else ""
     return (
         f"{plain(stage.thread.comm)} runs {percent(load)} of the time{ready}, and the other {others}"
-        f" stage{'s' * (others > 1)} of its pipeline wait{'s' * (others == 1)} for it: this stage is the limit"
+        f" stage{'s' * (others > 1)} of its pipeline wait{'s' * (others == 1)} for it"
     )
 
 
@@ -141,7 +139,7 @@ def _finding(
     ran_ns, name = cpu_ns(thread), plain(thread.comm)
     evidence = [
         Evidence(
-            f"{name} (tid {thread.tid}) ran {duration(ran_ns)} of {duration(thread.wall_ns)}; {beside}",
+            f"{duration(ran_ns)} of {duration(thread.wall_ns)} on a CPU; {beside}",
             ran_ns / thread.wall_ns,
             "share",
             "ledger",
@@ -149,21 +147,21 @@ def _finding(
     ]
     if waited_ns:
         accounts = ", ".join(sorted({account for account, _ in by_key(waiting)}))
-        ended = f"others waited {duration(waited_ns)} for what it ended ({accounts})"
+        ended = f"{duration(waited_ns)} others waited for it ({accounts})"
         evidence.append(Evidence(ended, float(waited_ns), "ns", "ledger, wakers"))
     samples = CpuSamples(model, thread.pid)
     evidence += _functions(samples)
     kernel_part = thread.ns("cpu.kernel") / ran_ns if ran_ns else 0.0
     purposes = work(samples) if kernel_part > 0.5 else []
     if kernel_part > 0.5:
-        claim += f", {percent(kernel_part)} of its CPU time in the kernel{_what_for(purposes)}"
+        claim += f"; {percent(kernel_part)} of its CPU time is in the kernel{_what_for(purposes)}"
     confidence, limits = judged(
         model,
         Confidence.HIGH,
         [
             ""
             if samples.count >= ENOUGH
-            else f"only {samples.count} CPU samples of its process: functions are not named"
+            else f"only {samples.count} CPU samples of its process, too few to name functions"
         ],
     )
     return Finding(
@@ -177,31 +175,31 @@ def _finding(
             *remedies(model, purposes),
             fix(
                 f"take work off this thread: {cheaper(samples)}, hand work to the others in batches, or run several of"
-                " it (more CPUs alone change nothing)"
+                " them (more CPUs do not help)"
             ),
         ],
-        alternatives=["single-threaded on purpose", "a busy-poller, whose thread is full by design"],
+        alternatives=["one thread by design", "a busy-poller"],
         limits=limits,
-        verify=f"{again(model)}: time on the CPU of {name}",
-        headline=f"One thread, {name} ({thread.tid}), is the limit: it never stops"
-        f" {'running kernel code' if kernel_part > 0.5 else 'computing'}",
+        verify=f"{again(model)}   (CPU time of {name})",
+        headline=f"One thread, {name} ({thread.tid}), is the limit: it"
+        f" {'runs kernel code' if kernel_part > 0.5 else 'computes'} all the time",
         mechanism=Mechanism.ONE_THREAD,
     )
 
 
 def _functions(samples: CpuSamples) -> list[Evidence]:
-    """Return the functions its process runs in, of the side that has most of the samples."""
+    """Return the hottest functions of its process, in user space or the kernel, where most samples are."""
     if samples.count < ENOUGH:
         return []
     hottest = samples.hottest(2, kernel=samples.part(lambda stack: bool(stack.kernel)).share > 0.5)
-    text = f"its process runs {words(hottest)} of its {samples.count:,} CPU samples"
+    text = f"{words(hottest)} of {samples.count:,} CPU samples of its process"
     return [
         Evidence(text, hottest[0][1].share, "share", FUNCTIONS, error=hottest[0][1].error, kind=EvidenceKind.FUNCTIONS)
     ]
 
 
 def _what_for(purposes: Sequence[Work]) -> str:
-    """Return what most of a full thread's time in the kernel is for, "" where that is not known."""
+    """Return the purpose of most of its kernel time, "" if unknown."""
     if not purposes:
         return ""
     most = "mostly" if purposes[0].part.share >= 0.5 else "the largest part"

@@ -1,4 +1,4 @@
-"""A rule on threads that ask again and again whether there is work instead of sleeping until there is."""
+"""CPU-SPINNING: a thread polls for work in a loop and burns CPU time."""
 
 from __future__ import annotations
 
@@ -28,21 +28,27 @@ ID = "CPU-SPINNING"
 
 @rule(
     ID,
-    title="A thread asks for work in a loop instead of sleeping until there is some",
+    title="A thread polls for work in a loop instead of sleeping",
     accounts=CPU,
-    meaning="A thread hardly ever sleeps, and most of its CPU time goes to calls that return at once: sched_yield, poll"
-    " or epoll_wait without a timeout, recv that finds nothing, or a loop that is named as one that waits. That is no"
-    " work: the CPU time is burnt. Profile where nobody misses it; a fault where own threads wait for its CPU, or where"
-    " it is burnt for requests that take less than a tenth of it, and would wake who sleeps.",
-    measured="CPU stacks of each process sampled at the scheduler's tick, joined with the exact CPU time of those of"
-    " its threads that run for at least 10 ms between two sleeps, over the window. The lower end of the 95 % interval"
-    " of samples in such calls must reach two fifths of that time; only the part in them is claimed. (Of a server whose"
-    " requests are known to take less than a tenth of that time 15 % do, and all but the requests is claimed.) A recv"
-    " counts only where the samples show that nothing was copied.",
-    alternatives="Polling on purpose (DPDK, low-latency trading). An event loop whose calls find something each time. A"
-    " loop in user space that waits for a flag looks like one that computes: without such a name it is CPU-BOUND.",
-    remedies="Sleep until there is work: poll with a timeout, a condition, an eventfd; spin for a bounded time only.",
-    verify="Measure again: the CPU time of the thread has shrunk to that of its work.",
+    meaning=(
+        "A thread hardly ever sleeps and spends most of its CPU time in calls with nothing to return: sched_yield,"
+        " poll or epoll_wait with timeout 0, recv without data, or a loop named as a spin wait. It is a fault if the"
+        " target's own threads wait for that CPU, or if requests need less than a tenth of that time; otherwise a"
+        " profile."
+    ),
+    measured=(
+        "CPU stacks per process, with the CPU time of threads that run 10 ms or more between sleeps. The lower end of"
+        " the 95 % interval of polling samples must reach two fifths of that time, and only polling is claimed. For a"
+        " server with requests below a tenth of that time, 15 % suffices and all but the requests is claimed."
+    ),
+    alternatives=(
+        "Polling by design (DPDK, low-latency trading), or an event loop with work at every call. A loop over a flag"
+        " in memory without such a name shows as CPU-BOUND."
+    ),
+    remedies=(
+        "Sleep until there is work: a poll timeout, a condition variable, an eventfd. Spin for a bounded time only."
+    ),
+    verify="The thread's CPU time has dropped to that of its work.",
     beats=(
         "CPU-BOUND",
         "CPU-KERNEL-HEAVY",
@@ -63,11 +69,11 @@ def cpu_spinning(model: Model) -> Iterable[Outcome]:
     count = CpuSamples(model).count
     if count < ENOUGH:
         why = f"only {count} CPU samples" if model.measured("stacks") else "no CPU stacks were sampled"
-        reason = f"threads that hardly sleep ran {duration(awake_ns)}: working or asking for work, not told ({why})"
+        reason = f"threads that hardly sleep ran {duration(awake_ns)}: they work or poll, unknown ({why})"
         yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")
         return
     asking = CpuSamples(model).part(lambda stack: asking_call(stack) != "")
-    text = f"asking for work {asking} of CPU samples, {duration(awake_ns)} by threads that hardly sleep"
+    text = f"polling for work {asking} of CPU samples; threads that hardly sleep ran {duration(awake_ns)}"
     yield Check(ID, text, asking.share, "share")
 
 
@@ -80,25 +86,25 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
         severity = fault(model, ns)
     thread = first.thread
     asks = ", ".join(f"{plain(name)} {part}" for name, part in first.calls)
-    others = f" So do {len(loops) - 1} more processes." if len(loops) > 1 else ""
+    others = f" {len(loops) - 1} more processes do the same." if len(loops) > 1 else ""
     confidence, limits = judged(
         model,
         Confidence.HIGH,
         [
-            "that it waits there is told by the names of its functions alone" if first.by_name else "",
-            "what it does between two calls is taken for the loop around them" if first.around else "",
+            "only function names show the polling" if first.by_name else "",
+            "the code between two polls is counted as polling" if first.around else "",
         ],
     )
     return Finding(
         ID,
         severity,
         confidence,
-        f"{plain(thread.comm)} ({first.pid}) asks for work in a loop instead of sleeping until there is some:"
-        f" {first.asking} of its CPU samples only ask, {duration(ns)} of {subject(model)}'s CPU time.{others}",
+        f"{plain(thread.comm)} ({first.pid}) polls for work in {first.asking} of its CPU samples. This burns"
+        f" {duration(ns)} of {subject(model)}'s CPU time.{others}",
         {account: each for account, each in zip(CPU, (user_ns, kernel_ns), strict=True) if each},
         [
             Evidence(
-                f"asks by {asks} of {first.samples:,} CPU samples",
+                f"{asks} of {first.samples:,} CPU samples",
                 first.asking.share,
                 "share",
                 FUNCTIONS,
@@ -106,8 +112,7 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
                 kind=EvidenceKind.FUNCTIONS,
             ),
             Evidence(
-                f"{plain(thread.comm)} (tid {thread.tid}) ran {duration(cpu_ns(thread))} and slept"
-                f" {sleeps(thread):,} times",
+                f"{duration(cpu_ns(thread))} on a CPU, {sleeps(thread):,} sleeps (thread {thread.tid})",
                 float(sleeps(thread)),
                 "count",
                 "ledger",
@@ -115,7 +120,10 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             *(
                 [
                     Evidence(
-                        f"own threads queued {duration(missed_ns)} behind each other", float(missed_ns), "ns", "ledger"
+                        f"{duration(missed_ns)} own threads waited for each other's CPU",
+                        float(missed_ns),
+                        "ns",
+                        "ledger",
                     )
                 ]
                 if worth(model, missed_ns)
@@ -124,15 +132,16 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
         ],
         [
             fix(
-                "sleep until there is work: poll or epoll_wait with a timeout, a condition, an eventfd; where an answer"
-                " comes within microseconds, spin for a bounded time and sleep then"
+                "sleep until there is work: poll or epoll_wait with a timeout, a condition variable, an eventfd; at"
+                " most"
+                " spin for some microseconds first"
             ),
-            fix("where polling is meant (DPDK, low-latency trading) this is its price: give it CPUs of its own"),
+            fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs"),
         ],
-        alternatives=["an event loop with little work, whose calls find something each time", "polling on purpose"],
+        alternatives=["an event loop with a little work at every call", "polling by design"],
         limits=limits,
-        verify=f"{again(model)}: CPU time of {plain(thread.comm)} at the same work",
-        headline=f"{plain(thread.comm)} ({first.pid}) asks for work in a loop instead of sleeping",
+        verify=f"{again(model)}   (CPU time of {plain(thread.comm)} for the same work)",
+        headline=f"{plain(thread.comm)} ({first.pid}) polls for work in a loop instead of sleeping",
         mechanism=Mechanism.WORK,
     )
 
