@@ -65,6 +65,7 @@ def spent_ns(recording: Recording, pid: int, *accounts: str) -> int:
 def reported(recording: Recording) -> Report:
     with recording.path.open("rb") as stream:
         model = builder.build(reader.read(stream))
+    assert not model.coverage.contradictions, model.coverage.contradictions
     return assembly.make(model, engine.diagnose(model), Config())
 
 

@@ -46,7 +46,7 @@ static struct host_process *process_of(struct recorder *recorder, const struct r
 	return process;
 }
 
-/* A thread that has a row is in no other sum; the longest wait of the rest may then be one of its. */
+/* A thread that has a row is in no other sum.  The longest wait of the rest is not known then: at most all of its time. */
 static void take_away(struct fold *fold, const struct record *record)
 {
 	struct fold one = fold_of(record);
@@ -57,8 +57,12 @@ static void take_away(struct fold *fold, const struct record *record)
 	fold->threads -= one.threads;
 	fold->processes -= one.processes;
 	for (int i = 0; i < ACCOUNT_COUNT; i++) {
-		fold->accounts[i].ns -= one.accounts[i].ns;
-		fold->accounts[i].count -= one.accounts[i].count;
+		struct account_sum *sum = &fold->accounts[i];
+
+		sum->ns -= one.accounts[i].ns;
+		sum->count -= one.accounts[i].count;
+		if (sum->max_us > sum->ns / 1000)
+			sum->max_us = sum->ns / 1000;
 	}
 }
 
