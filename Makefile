@@ -41,11 +41,15 @@ demo: build workloads ## start a workload with a known ailment and diagnose it
 	$(SUDO) build/bin/perfdiag latency --pid $$workload --duration 5 $(ARGS)
 
 # The lab is made while the unit tests run, which need no quiet machine; before the others pytest waits for its end.
+# It says first how long it takes: what the last whole run here took is the only figure that holds for a machine.
 test: build workloads man ## install what is needed, build, run unit and live tests, the latter on stock Linux 6.1 too
-	$(Q)$(SUDO:%=% -v;) { $(MAKE) lab-build KERNEL=6.1 || \
+	$(Q)echo "make test: $$(cat build/test-duration 2>/dev/null || echo 'the first run here may take an hour or more'):" \
+		"leave the machine alone meanwhile, live tests measure time; make test-unit is the part that does not mind"
+	$(Q)SECONDS=0; $(SUDO:%=% -v;) { $(MAKE) lab-build KERNEL=6.1 || \
 		echo "make: no lab: its tests say whether this machine should have one"; } >build/lab.log 2>&1 </dev/null & \
 	trap wait EXIT; $(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick --durations 20 \
-		--meanwhile $$! build/lab.log $(ARGS)
+		--meanwhile $$! build/lab.log $(ARGS); \
+	$(if $(ARGS),,echo "the last run here took $$((SECONDS / 60 + 1)) minutes" >build/test-duration)
 
 clean: ## remove build/
 	$(Q)rm -rf build
@@ -231,12 +235,15 @@ install: build man build/wheels/.stamp ## install below PREFIX (/usr/local); hon
 	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
 		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
 	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
+	$(index_pages)
 	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/tools tools/*.bt tools/*.py
 	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/dtrace dtrace/*.d
 	$(Q)install -D -m 644 -t $(INSTALLED)/share/perfdiag/dtrace/lib dtrace/lib/*.d
 	$(Q)install -d $(addprefix $(INSTALLED)/share/,$(dir $(COMPLETIONS)))
 	$(Q)$(foreach file,$(COMPLETIONS),build/bin/perfdiag completion $(call shell_of,$(file)) >$(INSTALLED)/share/$(file);)
 
+# For man -k; what is staged for a package is indexed where that is installed.
+index_pages = $(if $(DESTDIR),,$(Q)! command -v mandb >/dev/null || mandb --quiet $(INSTALLED)/share/man >/dev/null 2>&1 || true)
 COMPLETIONS := bash-completion/completions/perfdiag zsh/site-functions/_perfdiag fish/vendor_completions.d/perfdiag.fish
 shell_of = $(firstword $(subst -, ,$(subst /, ,$(1))))
 
@@ -245,6 +252,7 @@ uninstall: ## remove what install put there, and the directories that are empty 
 	$(Q)rm -rf $(INSTALLED)/bin/perfdiag $(INSTALLED)/lib/perfdiag $(INSTALLED)/share/perfdiag \
 		$(INSTALLED)/share/man/man?/perfdiag*.[1-8]
 	$(Q)rm -f $(addprefix $(INSTALLED)/share/,$(COMPLETIONS))
+	$(index_pages)
 	$(Q)[ ! -d $(INSTALLED)/share ] || cd $(INSTALLED)/share && rmdir -p man/man[1-8] $(dir $(COMPLETIONS)) 2>/dev/null || true
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(Q)[ ! -d $(INSTALLED) ] || cd $(DESTDIR)/ && \
 		rmdir -p $(addprefix .$(PREFIX)/,bin lib share) 2>/dev/null || true)

@@ -5,6 +5,7 @@ Nothing else in perfdiag prints errors or ends the process.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import select
@@ -17,11 +18,22 @@ import click
 from perfdiag import __version__
 from perfdiag.capture.progress import say
 from perfdiag.common import privileges
-from perfdiag.common.errors import HINTS, MEMORY_HINT, PerfdiagError
+from perfdiag.common.errors import HINTS, MEMORY_HINT, PerfdiagError, UsageError
 from perfdiag.common.text import printable
 
 MESSAGE_LIMIT = 500
-COMMANDS = ("latency", "host", "record", "report", "check", "explain", "completion")  # the order of --help
+WRONG_USAGE = 2
+# On standard error and as wrong usage: a script whose variable for the command is empty has asked for nothing.
+FIRST_COMMANDS = (
+    "perfdiag says where a process's time goes, and what would give it back.",
+    "",
+    "  a slow process     sudo perfdiag latency --pid 4121",
+    "  a slow machine     sudo perfdiag host",
+    "  what it found      perfdiag explain LOCK-CONTENTION",
+    "",
+    "All commands: perfdiag --help.  What can be measured on this host: sudo perfdiag check",
+)
+COMMANDS = ("latency", "host", "record", "report", "check", "explain", "help", "completion")  # the order of --help
 
 
 class Commands(click.Group):
@@ -36,16 +48,35 @@ class Commands(click.Group):
         command: click.Command = import_module(f"perfdiag.commands.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        wanted = args[0]
+        if self.get_command(ctx, wanted) is None and not ctx.resilient_parsing and not wanted.startswith("-"):
+            close = difflib.get_close_matches(wanted.lower(), COMMANDS, 1)
+            hint = f"did you mean perfdiag {close[0]}?" if close else "perfdiag --help lists the commands"
+            raise UsageError(f"no command is called {printable(wanted, MESSAGE_LIMIT)!r}", hint)
+        return super().resolve_command(ctx, args)
 
-@click.group(cls=Commands, no_args_is_help=False, context_settings={"max_content_width": 100})
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="perfdiag", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> int:
     """Where did this process's time go, and what would give it back?
 
     Exit status: 0 done; 2 wrong usage; 3 not permitted; 4 the target is not there (any more); 1 any other failure;
     10 findings, with --exit-code.
     """
+    if ctx.invoked_subcommand is None:
+        say(*FIRST_COMMANDS)
+        return WRONG_USAGE
     privileges.invoking_user()  # refused before anything is done for him, where nobody can tell who he is
+    return 0
 
 
 def main() -> int:
@@ -82,7 +113,7 @@ def _run() -> int:
     except click.UsageError as error:
         message = printable(" ".join(error.format_message().split()), MESSAGE_LIMIT)
         _explain(message, f"{error.ctx.command_path if error.ctx else 'perfdiag'} --help")
-        return 2
+        return WRONG_USAGE
     except SystemExit:
         if sys.stdout is stdout:
             raise

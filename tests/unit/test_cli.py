@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,14 +34,44 @@ def test_help_of_every_command(command: str) -> None:
     assert max(map(len, told.stdout.splitlines())) <= 80
 
 
+def test_alone_it_shows_the_first_commands() -> None:
+    told = run()
+    assert (told.returncode, told.stdout) == (2, "")
+    shown = re.findall(r"perfdiag (\w+)", told.stderr)
+    assert {"latency", "host", "check", "explain"} <= set(shown) - {"says"} <= set(cli.COMMANDS)
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_three_ways(command: str) -> None:
+    assert run("help", command).stdout == run(command, "-h").stdout == run(command, "--help").stdout != ""
+    assert run("help").stdout == run("-h").stdout == run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["latncy"], "did you mean perfdiag latency?"),
+        (["Explian"], "did you mean perfdiag explain?"),
+        (["latency", "--duratin", "5"], "'--duration'"),
+        (["report", "--jsn", "x"], "'--json'"),
+        (["explain", "CPU-BUOND"], "did you mean CPU-BOUND"),
+    ],
+)
+def test_what_is_misspelled_gets_the_closest(words: list[str], offered: str) -> None:
+    told = run(*words)
+    assert told.returncode == 2 and offered in told.stderr
+
+
 TOO_MANY = [f"--slo=GET /{'a' * (1 + number)}=5ms" for number in range(33)]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Missing command"),
-        (["latncy"], "No such command 'latncy'"),
+        (["latncy"], "no command is called 'latncy'"),
+        (["help", "latncy"], "no command is called 'latncy'"),
+        (["report", "x", "--output="], "the file for the report has no name"),
+        (["report", "x", "--color", "red"], "'red' is not one of 'auto', 'always', 'never'"),
         (["latency"], "nothing says what to measure"),
         (["latency", "--pid", "0"], "0 is not in the range"),
         (["latency", "--pid", "-1"], "-1 is not in the range"),
@@ -166,7 +197,15 @@ def test_completion_completes() -> None:
 
     assert complete("perfdiag", "la") == ["latency"]
     assert {"--pid", "--port", "--duration"} <= set(complete("perfdiag", "latency", "--"))
+    assert str(os.getpid()) in complete("perfdiag", "latency", "--pid", str(os.getpid())[:-1])
+    own = Path("/proc/self/comm").read_text().strip()
+    assert own in complete("perfdiag", "record", "--name", own[:2])
+    assert str(os.getpid()) in complete("perfdiag", "latency", "--pid", own), "a name stands for its pids"
     assert "DISK-FLUSH-SLOW" in complete("perfdiag", "explain", "disk-f")
+    help_text = run(
+        _PERFDIAG_COMPLETE="zsh_complete", COMP_WORDS=f"perfdiag latency --pid {os.getpid()}", COMP_CWORD="3"
+    )
+    assert help_text.stdout.splitlines()[:3] == ["plain", str(os.getpid()), printable(own)]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from perfdiag.common.config import Config
 from perfdiag.common.errors import UsageError
@@ -19,6 +21,19 @@ def test_every_rule_says_all_there_is_to_say(id: str) -> None:
     assert max(map(len, text.splitlines())) <= explanation.WIDTH
     assert text.endswith("\n") and not text.endswith("\n\n")
     assert text.isascii()
+
+
+def test_what_helps_stands_before_how_it_is_measured() -> None:
+    titles = [line for line in explanation.text("CPU-BOUND", Config()).splitlines()[2:] if line and line[0] != " "]
+    assert titles[:5] == ["Meaning", "What to do", "How to verify", "What else it could be", "How it is measured"]
+
+
+def test_everything_is_listed_once_by_family() -> None:
+    lines = explanation.everything().splitlines()
+    listed = [line.split()[0] for line in lines if re.match(r"  \S", line)]
+    assert sorted(listed) == sorted([*RULES, *(account.name for account in ACCOUNTS)])
+    assert max(map(len, lines)) <= explanation.WIDTH
+    assert lines.index("Findings: disks") < [line.split()[:1] for line in lines].index(["DISK-FLUSH-SLOW"])
 
 
 def test_the_case_does_not_matter_and_the_runbook_is_named() -> None:

@@ -100,3 +100,8 @@ def test_launcher_and_makefile_mean_the_same_versions_of_python() -> None:
     assert list(range(bounds[0], bounds[1] + 1)) == MINORS
     required = number((ROOT / "pyproject.toml").read_text(), r'requires-python = ">=3\.(\d+)"')
     assert required == bounds[0]
+
+
+def test_make_test_says_first_how_long_it_takes() -> None:
+    recipe = re.search(r"^test: .*\n\t\$\(Q\)(.*\\\n.*)\n", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe and "test-duration" in recipe[1] and "leave the machine alone" in recipe[1]

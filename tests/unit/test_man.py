@@ -28,8 +28,9 @@ SECTIONS = [
     "EXIT STATUS",
     "SEE ALSO",
 ]
+OF_ALL = [each for name in SECTIONS for each in (["ENVIRONMENT", "FILES"] if name == "FIELDS" else [name])]
 PAGES = sorted((ROOT / "man").glob("*.8"))
-CONTEXT = click.Context(cli.cli, info_name="perfdiag")
+CONTEXT = click.Context(cli.cli, info_name="perfdiag", help_option_names=["-h", "--help"])
 
 
 def command_of(page: Path) -> click.Command:
@@ -62,7 +63,7 @@ def documented(page: Path) -> dict[str, str]:
 def offered(command: click.Command) -> dict[str, str]:
     """Return the options of a command as --help has them."""
     found = {}
-    for option in command.get_params(click.Context(command, info_name=command.name)):
+    for option in command.get_params(click.Context(command, info_name=command.name, parent=CONTEXT)):
         if isinstance(option, click.Option):
             value = "" if option.is_flag else f" {option.metavar}"
             found[", ".join(option.opts) + value] = " ".join((option.help or "").split())
@@ -73,13 +74,14 @@ def test_every_command_has_a_page() -> None:
     assert {page.stem for page in PAGES} == {"perfdiag"} | {
         f"perfdiag-{name}"
         for name in cli.COMMANDS
-        if name != "completion"  # perfdiag(8) says what there is to say
+        if name not in ("completion", "help")  # perfdiag(8) says what there is to say
     }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_sections_are_all_there_and_in_order(page: Path) -> None:
-    assert [name.strip('"') for name in re.findall(r"^\.SH (.+)$", page.read_text(), re.MULTILINE)] == SECTIONS
+    told = [name.strip('"') for name in re.findall(r"^\.SH (.+)$", page.read_text(), re.MULTILINE)]
+    assert told == (OF_ALL if page.stem == "perfdiag" else SECTIONS)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -130,6 +132,27 @@ def test_mandoc_finds_nothing(page: Path) -> None:
     told = subprocess.run(["mandoc", "-T", "lint", page], capture_output=True, text=True, check=False).stdout
     # pages that are not installed (yet) cannot be found by mandoc: that says nothing of this one
     assert [line for line in told.splitlines() if "referenced manual not found" not in line] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "man").glob("*.[1-8]")), ids=lambda page: page.name)
+def test_whatis_finds_the_page(page: Path) -> None:
+    """mandb takes one line, NAME \\- description, for `man -k perfdiag`."""
+    text = page.read_text()
+    of_man = re.search(r"^\.SH NAME\n(\S+) \\- (.+)\n\.SH", text, re.MULTILINE)
+    found = of_man or re.search(r"^\.Sh NAME\n\.Nm (\S+)\n\.Nd (.+)\n", text, re.MULTILINE)
+    assert found and found[1].replace("\\-", "-") == page.stem, page.name
+
+
+def test_lexgrog_finds_every_page() -> None:
+    """What mandb runs; the generated pages too."""
+    if not shutil.which("lexgrog"):
+        pytest.skip("lexgrog (man-db) is not installed")
+    pages = sorted((ROOT / "build/man").glob("*.[1-8]"))
+    assert len(pages) > len(PAGES), "make man writes them"
+    told = subprocess.run(["lexgrog", *pages], capture_output=True, text=True, check=False).stdout.splitlines()
+    found = {re.sub(r"\.[1-8]$", "", Path(line.split(": ")[0]).name) for line in told if '"' in line}
+    named = {match[1] for line in told if (match := re.search(r'"(\S+) - ', line))}
+    assert found == named == {re.sub(r"\.[1-8]$", "", page.name) for page in pages}
 
 
 def test_every_page_asks_for_the_same_kernel() -> None:

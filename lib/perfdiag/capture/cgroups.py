@@ -118,6 +118,23 @@ def by_container(name: str) -> Path:
     )
 
 
+def units() -> list[str]:
+    """Return the systemd units that have a control group."""
+    return sorted({name for name in _directories() if name.endswith(UNIT_SUFFIXES)})
+
+
+def container_names() -> list[str]:
+    """Return the names of containers that stand in the names of their control groups."""
+    return sorted({name for name in map(_container_name, _directories()) if name})
+
+
+def _directories() -> Iterator[str]:
+    """Yield the names of all control groups of the first hierarchy."""
+    for tree in mounts()[:1]:
+        for _directory, names, _files in os.walk(tree):
+            yield from names
+
+
 def processes(group: Path) -> list[int]:
     """Return the pids in a control group and all below it."""
     found: set[int] = set()

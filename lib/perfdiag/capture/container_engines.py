@@ -10,13 +10,14 @@ import subprocess
 from perfdiag.common import privileges
 
 DEADLINE_S = 2.0
+NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # never the caller's: this runs as root
 ENVIRONMENT = ("HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST", "CONTAINER_RUNTIME_ENDPOINT")
 
 
 def ids(name: str) -> set[str]:
     """Return the full ids of the containers called `name`; empty when no engine knows or answers."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+    if not re.fullmatch(NAME, name):
         return set()
     inspect = ["inspect", "--type", "container", "--format", "{{.Id}}", name]
     questions = {
@@ -28,6 +29,15 @@ def ids(name: str) -> set[str]:
     for engine, arguments in questions.items():
         if program := shutil.which(engine, path=PATH):
             found |= set(re.findall(r"^[0-9a-f]{64}$", _answer([program, *arguments]), re.MULTILINE))
+    return found
+
+
+def names() -> set[str]:
+    """Return the names of the containers that run, as the engines tell them; empty when none knows or answers."""
+    found: set[str] = set()
+    for engine in ("docker", "podman"):
+        if program := shutil.which(engine, path=PATH):
+            found |= set(re.findall(rf"^{NAME}$", _answer([program, "ps", "--format", "{{.Names}}"]), re.MULTILINE))
     return found
 
 
@@ -50,4 +60,4 @@ def _answer(command: list[str]) -> str:
     return done.stdout.decode("ascii", "replace")
 
 
-__all__ = ["ids"]
+__all__ = ["ids", "names"]

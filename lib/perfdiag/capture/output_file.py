@@ -140,6 +140,25 @@ class OutFile:
             raise PerfdiagError(f"the recording is in {name} by now{moved}", to_read)
         return int(told["size"])
 
+    def check_report(self) -> None:
+        """Raise PerfdiagError for a report that was not written as a whole."""
+        assert self.keeper, "standard output is no file"
+        os.close(self.fd)
+        name, again = printable(self.path), "write it again, to a file of its own"
+        try:
+            told = json.loads(self.keeper.last_answer(recorder_ended=True) or "{}")
+        except TimeoutError as error:
+            raise PerfdiagError(f"not known whether {name} is whole: {error}", again) from error
+        finally:
+            self.keeper.child.leave()
+        if not told:
+            raise PerfdiagError(f"{name} is cut short: the process that writes it was killed", again)
+        if told["meddled"] or told["moved"]:
+            moved = f"it is {printable(told['moved'] or '')} by now"
+            raise PerfdiagError(f"{name} is lost: {told['meddled'] or moved}", again)
+        if told["error"] or not told["size"]:
+            raise PerfdiagError(f"{name} is cut short: {told['error'] or 'nothing was written'}", told["hint"] or again)
+
     def check_stream(self, reason: str, why: str | None = None) -> None:
         """Raise PerfdiagError for a recording on standard output that is cut short, also by its reader: of a report
         that may have seen enough, half a recording is damaged."""

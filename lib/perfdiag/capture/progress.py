@@ -8,6 +8,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+_quiet = False
+
+
+def be_quiet() -> None:
+    """Tell nothing of the progress from now on: warnings and errors alone."""
+    global _quiet
+    _quiet = True
+
+
+def tell(*lines: str) -> None:
+    """Say what is neither a warning nor an error, unless that is not wanted (--quiet)."""
+    if not _quiet:
+        say(*lines)
+
 
 def say(*lines: str) -> None:
     """Write lines to standard error; that nobody listens there is no reason to fail."""
@@ -22,7 +36,7 @@ def shown(duration_ns: int) -> Iterator[Callable[[], None] | None]:
 
     The time runs from the first call.
     """
-    if not sys.stderr.isatty() or os.environ.get("TERM") in (None, "dumb"):
+    if _quiet or not sys.stderr.isatty() or os.environ.get("TERM") in (None, "dumb"):
         yield None
         return
     from rich.console import Console  # only here: where nobody looks, it would only cost time
@@ -54,4 +68,4 @@ def shown(duration_ns: int) -> Iterator[Callable[[], None] | None]:
         yield tick
 
 
-__all__ = ["say", "shown"]
+__all__ = ["be_quiet", "say", "shown", "tell"]

@@ -20,6 +20,7 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import duration as shown_duration
 
 MESSAGE_LIMIT = 500
+NOTE = "note: "  # a line of the recorder's that is no warning
 GRACE_S = 2.0  # what a command gets to end after Ctrl-C, which it received too
 
 
@@ -78,7 +79,7 @@ class Session:
             return 0
         status = self.held_back.status(0 if not self.signals else GRACE_S)
         if status is None:
-            progress.say(f"perfdiag: {self.held_back.name} (pid {self.held_back.pid}) is still running")
+            progress.tell(f"perfdiag: {self.held_back.name} (pid {self.held_back.pid}) is still running")
             status = 0 if self.signals else self.held_back.status(None)
         return status or 0
 
@@ -102,13 +103,13 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     file = output_file.create(path) if path is not None else None
     try:
         length = f"for {shown_duration(window.duration_ns)}" if window.duration_ns else "until its end or Ctrl-C"
-        progress.say(*(f"note: {note}" for note in what.notes), f"perfdiag: recording {what.description}, {length}")
+        progress.tell(*(f"note: {note}" for note in what.notes), f"perfdiag: recording {what.description}, {length}")
         with progress.shown(window.duration_ns) as tick:
             memory_lock.stay()
             with record.ended_by_signals(recorder.stop) as signals:
                 try:
                     recorder.start(what, held_back.pid if held_back else None, window, file.fd if file else None)
-                    _tell(recorder, "note: ")
+                    _tell(recorder, NOTE)
                     if held_back:
                         held_back.release()
                     if file:
@@ -137,7 +138,8 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
 def _tell(recorder: Recorder, kind: str) -> None:
     """Print what the recorder said of a kind, and everything when that was asked for."""
     everything, said = bool(os.environ.get("PERFDIAG_DEBUG")), recorder.messages()
-    progress.say(*(line for line in said if everything or line.startswith(kind)))
+    say = progress.tell if kind == NOTE and not everything else progress.say
+    say(*(line for line in said if everything or line.startswith(kind)))
 
 
 def _why_cut_short(recorder: Recorder, reason: str) -> str | None:

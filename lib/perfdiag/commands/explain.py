@@ -19,13 +19,14 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 @click.command("explain")
-@click.argument("finding_id", metavar="FINDING-ID", shell_complete=_complete)
-def command(finding_id: str) -> None:
-    """Explain a finding: its meaning, how it is measured, what else it could be, remedies, how to verify.
+@click.argument("finding_id", metavar="[FINDING-ID]", required=False, shell_complete=_complete)
+def command(finding_id: str | None) -> None:
+    """Explain a finding: its meaning, what to do, how to verify, what else it could be, how it is measured.
 
-    The name of an account, as "lock.futex", is explained too.
+    The name of an account, as "lock.futex", is explained too.  Without a name it lists all of both.
     """
-    click.echo(explanation.text(finding_id, config.load()).rstrip("\n"))
+    text = explanation.text(finding_id, config.load()) if finding_id is not None else explanation.everything()
+    click.echo(text.rstrip("\n"))
 
 
 __all__ = ["command"]

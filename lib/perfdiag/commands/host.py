@@ -9,7 +9,7 @@ import click
 from perfdiag.capture.recorder import Window
 from perfdiag.capture.target import Wanted
 from perfdiag.commands import input_files, live, reporting
-from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, report_options, request_names_option
+from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, Presentation, report_options, request_names_option
 from perfdiag.commands.times_of_day import FORMS, TimeOfDay
 from perfdiag.common import privileges
 from perfdiag.common.errors import PerfdiagError, UsageError
@@ -27,6 +27,7 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
 @click.command("host")
 @click.option(
+    "-d",
     "--duration",
     type=Duration("s"),
     metavar="TIME",
@@ -47,9 +48,7 @@ def command(
     since: int | None,
     until: int | None,
     log: str | None,
-    as_json: bool,
-    full: bool,
-    exit_code: bool,
+    presentation: Presentation,
 ) -> int:
     """Record all tasks of this host, kernel threads too, and report who has most of every account.
 
@@ -65,7 +64,7 @@ def command(
             request_names=not no_request_names,
             host=True,
         )
-        return live.measure(Wanted(), window, path, as_json=as_json, full=full, exit_code=exit_code)
+        return live.measure(Wanted(), window, path, presentation)
     if duration is not None or stacks or no_request_names or path is not None:
         raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
     clocks = Clocks.now()
@@ -74,14 +73,16 @@ def command(
         raise UsageError("--since is in the future", f"give a time that is over {FORMS}")
     if until < since:
         raise UsageError("--until is before --since", "exchange them")
-    found = _look_back(since, until, log, clocks)
-    reporting.put(
-        json_document.render(found)
-        if as_json
-        else lambda output: terminal.draw(rendered.lines(found, terminal.width(output), full=full), output),
-        pager=full,
-    )
-    return reporting.FINDINGS_STATUS if exit_code and found.kills else 0
+    with reporting.destination(presentation) as destination:
+        found = _look_back(since, until, log, clocks)
+        full = presentation.full
+        destination.put(
+            json_document.render(found)
+            if presentation.as_json
+            else lambda output: terminal.draw(rendered.lines(found, terminal.width(output), full=full), output),
+            pager=full,
+        )
+    return reporting.FINDINGS_STATUS if presentation.exit_code and found.kills else 0
 
 
 def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -> Afterwards:

@@ -7,21 +7,21 @@ from typing import Any
 import click
 
 from perfdiag.commands import live
-from perfdiag.commands.options import TargetCommand, report_options, target_options, wanted_and_window
+from perfdiag.commands.options import Presentation, TargetCommand, report_options, target_options, wanted_and_window
 
 
 @click.command("latency", cls=TargetCommand)
 @target_options
 @report_options
 @click.option("--record", "path", metavar="FILE", help="Keep the recording in FILE too.")
-def command(path: str | None, as_json: bool, full: bool, exit_code: bool, **options: Any) -> int:
+def command(path: str | None, presentation: Presentation, **options: Any) -> int:
     """Record a live process and report where its time went.
 
     The process is given by one of --pid, --name, --port, --unit, --container, --cgroup, or as a COMMAND, which is
     measured from its first instruction: its standard output goes to standard error, and its exit status is passed on.
     """
     wanted, window = wanted_and_window(options)
-    return live.measure(wanted, window, path, as_json=as_json, full=full, exit_code=exit_code)
+    return live.measure(wanted, window, path, presentation)
 
 
 __all__ = ["command"]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
+from perfdiag.capture.progress import be_quiet
 from perfdiag.capture.recorder import Window
 from perfdiag.capture.target import Wanted
+from perfdiag.commands import candidates
 from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
 from perfdiag.model.waits.receiving_calls import CALL
@@ -108,19 +112,29 @@ def target_options(function: F) -> F:
     for decorator in reversed(
         (
             click.option(
+                "-p",
                 "--pid",
                 type=Decimal(min=1),
                 multiple=True,
                 metavar="PID",
                 help="Measure this process; repeatable. A pid inside a container works too.",
+                shell_complete=candidates.pids,
             ),
-            click.option("--name", metavar="REGEX", help="Measure the program whose process name matches."),
+            click.option(
+                "--name",
+                metavar="REGEX",
+                help="Measure the program whose process name matches.",
+                shell_complete=candidates.names,
+            ),
             click.option("--port", type=Decimal(1, 65535), metavar="N", help="Measure who listens on this port."),
-            click.option("--unit", metavar="NAME", help="Measure this systemd unit."),
-            click.option("--container", metavar="ID|NAME", help="Measure this container."),
+            click.option("--unit", metavar="NAME", help="Measure this systemd unit.", shell_complete=candidates.units),
+            click.option(
+                "--container", metavar="ID|NAME", help="Measure this container.", shell_complete=candidates.containers
+            ),
             click.option("--cgroup", metavar="PATH", help="Measure this control group."),
             click.option("--only", is_flag=True, help="Leave out the descendants, which are included by default."),
             click.option(
+                "-d",
                 "--duration",
                 type=Duration("s"),
                 metavar="TIME",
@@ -152,10 +166,52 @@ def target_options(function: F) -> F:
     return function
 
 
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Say nothing of the progress on standard error: warnings and errors alone."
+)
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How a report is shown, and where."""
+
+    as_json: bool
+    full: bool
+    exit_code: bool
+    path: str | None  # of a file; None: standard output
+    color: str  # auto, always, never
+
+
 def report_options(function: F) -> F:
-    """Add how a report is shown."""
+    """Add how a report is shown, and where; the function gets a `presentation`."""
+
+    @wraps(function)
+    def presented(
+        *arguments: Any,
+        as_json: bool,
+        full: bool,
+        exit_code: bool,
+        output: str | None,
+        color: str,
+        quiet: bool,
+        **rest: Any,
+    ) -> Any:
+        if quiet:
+            be_quiet()
+        if output == "":
+            raise UsageError("the file for the report has no name", "is a variable of a script not set?")
+        path = None if output == "-" else output
+        return function(*arguments, presentation=Presentation(as_json, full, exit_code, path, color), **rest)
+
+    options: Any = presented
     for decorator in reversed(
         (
+            click.option(
+                "-o",
+                "--output",
+                metavar="FILE",
+                help='Write the report to FILE, readable for you only; "-" is standard output.',
+            ),
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             click.option("--full", is_flag=True, help="Print everything, however long it gets."),
             click.option(
@@ -163,10 +219,19 @@ def report_options(function: F) -> F:
                 is_flag=True,
                 help="Exit with 10 if a finding is a warning or worse, or the verdict names a cause.",
             ),
+            click.option(
+                "--color",
+                type=click.Choice(["auto", "always", "never"]),
+                metavar="auto|always|never",
+                default="auto",
+                help="Colour the report. auto: on a terminal, unless NO_COLOR is set, and where FORCE_COLOR is."
+                "  [default: auto]",
+            ),
+            quiet_option,
         )
     ):
-        function = decorator(function)
-    return function
+        options = decorator(options)
+    return options  # type: ignore[no-any-return]
 
 
 def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
@@ -225,7 +290,9 @@ def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, di
 
 __all__ = [
     "Duration",
+    "Presentation",
     "TargetCommand",
+    "quiet_option",
     "report_options",
     "request_names_option",
     "target_options",

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from perfdiag.capture import session
-from perfdiag.capture.progress import say
-from perfdiag.commands.options import TargetCommand, target_options, wanted_and_window
+from perfdiag.capture.progress import be_quiet, tell
+from perfdiag.commands.options import TargetCommand, quiet_option, target_options, wanted_and_window
 from perfdiag.common.text import typed_path
 
 
@@ -22,11 +22,14 @@ from perfdiag.common.text import typed_path
     help='Write the recording to FILE, readable for you only; "-" is standard output.',
 )
 @target_options
-def command(path: str, **options: Any) -> int:
+@quiet_option
+def command(path: str, quiet: bool, **options: Any) -> int:
     """Record a live process into a file, to be reported anywhere without privileges.
 
     A COMMAND keeps its standard output, unless the recording goes there.
     """
+    if quiet:
+        be_quiet()
     wanted, window = wanted_and_window(options)
     made = session.run(wanted, window, path, command_stdout_fd=2 if path == "-" else 1)
 
@@ -35,7 +38,7 @@ def command(path: str, **options: Any) -> int:
             made.file.check_stream(made.reason, made.recorder.cut_off())
         elif made.file:
             size = made.file.check(made.recorder.cut_off(), recorder_ended=made.recorder_ended)
-            say(f"perfdiag: {size:,} bytes; to read them: perfdiag report {typed_path(path)}")
+            tell(f"perfdiag: {size:,} bytes; to read them: perfdiag report {typed_path(path)}")
 
     return made.conclude(check)
 

@@ -11,7 +11,7 @@ import click
 
 from perfdiag.capture import progress
 from perfdiag.commands import input_files, reporting
-from perfdiag.commands.options import report_options
+from perfdiag.commands.options import Presentation, report_options
 from perfdiag.common import config, privileges
 from perfdiag.common.errors import PerfdiagError, RecordingError, UsageError
 from perfdiag.common.text import printable
@@ -27,7 +27,7 @@ PATIENCE_S = 2.0  # before it is said what is waited for: a recorder says its fi
 @click.command("report")
 @click.argument("paths", metavar="FILE [FILE]", nargs=-1, required=True)
 @report_options
-def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) -> int:
+def command(paths: tuple[str, ...], presentation: Presentation) -> int:
     """Report what a recording says, made here or on another machine; "-" reads standard input.
 
     Two are joined, in any order: one made inside a guest, and one made meanwhile on its host, of its emulator.  Needs
@@ -41,15 +41,24 @@ def command(paths: tuple[str, ...], as_json: bool, full: bool, exit_code: bool) 
         )
     if len(set(paths)) < len(paths):
         raise UsageError("the same file twice: a guest's recording is joined with its host's", "perfdiag report FILE")
+    if presentation.path and any(_is_same(presentation.path, path) for path in paths):
+        raise UsageError("-o is the recording itself: the report would replace it", "give another file")
     settings = config.load()
     with ExitStack() as stack:
         streams = [stack.enter_context(_opened(path)) for path in paths]
+        destination = stack.enter_context(reporting.destination(presentation))
         privileges.drop()
         models = [_read(stream, path, len(paths)) for path, stream in zip(paths, streams, strict=True)]
-    model = (
-        join_recordings.join(*map(join_recordings.Source, paths, models)) if len(models) == MOST_FILES else models[0]
-    )
-    return reporting.show_model(model, settings, as_json=as_json, full=full, exit_code=exit_code)
+        joined = len(models) == MOST_FILES
+        model = join_recordings.join(*map(join_recordings.Source, paths, models)) if joined else models[0]
+        return reporting.show_model(model, settings, destination)
+
+
+def _is_same(output: str, path: str) -> bool:
+    try:
+        return path != "-" and os.path.samefile(output, path)
+    except OSError:  # not there, or closed: told when it is opened
+        return False
 
 
 def _opened(path: str) -> IO[bytes]:
@@ -60,7 +69,7 @@ def _opened(path: str) -> IO[bytes]:
     try:
         if path == "-":
             return input_files.standard_input("give it a recording: perfdiag report - < FILE")
-        return input_files.opened(path, PATIENCE_S, lambda: progress.say(waiting))
+        return input_files.opened(path, PATIENCE_S, lambda: progress.tell(waiting))
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", _hint(path, error)) from error
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import IO
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import IO, Any
 
 import click
 from rich.console import Console
 
-from perfdiag.capture.progress import say
+from perfdiag.capture import output_file
+from perfdiag.capture.output_file import OutFile
+from perfdiag.capture.progress import say, tell
+from perfdiag.commands.options import Presentation
 from perfdiag.common.config import Config
 from perfdiag.common.errors import HINTS, PerfdiagError
+from perfdiag.common.text import printable
 from perfdiag.diagnosis import engine
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.model import builder
@@ -34,47 +41,92 @@ class Output(Console):
         raise BrokenPipeError
 
 
-def show(stream: IO[bytes], config: Config, *, as_json: bool, full: bool, exit_code: bool) -> int:
-    """Read a recording, print its report, and return the exit status.
+@dataclass
+class Destination:
+    """Where a report goes: standard output, or a file that was opened while its caller's rights were at hand."""
+
+    presentation: Presentation
+    file: OutFile | None
+    written: bool = False
+
+    def put(self, content: bytes | Iterable[bytes] | Callable[[Console], None], *, pager: bool = False) -> None:
+        """Write a document, or what draws on a console; that nobody reads standard output on changes nothing.
+
+        With `pager`, what is drawn goes through one where standard output is a terminal.  Raises PerfdiagError where
+        it cannot be written.
+        """
+        if self.file is None:
+            _print(content, self.presentation.color, pager=pager)
+            return
+        self.written = True
+        self.file.begin()
+        with suppress(BrokenPipeError), os.fdopen(os.dup(self.file.fd), "wb") as stream:  # why: check_report()
+            stream.writelines(_pieces(content, self.presentation.color))
+        self.file.check_report()
+        tell(f"perfdiag: the report is in {printable(self.file.path)}")
+
+
+@contextmanager
+def destination(presentation: Presentation) -> Iterator[Destination]:
+    """Open the file that a report is to go to, if one was given; it is taken back where no report is made.
+
+    Raises PerfdiagError where that cannot be written.
+    """
+    opened = Destination(presentation, output_file.create(presentation.path) if presentation.path else None)
+    try:
+        yield opened
+    finally:
+        if opened.file and not opened.written:
+            opened.file.discard()
+
+
+def show(stream: IO[bytes], config: Config, to: Destination) -> int:
+    """Read a recording, write its report, and return the exit status.
 
     Raises RecordingError, and what `show_model` does.
     """
-    model = builder.build(reader.read(stream))
-    return show_model(model, config, as_json=as_json, full=full, exit_code=exit_code)
+    return show_model(builder.build(reader.read(stream)), config, to)
 
 
-def show_model(model: Model, config: Config, *, as_json: bool, full: bool, exit_code: bool) -> int:
-    """Print the report of a model, and return the exit status.
+def show_model(model: Model, config: Config, to: Destination) -> int:
+    """Write the report of a model, and return the exit status.
 
-    That its reader goes away changes nothing.  Raises PerfdiagError when standard output is full.
+    That its reader goes away changes nothing.  Raises PerfdiagError where it cannot be written.
     """
     say(*(f"warning: {sentence}" for sentence in config.left_out))
     diagnosis = engine.diagnose(model)
     made = assembly.make(model, diagnosis, config)
-    put(json_document.pieces(made) if as_json else lambda output: terminal.render(made, output, full=full), pager=full)
+    full = to.presentation.full
+    if to.presentation.as_json:
+        to.put(json_document.pieces(made))
+    else:
+        to.put(lambda output: terminal.render(made, output, full=full), pager=full)
     # Stopped, or waiting for a lock of a database: it is ill without time that a finding could claim.
     ill = made.verdict.kind in (Kind.CAUSE.value, Kind.CAUSES.value)
     faults = ill or any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
-    return FINDINGS_STATUS if exit_code and faults else 0
+    return FINDINGS_STATUS if to.presentation.exit_code and faults else 0
 
 
-def put(content: bytes | Iterable[bytes] | Callable[[Console], None], *, pager: bool = False) -> None:
-    """Write a document, or what draws on a console, to standard output; that nobody reads it on changes nothing.
+def _pieces(content: bytes | Iterable[bytes] | Callable[[Console], None], color: str) -> Iterable[bytes]:
+    """Return what goes into a file."""
+    if isinstance(content, bytes):
+        return [content]
+    if isinstance(content, Iterable):
+        return content
+    text = io.StringIO()
+    content(_console(color, text))
+    return [text.getvalue().encode(errors="backslashreplace")]
 
-    With `pager`, what is drawn goes through one where standard output is a terminal.
 
-    Raises PerfdiagError when standard output is full.
-    """
+def _print(content: bytes | Iterable[bytes] | Callable[[Console], None], color: str, *, pager: bool) -> None:
+    """Write to standard output.  Raises PerfdiagError when it is full."""
     try:
         if isinstance(content, bytes):
             sys.stdout.buffer.write(content)
         elif isinstance(content, Iterable):
             sys.stdout.buffer.writelines(content)
         else:
-            # A pipe is coloured for FORCE_COLOR alone; rich does it for TTY_COMPATIBLE=1, too, which build servers set.
-            # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
-            terminal_only = None if sys.stdout.isatty() or os.environ.get("FORCE_COLOR") else False
-            console = Output(width=_width(), height=HEIGHT, highlight=False, emoji=False, force_terminal=terminal_only)
+            console = _console(color)
             if pager and sys.stdout.isatty() and _may_page():
                 _page(content, console)
             else:
@@ -85,6 +137,20 @@ def put(content: bytes | Iterable[bytes] | Callable[[Console], None], *, pager: 
     except OSError as error:
         hint = HINTS.get(error.errno or 0, "send the report somewhere else")
         raise PerfdiagError(error.strerror or str(error), hint) from error
+
+
+def _console(color: str, file: IO[str] | None = None) -> Console:
+    """Return what a report is drawn on: a file, else standard output."""
+    # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
+    shape: dict[str, Any] = {"width": _width(of_file=file is not None), "height": HEIGHT, "file": file}
+    if color == "always":
+        shape |= {"force_terminal": True, "no_color": False, "color_system": "standard"}
+    elif color == "never":
+        shape |= {"force_terminal": False, "no_color": True}
+    elif file is not None or not (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")):
+        # A pipe is coloured for FORCE_COLOR alone; rich does it for TTY_COMPATIBLE=1, too, which build servers set.
+        shape |= {"force_terminal": False}
+    return Output(highlight=False, emoji=False, **shape)
 
 
 def _may_page() -> bool:
@@ -101,15 +167,17 @@ def _page(content: Callable[[Console], None], console: Console) -> None:
     click.echo_via_pager(drawn.get(), color=console.is_terminal)
 
 
-def _width() -> int:
+def _width(*, of_file: bool) -> int:
     """Return the width of a report: that of COLUMNS or the terminal, up to the widest; 80 columns without either."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isascii() and wanted.isdigit() and (digits := wanted.lstrip("0")):
         return min(WIDEST, int(digits[: len(str(WIDEST)) + 1]))  # what has more digits is wider; int() takes 4,300
+    if of_file:
+        return COLUMNS
     try:
         return min(WIDEST, os.get_terminal_size(1).columns or COLUMNS)
     except OSError:
         return COLUMNS
 
 
-__all__ = ["FINDINGS_STATUS", "put", "show", "show_model"]
+__all__ = ["FINDINGS_STATUS", "Destination", "destination", "show", "show_model"]

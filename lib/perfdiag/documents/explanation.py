@@ -4,15 +4,37 @@ from __future__ import annotations
 
 import difflib
 import textwrap
+from pkgutil import walk_packages
 
 from perfdiag.common.config import Config
 from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
+from perfdiag.diagnosis import rules
 from perfdiag.diagnosis.rule import Rule
 from perfdiag.diagnosis.rules import RULES  # importing anything of the package registers all rules
-from perfdiag.recording.accounts import BY_NAME, Account, Kind
+from perfdiag.documents.manual import CLASSES
+from perfdiag.recording.accounts import ACCOUNTS, BY_NAME, Account, Kind
 
 WIDTH = 79
+FAMILIES = {
+    "cpu": "computing",
+    "runqueue": "waiting for a CPU",
+    "disk": "disks",
+    "filesystem": "file systems",
+    "nfs": "NFS",
+    "memory": "memory",
+    "locks": "locks",
+    "network": "network",
+    "local": "other processes, terminals and descriptors",
+    "requests": "requests",
+    "virtual": "virtual machines",
+    "unattributed": "what could not be told",
+}
+# Each rule is a module that is called after its id.
+_ROOMS = {
+    module.name.split(".")[-1]: module.name.split(".")[-2]
+    for module in walk_packages(rules.__path__, f"{rules.__name__}.")
+}
 _COUNTS = {
     Kind.LATENCY: "It is part of the busy time that shares are shares of.",
     Kind.IDLE: "It is idle: shown apart and part of no share; the verdict says what the target did in it.",
@@ -56,16 +78,33 @@ def text(name: str, config: Config) -> str:
     parts = [
         f"{rule.id}\n{rule.title}",
         _section("Meaning", rule.meaning),
-        _section("How it is measured", rule.measured),
-        _section("What else it could be", rule.alternatives),
         _section("What to do", rule.remedies),
         _section("How to verify", rule.verify),
+        _section("What else it could be", rule.alternatives),
+        _section("How it is measured", rule.measured),
         _accounts(rule),
         _relatives(rule),
     ]
     runbook = config.runbook(rule.id)
     parts.append(f"Runbook\n  {runbook}" if runbook else "")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def everything() -> str:
+    """Return the ids of all findings by family, then the names of all accounts by class, each with its title."""
+    sections = []
+    for family, title in FAMILIES.items():
+        found = sorted(rule.id for rule in RULES.values() if _family(rule) == family)
+        sections.append("\n".join([f"Findings: {title}", *(_shortened(f"  {id:24}{RULES[id].title}") for id in found)]))
+    for name, title in CLASSES.items():
+        lines = [f"  {each.name:24}{each.meaning}" for each in ACCOUNTS if each.name.split(".")[0] == name]
+        sections += ["\n".join([f"Accounts: {title}", *map(_shortened, lines)])] * bool(lines)
+    return "\n\n".join(sections) + "\n"
+
+
+def _family(rule: Rule) -> str:
+    """Return the room of diagnosis/rules that a rule is in."""
+    return _ROOMS[rule.id.lower().replace("-", "_")]
 
 
 def _account(account: Account) -> str:
@@ -115,4 +154,4 @@ def _relatives(rule: Rule) -> str:
     return _section("Beside other findings", " ".join(sentences)) if sentences else ""
 
 
-__all__ = ["WIDTH", "text"]
+__all__ = ["WIDTH", "everything", "text"]
