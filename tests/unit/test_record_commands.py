@@ -34,7 +34,9 @@ def test_the_launcher_knows_which_options_take_a_value() -> None:
     commands = [import_module(f"perfdiag.commands.{name}").command for name in ("check", "host", "latency", "record")]
     options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
     assert set(re.findall(r'"(.*?)"', known[1])) == {name for each in options if each.is_flag for name in each.opts}
-    assert {name for each in options for name in each.opts if not name.startswith("--")} == {"-o"}
+    short = re.search(r'strchr\("(\w+)", word\[1\]\)', source)
+    taking = {name for each in options for name in each.opts if not each.is_flag and not name.startswith("--")}
+    assert short and {f"-{letter}" for letter in short[1]} == taking
 
 
 def test_a_file_can_be_called_like_an_option(house: House, sleeper: subprocess.Popen[bytes]) -> None:
