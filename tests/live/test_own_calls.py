@@ -39,6 +39,24 @@ async def run():
 asyncio.run(run())
 """.replace("EACH", str(EACH_SECONDS))
 
+# A server whose child asks it, and holds the listening socket of the server, too; prints the child.
+HEIR = """
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+child = os.fork()
+if child == 0:
+    connection = socket.create_connection(listener.getsockname())
+    while True:
+        connection.sendall(b"a question " * 9)
+        if not connection.recv(1000):
+            os._exit(0)
+print(child, flush=True)
+connection, _ = listener.accept()
+while connection.recv(1000):
+    time.sleep(EACH)
+    connection.sendall(b"ok")
+""".replace("EACH", str(EACH_SECONDS))
+
 
 @pytest.mark.parametrize("own", [True, False])
 def test_whose_slow_peer_it_is(own: bool, serving: Serving, attach: Attach, cleanup: Cleanup) -> None:
@@ -59,3 +77,11 @@ def test_whose_slow_peer_it_is(own: bool, serving: Serving, attach: Attach, clea
         assert "request.peers" not in known.accounts and known.ns < 1.2 * WINDOW_SECONDS * 1e9, known
     else:
         assert known.accounts["request.peers"] > 0.8 * known.ns, known
+
+
+def test_who_holds_the_listening_socket_of_its_peer_does_not_answer_there(attach: Attach, cleanup: Cleanup) -> None:
+    """The client had inherited it, and was told to wait for its own threads."""
+    _, child = cleanup.enter_context(running_server(HEIR))
+    model = model_of(attach(child, duration_ns=1_500_000_000).wait())
+    assert model.facts.listeners and [each.pids for each in model.facts.listeners.sockets] == [[child]]
+    assert fault(model, "NET-PEER-SLOW") is not None and fault(model, "NET-SELF-SLOW") is None

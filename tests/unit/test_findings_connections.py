@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +9,12 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Severity
 from perfdiag.facts.host_facts import Listener, Listeners
 from perfdiag.model.model import Model
+from perfdiag.recording import schema
 from perfdiag.report import assembly
 from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
-from unit.support.exchanges import served
+from unit.support.exchanges import exchange, served
 from unit.support.hosts import host
 from unit.support.judging import check, finding, findings, knowing, outcomes, silence
 from unit.support.reports import RUNBOOKS
@@ -75,16 +75,36 @@ def test_a_peer_on_this_host_may_be_a_server_of_the_targets_own_in_epoll() -> No
     assert finding(host(client), PEER).confidence is Confidence.HIGH  # who answers here is of this host in any case
 
 
-def test_a_server_in_epoll_is_known_by_its_socket_that_listens() -> None:
-    client = Builder().thread("client", cpu_user="10 ms").thread("loop", cpu_user="10 ms")
-    client.row("net.receive", "peer:127.0.0.1:8080", durations={"100 ms": 90})
-    beside = client.socket("peer:127.0.0.1:8080", local="127.0.0.1:43606").model()
+def beside_a_listener(*lines: schema.Line, requests: bool = True) -> Model:
+    """A client of a port on this host, in a target that holds the listening socket of that port."""
+    builder = Builder().thread("client", cpu_user="10 ms").thread("loop", cpu_user="10 ms")
+    builder.row("net.receive", "peer:127.0.0.1:8080", durations={"100 ms": 90})
+    builder.socket("peer:127.0.0.1:8080", local="127.0.0.1:43606")
+    for line in lines:
+        builder.line(line)
+    if not requests:
+        builder.probe("requests", "no hook")
     own = Listener("127.0.0.1", 8080, 0, 128, 0, [100])
-    model = knowing(beside, listeners=Listeners([own], 128, own_namespace=True, complete=True))
-    assert finding(model, SELF).claims and not findings(model, PEER)
-    other = replace(own, port=8081)
-    model = knowing(beside, listeners=Listeners([other], 128, own_namespace=True, complete=True))
-    assert finding(model, PEER).confidence is Confidence.HIGH
+    return knowing(builder.model(), listeners=Listeners([own], 128, own_namespace=True, complete=True))
+
+
+def test_a_server_in_epoll_is_known_by_its_requests_or_its_socket_that_listens() -> None:
+    answered = beside_a_listener(*served(90, S // 10, object="port:8080"))
+    waiting = beside_a_listener(exchange(0, 0, object="port:8080", open=1, oldest_ns=9 * S))
+    since = schema.Silent("port:8080", "accepted", 100, 1, 0, 9 * S)
+    for model in (answered, waiting, beside_a_listener(since), beside_a_listener(requests=False)):
+        assert finding(model, SELF).claims and not findings(model, PEER)
+
+
+@pytest.mark.parametrize(("port", "confidence"), [(8080, Confidence.MEDIUM), (8081, Confidence.HIGH)])
+def test_who_inherited_a_listening_socket_does_not_answer_there(port: int, confidence: Confidence) -> None:
+    """A client whose parent had opened the socket of its peer was told to wait for its own threads."""
+    own = Listener("127.0.0.1", port, 0, 128, 0, [100])
+    model = knowing(beside_a_listener(), listeners=Listeners([own], 128, own_namespace=True, complete=True))
+    assert check(model, SELF).number == 0
+    found = finding(model, PEER)
+    assert found.severity is Severity.WARNING and found.confidence is confidence, found.limits
+    assert decide(model, diagnose(model)).ids == [PEER]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.model.model import Model
 
-
 # Of so many datagrams sent, less than one in two had anything come back: they need not be questions.
 ANSWERED = 0.5
 

@@ -62,15 +62,17 @@ class Connections:
     def __init__(self, model: Model) -> None:
         self.sockets: Mapping[str, schema.Socket] = {socket.object: socket for socket in model.sockets}
         # Where the target listens, waits for connections, or was asked: an event loop waits for all at once.
-        self._accepts = {row.key.removeprefix("port:") for row in model.rows_of("net.accept")}
-        self._accepts |= {each.line.object.removeprefix("port:") for each in model.exchanges if each.served}
+        answers = _asked_at(model)
         listeners = model.facts.listeners
-        self._accepts |= {str(each.port) for each in listeners.sockets} if listeners else set()
+        self._listens = {str(each.port) for each in listeners.sockets} if listeners else set()
+        self._accepts = answers | self._listens
         words = words_of(model.facts.sysctl("net/ipv4/ip_local_port_range"))
         self._first = int(words[0]) if words and words[0].isascii() and words[0].isdigit() else EPHEMERAL_PORT
         near = {key: socket for key, socket in self.sockets.items() if self.near(key)}
         told = {_port(socket) for key, socket in near.items() if not self._asked_by_port(key)}
-        self._own_ports = self._accepts | told
+        # Who has inherited a listening socket holds it, too, and answers nothing there.  Of a host all are its own.
+        known = model.measured("requests") and model.host is None
+        self._own_ports = told | (answers if known else self._accepts)
         self._own_ports |= _answering(model, {key: s for key, s in near.items() if not self._known(key)})
 
     def asked(self, key: str) -> bool:
@@ -106,8 +108,14 @@ class Connections:
         same = peer is not None and socket is not None and socket.local.rpartition(":")[0] == peer.address
         return peer is not None and (peer.local or same)
 
+    def perhaps_answered_here(self, key: str) -> bool:
+        """Return whether the target holds the listening socket at the other end, and nothing shows that it answers."""
+        peer = peer_of(key)
+        held = peer is not None and self.near(key) and str(peer.port) in self._listens
+        return held and not self.answered_here(key)
+
     def answered_here(self, key: str) -> bool:
-        """Return whether the target is at the other end too: on this host, at a port on which it waits itself."""
+        """Return whether the target is at the other end too: on this host, at a port where it accepts or answers."""
         peer = peer_of(key)
         return peer is not None and self.near(key) and str(peer.port) in self._own_ports
 
@@ -116,6 +124,14 @@ class Connections:
 def connections_of(model: Model) -> Connections:
     """Return the connections of a recording, sorted by who asked: several rules want them."""
     return Connections(model)
+
+
+def _asked_at(model: Model) -> set[str]:
+    """Return the ports at which threads of the target waited for connections, or clients asked it for something."""
+    objects = {row.key for row in model.rows_of("net.accept")}
+    objects |= {each.line.object for each in model.exchanges if each.served}
+    objects |= {line.object for line in model.silent if line.direction == "accepted"}
+    return {object.removeprefix("port:") for object in objects}
 
 
 def _answering(model: Model, sockets: Mapping[str, schema.Socket]) -> set[str]:

@@ -143,7 +143,9 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     for_work = "who asks a queue for work, which answers when there is some, waits in the same way" if long else ""
     if perhaps_own:
         best = Confidence.MEDIUM
-    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, for_work])
+    held = any(map(connections.perhaps_answered_here, keys))
+    inherited = f"{subject(model)} holds the listening socket there, too; nothing shows that it answers" if held else ""
+    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, inherited, for_work])
     return Finding(
         "NET-PEER-SLOW",
         severity,

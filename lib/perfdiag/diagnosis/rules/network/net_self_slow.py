@@ -40,7 +40,8 @@ SHOWN = 2
     " the time of the threads that answer. A fault where those mostly sleep by their own choice; else their own"
     " findings name the cause, and this is only its path.",
     measured="Waits of net.receive, net.connect and net.send on this host, at ports on which the target itself waits"
-    " for connections or for questions, over the window. The threads that answer are those whose sampled stacks wait"
+    " for connections or for questions, over the window; where requests are not measured, also at those on which it"
+    " listens. The threads that answer are those whose sampled stacks wait"
     " there.",
     alternatives="Another process on the same port (SO_REUSEPORT, a forked child that is not part of the target).",
     remedies="Look at what the threads that answer do; more of them, or no connection to oneself.",
