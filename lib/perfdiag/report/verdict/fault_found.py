@@ -1,4 +1,5 @@
-"""The verdict of a target with faults that take time: its causes, and only where what is not known cannot be one.
+"""The verdict of a target with faults that take time: its causes, where what is not known cannot be one, or where one
+is most of what is known and lasts as long as anybody waited: then what is not known is said beside it.
 
 `CASES` is asked from the first to the last; the first case that holds says the verdict.
 """
@@ -12,11 +13,13 @@ from functools import cached_property
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Role, Severity, is_elsewhere
+from perfdiag.diagnosis.significance import lowered
 from perfdiag.model.model import Model
 from perfdiag.report import contract, database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, not_busy, unclaimed_time
 from perfdiag.report.verdict.cases import Case, decided
 from perfdiag.report.verdict.sentences import (
+    CANNOT_TELL,
     Kind,
     failed,
     full_thread,
@@ -31,6 +34,7 @@ from perfdiag.report.verdict.sentences import (
     verdict,
 )
 
+LEADING = 0.5  # of what is known, and of the time in which somebody waited
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
 
@@ -59,6 +63,17 @@ class Faults:
     def not_followed(self) -> str:
         """That requests took far longer than what was found."""
         return requests_not_followed(self.model, self.first.claimed_ns)
+
+    @cached_property
+    def leads(self) -> bool:
+        """Whether the first cause is most of what is known, and lasts for half of the time in which somebody waited:
+        what is not known is said beside it then, and makes it less sure."""
+        if self.first.role is Role.BACKGROUND or self.first.confidence is Confidence.LOW or self.hidden_lead:
+            return False
+        inside = self.model.requests_inside
+        awaited_ns = sum(level.sum_ns for level in inside.levels) if inside else 0
+        long_ns = LEADING * (awaited_ns or self.model.window_ns)
+        return self.first.share >= LEADING and self.first.claimed_ns >= long_ns
 
     @property
     def gaps(self) -> list[int]:
@@ -168,6 +183,20 @@ def with_time(
 ) -> contract.Verdict:
     """Return the verdict where faults claim time; `acquit`: nothing else forbids to say that somebody else is slow."""
     return decided(CASES, Faults(model, diagnosis, faults, timed, acquit))
+
+
+def _leads_what_is_unknown(it: Faults) -> bool:
+    return it.leads and (bool(it.not_followed) or _is_unknown(it)) and not _only_their_order_is_unknown(it)
+
+
+def _say_leading(it: Faults) -> contract.Verdict:
+    """Say the cause that most of the known time is, how sure that leaves it, and what is not known besides."""
+    unsure = "Probably: " if lowered(it.first.confidence) is Confidence.LOW else ""
+    unknown = f"Not known besides: {reasons(it.model, it.unknown_ns)}." if _is_unknown(it) else ""
+    beside = it.not_followed.removeprefix(CANNOT_TELL)
+    beside = f"{beside[:1].upper()}{beside[1:]}"
+    parts = [*it.critical, f"{unsure}{told(it.first)}", beside or unknown, *it.waiting, *it.slept([it.first])]
+    return verdict(Kind.CAUSE, parts, [*it.failed([it.first])[:2], it.first])
 
 
 def _say_not_followed(it: Faults) -> contract.Verdict:
@@ -289,6 +318,7 @@ def _hardly_busy(it: Faults) -> str:
 
 
 CASES = (
+    Case[Faults]("most of what is known is one cause", _leads_what_is_unknown, _say_leading),
     Case[Faults]("requests are slow, and were not followed", lambda it: bool(it.not_followed), _say_not_followed),
     Case[Faults]("there are two causes, of unknown order", _only_their_order_is_unknown, _say_order_is_unknown),
     Case[Faults]("what is not known could be the cause", _is_unknown, _say_unknown),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
+from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
@@ -121,9 +122,26 @@ def untold_tasks(model: Model) -> list[str]:
 def parked_ns(model: Model) -> int:
     """Return the parked time of threads that also did something else.
 
-    Those that stayed parked through the whole window did nothing in it: `still waiting` names them.
+    Those that stayed parked through the whole window did nothing in it: `still waiting` names them.  Who reads requests
+    is idle where it is parked and nobody waits for an answer.
     """
-    return max(0, model.parked_ns - sum(thread.ns(PARKED) for thread in asleep_all_along(model)))
+    asleep_ns = sum(thread.ns(PARKED) for thread in asleep_all_along(model))
+    return max(0, model.parked_ns - asleep_ns - _without_requests_ns(model))
+
+
+def _without_requests_ns(model: Model) -> int:
+    """Return how long threads that read requests were parked while nobody waited for them, at least: each request is
+    served by one of them at a time.
+    """
+    served = [each.line for each in model.exchanges if each.served]
+    if not model.measured("requests") or not_followed(model) or any(line.early or line.declined for line in served):
+        return 0
+    asleep = {id(thread) for thread in asleep_all_along(model)}
+    readers = [each for each in model.threads if each.requests_read and id(each) not in asleep]
+    awaited_ns = sum(line.sum_ns + line.open * line.oldest_ns for line in served)
+    awaited_ns += sum(line.unanswered * (line.unanswered_longest_ns or model.window_ns) for line in served)
+    awaited_ns += sum(line.sum_ns for line in model.requests_left)
+    return max(0, sum(thread.ns(PARKED) for thread in readers) - awaited_ns)
 
 
 def received(model: Model) -> tuple[int, str]:

@@ -25,6 +25,7 @@ from perfdiag.report.verdict import not_busy
 
 SHOWN = 3  # ports
 CLIENTS_LOOK = "If clients see more, the delay is before this process: run perfdiag there."
+CANNOT_TELL = "Cannot tell: "
 LONGEST_SENTENCE = 600
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 LONGEST_TEXT = 1000  # of a report, such as a claim
@@ -98,7 +99,7 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
         return ""
     if not found_ns and ns < SLOW_ANSWER_NS * count:
         return ""  # on average no slow answers: nobody waits for them
-    return f"Cannot tell: where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
+    return f"{CANNOT_TELL}where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
 
 
 def left_unread(model: Model) -> str:
@@ -195,6 +196,7 @@ def worded(
 
 
 __all__ = [
+    "CANNOT_TELL",
     "CLIENTS_LOOK",
     "IDLE",
     "LONGEST_TEXT",
