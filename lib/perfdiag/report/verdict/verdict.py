@@ -1,4 +1,4 @@
-"""The verdict: one of five kinds, and a cause only when what is not known could not have been the cause."""
+"""The verdict: one of five kinds, and a cause only where what is not known does not outweigh it (fault_found.py)."""
 
 from __future__ import annotations
 
