@@ -56,9 +56,16 @@ def test_receiving_waits_for_work_or_for_an_answer(call: str) -> None:
     assert [(row.account, row.object) for row in model.rows_of("wait.parked")] == [("wait.parked", f"{call}()")]
 
 
-@pytest.mark.parametrize("call", ["msgsnd", "mq_timedsend", "ioctl"])
-def test_sending_waits_for_who_does_not_receive(call: str) -> None:
-    assert finding(called(call).model(), OTHER).severity is Severity.WARNING
+@pytest.mark.parametrize("call", ["msgsnd", "mq_timedsend", "mq_timedsend_time64"])
+def test_senders_to_a_queue_have_a_rule_of_their_own(call: str) -> None:
+    assert check(called(call).model(), OTHER).number == 0
+    both = called(call).row("kernel.other", "syscall:ioctl", "200 ms", count=2)
+    found = finding(both.model(), OTHER)
+    assert found.severity is Severity.INFO and dict(found.claims) == {("kernel.other", "syscall:ioctl"): 200_000_000}
+
+
+def test_a_device_that_takes_long_is_worth_a_look() -> None:
+    assert finding(called("ioctl").model(), OTHER).severity is Severity.WARNING
 
 
 @pytest.mark.parametrize("call", ["open", "openat", "openat2"])

@@ -72,6 +72,7 @@ UNDECLARED: Mapping[Pair, str] = {
         ),
         ("a tracer is named beside the stops and takes no time of its own", "TARGET-STOPPED TARGET-TRACED"),
         ("exits have different reasons", "KVM-EXIT-EMULATED-IO KVM-HALT-POLLING"),
+        ("waits are in different system calls", "QUEUE-FULL TTY-NOT-READ"),
         (
             "time until a request is read is parted by what its reader was in meanwhile",
             "LOOP-BLOCKED POOL-SATURATED, LOOP-BLOCKED READER-ELSEWHERE, LOOP-BLOCKED READER-NOT-LISTENING,"

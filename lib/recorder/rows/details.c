@@ -135,7 +135,7 @@ static void take_spilled(struct recorder *recorder)
 static bool ended_elsewhere(__u32 account)
 {
 	return account == ACCOUNT_LOCK_FILE || account == ACCOUNT_IPC_PIPE || account == ACCOUNT_IPC_UNIX ||
-	       account == ACCOUNT_REMOTE_FS;
+	       account == ACCOUNT_REMOTE_FS || account == ACCOUNT_KERNEL_OTHER; /* a full message queue */
 }
 
 static void write_details(struct recorder *recorder)

@@ -23,6 +23,8 @@ _RECEIVE = frozenset(
     {"msgrcv", "semop", "semtimedop", "semtimedop_time64", "mq_timedreceive", "mq_timedreceive_time64"}
     | {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvmmsg_time64"}  # all else that is read has accounts
 )
+# Who sends to a message queue waits for room in it, and is woken by who takes a message out.
+QUEUE_SENDS = frozenset(CALL + call for call in ("mq_timedsend", "mq_timedsend_time64", "msgsnd"))
 OPEN = frozenset({"open", "openat", "openat2"})
 FROM_PEERS = ("net.receive", "ipc.unix")
 RECEIVING = (OTHER, *FROM_PEERS)
@@ -165,4 +167,4 @@ def _parked(sums: Iterable[schema.AccountSum]) -> list[schema.AccountSum]:
     return [msgspec.structs.replace(each, account=PARKED) if each.account == OTHER else each for each in sums]
 
 
-__all__ = ["CALL", "OPEN", "RECEIVING", "Receiving"]
+__all__ = ["CALL", "OPEN", "QUEUE_SENDS", "RECEIVING", "Receiving"]

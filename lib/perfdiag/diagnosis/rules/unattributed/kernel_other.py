@@ -7,29 +7,32 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.rule import (
+    Check,
     Confidence,
     Finding,
     Mechanism,
     Outcome,
     Severity,
+    Silence,
     rule,
 )
 from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
     duration,
-    fine,
     fix,
     judged,
+    percent,
     plain,
     together,
     top,
     total_ns,
     waits,
+    without_rows,
     worth,
 )
 from perfdiag.model.model import Model, Row
-from perfdiag.model.waits.receiving_calls import CALL, OPEN
+from perfdiag.model.waits.receiving_calls import CALL, OPEN, QUEUE_SENDS
 
 OTHER = "kernel.other"
 # A quarter of the busy time in calls no other rule knows is worth somebody's look, whatever they are.
@@ -44,7 +47,7 @@ _OTHER_END = "a FIFO whose other end nobody opened yet: cannot tell whether it w
     title="Blocked in the kernel for a reason only its name tells",
     accounts=(OTHER,),
     meaning="Threads are blocked in system calls that belong to no other account: exec, exit, RCU (membarrier), tty,"
-    " device ioctl, a full message queue, userfaultfd. The object names the call or kernel function. It is profile,"
+    " device ioctl, userfaultfd. The object names the call or kernel function. It is profile,"
     " unless it is a quarter of the busy time. Receiving from a message queue, netlink, a device or a terminal, semop"
     " and the opening of a FIFO wait for work or for an answer, cannot tell which, and are wait.parked.",
     measured="Waits of kernel.other by object over the window; that what was opened is a FIFO is told by sampled"
@@ -55,11 +58,11 @@ _OTHER_END = "a FIFO whose other end nobody opened yet: cannot tell whether it w
     verify="perfdiag latency again: kernel.other.",
 )
 def kernel_other(model: Model) -> Iterable[Outcome]:
-    """Name the largest objects of kernel.other."""
-    rows = model.rows_of(OTHER)
+    """Name the largest objects of kernel.other; senders to message queues have a rule of their own."""
+    rows = [row for row in model.rows_of(OTHER) if row.key not in QUEUE_SENDS]
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):
-        yield fine(model, "KERNEL-OTHER", "other waits in the kernel", OTHER)
+        yield _fine(model, taken_ns)
         return
     groups = by_key(rows)
     names = {plain(group[0].object or key[1] or "not named"): total_ns(group) for key, group in groups.items()}
@@ -88,6 +91,12 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         headline="Threads are blocked in the kernel for other reasons",
         mechanism=Mechanism.UNDETERMINED if fifo or not named else Mechanism.OTHERS,
     )
+
+
+def _fine(model: Model, taken_ns: int) -> Check | Silence:
+    share = taken_ns / model.busy_ns if model.busy_ns else 0.0
+    said = f"other waits in the kernel {percent(share)} of busy time"
+    return without_rows(model, "KERNEL-OTHER", OTHER) or Check("KERNEL-OTHER", said, share, "share")
 
 
 def _may_be_fifo(model: Model, row: Row) -> bool:

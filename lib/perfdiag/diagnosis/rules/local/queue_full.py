@@ -1,0 +1,115 @@
+"""A rule on senders that wait for room in a message queue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Severity,
+    rule,
+)
+from perfdiag.diagnosis.significance import (
+    brief,
+    claims_of,
+    duration,
+    fault,
+    fix,
+    judged,
+    percent,
+    plain,
+    thread_of,
+    together,
+    total_ns,
+    waits,
+    worth,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.waits.receiving_calls import QUEUE_SENDS
+
+ID, OTHER, ASLEEP = "QUEUE-FULL", "kernel.other", "wait.timer"
+# One thread that ended at least half of the waits is the reader.
+MAJORITY = 0.5
+# A reader in the target that sleeps half of its time is at fault itself; what another does has findings of its own.
+SLEEPS = 0.5
+
+
+@rule(
+    ID,
+    title="Senders wait for room in a message queue",
+    accounts=(OTHER,),
+    meaning="Threads wait in mq_send() or msgsnd() until somebody takes a message out of a queue that is full: its"
+    " reader is slower than its senders. It is profile where that reader is a thread of the target that works: its time"
+    " is in the other findings.",
+    measured="Waits of kernel.other in mq_timedsend and msgsnd over the window, and who ended them (sched_waking): a"
+    " sender is woken by whoever takes a message. Which queue it is was not recorded.",
+    alternatives="A burst of messages that is larger than the queue.",
+    remedies="Measure the reader; run more of them; a larger queue helps with bursts only.",
+    verify="perfdiag latency again: kernel.other.",
+    beats=("KERNEL-OTHER",),
+)
+def queue_full(model: Model) -> Iterable[Outcome]:
+    """One finding for all queues: rows do not tell them apart."""
+    rows = [row for row in model.rows_of(OTHER) if row.key in QUEUE_SENDS]
+    ns = total_ns(rows)
+    if worth(model, ns):
+        yield _finding(model, rows)
+    else:
+        share = ns / model.busy_ns if model.busy_ns else 0.0
+        yield Check(ID, f"sending to full message queues {percent(share)} of busy time", share, "share")
+
+
+def _finding(model: Model, rows: list[Row]) -> Finding:
+    whole, reader = together(rows), _reader(rows)
+    own = thread_of(model, reader) if reader else None
+    sleeps = own is not None and own.ns(ASLEEP) >= SLEEPS * own.wall_ns
+    comm = plain(own.comm if own else next((row.waker_comm for row in rows if row.waker_tid == reader), ""))
+    who = "its reader"
+    evidence = [waits(whole, "waits for room in a message queue")]
+    if reader:
+        who = f"{comm} ({reader})" if own else ended_by(model, rows, reader)
+        evidence.append(Evidence(f"most of them ended by {who}, which took a message", reader, "tid", "sched_waking"))
+    limit = "" if reader else "who reads the queue is not known: no thread ends half of the waits"
+    confidence, limits = judged(model, Confidence.HIGH, [limit])
+    pids = sorted({row.pid for row in rows} - {0})
+    look = f"see which queue it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (POSIX), ipcs -q -p (System V)"
+    does = "sleeps by its own choice between messages" if sleeps else "takes messages out slowly"
+    measured = ", and what it does meanwhile is in the other findings" if own and not sleeps else ""
+    return Finding(
+        ID,
+        Severity.INFO if measured else fault(model, whole.sum_ns),
+        confidence,
+        f"Senders wait {duration(whole.sum_ns)} for room in a message queue: {who} {does}{measured}.",
+        claims_of(rows),
+        evidence,
+        [fix(f"measure the reader: perfdiag latency --pid {reader}" if reader else f"{look}, and measure its reader")],
+        alternatives=["a burst of messages larger than the queue"],
+        limits=limits,
+        verify=f"{again(model)}: kernel.other",
+        headline=f"Senders wait for room in a message queue; {brief(who)} {'sleeps' if sleeps else 'reads slowly'}",
+        mechanism=Mechanism.OTHERS if measured else Mechanism.SLEEP if sleeps else Mechanism.SLOW,
+        others=[Other(reader, comm, Relation.PEER)] if reader else [],
+    )
+
+
+def _reader(rows: list[Row]) -> int:
+    """Return the thread that ended at least half of the waits, 0 if there is none such."""
+    ended: Counter[int] = Counter()
+    for row in rows:
+        if row.waker_tid:
+            ended[row.waker_tid] += row.waker_count
+    tid, count = max(ended.items(), key=lambda item: item[1], default=(0, 0))
+    return tid if count and count >= MAJORITY * together(rows).count else 0
+
+
+__all__ = ["queue_full"]
