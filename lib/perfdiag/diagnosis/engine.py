@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from perfdiag.diagnosis import claims
 from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
+from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
@@ -60,7 +61,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     coverage = model.coverage
     if coverage.contradictions or coverage.closed_error > CLOSED:  # nothing is sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
-    settled = claims.settle(model, with_queues(model, with_paths(model, findings)), rules)
+    settled = claims.settle(model, with_queues(model, with_loops(model, with_paths(model, findings))), rules)
     return Diagnosis(
         with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
     )

@@ -7,7 +7,7 @@ from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity, is_elsewhere, is_objective
 from perfdiag.diagnosis.significance import FAULT_SHARE
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_sums import PARKED, QUEUED
+from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report import contract, database_lock_waits
@@ -58,7 +58,8 @@ def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Ve
 
 def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> contract.Verdict:
     first, second = timed[0], timed[1] if len(timed) > 1 else None
-    unknown_ns = min(time.ns, time.uncertain_ns + round(lost_share(model) * time.ns))
+    explained_ns = sum(finding.claims.get(REST, 0) for finding in timed)  # of what was not followed
+    unknown_ns = min(time.ns, time.uncertain_ns - explained_ns + round(lost_share(model) * time.ns))
     gap_ns = first.claimed_ns - (second.claimed_ns if second else 0)
     answers = _answers(model)
     if unknown_ns > gap_ns and unknown_ns > first.claimed_ns:
