@@ -113,10 +113,13 @@ def _also(also: Sequence[Finding], behind: bool) -> list[str]:
     if not also:
         return [""]
     headlines = " ".join(f"{each.headline}." for each in also)
+    # What takes most stands in words as long as there is room: an id alone tells a reader little.
+    rest = ", ".join(dict.fromkeys(each.id for each in also[1:]))
+    first = f"{also[0].headline}; {rest}." if rest else headlines
     ids = ", ".join(dict.fromkeys(each.id for each in also))
     if not behind:
-        return [headlines, f"{ids}.", f"{plural(len(also), 'finding')} below."]
-    return [f"Also: {headlines}", f"Also: {ids}.", f"And {plural(len(also), 'more finding')}."]
+        return [headlines, first, f"{ids}.", f"{plural(len(also), 'finding')} below."]
+    return [f"Also: {headlines}", f"Also: {first}", f"Also: {ids}.", f"And {plural(len(also), 'more finding')}."]
 
 
 def _fits(report: Report, text: str, page: Page, lines: Mapping[str, int] = MappingProxyType({})) -> bool:
