@@ -165,11 +165,11 @@ readme: build workloads ## put the report of a fresh demo into README.md
 	$(Q)$(PYTHON) -m pytest -q tests/unit/test_readme.py --update
 
 ##@ Habits
-.PHONY: lint lint-c lint-python lint-shell lint-man fmt lock check-arm64
+.PHONY: lint lint-c lint-python lint-shell lint-man lint-prose fmt lock check-arm64
 C_FILES = $(wildcard bpf/*/*.[ch] bpf/core/*/*.[ch] lib/recorder/*.[ch] lib/recorder/*/*.[ch] tests/workloads/*.[ch] tests/bench/*.[ch] tests/unit/c/*.[ch])
 SHELL_FILES = $(shell grep -rlIE '^\#!/bin/(ba)?sh' .ci lib tests 2>/dev/null)
 
-lint: lint-c lint-python lint-shell lint-man ## what CI checks besides the tests
+lint: lint-c lint-python lint-shell lint-man lint-prose ## what CI checks besides the tests
 
 lint-c: deps
 	$(call say,LINT,'C')
@@ -189,6 +189,10 @@ lint-shell: deps
 lint-man: man
 	$(call say,LINT,'man pages')
 	$(Q)mandoc -T lint -W warning build/man/*.[1-8]
+
+lint-prose: man
+	$(call say,LINT,'prose')
+	$(Q)cd tests && $(CURDIR)/$(PYTHON) -m prose.check
 
 fmt: deps ## format C and Python, sort imports and __all__
 	$(Q)$(CLANG_FORMAT) -i $(C_FILES)
