@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from perfdiag.diagnosis.rule import Mechanism, Relation, Severity
 
 from unit.support import Builder
@@ -20,13 +19,17 @@ def traced(stops: int, stopped_ms: int, tracer: int = TRACER) -> Builder:
     return builder.fact("/proc/100/status", f"Name:\tapp\nTracerPid:\t{tracer}\n")
 
 
-@pytest.mark.parametrize(("stopped_ms", "severity"), [(900, Severity.WARNING), (3, Severity.INFO)])
-def test_a_tracer_of_calls(stopped_ms: int, severity: Severity) -> None:
-    found = finding(traced(6000, stopped_ms).model(), ID)
-    assert (found.severity, found.mechanism, found.claims) == (severity, Mechanism.STOPPED, {})
+def test_a_tracer_of_calls() -> None:
+    found = finding(traced(6000, 900).model(), ID)
+    assert (found.severity, found.mechanism, found.claims) == (Severity.WARNING, Mechanism.STOPPED, {})
     (tracer,) = found.others
     assert (tracer.pid, tracer.comm, tracer.relation) == (TRACER, "strace", Relation.TRACER)
-    assert found.evidence[0].value == stopped_ms * 1_000_000
+    assert found.evidence[0].value == 900_000_000
+
+
+def test_a_tracer_that_costs_little() -> None:
+    found = finding(traced(6000, 3).model(), ID)
+    assert (found.severity, found.evidence[0].value) == (Severity.INFO, 3_000_000)
 
 
 def test_a_debugger_that_stops_a_thread_once() -> None:
@@ -39,3 +42,14 @@ def test_stops_without_a_tracer() -> None:
 
 def test_nothing_is_known_of_the_process() -> None:
     assert silence(Builder(comm="app").thread("app", cpu_user="1 s").model(), ID).reason
+
+
+def test_a_window_without_length_and_without_a_tracer() -> None:
+    model = Builder(comm="app", window="0 s").fact("/proc/100/status", "Name:\tapp\nTracerPid:\t0\n").model()
+    assert model.window_ns == 0
+    assert check(model, ID).number == 0
+
+
+def test_a_tracer_that_is_no_number() -> None:
+    builder = Builder(comm="app", window="4 s").thread("app", wait_stopped=("900 ms", 6000))
+    assert check(builder.fact("/proc/100/status", "Name:\tapp\nTracerPid:\t\u00b2\n").model(), ID).number == 0

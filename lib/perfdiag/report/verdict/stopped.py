@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of
+from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.report.verdict.not_busy import FELT, STOPPED
@@ -55,9 +56,9 @@ def _is_stopped(thread: ThreadLedger) -> bool:
 def _by_whom(model: Model, pids: Sequence[int]) -> str:
     """Return what stopped them, as far as /proc/PID/status told, and what lets them go on."""
     status = model.facts.processes[pids[0]].status if pids[0] in model.facts.processes else {}
-    tracer, state = status.get("TracerPid", "0"), status.get("State", "")
+    tracer, state = number(status.get("TracerPid")), status.get("State", "")
     cont = f"kill -CONT {' '.join(map(str, pids[:SHOWN]))}"
-    if tracer.isdigit() and int(tracer):
+    if tracer:
         return f"the debugger or tracer with pid {tracer} holds it; end or detach that one"
     if state.startswith("T"):
         return f"a signal did it (SIGSTOP, Ctrl-Z); {cont} lets it go on"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -31,6 +31,7 @@ from perfdiag.diagnosis.significance import (
     total_ns,
     waits,
 )
+from perfdiag.facts.texts import number
 from perfdiag.model.model import Model, Row
 
 ID, STOPPED = "TARGET-TRACED", "wait.stopped"
@@ -58,7 +59,7 @@ def target_traced(model: Model) -> Iterable[Outcome]:
     tracers = _tracers(model)
     traced = [t for t in model.threads if t.pid in tracers and STOPPED in t.accounts]
     stops, stopped_ns = sum(t.accounts[STOPPED].count for t in traced), sum(t.ns(STOPPED) for t in traced)
-    if stops * 1_000_000_000 < STOPS_A_SECOND * model.window_ns:
+    if not tracers or stops * 1_000_000_000 < STOPS_A_SECOND * model.window_ns:
         state = f"{len(tracers)} traced, {stops} stops" if tracers else "no tracer"
         yield Check(ID, state, float(stops), "count")
         return
@@ -68,15 +69,14 @@ def target_traced(model: Model) -> Iterable[Outcome]:
 
 def _tracers(model: Model) -> Mapping[int, int]:
     """Return the tracer of each traced process, both as pids."""
-    found = {pid: (process.status or {}).get("TracerPid", "0") for pid, process in model.facts.processes.items()}
-    return {pid: int(tracer) for pid, tracer in found.items() if tracer.isdigit() and int(tracer)}
+    found = {pid: number((process.status or {}).get("TracerPid")) for pid, process in model.facts.processes.items()}
+    return {pid: tracer for pid, tracer in found.items() if tracer}
 
 
 def _pid_of(row: Row) -> int:
     """Return the process of "task:PID:COMM", 0 for any other key."""
     kind, _, rest = row.key.partition(":")
-    pid = rest.partition(":")[0]
-    return int(pid) if kind == "task" and pid.isdigit() else 0
+    return (number(rest.partition(":")[0]) or 0) if kind == "task" else 0
 
 
 def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: int, behind: list[Row]) -> Finding:
@@ -95,13 +95,13 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
         ID,
         Severity.WARNING if felt else Severity.INFO,
         confidence,
-        f"{who} traces the target and stopped its threads {stops:,} times, for {duration(stopped_ns)}.",
+        f"{who} traces {subject(model)} and stopped its threads {stops:,} times, for {duration(stopped_ns)}.",
         {},  # stopped time is idle time in every share; the waits for its CPU are CPU-CONTENTION's
         evidence,
         [fix(f"detach {who}: end it, or detach in the debugger")],
         limits=limits,
         verify=f"{again(model)}: no wait.stopped",
-        headline=f"{who} traces the target and stops its threads",
+        headline=f"{who} traces {subject(model)} and stops its threads",
         mechanism=Mechanism.STOPPED,
         others=others,
     )
