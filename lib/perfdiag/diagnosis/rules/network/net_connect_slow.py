@@ -17,7 +17,7 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     of_requests_ns,
     severity,
 )
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -89,7 +89,7 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
     took_ns = max(connects.waited_ns, connects.took_ns)
     if connects.none_succeeded and connects.call:
         failed = connects.call.line.connects_failed
-        claim = f"None of {failed:,} connects to {name} succeeded: {duration(took_ns)} until the target gave up."
+        claim = f"None of {failed:,} connects to {name} succeeded: {duration(took_ns)} until {subject(model)} gave up."
         headline, mechanism = f"None of {failed:,} connects to {brief(name)} succeeded", Mechanism.FAILED
     elif connects.retried:
         claim = (
