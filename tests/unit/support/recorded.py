@@ -40,10 +40,12 @@ def recorded() -> Recorded:
 
         return function
 
+    paths = sorted(TESTS.glob("test_findings_*.py"))
+    assert paths, f"no test_findings_*.py in {TESTS}"
     originals = dict(RULES)
     RULES.update({id: replace(rule, function=recording(rule)) for id, rule in originals.items()})
     try:
-        for path in sorted(TESTS.glob("test_findings_*.py")):
+        for path in paths:
             module = importlib.import_module(f"unit.{path.stem}")
             for name, test in inspect.getmembers(module, inspect.isfunction):
                 if name.startswith("test_") and not inspect.signature(test).parameters:
