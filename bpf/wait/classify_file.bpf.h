@@ -123,22 +123,32 @@ static __always_inline __u32 type_of(struct file *file)
 }
 
 /*
- * Blocks on either side.  A deep sleep is that of a file, read or written.  A light one is for what an empty pipe gets,
- * or for room in a full one; otherwise for what is at the other side of the pipe.
+ * Whether data is waited for, of the two sides that a call blocks on.  A deep sleep is that of a file, read or written.
+ * A light one is for what an empty pipe gets, or for room in a full one; otherwise for what is at the other side of the
+ * pipe.  Global, for its own stack: in classify()'s it would be one with that of look_at_set().
  */
+__weak __noinline int waits_for_source(struct blocked *blocked, __u32 from, __u32 to)
+{
+	struct file *source, *target;
+	__u32 type;
+
+	if (!blocked)
+		return 0;
+	source = file_of(blocked->task, from);
+	target = file_of(blocked->task, to);
+	type = type_of(source);
+	if (blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE))
+		return type && type != S_IFIFO && type != S_IFSOCK;
+	if (type == S_IFIFO)
+		return is_empty_pipe(source);
+	return type && type_of(target) == S_IFIFO && !is_full_pipe(target);
+}
+
 static __always_inline struct wait classify_transfer(struct blocked *blocked, __u32 from, __u32 to)
 {
-	struct file *source = file_of(blocked->task, from), *target = file_of(blocked->task, to);
-	__u32 type = type_of(source);
-	bool reads;
-
-	if (blocked->in_iowait || (blocked->state & TASK_UNINTERRUPTIBLE))
-		reads = type && type != S_IFIFO && type != S_IFSOCK;
-	else if (type == S_IFIFO)
-		reads = is_empty_pipe(source);
-	else
-		reads = type && type_of(target) == S_IFIFO && !is_full_pipe(target);
-	return wait_for_file(blocked, reads ? from : to, reads ? SYSCALL_FD_READ : SYSCALL_FD_WRITE);
+	if (waits_for_source(blocked, from, to))
+		return wait_for_file(blocked, from, SYSCALL_FD_READ);
+	return wait_for_file(blocked, to, SYSCALL_FD_WRITE);
 }
 
 /*
