@@ -9,6 +9,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Severity
 from perfdiag.model.requests.request_time import QUEUED
+from perfdiag.recording import schema
 from perfdiag.report import assembly
 
 from unit.support import Builder
@@ -172,6 +173,17 @@ def test_a_pool_that_is_full() -> None:
     found = finding(pool().model(), POOL)
     assert found.severity is Severity.WARNING and dict(found.claims) == {(QUEUED, "disk.read"): 20 * S}
     assert "up to 400 ms" in found.claim and "disk.read" in found.claim
+
+
+@pytest.mark.parametrize(("most", "unseen", "said"), [(4, 0, "All 4 "), (3, 0, "All workers"), (4, 1, "All workers")])
+def test_a_pool_is_as_large_as_what_is_in_progress_where_all_have_read(most: int, unseen: int, said: str) -> None:
+    builder = Builder(comm="httpd")
+    for _ in range(4):
+        builder.thread("worker", disk_read="7 s").reads(25)
+    requests(builder, {"disk.read": 28_000}, count=25, delays=[400] * 25, met={"disk.read": 1})
+    builder.line(schema.RequestsInside(most, [schema.Level(1, S), schema.Level(most, 3 * S)], unseen))
+    found = finding(builder.model(), POOL)
+    assert found.headline.startswith(said) and found.evidence[-1].value == most
 
 
 def test_workers_that_sit_on_silent_connections_are_taken() -> None:

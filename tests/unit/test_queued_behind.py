@@ -8,6 +8,7 @@ import pytest
 from perfdiag.diagnosis.engine import Diagnosis, diagnose
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import ARRIVING, PEERS, QUEUED
+from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.disks import disk, disks
@@ -16,7 +17,7 @@ from unit.support.judging import finding, knowing
 
 S, MS = 1_000_000_000, 1_000_000
 POOL, FLUSH, CLIENT, PEER = "POOL-SATURATED", "DISK-FLUSH-SLOW", "NET-SLOW-CLIENT", "NET-PEER-SLOW"
-LOCK, DISK, UPSTREAM = "futex:0x1000", "device:8:16", "peer:10.0.0.7:5432"
+DISK, UPSTREAM = "device:8:16", "peer:10.0.0.7:5432"
 
 
 def pool(account: str, met: Mapping[tuple[str, str], int], object: str = "", **sums: int) -> Builder:
@@ -64,6 +65,25 @@ def test_what_workers_were_in_besides_stays_that_of_the_pool() -> None:
 def test_behind_a_lock_whose_holder_waits_they_wait_for_what_that_one_does() -> None:
     found = shares(flushing({("lock.futex", "disk.flush"): 8, ("disk.flush", "disk.flush"): 2}))
     assert POOL not in found and found[FLUSH] == pytest.approx(1.0)
+
+
+LOCK, FUTEX = "LOCK-CONTENTION", "futex:0x7f00"
+
+
+def locked(root: str) -> Builder:
+    """Return four workers that are parked for a mutex, as stacks say, whose holder is in something."""
+    builder = pool("wait.parked", {("wait.parked", root): 10}, FUTEX)
+    builder.line(schema.RequestParked(100, FUTEX, False, 100, 28 * S))
+    return builder.stack(
+        "wait", account="wait.parked", object=FUTEX, user=["__lll_lock_wait (libc.so.6)"], count=50, weight="28 s"
+    )
+
+
+def test_for_a_lock_whose_holder_computes_another_worker_would_wait_too() -> None:
+    found = diagnose(locked("cpu.user").model())
+    first = next(each for each in found.findings if each.id == LOCK)
+    assert first.share == pytest.approx(1.0) and not first.is_root
+    assert POOL not in {each.id for each in found.findings}
 
 
 def test_slow_clients_take_all_workers() -> None:

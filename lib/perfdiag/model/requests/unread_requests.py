@@ -22,6 +22,7 @@ LONG_NS = 10_000_000
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND = "net.request"
 # Who is in one of these takes up whatever it listens to.  A request that lies unread meanwhile is none of that.
+PARKED = "wait.parked"
 LISTENS = ("wait.events", "net.accept", "wait.work", BOUND)
 
 
@@ -31,6 +32,7 @@ class Reader(NamedTuple):
     account: str  # its own, or that of the thread it waited for
     taken: bool  # by other requests
     behind: bool  # it waited for another thread that was in it
+    parked: bool = False  # for that on a futex, with the request that it served
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
             unheard += part.part
         else:
             others[part.account] += part.part
-            roots[Reader(part.root, _is_taken(part), part.root != part.account)] += part.part
+            roots[_reader(part)] += part.part
             if _is_taken(part):
                 taken += part.part
             elif part.root != part.account:
@@ -160,6 +162,11 @@ def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
             else:
                 elsewhere[part.account] += part.part
     return Met(dict(passed_on), dict(others), taken, unheard, dict(behind), dict(elsewhere), dict(roots))
+
+
+def _reader(part: Part) -> Reader:
+    behind = part.root != part.account
+    return Reader(part.root, _is_taken(part), behind, behind and part.served and part.account == PARKED)
 
 
 def _is_taken(part: Part) -> bool:

@@ -17,7 +17,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.common.units import duration
-from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
+from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
+from perfdiag.diagnosis.rule import RULES, Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import WORTH_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import PEERS, QUEUED, RequestTime
@@ -35,12 +36,17 @@ def with_queues(model: Model, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
-    if finding.severity is Severity.INFO or any(account_of(claim) == QUEUED for claim in finding.claims):
+    multiplies = finding.id in RULES and RULES[finding.id].multiplier  # what others are: it has no waits of its own
+    if finding.severity is Severity.INFO or multiplies or any(account_of(each) == QUEUED for each in finding.claims):
         return finding
     behind: dict[str, int] = {}
+    is_root = finding.is_root
     for reader, ns in time.queued.items():
-        part_ns = round(ns * _part(model, time, finding, reader.account))
-        if part_ns and (reader.behind or reader.account not in OF_ITS_OWN):
+        part = _part(model, time, finding, reader.account) if reader.behind or reader.account not in OF_ITS_OWN else 0.0
+        is_root |= part > 0
+        if reader.parked and not part:  # the lock is no root: whatever its holder waits for comes first
+            part = _part_of_parked(model, time, finding)
+        if part_ns := round(ns * part):
             behind[reader.account] = behind.get(reader.account, 0) + part_ns
     whole_ns = sum(behind.values())
     if not whole_ns or whole_ns < WORTH_SHARE * time.ns:
@@ -53,7 +59,7 @@ def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
         claim=f"{finding.claim} Requests waited {duration(whole_ns)} to be read meanwhile.",
         claims={**finding.claims, **{(QUEUED, account): ns for account, ns in behind.items()}},
         evidence=[*finding.evidence, Evidence(text, float(whole_ns), "ns", "lines of time")],
-        is_root=True,
+        is_root=is_root,
     )
 
 
@@ -62,6 +68,15 @@ def _part(model: Model, time: RequestTime, finding: Finding, account: str) -> fl
     whole_ns = model.ns(account) or time.accounts.get(account, 0)
     claimed_ns = sum(ns for claim, ns in finding.claims.items() if account_of(claim) == account)
     return min(1.0, claimed_ns / whole_ns) if whole_ns else 0.0
+
+
+def _part_of_parked(model: Model, time: RequestTime, finding: Finding) -> float:
+    """Return which part of the time that requests were parked on futexes a finding claims: for a lock, whose holder
+    computes, another worker would wait, too."""
+    parts = {pair: ns / by_pair(model)[pair] for pair, ns in time.rows.items() if by_pair(model).get(pair)}
+    wanted = sum(finding.claims.get(pair, 0) * part for pair, part in parts.items())
+    whole = sum(time.rows.values())
+    return min(1.0, wanted / whole) if whole else 0.0
 
 
 __all__ = ["with_queues"]

@@ -36,7 +36,8 @@ BOUND_PART = 0.3  # of the time in which requests waited for who was with others
     " reads them: all threads or processes that could are serving others.",
     measured="Over the window: time from a request's first byte in the socket until it was read (a connection that is"
     " not accepted yet included), as far as the thread that read it was with another request meanwhile, or bound to"
-    " another connection: its own line of time says so. Had another thread been free, that one would have read it.",
+    " another connection: its own line of time says so. Had another thread been free, that one would have read it. Time in which these were in a slow disk, behind a lock,"
+    " or with slow clients, is that finding's: another worker would have been in it, too.",
     alternatives="Workers that wait for something slow: then that is the cause, and more of them only hide it.",
     remedies="More workers, if what they wait for can take more; else what they wait for.",
     verify="perfdiag latency again: the delay until requests are read.",
@@ -62,10 +63,10 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
     busy = f", mostly with {does}" if does else ""
     more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
-    headline = f"All {workers}workers are busy; requests wait to be read"
+    headline = f"{workers} are busy; requests wait to be read"
     computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
     if computing > met.taken / 2:
-        headline = f"All {workers}workers are busy: they compute; requests wait to be read"
+        headline = f"{workers} are busy: they compute; requests wait to be read"
         more = fix("make what they compute cheaper; more workers only share the CPUs, where these are not idle")
     bound = met.others.get(BOUND, 0.0) / met.taken
     if bound >= BOUND_PART:
@@ -76,8 +77,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         "POOL-SATURATED",
         Severity.WARNING,
         confidence,
-        f"All {workers}workers are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be"
-        " read.",
+        f"{workers} are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         queue_claims(time, taken=True),
         [read_after(delays), meanwhile(time.by), *_at_once(model)],
         [more],
@@ -90,10 +90,12 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
 
 
 def _workers(model: Model) -> str:
-    """Return how many workers there are: as many requests were in progress at once as threads have read any."""
+    """Return "All 4 workers", where as many requests were in progress at once as threads have read any."""
     readers = sum(thread.threads for thread in model.threads if thread.requests_read)
     inside = model.requests_inside
-    return f"{readers} " if inside and inside.most == readers > 1 and not inside.unseen else ""
+    if inside is None or inside.most != readers or readers < 2 or inside.unseen:
+        return "All workers"
+    return "Both workers" if readers == 2 else f"All {readers} workers"
 
 
 def _at_once(model: Model) -> list[Evidence]:
