@@ -72,8 +72,8 @@ class _Forks:
     measured="CPU stacks inside the copying of address spaces (dup_mmap), and inside giving the copies back in"
     " children that run no other program before they end, over the window, times the exact CPU time; joined with the"
     " number of processes that came and the memory of the one that forks. Its waits at pipes, until children run their"
-    " program, are added where they take no longer than giving the copies back. Said where a fork takes at least 1 ms on"
-    " average, or where children are not watched (--only), for a process of 64 MiB and more.",
+    " program, are added where they take no longer than giving the copies back. Said where a fork takes at least 1 ms"
+    " on average, or where children are not watched (--only), for a process of 64 MiB and more.",
     alternatives="A snapshot of the memory is what is wanted (a database that saves itself in a child): then the copy"
     " is needed. Many processes by a small one are PROC-CHILD-SLOW.",
     remedies="posix_spawn or vfork with exec instead of fork; a small process that forks for the large one; larger"

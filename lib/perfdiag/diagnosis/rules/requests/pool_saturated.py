@@ -36,8 +36,9 @@ BOUND_PART = 0.3  # of the time in which requests waited for who was with others
     " reads them: all threads or processes that could are serving others.",
     measured="Over the window: time from a request's first byte in the socket until it was read (a connection that is"
     " not accepted yet included), as far as the thread that read it was with another request meanwhile, or bound to"
-    " another connection: its own line of time says so. Had another thread been free, that one would have read it. Time in which these were in a slow disk, behind a lock,"
-    " or with slow clients, is that finding's: another worker would have been in it, too.",
+    " another connection: its own line of time says so. Had another thread been free, that one would have read it."
+    " Time in which these were in a slow disk, behind a lock, or with slow clients, is that finding's: another worker"
+    " would have been in it, too.",
     alternatives="Workers that wait for something slow: then that is the cause, and more of them only hide it.",
     remedies="More workers, if what they wait for can take more; else what they wait for.",
     verify="perfdiag latency again: the delay until requests are read.",
