@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from perfdiag.diagnosis.evidence.local.system_calls import system_call
+from perfdiag.diagnosis.evidence.system_calls import system_call
 from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM
 from perfdiag.recording import schema

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
-from perfdiag.diagnosis.evidence.local.system_calls import system_call
+from perfdiag.diagnosis.evidence.system_calls import system_call
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
