@@ -13,7 +13,7 @@ README = ROOT / "README.md"
 NOTED = ROOT / "build/lab/probes.json"
 TITLE = """## What attaches on which kernel
 
-Programs of each feature that attach on stock Debian kernels with all modules loaded, as `make lab` has found them.
+Which features work on stock Debian kernels with all modules loaded, measured by `make lab`.
 
 """
 BEGIN, END = "<!-- kernels: make readme-kernels -->\n", "<!-- end of kernels -->\n"

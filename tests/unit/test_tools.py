@@ -29,8 +29,8 @@ INTRODUCTION = """\
 ## By hand
 
 Scripts for bpftrace 0.17 and later, bcc and DTrace, for hosts where perfdiag is not installed: one question, one file
-to read or paste. Each has a page, as perfdiag-runqlat.bt(8). They see less than perfdiag does. Only those called ledger
-close their books, and `perfdiag report` reads what these print.
+to read or paste. Each has a manual page, such as perfdiag-runqlat.bt(8). They see less than perfdiag does. The scripts
+named ledger account for all time of a process; `perfdiag report` reads their output.
 """
 LONGEST_CODE = 60  # lines of one screen; more only with a reason
 LONGER_CODE: dict[str, str] = {
