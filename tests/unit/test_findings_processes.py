@@ -12,6 +12,7 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.rule import Confidence, Severity
 from perfdiag.model import builder as ledger
+from perfdiag.model.model import Model
 from perfdiag.recording import reader, schema
 from perfdiag.report.verdict.verdict import decide
 
@@ -200,9 +201,38 @@ def test_a_child_in_the_target_is_a_path_and_claims_nothing() -> None:
 def test_children_that_sleep_are_said_to_sleep() -> None:
     builder = Builder(comm="shell").thread("shell", pid=100, cpu_user="10 ms", wait_child=("9 s", 4, "3 s"))
     model = builder.thread("sleep", pid=101, cpu_user="100 ms", wait_timer="9900 ms").model()
-    assert "in these books: wait.timer 99 %, cpu.user 1 %" in finding(model, CHILD).claim
-    builder.thread("sh", pid=102, wait_child="8 s", rest="wait.timer")  # waits for its own, which are in these books
-    assert "in these books: wait.timer 99 %, cpu.user 1 %." in finding(builder.model(), CHILD).claim
+    assert "may be its children were in wait.timer 99 %, cpu.user 1 %" in finding(model, CHILD).claim
+    builder.thread("sh", pid=102, wait_child="8 s", rest="wait.timer")  # waits for its own, which are measured, too
+    assert "were in wait.timer 99 %, cpu.user 1 %." in finding(builder.model(), CHILD).claim
+
+
+def beside_its_parent(*roots: tuple[str, int]) -> Model:
+    """A shell that starts one program after the other, as a child of a process that computes."""
+    builder = Builder(comm="node").thread("node", pid=90, cpu_user="8 s", rest="wait.events")
+    builder.thread("sh", pid=100, tid=100, cpu_user="10 ms", wait_child=("9 s", 100, "100 ms"))
+    builder.thread("sleep", pid=101, tid=101, cpu_user="10 ms", rest="wait.timer")
+    for root, ns in roots:
+        builder.line(
+            schema.Because(
+                pid=100, account="wait.child", object="", steps=[], cut=False, root=root, root_object="", root_tid=101,
+                root_tid_ns=ns, sum_ns=ns, count=100, inside=False,
+            )
+        )  # fmt: skip
+    return knowing(builder.model(), processes={90: SimpleNamespace(status={"PPid": "1"})})
+
+
+def test_who_ended_the_waits_tells_what_was_waited_for() -> None:
+    """It said that the time of the shell's children was that of its parent."""
+    found = finding(beside_its_parent(("wait.timer", 8 * S), ("cpu.user", 1 * S)), CHILD)
+    assert "wait.timer 89 %, cpu.user 11 %" in found.claim and found.confidence is Confidence.HIGH
+    assert found.evidence[1].text == "children: sleep (101)"
+
+
+def test_a_process_whose_parent_is_known_is_nobody_elses_child() -> None:
+    for model in (beside_its_parent(), beside_its_parent(("wait.timer", 4 * S))):
+        found = finding(model, CHILD)
+        assert "wait.timer >99 %, cpu.user <1 %" in found.claim and "node" not in found.evidence[1].text
+        assert found.confidence is Confidence.MEDIUM and any("not known" in limit for limit in found.limits)
 
 
 def serving_by_children(root: str, ns: int = 36 * S, **child: str) -> Builder:

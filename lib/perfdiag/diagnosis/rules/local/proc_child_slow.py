@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
@@ -16,6 +17,9 @@ from perfdiag.model.thread_accounts import ThreadLedger
 WORTH_PART = 0.1
 # One wait over nearly the whole window is a supervisor's or a shell's: nothing ended that anybody waited for.
 SUPERVISING_PART = 0.95
+# Who ended the waits is told by those themselves where so much of their time is known.
+KNOWN_PART = 0.5
+SHOWN = 3
 
 
 @rule(
@@ -23,12 +27,13 @@ SUPERVISING_PART = 0.95
     title="A child process is waited for",
     accounts=(CHILD, *CPU),
     meaning="A thread waits for child processes to end. That is idle in itself and counted nowhere: where the children"
-    " belong to the target their time is in the same books, and their findings are the cause; with --only they are"
+    " belong to the target their time is measured here, too, and their findings are the cause; with --only they are"
     " outside, and nothing here can say what they do. Inside a request it is the request's time, and claimed where the"
     " children sleep by their own choice. Where children live for moments only, and there are many, it says"
     " how many a second and what starting and ending them takes: fork, exec, the loader, exit.",
-    measured="Waits of wait.child by thread over the window, joined with the accounts of the processes whose parent the"
-    " waiting process is (PPid), or of all other processes of the target where the parent is not known. From 20 ended"
+    measured="Waits of wait.child by thread over the window, and what those that ended them were in meanwhile. Where"
+    " that is not known, the accounts of the processes whose parent the waiting process is (PPid), or of all whose"
+    " parent is not known. From 20 ended"
     " processes a second on that lived under 50 ms on average: their number, and the part of the CPU samples that"
     " starts or ends one, times the exact CPU time, with the error of the sample; only that part is claimed, or all of"
     " lives that take up to 1 ms of CPU time, which fork, exec, loader and exit need.",
@@ -68,16 +73,10 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     headline = f"{who} waits for child processes"
     limits = []
     if followed:
-        sums, names, known = _children(model, worst)
-        claim += f"; their time is in these books: {top(sums)}" if sums else "; they did next to nothing"
-        if meanwhile := _meanwhile(model, worst.pid):
-            text = f"while it waited, those that ended were in {top(meanwhile)}"
-            evidence.append(Evidence(text, float(sum(meanwhile.values())), "ns", "sched_waking"))
-        if names:
-            evidence.append(Evidence(f"children: {', '.join(names)}", float(len(names)), "count", "/proc/PID/status"))
-        limits.append(
-            "" if known else f"whose children they are is not known: all other processes of {subject(model)} were taken"
-        )
+        children = _awaited(model, worst) or _children(model, worst)
+        claim += f"; {children.who} were in {top(children.sums)}" if children.sums else "; they did next to nothing"
+        evidence += children.evidence
+        limits.append(children.limit)
     else:
         claim += ", which were not measured (--only)"
         limits.append(f"the children are outside {subject(model)}: what they did is not known")
@@ -155,31 +154,54 @@ def _slept_in_requests_ns(model: Model) -> int:
     return ns if 2 * roots.get("wait.timer", 0) > whole_ns else 0
 
 
-def _meanwhile(model: Model, pid: int) -> dict[str, int]:
-    """Return what children were in while a process waited for them, or the threads that those waited for."""
+@dataclass(frozen=True)
+class Children:
+    """Who was waited for, as far as that is known, and what they did."""
+
+    who: str
+    sums: Mapping[str, int]
+    threads: Sequence[ThreadLedger]
+    probe: str
+    limit: str = ""
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """Return their names; nothing where none is known."""
+        names = list(dict.fromkeys(f"{plain(each.comm)} ({each.pid or 'exited'})" for each in self.threads))[:SHOWN]
+        return [Evidence(f"children: {', '.join(names)}", float(len(names)), "count", self.probe)] if names else []
+
+
+def _awaited(model: Model, parent: ThreadLedger) -> Children | None:
+    """Return those that ended its waits, and what they were in meanwhile; None where that is known of less than half of
+    the time."""
     sums: dict[str, int] = {}
+    tids: set[int] = set()
     for chain in model.chains:
-        if chain.account == CHILD and chain.pid in (pid, 0):
+        if chain.account == CHILD and chain.pid == parent.pid:
             sums[chain.root] = sums.get(chain.root, 0) + chain.ns
-    return sums
+            tids |= {chain.root_tid, chain.some_tid}
+    waited_ns = sum(thread.ns(CHILD) for thread in model.threads if thread.pid == parent.pid)
+    if sum(sums.values()) < KNOWN_PART * waited_ns:
+        return None
+    threads = [thread for thread in model.threads if thread.tid and thread.tid in tids and thread.pid != parent.pid]
+    return Children("meanwhile those that ended", sums, threads, "sched_waking")
 
 
-def _children(model: Model, parent: ThreadLedger) -> tuple[dict[str, int], list[str], bool]:
-    """Return what the children did and where they slept, their names, and whether they are known to be its children."""
-    pids = {
-        pid
-        for pid, process in model.facts.processes.items()
-        if process.status.get("PPid", "").strip() == str(parent.pid)
-    }
-    own = [thread for thread in model.threads if thread.pid in pids]
-    chosen = own or [thread for thread in model.threads if thread.pid != parent.pid]
+def _children(model: Model, parent: ThreadLedger) -> Children:
+    """Return its children, or those that may be, and what they did and where they slept."""
+    parents = {pid: process.status.get("PPid", "").strip() for pid, process in model.facts.processes.items()}
+    own = [thread for thread in model.threads if parents.get(thread.pid) == str(parent.pid)]
+    # Of whom another parent is known, none is a child of this one.
+    others = [thread for thread in model.threads if thread.pid != parent.pid and not parents.get(thread.pid)]
     sums: dict[str, int] = {}
-    for thread in chosen:
+    for thread in own or others:
         for name, total in thread.accounts.items():
-            if name != CHILD:  # a child that waits for its own children: those are in these books too
+            if name != CHILD and total.ns:  # a child that waits for its own children: those are measured, too
                 sums[name] = sums.get(name, 0) + total.ns
-    names = [f"{plain(thread.comm)} ({thread.pid or 'exited'})" for thread in chosen][:3]
-    return {name: ns for name, ns in sums.items() if ns}, list(dict.fromkeys(names)), bool(own)
+    if own:
+        return Children("they", sums, own, "/proc/PID/status")
+    limit = f"whose children they are is not known: processes of {subject(model)} whose parent is not known were taken"
+    return Children("those that may be its children", sums, others, "/proc/PID/status", limit)
 
 
 __all__ = ["child_slow"]
