@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -146,40 +145,6 @@ def test_every_fault_is_named_or_counted_right_below() -> None:
         said = folded("\n".join(lines[start:end]))
         missing = [each for each in made.findings if each.id not in said and each.headline.rstrip(".") not in said]
         assert not missing or f"{len(missing)} more finding" in said
-
-
-EVERY_RECORDING = sorted(DATA.glob("*/*.jsonl.gz"))
-
-
-@pytest.mark.parametrize("path", EVERY_RECORDING, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
-def test_every_fault_of_a_recording_is_named_in_its_problem(path: Path) -> None:
-    """In words or by id, or how many more there are; what takes most is named in any case."""
-    made = recorded(path.name.removesuffix(".jsonl.gz"), path.parent)
-    found = [each for each in made.findings if each.severity != "info"]
-    for width in (60, COLUMNS, WIDEST):
-        below = re.split(r"\n(?:PROBLEM|CANNOT TELL) ", plain(made, width=width))[-1]
-        said = folded(re.split(r"\n(?=FIX |TO TELL )|\n\n", below)[0])
-        missing = [each for each in found if each.id not in said and each.headline not in said]
-        assert not missing or f"{len(missing)} more finding" in said, (width, said)
-        assert not missing or found[0] not in missing, (width, said)
-
-
-def test_a_sleep_said_first_leaves_room_for_the_cause_in_words() -> None:
-    """Of the faults behind a long first sentence only ids were left."""
-    model = Builder().thread("a", memory_major_fault="3 s", runq_busy="2 s").model()
-    accounts = {"MEM-MAJOR-FAULTS": ("memory.major_fault", 3), "CPU-CONTENTION": ("runq.busy", 2)}
-    first, second = (
-        replace(
-            finding(id, {account: seconds * 10**9}, "A claim."),
-            headline=f"{id[:3]} waits, a cause in words, and more of it in words",
-        )
-        for id, (account, seconds) in accounts.items()
-    )
-    made = report.make(model, diagnosis(model, first, second), RUNBOOKS)
-    sentence = f"{'A thread sleeps by its own choice, ' * 3}as stacks show."
-    made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, sentences=[sentence]))
-    said = folded(plain(made).partition("PROBLEM ")[2].partition("FIX ")[0])
-    assert said == f"{sentence} Also: {first.headline}; CPU-CONTENTION."
 
 
 def test_remedies_are_numbered_as_the_findings() -> None:
