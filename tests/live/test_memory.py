@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.diagnosis.rules import RULES
 from perfdiag.recording import schema
 
-from live.support.fixtures import Cleanup, Record, Start
+from live.support.calling import running_server
+from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.host import MEBIBYTE, cgroup, enter, slow_disk, slow_file
+from live.support.model import model_of
 from live.support.recording import count_of, ns_of, table
 from live.support.truth import assert_mostly, assert_waited
 
@@ -44,6 +49,42 @@ def test_a_cgroup_limit(tmp_path: Path, cleanup: Cleanup, start: Start, record: 
     assert ns_of(thread, "memory.cgroup") > 0.01 * ns_of(thread, "memory.", "cpu."), table(thread)
     assert count_of(thread, "memory.cgroup") > 100, table(thread)
     assert ns_of(thread, "memory.reclaim") == 0, table(thread)
+
+
+# Touches pages of a mapped file in turn; with "request" they are paged out before each round.
+TOUCHES = """
+import mmap, sys, time
+with open(sys.argv[1], "r+b") as file:
+    pages = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+pages.madvise(mmap.MADV_RANDOM)
+print(0, flush=True)
+while True:
+    if sys.argv[2] == "request":
+        pages.madvise(21)  # MADV_PAGEOUT
+    for at in range(0, len(pages), 4096):
+        pages[at]
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "limit_mebibytes", "severity"), [("request", 256, Severity.INFO), ("limit", 24, Severity.WARNING)]
+)
+def test_why_mapped_pages_come_back(
+    how: str, limit_mebibytes: int, severity: Severity, tmp_path: Path, attach: Attach, cleanup: Cleanup
+) -> None:
+    """Paged out by request they are counted as evicted, too, and memory is short only where a limit takes them."""
+    data = tmp_path / "mapped"
+    data.write_bytes(bytes(range(256)) * 4096 * 48)
+    with data.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # what is in memory already meets no limit
+    group = cleanup.enter_context(cgroup("memory", "mapped", limit_in_bytes=limit_mebibytes * MEBIBYTE))
+    pid, _ = cleanup.enter_context(running_server(TOUCHES, data, how, prepare=enter(group)))
+    model = model_of(attach(pid, only=True, duration_ns=1_500_000_000).wait())
+    found = [each for each in RULES["MEM-MAJOR-FAULTS"].function(model) if isinstance(each, Finding)]
+    assert len(found) == 1 and found[0].severity is severity, (found, model.accounts)
+    back, reclaimed = (each.value for each in found[0].evidence if each.unit == "count")
+    assert back > 500 and (reclaimed > back / 2) is (how == "limit"), found[0].evidence
 
 
 def test_a_served_file_system_is_remote(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:

@@ -48,6 +48,15 @@ def test_pages_that_come_back_are_the_fault_of_memory() -> None:
     assert "memory.low" in found.remedies[0].text
 
 
+def test_pages_that_come_back_where_nothing_is_reclaimed_are_profile() -> None:
+    """They were paged out by request, or by a shortage that has passed."""
+    for stolen, severity in ((0, Severity.INFO), (300 * PAGES, Severity.WARNING)):
+        (group,) = in_group(300 * PAGES)
+        group.changes["pgsteal_kswapd"] = stolen  # type: ignore[index]
+        found = finding(known(reading().model(), memory_groups=[group]), MISSES)
+        assert found.severity is severity and dict(found.claims) == {"disk.read": 3_000_000_000}
+
+
 def test_a_group_at_its_limit_is_told_by_its_limit() -> None:
     found = finding(known(reading().model(), memory_groups=in_group(300 * PAGES, high=9)), MISSES)
     assert "raise the memory limit" in found.remedies[0].text

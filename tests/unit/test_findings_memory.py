@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.diagnosis.rule import Confidence, Mechanism, RemedyKind, Severity
 from perfdiag.facts.host_facts import MemoryGroup, Mount, Swap
 from perfdiag.model.model import Model
 
@@ -19,15 +19,15 @@ def faulting(durations: dict[str, int]) -> Builder:
     return Builder().thread(cpu_user="1 s").row("memory.major_fault", "file:254:0:12", durations=durations)
 
 
-def evicted(own: int, host: int = 20_000, **events: int) -> Model:
-    """Faults in a cgroup whose own counter says `own`, on a host whose counter says `host`."""
+def evicted(own: int, host: int = 20_000, *, reclaimed: dict[str, int] | None = None, **events: int) -> Model:
+    """Faults in a cgroup whose own counter says `own`, on a host whose counter says `host`; `reclaimed` there."""
     group = blank(
         MemoryGroup,
         path="/sys/fs/cgroup/db",
         pids=(100,),
         depth=1,
         events=events,
-        changes={"workingset_refault_file": own},
+        changes={"workingset_refault_file": own} | (reclaimed or {}),
     )
     model = faulting({"1 ms": 3000}).model()
     return knowing(model, vmstat={"workingset_refault_file": host}, memory_groups=[group], mounts=[], disks={})
@@ -39,6 +39,28 @@ def test_pages_of_the_targets_own_cgroup_that_come_back_show_that_memory_is_too_
     assert found.confidence is Confidence.HIGH and "memory.low" in found.remedies[0].text
     assert "grep workingset_refault /sys/fs/cgroup/db/memory.stat, twice" in found.verify
     assert "raise the memory limit" in finding(evicted(own=3_000, max=9), FAULTS).remedies[0].text
+
+
+def test_pages_that_come_back_where_nothing_is_reclaimed_were_paged_out_by_request() -> None:
+    """MADV_PAGEOUT and DAMON count as eviction, and not as reclaim."""
+    model = evicted(own=3_000, reclaimed={"pgsteal_kswapd": 0, "pgsteal_direct": 90, "pgsteal_proactive": 3_000})
+    found = finding(model, FAULTS)
+    assert (found.severity, found.mechanism) == (Severity.INFO, Mechanism.OTHERS)
+    assert [each.value for each in found.evidence if each.unit == "count"] == [3_000, 90]
+
+
+def test_pages_that_come_back_while_as_many_are_reclaimed_show_a_shortage() -> None:
+    for counter in ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged"):
+        found = finding(evicted(own=3_000, reclaimed={counter: 3_100}), FAULTS)
+        assert (found.severity, found.mechanism) == (Severity.WARNING, Mechanism.LIMIT), counter
+
+
+def test_what_a_group_of_version_1_reclaims_is_counted_for_the_host() -> None:
+    """Its memory.stat does not count it, and pgsteal_direct of the host leaves out what limits of cgroups reclaim."""
+    for stolen, severity in ((100, Severity.INFO), (3_100, Severity.WARNING)):
+        counters = {"pgsteal_direct": 0, "pgsteal_anon": 0, "pgsteal_file": stolen}
+        model = knowing(evicted(own=3_000), vmstat={"workingset_refault_file": 3_000} | counters)
+        assert finding(model, FAULTS).severity is severity
 
 
 def test_a_group_of_version_1_counts_those_below_it_under_another_name() -> None:
@@ -108,7 +130,7 @@ def test_without_the_refault_counter_nothing_is_said_of_eviction() -> None:
     assert any("had been in memory" in limit for limit in found.limits)
 
 
-def swapping(**swap: int | None) -> list[object]:
+def swapping(stolen: int | None = None, **swap: int | None) -> list[object]:
     model = Builder().thread(cpu_user="1 s").row("memory.swap_in", "", durations={"4 ms": 500}).model()
     known = Swap(
         **(
@@ -123,7 +145,8 @@ def swapping(**swap: int | None) -> list[object]:
             | swap
         )
     )  # type: ignore[arg-type]
-    return [finding(knowing(model, swap=known, processes={}), SWAP)]
+    counters = {} if stolen is None else {"pgsteal_anon": stolen, "pgsteal_file": 0}
+    return [finding(knowing(model, swap=known, processes={}, vmstat=counters), SWAP)]
 
 
 def test_swapping_now_offers_a_trial_with_undo() -> None:
@@ -133,6 +156,13 @@ def test_swapping_now_offers_a_trial_with_undo() -> None:
     assert trial.kind is RemedyKind.TRY
     assert (trial.text, trial.undo) == ("sysctl -w vm.swappiness=10", "sysctl -w vm.swappiness=60")
     assert trial.present_value == "vm.swappiness = 60"
+
+
+def test_swapping_by_request_is_no_shortage_of_now() -> None:
+    (found,) = swapping(pages_out=9_000, stolen=20)
+    assert all(remedy.kind is RemedyKind.FIX for remedy in found.remedies)
+    (short,) = swapping(pages_out=9_000, stolen=9_000)
+    assert short.remedies[0].kind is RemedyKind.TRY
 
 
 def test_a_shortage_of_the_past_needs_no_trial() -> None:

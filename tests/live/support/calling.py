@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Finding, Severity
@@ -20,10 +20,12 @@ def go_first() -> None:
 
 
 @contextlib.contextmanager
-def running_server(text: str, *arguments: object, first: bool = False) -> Iterator[tuple[int, int]]:
-    """Run a server; its pid and the port at which it listens."""
+def running_server(
+    text: str, *arguments: object, first: bool = False, prepare: Callable[[], None] | None = None
+) -> Iterator[tuple[int, int]]:
+    """Run a server, for which `prepare` is called in its process; its pid and the port at which it listens."""
     words = [sys.executable, "-c", text, *map(str, arguments)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, preexec_fn=go_first if first else None) as process:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, preexec_fn=go_first if first else prepare) as process:
         try:
             assert process.stdout
             yield process.pid, int(process.stdout.readline())

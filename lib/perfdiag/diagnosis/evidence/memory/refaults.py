@@ -1,4 +1,8 @@
-"""Whose evicted pages were read again: those of the target's own cgroup, or, where it has none, of the whole host."""
+"""Whose evicted pages were read again: those of the target's own cgroup, or, where it has none, of the whole host.
+
+A refault alone shows no shortage: pages are also paged out by request (MADV_PAGEOUT, DAMON), and what a shortage of the
+past took comes back later.  Where memory is too small the kernel reclaims in the same window as much as comes back.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,12 @@ from perfdiag.model.model import Model
 COUNTERS = ("workingset_refault_file", "workingset_refault")
 # Of those: they come back sooner than the pages in use would have been, had they been let grow old.
 ACTIVATED = "workingset_activate_file"
+# Reclaimed for want of memory; pages paged out by request are in none of them, those of memory.reclaim in another one.
+RECLAIMED = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged")
+# The same in /proc/vmstat, with what cgroups reclaim at their limits, which the ones above leave out there.
+RECLAIMED_ON_HOST = ("pgsteal_anon", "pgsteal_file")
+# So much of what comes back is reclaimed again where memory is short: what is still free at first counts for nothing.
+SHORT = 0.5
 # A group of version 1 counts itself alone, and with all below it under this name.
 WITH_BELOW = "total_"
 
@@ -22,6 +32,18 @@ class Refaults:
 
     pages: int
     group: MemoryGroup | None  # None: of the whole host, neighbours included
+    reclaimed: int | None = None  # pages that were reclaimed for want of memory in the window; None: not counted
+
+    @property
+    def reclaimed_probe(self) -> str:
+        """Return the file that counts what was reclaimed: a group of version 1 does not."""
+        counted = (self.group.changes or {}) if self.group else {}
+        return self.probe if any(name in counted for name in RECLAIMED) else "/proc/vmstat"
+
+    @property
+    def short(self) -> bool:
+        """Return whether memory was short in the window, as far as is known."""
+        return self.reclaimed is None or self.reclaimed >= SHORT * self.pages
 
     @property
     def where(self) -> str:
@@ -40,9 +62,20 @@ def refaults(model: Model) -> Refaults | None:
     group = max(known, key=lambda each: (len(each.pids or ()), each.depth), default=None)
     own = of_group(group) if group else None
     if own is not None:
-        return Refaults(own, group)
+        return Refaults(own, group, reclaimed(model, group))
     host = next((n for name in COUNTERS if (n := model.facts.vmstat_delta(name)) is not None), None)
-    return None if host is None else Refaults(host, None)
+    return None if host is None else Refaults(host, None, reclaimed(model))
+
+
+def reclaimed(model: Model, group: MemoryGroup | None = None) -> int | None:
+    """Return the pages that were reclaimed for want of memory in the window: of the group, where it counts them, else
+    of the whole host, in which all others' are, too; None: not counted."""
+    counted = (group.changes or {}) if group else {}
+    known = [counted[name] for name in RECLAIMED if name in counted]
+    if known:
+        return sum(known)
+    found = [n for name in RECLAIMED_ON_HOST if (n := model.facts.vmstat_delta(name)) is not None]
+    return sum(found) if len(found) == len(RECLAIMED_ON_HOST) else None
 
 
 def activated(again: Refaults) -> int | None:
@@ -61,4 +94,4 @@ def of_group(group: MemoryGroup) -> int | None:
     return next((counted[name] for name in names if name in counted), None)
 
 
-__all__ = ["Refaults", "activated", "of_group", "refaults"]
+__all__ = ["Refaults", "activated", "of_group", "reclaimed", "refaults"]

@@ -7,7 +7,18 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     duration,
     fault,
@@ -39,7 +50,8 @@ OTHERS_IN_GROUP = 1.25
     " the refaults (pages that come back after eviction) of the target's own cgroup, else, or where others are in"
     " that, less what others read on the host, and with the pages that its threads brought into the page cache by"
     " file, all over the window. Its share is the part of the reads that were refaults. A file of which more was"
-    " brought in than it is long was read twice for certain.",
+    " brought in than it is long was read twice for certain. It is profile where less than half as many pages were"
+    " reclaimed for want of memory.",
     alternatives="A neighbour in the same cgroup that reads as much as the target again; one scan that is larger than"
     " any memory, of which nothing is used twice before it is evicted. Pages dropped by request (posix_fadvise) count"
     " as first read.",
@@ -109,6 +121,11 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         *_hit_evidence(model, read),
         *_file_evidence(model),
     ]
+    if not again.short:
+        text = (
+            f"{again.reclaimed:,} pages were reclaimed for want of memory in the window: others were paged out before"
+        )
+        evidence.append(Evidence(text, float(again.reclaimed or 0), "count", again.reclaimed_probe))
     near = activated(again)
     if near is not None:
         text = f"{near:,} of them came back sooner than pages in use are replaced: little more memory would keep them"
@@ -117,14 +134,16 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
     confidence, limits = judged(model, Confidence.HIGH, [named, _nameless(model)])
     return Finding(
         "MEM-CACHE-MISSES",
-        fault(model, ns),
+        fault(model, ns) if again.short else Severity.INFO,
         confidence,
         f"{percent(part)} of what {subject(model)} reads from disk had been in memory and was evicted: {duration(ns)}"
         f" of waiting{_mostly(model)}.",
         {READ: ns},
         evidence,
         _remedies(again),
-        alternatives=["one scan larger than any memory"],
+        alternatives=["one scan larger than any memory"]
+        if again.short
+        else ["pages paged out by request (madvise, DAMON)", "a shortage of memory that ended before the window"],
         limits=limits,
         verify=f"grep workingset_refault {shlex.quote(again.probe)}, twice: it stands still",
         headline=f"{subject(model, begin=True)} reads data from disk again that the page cache had evicted",

@@ -51,13 +51,17 @@ SLOW_FAULT_NS = 10_000_000
     title="Mapped files are read from disk again and again",
     accounts=(MAJOR_FAULT,),
     meaning="Threads touch pages of mapped files (programs, libraries, databases that use mmap) that are not in memory,"
-    " and wait for the disk. If those pages had been evicted before, memory is too small for what is in use; if not,"
-    " the file was cold (or its pages were dropped by request), which is work and no fault, unless the device is slow.",
+    " and wait for the disk. If those pages had been evicted before, and the kernel reclaims memory meanwhile, memory"
+    " is too small for what is in use. If nothing is reclaimed, they were paged out by request (MADV_PAGEOUT, DAMON)"
+    " or by a shortage that has passed. If they had not been evicted, the file was cold (or its pages were dropped by"
+    " request). Either is work and no fault, unless the device is slow.",
     measured="Joins waits of memory.major_fault by file (device and inode, where the kernel tells) with the refaults"
     " (pages that come back after eviction, workingset_refault_file) of the target's own cgroup (memory.stat), both"
     " over the window, and with the functions that touched the pages (stacks of sampled waits). Where its cgroup counts"
-    " none (the root), those of the host (/proc/vmstat) are named as a fact of the host, no cause. The norm is 10 ms"
-    " per fault and fewer than one refault for two waits.",
+    " none (the root), those of the host (/proc/vmstat) are named as a fact of the host, no cause. Memory is short"
+    " where half as many pages were reclaimed in the window (pgsteal_kswapd, pgsteal_direct, pgsteal_khugepaged of the"
+    " cgroup, or pgsteal_anon and pgsteal_file of the host). The norm is 10 ms per fault and fewer than one refault for"
+    " two waits.",
     alternatives="A start with a cold cache; a file that was just replaced; another process of the same cgroup, or"
     " host, whose refaults are in the same counter.",
     remedies="Give more memory to host or cgroup, or use less; read cold files ahead.",
@@ -73,29 +77,21 @@ def major_faults(model: Model) -> Iterable[Outcome]:
         return
     whole = together(rows)
     again = refaults(model)
-    evicted = again is not None and again.pages >= REFAULTS_A_WAIT * max(whole.count, 1)
+    came_back = again is not None and again.pages >= REFAULTS_A_WAIT * max(whole.count, 1)
+    evicted = came_back and again is not None and again.short
     slow = typical_ns(whole) >= SLOW_FAULT_NS
     files = [row for row in rows if row.key.startswith("file:")]
     worst = plain(files[0].object) if files and 2 * total_ns(files) > taken_ns else ""
-    evidence = [waits(whole, "waits for pages of mapped files")]
     touching = _touching(model)
-    if touching:
-        evidence.append(touching)
+    evidence = [waits(whole, "waits for pages of mapped files"), *([touching] if touching else [])]
     limits = ["" if worst else "which file is not known"]
     if again is None:
         limits.append("neither memory.stat nor /proc/vmstat says whether the pages had been in memory before")
     else:
-        text = f"{again.pages:,} pages came back after eviction ({again.where})"
-        evidence.append(Evidence(text, float(again.pages), "count", again.probe))
+        evidence += _eviction(again, came_back=came_back)
         if evicted and not again.group:
             limits.append("refaults are counted for the whole host: they may be of others' pages")
-    claim = _claim(taken_ns, again, typical_ns(whole) if slow else None, evicted=evicted)
-    headline = "Mapped files are read from disk, page by page"
-    if evicted:
-        headline = "Mapped pages are evicted and read again: memory is too small"
-        headline = headline if again and again.group else "Mapped pages had to be read again, on a host short of memory"
-    elif slow:
-        headline = "Mapped files are read from a slow device"
+    claim = _claim(taken_ns, again, typical_ns(whole) if slow else None, evicted=evicted, came_back=came_back)
     confidence, limits_all = judged(model, Confidence.HIGH, limits)
     yield Finding(
         "MEM-MAJOR-FAULTS",
@@ -107,18 +103,41 @@ def major_faults(model: Model) -> Iterable[Outcome]:
         _fault_remedies(model, again if evicted else None, files[0].key if worst else ""),
         alternatives=[
             "a start with a cold cache",
-            "pages dropped by request (posix_fadvise, madvise)",
+            "pages dropped or paged out by request (posix_fadvise, madvise, DAMON)",
+            *(["a shortage of memory that ended before the window"] if came_back and not evicted else []),
             *([] if again and again.group else ["a neighbour whose refaults are counted too"]),
         ],
         limits=limits_all,
         verify=f"grep workingset_refault {shlex.quote(again.probe if again else '/proc/vmstat')}, twice: it stands"
         " still",
-        headline=headline,
+        headline=_headline(again, slow=slow, evicted=evicted, came_back=came_back),
         mechanism=Mechanism.LIMIT if evicted else Mechanism.SLOW if slow else Mechanism.OTHERS,
     )
 
 
-def _claim(taken_ns: int, again: Refaults | None, slow_ns: int | None, *, evicted: bool) -> str:
+def _eviction(again: Refaults, *, came_back: bool) -> list[Evidence]:
+    """Return how many pages came back, and where they are many, how many were taken away meanwhile."""
+    text = f"{again.pages:,} pages came back after eviction ({again.where})"
+    found = [Evidence(text, float(again.pages), "count", again.probe)]
+    if came_back and again.reclaimed is not None:
+        text = f"{again.reclaimed:,} pages were reclaimed for want of memory in the window"
+        found.append(Evidence(text, float(again.reclaimed), "count", again.reclaimed_probe))
+    return found
+
+
+def _headline(again: Refaults | None, *, slow: bool, evicted: bool, came_back: bool) -> str:
+    if evicted and again and again.group:
+        return "Mapped pages are evicted and read again: memory is too small"
+    if evicted:
+        return "Mapped pages had to be read again, on a host short of memory"
+    if slow:
+        return "Mapped files are read from a slow device"
+    if came_back:
+        return "Mapped pages are read back from disk; memory was not short meanwhile"
+    return "Mapped files are read from disk, page by page"
+
+
+def _claim(taken_ns: int, again: Refaults | None, slow_ns: int | None, *, evicted: bool, came_back: bool) -> str:
     """Return what happens, without an end: only the target's own refaults prove that memory is too small for it."""
     waiting = f"{duration(taken_ns)} of waiting"
     if evicted and again and again.group:
@@ -127,6 +146,9 @@ def _claim(taken_ns: int, again: Refaults | None, slow_ns: int | None, *, evicte
         return f"Mapped files are read from a slow device: {about(slow_ns)} per fault"
     if evicted:
         return f"Pages of mapped files were not in memory, on a host that reads evicted pages again: {waiting}"
+    if came_back and again:
+        few = f"only {again.reclaimed:,} pages were" if again.reclaimed else "nothing was"
+        return f"Mapped pages were read back from disk, and {few} reclaimed for want of memory: {waiting}"
     seen = ", and the kernel had not evicted them lately" if again is not None else ""
     return f"Pages of mapped files were not in memory{seen}: {waiting} for their disk"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.memory.refaults import SHORT, reclaimed
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.rule import (
     Confidence,
@@ -78,27 +79,36 @@ def swap_in(model: Model) -> Iterable[Outcome]:
         Confidence.HIGH,
         ["" if out is not None else "not known whether memory is short now: /proc/vmstat has no swap counters"],
     )
-    when = (
-        ""
-        if out is None
-        else " Pages are still being swapped out: memory is short now."
-        if out
-        else " Nothing was swapped out in the window: the shortage has passed, and this ends when all is back."
-    )
+    stolen = reclaimed(model)
+    by_request = out is not None and stolen is not None and stolen < SHORT * out
+    if by_request:
+        text = f"{stolen:,} pages were reclaimed for want of memory in the window (whole host)"
+        evidence.append(Evidence(text, float(stolen or 0), "count", "/proc/vmstat"))
     yield Finding(
         "MEM-SWAP-IN",
         fault(model, taken_ns),
         confidence,
-        f"{subject(model, begin=True)}'s own memory comes back from swap: {duration(taken_ns)} of waiting.{when}",
+        f"{subject(model, begin=True)}'s own memory comes back from swap: {duration(taken_ns)} of waiting."
+        f"{_when(out, by_request=by_request)}",
         claims_of(rows),
         evidence,
-        _swap_remedies(model, short_now=bool(out)),
+        _swap_remedies(model, short_now=bool(out) and not by_request),
         limits=limits,
         alternatives=[f"a cgroup limit that pushes {subject(model)} out", "a slow swap device"],
         verify="vmstat 1: columns si and so stay at 0",
         headline=f"Memory of {subject(model)} comes back from swap",
         mechanism=Mechanism.LIMIT,
     )
+
+
+def _when(out: int | None, *, by_request: bool) -> str:
+    if out is None:
+        return ""
+    if by_request:
+        return " Pages are swapped out by request (madvise, DAMON): none were reclaimed for want of memory."
+    if out:
+        return " Pages are still being swapped out: memory is short now."
+    return " Nothing was swapped out in the window: the shortage has passed, and this ends when all is back."
 
 
 def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
