@@ -47,6 +47,13 @@ def tier(path: Path) -> str:
     return "unit"
 
 
+def refuse_empty_parameters(item: pytest.Item) -> None:
+    """A pattern of files without a match, which pytest skips, is a unit test that cannot fail."""
+    reasons = [str(mark.kwargs.get("reason")) for mark in item.iter_markers("skip")]
+    if any("empty parameter set" in reason for reason in reasons):
+        raise pytest.UsageError(f"{item.nodeid} has nothing to test: {', '.join(reasons)}")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write golden files anew, do not compare")
     parser.addoption(
@@ -123,6 +130,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = tier(item.path)
         item.add_marker(getattr(pytest.mark, name))
+        if name == "unit":
+            refuse_empty_parameters(item)
         if name == "live" and lacking:
             item.add_marker(pytest.mark.skip(reason=lacking))
 

@@ -1,4 +1,4 @@
-"""Every line of the README's "Every way to ask" runs as it is written, on a small workload of the test's own."""
+"""Every line of the README's "Commands" runs as it is written, on a small workload of the test's own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conftest import ROOT
 
 PROGRAM = ROOT / "build/bin/perfdiag"
 TEXT = (ROOT / "README.md").read_text()
-BLOCK = re.search(r"^## Every way to ask\n\n```sh runnable\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+BLOCK = re.search(r"^## Commands\n\n```sh runnable\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 LINES = BLOCK[1].splitlines() if BLOCK else []
 
 
