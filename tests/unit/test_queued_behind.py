@@ -108,3 +108,26 @@ def test_calls_that_are_waited_for_by_events_are_told_apart_from_these() -> None
 def test_a_pool_that_computes_is_told_so() -> None:
     found = finding(pool("cpu.user", {("cpu.user", "cpu.user"): 10}).model(), POOL)
     assert dict(found.claims) == {(QUEUED, "cpu.user"): 20 * S} and "cheaper" in found.remedies[0].text
+
+
+@pytest.mark.parametrize(
+    ("stacks", "said"),
+    [
+        (
+            [({"kernel": ["__d_lookup_rcu", "lookup_fast", "path_openat"]}, 90), ({"user": ["main (app)"]}, 10)],
+            "file names",
+        ),
+        ([({"user": ["inflate (zlib.so.1)"]}, 60), ({"user": ["main (app)"]}, 40)], "inflate (zlib.so.1)"),
+        ([({"user": [f"part_{number} (app)"]}, 10) for number in range(10)], "compute"),
+        ([({"user": ["inflate (zlib.so.1)"]}, 5)], "compute"),
+    ],
+)
+def test_what_a_pool_computes_is_named_where_one_thing_is_most_of_it(
+    stacks: list[tuple[dict[str, list[str]], int]], said: str
+) -> None:
+    builder = pool("cpu.user", {("cpu.user", "cpu.user"): 10})
+    for frames, count in stacks:
+        builder.stack("cpu", count=count, **frames)
+    found = finding(builder.model(), POOL)
+    assert said in found.headline and len(found.headline) <= 75
+    assert (found.evidence[-1].probe == "lines of time") == (said == "compute")

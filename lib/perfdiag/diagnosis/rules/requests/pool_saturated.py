@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED
+from perfdiag.diagnosis.evidence.cpu import kernel_work
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, SAMPLED, CpuSamples
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
@@ -18,13 +20,26 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import PEERS, QUEUED
 from perfdiag.model.requests.unread_requests import BOUND
 from perfdiag.recording.levels import TOLD_BELOW, told_as
 
+CHEAPER = fix("make what they compute cheaper; more workers only share the CPUs, where these are not idle")
+MOSTLY = 0.5  # of the samples
 BOUND_PART = 0.3  # of the time in which requests waited for who was with others
 
 
@@ -60,15 +75,17 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if queued < FAULT_SHARE * time.ns or not is_held_up(model):
         yield hardly_unread("POOL-SATURATED", time, queued)
         return
-    workers = _workers(model)
+    workers, work = _workers(model), NO_WORK
     does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
     busy = f", mostly with {does}" if does else ""
     more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
     headline = f"{workers} are busy; requests wait to be read"
     computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
     if computing > met.taken / 2:
-        headline = f"{workers} are busy: they compute; requests wait to be read"
-        more = fix("make what they compute cheaper; more workers only share the CPUs, where these are not idle")
+        work = _work(model)
+        headline = f"{workers} are busy{work.doing or ': they compute'}; requests wait"
+        busy = work.doing or busy
+        more = work.remedy
     bound = met.others.get(BOUND, 0.0) / met.taken
     if bound >= BOUND_PART:
         busy = f", {percent(bound)} of that time with connections that are kept alive and silent"
@@ -80,7 +97,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         confidence,
         f"{workers} are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         queue_claims(time, taken=True),
-        [read_after(delays), meanwhile(time.by), *_at_once(model)],
+        [read_after(delays), meanwhile(time.by), *_at_once(model), *work.evidence],
         [more],
         alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
         limits=limits,
@@ -88,6 +105,39 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         headline=headline,
         mechanism=Mechanism.BUSY,
     )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What workers compute."""
+
+    doing: str = ""  # ", mostly with looking up names of files"
+    remedy: Remedy = CHEAPER
+    evidence: Sequence[Evidence] = ()
+
+
+NO_WORK = _Work()
+
+
+def _work(model: Model) -> _Work:
+    """Return what the target mostly computes: what the kernel works at for it, or a function of its own."""
+    samples = CpuSamples(model)
+    if samples.count < ENOUGH:
+        return NO_WORK
+    kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
+    if 2 * kernel > samples.count:
+        first = next(iter(kernel_work.work(samples)), None)
+        if first is None or first.part.share < MOSTLY:
+            return NO_WORK
+        text = f"{first.part} of {kernel:,} kernel samples: {first.name}"
+        evidence = Evidence(text, first.part.share, "share", FUNCTIONS, first.part.error)
+        less = next(iter(kernel_work.remedies(model, [first])), CHEAPER)
+        return _Work(f", mostly with {first.name}", less, [evidence])
+    name, part = samples.hottest(1)[0]
+    if part.share < MOSTLY:
+        return NO_WORK
+    hot = Evidence(f"{name} {part}", part.share, "share", FUNCTIONS, part.error, kind=EvidenceKind.FUNCTIONS)
+    return _Work(f", mostly in {name}", CHEAPER, [hot])
 
 
 def _workers(model: Model) -> str:
