@@ -14,8 +14,8 @@ TITLE = """## What each engine tells
 
 Percent of the time of all threads by account. All engines recorded the same work at the same time in emulated machines
 (`make lab ARGS="-k engines --update"`). The test fails if an engine differs from `libbpf` by more than 5 points in an
-account that it can see. `disk` is `disk.flush` and `disk.write`, `cpu` all accounts of that name; "not told" is time that
-an engine cannot attribute.
+account that it can see. `disk` is `disk.flush` and `disk.write`, `cpu` all accounts of that name; "not told" is time
+that an engine cannot attribute.
 
 """
 BEGIN, END = "<!-- engines: make readme-engines -->\n", "<!-- end of engines -->\n"
