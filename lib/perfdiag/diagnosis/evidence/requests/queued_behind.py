@@ -71,7 +71,7 @@ def _part(model: Model, time: RequestTime, finding: Finding, account: str) -> fl
 
 
 def _part_of_parked(model: Model, time: RequestTime, finding: Finding) -> float:
-    """Return which part of the time that requests were parked on futexes a finding claims: for a lock, whose holder
+    """Return which part of the time that requests waited on futexes a finding claims: for a lock, whose holder
     computes, another worker would wait, too."""
     parts = {pair: ns / by_pair(model)[pair] for pair, ns in time.rows.items() if by_pair(model).get(pair)}
     wanted = sum(finding.claims.get(pair, 0) * part for pair, part in parts.items())
