@@ -21,9 +21,9 @@ def handing(count: int = 250_000, woken: int = 250_000) -> Builder:
 
 def test_short_waits_behind_own_threads_that_are_much_together_are_profile() -> None:
     found = finding(handing().model(), ID)
-    assert found.severity is Severity.INFO and "hand work to each other on one CPU" in found.claim
+    assert found.severity is Severity.INFO
     assert set(found.claims.values()) == {1_000_000_000} and len(found.claims) == 2
-    assert any("own threads ended 500,000 waits of each other" in evidence.text for evidence in found.evidence)
+    assert any("500,000" in evidence.text for evidence in found.evidence)
     assert "hand over less often" in found.remedies[-1].text
 
 

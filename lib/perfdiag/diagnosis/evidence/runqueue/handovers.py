@@ -1,4 +1,4 @@
-"""Threads that hand work to each other on one CPU: each waits, ready to run, until the other has left it."""
+"""Threads that hand work to each other on one CPU: the woken one waits until its waker leaves it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from perfdiag.diagnosis.significance import duration, fix, judged, together, wai
 from perfdiag.model.model import Model, Row
 
 ID = "CPU-OVERSUBSCRIBED"
-# A price of handing over is paid everywhere: from a fifth of the busy time on it is what a target mostly does.
+# Handovers happen everywhere; from a fifth of busy time on they matter.
 HANDED_SHARE = 0.2
-# Nearly all of it must be waits that are as short as handing over takes.
+# Nearly all of it must be short waits.
 SHORT_PART = 0.9
-# So many of them must begin with a wake-up by a thread of the target.
+# This part must begin with a wake-up by a thread of the target.
 WOKEN_PART = 0.5
 
 
 def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
-    """Return the profile of waits behind own threads that are all short, None where they are little of the time."""
+    """Return the profile of short waits behind own threads, None if they are little."""
     long = long_ns(own)
     short = {key: ns - long.get(key, 0) for key, ns in all_ns(own).items()}
     ns, whole = sum(short.values()), together(own)
@@ -29,37 +29,34 @@ def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
         return None
     woken = _woken(model)
     if woken < WOKEN_PART * whole.count:
-        return None  # they take turns, by yielding or preemption
+        return None  # they alternate by yielding or preemption
     confidence, limits = judged(model, Confidence.HIGH)
     wider = widened_affinity(model)
     return Finding(
         ID,
         Severity.INFO,
         confidence,
-        f"Own threads hand work to each other on one CPU: each time the one that was woken waits until its waker has"
-        f" left it, {duration(ns)} together.",
+        f"Woken threads waited {duration(ns)} until their waker, another own thread, left the CPU.",
         claims({key: part for key, part in short.items() if part}),
         [
-            waits(whole, "waits behind own threads, each no longer than a hand-over takes"),
-            Evidence(f"own threads ended {woken:,} waits of each other", float(woken), "count", "sched_waking"),
+            waits(whole, "short waits behind own threads"),
+            Evidence(f"{woken:,} wake-ups by own threads", float(woken), "count", "sched_waking"),
             *host(model),
         ],
         [
             *([wider] if wider else []),
-            fix(
-                "hand over less often: several messages at a time, larger pieces of work, or one thread that does both"
-            ),
+            fix("hand over less often: batch messages, use larger pieces of work, or do both jobs in one thread"),
         ],
-        alternatives=["threads that wake each other for every message, as asked and answered questions do"],
+        alternatives=["request and reply between threads: each message needs a wake-up"],
         limits=limits,
-        verify=f"{again(model)}: runq.busy behind own threads",
+        verify=f"{again(model)}   (runq.busy behind own threads)",
         headline="Threads hand work to each other on one CPU",
         mechanism=Mechanism.MANY,
     )
 
 
 def _woken(model: Model) -> int:
-    """Return how many waits of the target its own threads ended, as far as their wakers are known."""
+    """Return how many of the target's waits its own threads ended, as far as known."""
     own = {thread.tid for thread in model.threads} - {0}
     return sum(row.waker_count for row in model.rows if row.waker_tid in own)
 

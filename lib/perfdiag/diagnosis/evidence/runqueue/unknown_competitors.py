@@ -1,4 +1,4 @@
-"""Waits for a CPU of which is not known who had it: how much of them can be behind own threads, and what cannot."""
+"""Waits for a CPU with an unknown task on it: how much can be behind own threads."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model, once
 from perfdiag.model.thread_accounts import ThreadLedger
 
-# Threads pinned in more ways than this are taken to reach all CPUs: that only keeps more time unknown.
+# With more affinities than this all threads count as allowed everywhere: this only keeps more time unknown.
 MOST_SETS = 64
 
 
 def queued_ns(thread: ThreadLedger) -> int:
-    """Return how long a thread was ready while its CPU ran others."""
+    """Return how long a thread was runnable while its CPU ran others."""
     return thread.ns("runq.busy")
 
 
@@ -29,8 +29,7 @@ def on_cpu_ns(thread: ThreadLedger) -> int:
 def most_behind_own_ns(model: Model) -> int:
     """Return how long threads of the target can have queued behind each other at most.
 
-    Nobody waits behind own threads for longer than those ran, on CPUs it may use itself: who has one thread never
-    queues behind itself, and who ran for moments holds nobody up for seconds.
+    A thread waits behind own threads no longer than those ran, on CPUs it may use itself.
     """
     sets = [cpus_of(model, thread) for thread in model.threads]
     ran_each = [on_cpu_ns(thread) for thread in model.threads]
@@ -46,15 +45,14 @@ def most_behind_own_ns(model: Model) -> int:
         }
     most = 0
     for thread, ran_ns, cpus in zip(model.threads, ran_each, sets, strict=True):
-        # A fold stands for many threads that ended: each may have waited for all the others.
+        # A fold is many ended threads: each may have waited for all the others.
         others_ns = max(1, thread.threads) * reach[cpus] - ran_ns
         most += min(queued_ns(thread), others_ns)
     return most
 
 
 def of_neighbours(model: Model, nameless: Mapping[str, int], own_ns: int) -> dict[str, int]:
-    """Return the part of `nameless` that own CPU time cannot explain, where `own_ns` are known to be behind own
-    threads: somebody else had the CPU."""
+    """Return the part of `nameless` beyond own CPU time (less `own_ns`, known as own): other processes ran."""
     room = max(0, most_behind_own_ns(model) - own_ns)
     found = {}
     for key, ns in nameless.items():
@@ -66,16 +64,14 @@ def of_neighbours(model: Model, nameless: Mapping[str, int], own_ns: int) -> dic
 
 
 def without_names(model: Model, inferred_ns: int) -> list[Evidence]:
-    """Return the evidence of waits that are said to be behind others because own CPU time cannot explain them."""
+    """Return the evidence of waits behind others by inference: own CPU time cannot explain them."""
     if not inferred_ns:
         return []
     most_ns = most_behind_own_ns(model)
-    can = (
-        f"can have held each other up for {duration(most_ns)} at most, by their CPU time" if most_ns else "had no part"
-    )
+    can = f"explain at most {duration(most_ns)}" if most_ns else "explain none of it"
     return [
         Evidence(
-            f"{duration(inferred_ns)} behind others, names not kept: own threads {can}",
+            f"{duration(inferred_ns)} behind unidentified processes: own threads {can}",
             float(inferred_ns),
             "ns",
             "ledger",

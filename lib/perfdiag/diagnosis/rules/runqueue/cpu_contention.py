@@ -1,4 +1,4 @@
-"""A rule on threads that could run while their CPU ran other processes."""
+"""CPU-CONTENTION: threads wait for a CPU used by other processes."""
 
 from __future__ import annotations
 
@@ -61,36 +61,39 @@ from perfdiag.facts.process import IDLE_POLICY
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.distribution import Distribution
 
-# One wait that is a third of less than a tenth of a second is an accident of scheduling; contention comes again.
+# A single wait with a third of a total below 0.1 s is an accident of scheduling; contention repeats.
 ACCIDENT_NS, ACCIDENT_PART = 100_000_000, 1 / 3
-# A neighbour's competition is answered with a multiple of the target's own weight that is felt but leaves it some.
+# The trial weight: large enough to be felt, small enough to leave other processes some CPU time.
 WEIGHT_FACTOR = 4
-SHOWN = 3  # neighbours by name
-CLAIMED = 2  # of them in the claim: a verdict has three lines
+SHOWN = 3  # other processes by name
+CLAIMED = 2  # of them in the claim
 LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
 STAT = "/proc/PID/stat"
 
 
 @rule(
     "CPU-CONTENTION",
-    title="Other processes have the CPU while the target could run",
+    title="Threads wait for a CPU used by other processes",
     accounts=("runq.busy",),
-    meaning="Threads of the target are ready to run, and their CPU runs somebody outside the target. The finding names"
-    " who, and how long.",
-    measured="Exact waits from sched_waking (or preemption) to the switch, while the CPU ran a task outside the target,"
-    " by the tasks that had it meanwhile, over the whole window. Waits that began behind a kernel thread count as"
-    " behind own threads where those are most of the competition. Waits up to 131 us are left out: that is what"
-    " handing a CPU over takes. It is a fault when half the time is in waits of a scheduler's slice (0.5 ms)"
-    " or more, and, where all of them together take less than 0.1 s, not a third of it in a single one. Of waits of"
-    " which is not known who ran, as much is taken in as own CPU time cannot explain: nobody queues behind own threads"
-    " for longer than those ran.",
-    alternatives="An affinity or cpuset that confines the target to few CPUs; a CPU quota (CPU-QUOTA-THROTTLED) and"
-    " a host that takes the CPU away (CPU-STOLEN) are measured apart.",
-    remedies="Let the target use more CPUs, raise its cgroup's weight, or move the neighbour.",
-    verify="Measure again: runq.busy and the neighbour's name must be gone from the report.",
+    meaning=(
+        "Threads of the target are runnable, but other processes run on their CPU. The finding names those processes"
+        " and their part of the waiting."
+    ),
+    measured=(
+        "Waits from wake-up or preemption to the switch, by the task on the CPU meanwhile. Waits up to 131 us are"
+        " left out: a handover takes that long. A fault needs half the time in waits of 0.5 ms or more; below 0.1 s in"
+        " all, no single wait may have a third. If the running task is unknown, the part beyond the target's own CPU"
+        " time counts here."
+    ),
+    alternatives=(
+        "An affinity or cpuset limits the target to few CPUs. CPU quota (CPU-QUOTA-THROTTLED) and steal (CPU-STOLEN)"
+        " are measured apart."
+    ),
+    remedies="Let the target use more CPUs, raise its CPU weight, or move the other process.",
+    verify="runq.busy behind the named process is gone in the next report.",
 )
 def contention(model: Model) -> Iterable[Outcome]:
-    """Join runq.busy rows with the tasks outside the target that ran meanwhile."""
+    """Judge waits in runq.busy by the tasks outside the target that ran meanwhile."""
     id = "CPU-CONTENTION"
     competing = competition(model)
     wanted = long_ns(competing.neighbours)
@@ -99,11 +102,11 @@ def contention(model: Model) -> Iterable[Outcome]:
     wanted |= inferred
     ns = sum(wanted.values())
     if not worth(model, ns):
-        yield unnamed(model, id, unknown_ns, ns) or no_competition(model, id, "neighbours", ns)
+        yield unnamed(model, id, unknown_ns, ns) or no_competition(model, id, "other processes", ns)
         return
     whole = together(competing.neighbours + competing.unnamed if inferred_ns else competing.neighbours)
     names = _names(competing.neighbours, inferred_ns)
-    not_named = f"who had the CPU for {duration(inferred_ns)} of it is inferred" if inferred_ns > ns / 10 else ""
+    not_named = f"{duration(inferred_ns)} is inferred: the running process is unknown" if inferred_ns > ns / 10 else ""
     confidence, limits = judged(model, Confidence.HIGH, [not_named, *what_is_missing(model, competing, ns, unknown_ns)])
     yield Finding(
         id,
@@ -112,16 +115,16 @@ def contention(model: Model) -> Iterable[Outcome]:
         _claim(model, names, ns),
         claims(wanted),
         [
-            *named_waits(competing.neighbours, "neighbours", wanted),
+            *named_waits(competing.neighbours, "other processes", wanted),
             *_shown(names, ns),
             *without_names(model, inferred_ns),
             *_yields(model),
             *host(model),
         ],
         _remedies(model, competing.neighbours, inferred_ns),
-        alternatives=[f"neighbours that serve {subject(model)} itself (a local database, a kernel thread)"],
+        alternatives=[f"these processes work for {subject(model)} (a local database, a kernel thread)"],
         limits=limits,
-        verify=f"{again(model)}: runq.busy",
+        verify=f"{again(model)}   (runq.busy)",
         headline=_headline(competing.neighbours, inferred_ns),
         mechanism=Mechanism.BUSY,
         others=_others(competing.neighbours),
@@ -133,8 +136,7 @@ def _is_accident(waits: Distribution) -> bool:
 
 
 def _yields(model: Model) -> list[Evidence]:
-    """Return the policy and nice value of the target's first process that lets others go first, and against whom that
-    does not count."""
+    """Return the policy or nice value of the target's first process with a lower priority."""
     found = [
         Evidence(_yielding(model, pid, "as SCHED_IDLE", group), IDLE_POLICY, "policy", STAT)
         for pid, group in list(idle_class(model).items())[:1]
@@ -148,36 +150,34 @@ def _yields(model: Model) -> list[Evidence]:
 
 def _yielding(model: Model, pid: int, how: str, group: str) -> str:
     runs = f"process {pid} runs {how}"
-    return f"{runs}, which counts only within its {group}" if group else f"{subject(model)} itself yields: {runs}"
+    return f"{runs}, effective only inside its {group}" if group else f"{runs}: others go first"
 
 
 def _claim(model: Model, names: list[str], ns: int) -> str:
     whys = ["SCHED_IDLE" for group in idle_class(model).values() if not group] + [
         f"nice {nice}" for nice in yielding(model).values()
     ]
-    yields = "".join(f" It yields to them: {why}." for why in whys[:1])
+    yields = "".join(f" It runs at {why}, so others go first." for why in whys[:1])
     behind = first_of(names, CLAIMED)
-    return f"Threads ready to run waited {duration(ns)} for CPUs that ran other processes: {behind}.{yields}"
+    return f"Runnable threads waited {duration(ns)} for CPUs used by {behind}.{yields}"
 
 
 def _headline(rows: Iterable[Row], inferred_ns: int) -> str:
     largest = _largest(rows, inferred_ns)
-    return (
-        f"Threads wait for a CPU, mostly behind {brief(plain(largest))}"
-        if largest
-        else "Threads wait for a CPU behind other processes"
-    )
+    pids = {other.pid for other in _others(rows) if other.comm == plain(largest)}
+    number = f" ({pids.pop()})" if len(pids) == 1 and 0 not in pids else ""
+    return f"Threads wait for a CPU used by {f'{brief(plain(largest))}{number}' if largest else 'other processes'}"
 
 
 def _largest(rows: Iterable[Row], inferred_ns: int) -> str:
-    """Return who had the CPU for most of the waiting, "" where it was nobody in particular."""
+    """Return the name of the process on the CPU for most of the waiting, "" if there is no such process."""
     parts = _by_comm(rows)
     comm = max(parts, key=lambda each: parts[each], default="")
     return comm if comm and 2 * parts[comm] > sum(parts.values()) + inferred_ns else ""
 
 
 def _others(rows: Iterable[Row]) -> list[Other]:
-    """Return who had the CPU, with their numbers, those first who had it longest."""
+    """Return the processes on the CPU with their pids, the longest first."""
     found: dict[tuple[int, str], int] = {}
     for row in rows:
         number = row.key.split(":", 2)[1]
@@ -188,17 +188,17 @@ def _others(rows: Iterable[Row]) -> list[Other]:
 
 
 def _shown(names: list[str], ns: int) -> list[Evidence]:
-    """Return those that the claim has no room for."""
-    return [Evidence(f"behind {', '.join(names)}", float(ns), "ns", "ledger")] if len(names) > CLAIMED else []
+    """Return the names beyond those in the claim."""
+    return [Evidence(f"{', '.join(names)} of the waiting", float(ns), "ns", "ledger")] if len(names) > CLAIMED else []
 
 
 def _names(rows: Iterable[Row], inferred_ns: int) -> list[str]:
-    """Return who had the CPU, and for what part of the waiting, the largest first."""
+    """Return the processes on the CPU with their part of the waiting, the largest first."""
     parts = _by_comm(rows)
     whole = sum(parts.values()) + inferred_ns
     named = [(part, f"{plain(comm)} {percent(part / whole)}") for comm, part in _felt(parts, whole)[:SHOWN]]
     if inferred_ns:
-        named.append((inferred_ns, f"others (names not kept) {percent(inferred_ns / whole)}"))
+        named.append((inferred_ns, f"unidentified processes {percent(inferred_ns / whole)}"))
     return [text for _, text in sorted(named, key=lambda each: -each[0])]
 
 
@@ -210,7 +210,7 @@ def _by_comm(rows: Iterable[Row]) -> dict[str, int]:
 
 
 def _felt(parts: Mapping[str, int], whole: int) -> list[tuple[str, int]]:
-    """Return the neighbours worth a name, the largest first; where all are small, the largest ones nevertheless."""
+    """Return the processes worth a name, the largest first; if all are small, the largest anyway."""
     ranked = sorted(parts.items(), key=lambda item: -item[1])
     felt = [(comm, part) for comm, part in ranked if part >= WORTH_SHARE * whole]
     return felt or (ranked if sum(parts.values()) > whole / 2 else [])
@@ -227,23 +227,24 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
     parts = _by_comm(rows)
     felt = _felt(parts, sum(parts.values()) + inferred_ns)
     largest = felt[0][0] if felt else ""
-    advice = "give the neighbours named less: a lower weight, a quota, other CPUs, or another host"
+    named = [other for other in _others(rows) if other.comm in {plain(comm) for comm, _ in felt} and other.pid]
+    who = ", ".join(f"{other.comm} ({other.pid})" for other in named) or plain(largest)
+    advice = f"lower the CPU weight of {who}, limit it with a quota, or move it to other CPUs or another host"
     if not felt:
-        advice = "find who takes the CPUs (perf sched record -a), and give it a lower weight or other CPUs"
+        advice = "find the process on these CPUs (perf sched record -a), then lower its CPU weight or move it"
     elif largest.startswith(KERNEL_THREADS):
         advice = (
-            f"{plain(largest)} is a kernel thread: look for what feeds it (interrupts, write-back, memory), not for its"
-            " priority"
+            f"find the work of the kernel thread {plain(largest)} (interrupts, writeback, memory); leave its priority"
         )
     found.append(fix(advice))
     return found
 
 
 def _niced(model: Model, pid: int, nice: int) -> Remedy:
-    """Return what takes back a nice value: a trial of a process of one thread, for each thread has its own value."""
+    """Return the remedy for a nice value: a trial for a single-threaded process, because each thread has its own."""
     if sum(thread.threads for thread in model.threads if thread.pid == pid) == 1:
         return attempt(f"renice -n 0 -p {pid}", f"renice -n {nice} -p {pid}", f"nice {nice}")
-    return fix(f"renice -n 0 -p $(ls /proc/{pid}/task): first note what each thread has, ps -Lo tid,ni -p {pid}")
+    return fix(f"renice -n 0 -p $(ls /proc/{pid}/task); note the present values first: ps -Lo tid,ni -p {pid}")
 
 
 def _weight(model: Model) -> Remedy | None:

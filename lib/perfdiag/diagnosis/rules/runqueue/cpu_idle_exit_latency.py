@@ -1,4 +1,4 @@
-"""A rule on woken threads that wait until their CPU has left a deep idle state."""
+"""CPU-IDLE-EXIT-LATENCY: woken threads wait until their CPU leaves a deep idle state."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.facts.host_facts import IdleState
 from perfdiag.model.model import Model, Row
 
-# Without a declared latency (most guests) a CPU is up within 100 us if its host lets it.
+# Without a declared latency (most guests) a CPU wakes within 100 us if its host lets it.
 UNDECLARED_NS = 100_000
-# The recorder's word for a file that it did not wait for any longer: what it says is unknown, not absent.
+# The recorder's word for a file it stopped waiting for: its content is unknown, not absent.
 NOT_IN_TIME = "timeout"
-# Idle drivers of guests that leave the virtual CPU to the hypervisor, whatever latency they declare.
+# Idle drivers of guests: the hypervisor stops the virtual CPU, and declared latencies mean nothing.
 HALTING = ("haltpoll", "none")
 
 
@@ -45,24 +45,24 @@ HALTING = ("haltpoll", "none")
     "CPU-IDLE-EXIT-LATENCY",
     title="Woken threads wait until their CPU leaves a deep idle state",
     accounts=("runq.waking",),
-    meaning="A thread was woken, its CPU was idle, and leaving the idle state took long. Each wake-up pays for it:"
-    " services that do little work per request feel it most, and the less load, the more.",
-    measured="Exact time from sched_waking to the switch on a CPU that had been idle since before, by the idle state it"
-    " was in, over the whole window; beside it the exit latency the driver declares for that state, and how often and"
-    " how long the CPUs that the target ran on slept in it. What wake-ups out of shallow states take in the same window"
-    " stays when deep ones are forbidden: it is taken off. A fault from 50 us declared on (deep states), or from"
-    " 100 us measured where nothing is declared. In a guest whose idle CPUs halt it is the hypervisor that wakes them:"
-    " profile, from 100 us on. Not in it: the time before an interrupt reaches the CPU that handles it. Where a state"
-    " is slept in with interrupts off, as intel_idle does, that is all of its exit latency for what the CPU's own"
-    " interrupts wake: such wake-ups are counted apart, with the state left before.",
-    alternatives="In a guest: the time the hypervisor needs to run the virtual CPU again. Interrupts and softirqs that"
-    " the CPU handled first.",
-    remedies="Forbid the deep states, as a trial at once and without a reboot; a busier CPU; polling before halt in a"
-    " guest (haltpoll).",
-    verify="Measure again with the state disabled: runq.waking and the p50 per wake-up must fall.",
+    meaning=(
+        "A thread was woken, its CPU was idle, and leaving the idle state took long. Every wake-up pays this, so"
+        " services with little work per request and low load suffer most."
+    ),
+    measured=(
+        "Time from wake-up to the switch on an idle CPU, by its idle state, with the declared exit latency and the"
+        " time slept in each state. The cost of shallow states is subtracted. A fault needs a declared latency of 50"
+        " us (deep), or 100 us measured if none is declared. In a guest with halted CPUs it is a profile. Wake-ups by"
+        " the CPU's own interrupts are counted apart: leaving the state comes before their wait."
+    ),
+    alternatives=(
+        "In a guest, the hypervisor runs the virtual CPU late. Interrupts and softirqs ran on the CPU first."
+    ),
+    remedies="Disable deep idle states, as a trial without a reboot. In a guest, use the haltpoll idle driver.",
+    verify="With the state disabled, runq.waking and the p50 per wake-up fall.",
 )
 def idle_exit(model: Model) -> Iterable[Outcome]:
-    """Join runq.waking rows with the declared exit latency of the idle state left."""
+    """Judge waits in runq.waking by the exit latency of the idle state."""
     share = model.share("runq.waking")
     halts = _halts(model)
     states = {} if halts else {state.index: state for state in model.facts.idle_states}
@@ -78,15 +78,15 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
         elif worth(model, model.ns("runq.waking")) and not model.measured("idle_state") and not states:
             yield Silence(
                 "CPU-IDLE-EXIT-LATENCY",
-                f"{percent(share)} of busy time waited for idle CPUs to wake, from which state is not known",
+                f"idle CPUs took {percent(share)} of busy time to wake, from an unknown idle state",
                 "perfdiag check (feature idle_state)",
             )
         else:
             yield Check(
                 "CPU-IDLE-EXIT-LATENCY",
-                f"waking idle CPUs {percent(share)} of busy time, from deep states"
+                f"waking idle CPUs {percent(share)} of busy time, deep states"
                 f" {percent(ns / model.busy_ns if model.busy_ns else 0.0)}"
-                + (f" more than from shallow ones (p50 {about(shallow_ns)})" if deep and shallow_ns else ""),
+                + (f" (more than the p50 {about(shallow_ns)} of shallow ones)" if deep and shallow_ns else ""),
                 share,
                 "share",
             )
@@ -95,8 +95,7 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
     if not states and not halts and NOT_IN_TIME in model.facts.reason("idle_states"):
         yield Silence(
             "CPU-IDLE-EXIT-LATENCY",
-            f"{percent(share)} of busy time waited for idle CPUs to wake, and what their states declare was not read in"
-            " time",
+            f"idle CPUs took {percent(share)} of busy time to wake; reading their declared latencies timed out",
             f"when the host is less busy: {again(model)}",
         )
         return
@@ -106,9 +105,9 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
         [
             ""
             if states or halts
-            else f"no idle state declares its exit latency here ({model.facts.idle_driver or 'no driver'})",
-            "what shallow states take anyway is taken off by medians: an estimate" if shallow_ns else "",
-            "what one of these states declares is not known"
+            else f"no idle state declares its exit latency ({model.facts.idle_driver or 'no driver'})",
+            "the cost of shallow states is subtracted by medians, an estimate" if shallow_ns else "",
+            "the declared latency of one state is unknown"
             if states and any(_undeclared(states.get(index_of(key))) for key in deep)
             else "",
             *(not_as_declared(states.get(index_of(key)), together(group)) for key, group in deep.items()),
@@ -123,8 +122,8 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
         "CPU-IDLE-EXIT-LATENCY",
         Severity.INFO if halts else fault(model, ns),
         confidence,
-        f"Woken threads waited {duration(ns)}{' longer' if shallow_ns else ''} until their idle CPU was up again"
-        + (": the hypervisor has to run the virtual CPU first." if halts else f", out of {names}."),
+        f"Woken threads waited {duration(ns)}{' longer' if shallow_ns else ''} for their idle CPU to wake"
+        + (": the hypervisor must run the virtual CPU first." if halts else f" from {names}."),
         {("runq.waking", key): claimed_ns for key, claimed_ns in claims.items() if claimed_ns},
         [
             *(measured(states.get(index_of(key)), key, group) for key, group in deep.items()),
@@ -132,12 +131,12 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
             *(e for key in deep if (e := slept(model, states.get(index_of(key)))) is not None),
         ],
         trials(list(states.values()), [index_of(key) for key in deep], halts),
-        alternatives=["the hypervisor's own scheduling of this virtual CPU"]
+        alternatives=["the hypervisor schedules this virtual CPU late"]
         if halts
-        else ["interrupts held off on that CPU", "a hypervisor below, if this is a guest"],
+        else ["interrupts were disabled on that CPU", "if this is a guest: its hypervisor"],
         limits=limits,
-        verify=f"{again(model)}: runq.waking, p50 per wake-up",
-        headline="Halted virtual CPUs wake slowly: the hypervisor has to run them first"
+        verify=f"{again(model)}   (runq.waking, p50 per wake-up)",
+        headline="Halted virtual CPUs wake slowly: the hypervisor must run them first"
         if halts
         else "CPUs wake slowly from deep idle states",
         mechanism=Mechanism.SLOW,
@@ -145,7 +144,7 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
 
 
 def _halts(model: Model) -> bool:
-    """Whether an idle CPU here is a virtual one that halts: what its states declare is then not what waking takes."""
+    """Return whether idle CPUs are virtual and halt: declared latencies then mean nothing."""
     machine = model.facts.hypervisor
     declared = model.facts.idle_states and model.facts.idle_driver not in HALTING
     return machine is not None and machine.name != "none" and not declared
@@ -162,7 +161,7 @@ def _undeclared(state: IdleState | None) -> bool:
 
 
 def _more_than(rows: list[Row], shallow_ns: int | None) -> int:
-    """Return how much of the time of wake-ups out of one state is more than what shallow ones take anyway."""
+    """Return the time of wake-ups from one state beyond the cost of shallow states."""
     whole = together(rows)
     p50 = whole.quantile_ns(0.5)
     if not shallow_ns or not p50:
@@ -173,12 +172,12 @@ def _more_than(rows: list[Row], shallow_ns: int | None) -> int:
 def _stays(shallow_ns: int | None) -> list[Evidence]:
     if not shallow_ns:
         return []
-    text = f"wake-ups out of shallow states take about {duration(shallow_ns)} here, which stays and is taken off"
+    text = f"{duration(shallow_ns)} per wake-up from shallow states is subtracted (it stays)"
     return [Evidence(text, float(shallow_ns), "ns", "ledger")]
 
 
 def _unseen(model: Model, groups: Mapping[str, list[Row]], states: Mapping[int, IdleState]) -> Iterable[Silence]:
-    """Yield the silence on deep states that were left before the thread's wait began, where that may be felt."""
+    """Yield the silence on deep states left before the thread's wait began, if that may matter."""
     count, most_ns, names = 0, 0, set()
     for key, rows in groups.items():
         state = states.get(index_of(key))
@@ -190,9 +189,9 @@ def _unseen(model: Model, groups: Mapping[str, list[Row]], states: Mapping[int, 
     if worth(model, most_ns):
         yield Silence(
             "CPU-IDLE-EXIT-LATENCY",
-            f"{count:,} threads were woken by interrupts of their own CPU just after it had left {', '.join(names)}:"
-            f" leaving it came before their wait and was not measured, at most {duration(most_ns)} as declared",
-            f"the trial tells: cpupower idle-set -D {DEEP_NS // 1000}, {again(model)}, undo with cpupower idle-set -E",
+            f"{count:,} wake-ups came from interrupts of a CPU just out of {', '.join(names)}: leaving the state came"
+            f" before the wait, up to {duration(most_ns)} as declared",
+            f"try cpupower idle-set -D {DEEP_NS // 1000}, then {again(model)}; undo: cpupower idle-set -E",
         )
 
 

@@ -1,4 +1,4 @@
-"""A rule on CPU time that the quota of a control group refuses to the target."""
+"""CPU-QUOTA-THROTTLED: the target's cgroup has used up its CPU quota."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged,
 from perfdiag.facts.host_facts import CpuGroup
 from perfdiag.model.model import Model
 
-# A trial quota is twice the present one: enough to see the effect, not enough to starve the neighbours it protects.
+# The trial quota: large enough to see the effect, small enough to protect other groups.
 QUOTA_FACTOR = 2
-# A group that was throttled in one of a hundred periods or more ran into its limit; less is a burst.
+# Throttling in fewer periods is a burst.
 THROTTLED_PERIODS = 0.01
 
 
@@ -34,15 +34,17 @@ THROTTLED_PERIODS = 0.01
     "CPU-QUOTA-THROTTLED",
     title="The cgroup's CPU quota is used up",
     accounts=("runq.throttled",),
-    meaning="Threads of the target could run, but their cgroup (or one above it) had used up its CPU quota and had to"
-    " wait for its next period, up to 100 ms each time. CPUs may be idle meanwhile.",
-    measured="Exact time of runnable threads inside a throttled group (the group's throttled clock at each switch),"
-    " over the whole window; joined with quota, period and throttled periods of the target's cgroups (cpu.max and"
-    " cpu.stat, or cpu.cfs_quota_us in version 1).",
-    alternatives="None for the time itself. Why the quota is used up may be another finding: more work, a spinning"
-    " thread, or more threads than the quota has CPUs, which use it up in the first part of each period.",
-    remedies="Raise the quota; or match the number of threads to it.",
-    verify="nr_throttled in cpu.stat of the group stands still while the same work is done.",
+    meaning=(
+        "Threads of the target were runnable, but their cgroup (or a parent) had used up its CPU quota and was"
+        " stopped until the next period, up to 100 ms each time. CPUs may be idle meanwhile."
+    ),
+    measured=(
+        "Time of runnable threads inside a throttled group, by the group's throttled clock at each switch, with"
+        " quota, period and throttled periods from cpu.max and cpu.stat."
+    ),
+    alternatives="More work, a spinning thread, or more threads than the quota has CPUs may use up the quota.",
+    remedies="Raise the quota, or match the number of threads to it.",
+    verify="nr_throttled in the group's cpu.stat stops growing at the same work.",
 )
 def throttled(model: Model) -> Iterable[Outcome]:
     """Join runq.throttled with the quota of the target's cgroups."""
@@ -54,24 +56,19 @@ def throttled(model: Model) -> Iterable[Outcome]:
     if not ns and group and _often(group) and worth(model, model.ns(*CPU)):
         yield Silence(
             "CPU-QUOTA-THROTTLED",
-            f"the cgroup {plain(group.path)} was throttled in {group.throttled_periods:,} of"
-            f" {group.periods:,} periods, but none of it is booked on {subject(model)}: others in the group, or a"
-            " kernel on which it is not measured",
-            f"nr_throttled in the cgroup's cpu.stat, with only {subject(model)} in the group",
+            f"cgroup {plain(group.path)} was throttled in {group.throttled_periods:,} of {group.periods:,} periods, but"
+            f" no thread of {subject(model)} was seen waiting: other members waited, or this kernel does not report it",
+            f"move {subject(model)} to a cgroup of its own, and watch nr_throttled in its cpu.stat",
         )
         return
     if not worth(model, ns):
-        text = f"CPU quota took {percent(share)} of busy time"
+        text = f"CPU quota cost {percent(share)} of busy time"
         yield Check("CPU-QUOTA-THROTTLED", f"{text} ({_quotas(model)})", share, "share")
         return
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        [
-            ""
-            if group
-            else f"the group's quota is not known: {model.facts.reason('cpu_groups') or 'no group shows one'}"
-        ],
+        ["" if group else f"the group's quota is unknown: {model.facts.reason('cpu_groups') or 'no group shows one'}"],
     )
     evidence = [waits(together(model.rows_of("runq.throttled")), "waits for the next period")]
     if group:
@@ -81,25 +78,25 @@ def throttled(model: Model) -> Iterable[Outcome]:
         "CPU-QUOTA-THROTTLED",
         fault(model, ns),
         confidence,
-        f"Ready threads waited {duration(ns)} because their cgroup had used up its CPU quota"
+        f"Runnable threads were stopped for {duration(ns)} because their cgroup had used up its CPU quota"
         + (f" of {group.quota_cpus:g} CPUs ({plain(group.path)})." if group else "."),
         {"runq.throttled": ns},
         evidence,
         [*_raised(group), _FEWER],
-        alternatives=["why the quota is used up may be a finding of its own: more work, or a thread that spins"],
+        alternatives=["more work, or a spinning thread, uses up the quota"],
         limits=limits,
-        verify=f"{again(model)}: runq.throttled; nr_throttled in cpu.stat stands still",
+        verify=f"{again(model)}   (runq.throttled; nr_throttled in cpu.stat stops growing)",
         headline="Threads are stopped by the CPU quota"
         + (f" of {brief(plain(group.path))}, {group.quota_cpus:g} CPUs" if group else ""),
         mechanism=Mechanism.LIMIT,
     )
 
 
-_FEWER = fix("if the quota must stay: no more busy threads than it has CPUs, so that it lasts for the whole period")
+_FEWER = fix("or run no more busy threads than the quota has CPUs, so that it lasts for the whole period")
 
 
 def _hit(model: Model) -> CpuGroup | None:
-    """Return the group that was throttled most in the window, of those with a quota."""
+    """Return the group with a quota that was throttled most."""
     limited = [g for g in model.facts.cpu_groups if g.quota_cpus is not None and not math.isinf(g.quota_cpus)]
     row = next(iter(model.rows_of("runq.throttled")), None)
     if row is not None:
@@ -114,7 +111,7 @@ def _often(group: CpuGroup) -> bool:
 
 
 def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
-    """Without the throttled clock the group's own counters still show that it was throttled, not whom it cost what."""
+    """Judge by the group's counters alone: they show throttling, but not which threads waited."""
     if group is None and model.facts.cpu_groups:
         if all(g.quota_cpus is not None for g in model.facts.cpu_groups):
             yield Check("CPU-QUOTA-THROTTLED", f"no CPU quota on any cgroup of {subject(model)}", 0.0, "count")
@@ -124,7 +121,7 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
             confidence, limits = judged(
                 model,
                 Confidence.HIGH,
-                ["which threads waited for it, and how long, was not measured: it stands in runq.busy"],
+                ["the waits of single threads were not measured; they are in runq.busy"],
             )
             yield Finding(
                 "CPU-QUOTA-THROTTLED",
@@ -136,7 +133,7 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
                 _periods(group),
                 [*_raised(group), _FEWER],
                 limits=limits,
-                verify="nr_throttled in cpu.stat stands still",
+                verify="nr_throttled in cpu.stat stops growing",
                 headline=f"The CPU quota of {brief(plain(group.path))} is used up",
                 mechanism=Mechanism.LIMIT,
             )
@@ -146,7 +143,7 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
         return
     yield Silence(
         "CPU-QUOTA-THROTTLED",
-        "time lost to a CPU quota was not measured, and no cgroup counter tells",
+        "throttling by a CPU quota was not measured, and no cgroup counter shows it",
         "perfdiag check (feature throttle); nr_throttled in the cgroup's cpu.stat",
     )
 
@@ -162,7 +159,7 @@ def _quotas(model: Model) -> str:
 def _periods(group: CpuGroup) -> list[Evidence]:
     if group.periods is None or group.throttled_periods is None:
         return []
-    took = f", {duration(group.throttled_ns)} summed over CPUs" if group.throttled_ns else ""
+    took = f", {duration(group.throttled_ns)} over all CPUs" if group.throttled_ns else ""
     return [
         Evidence(
             f"{group.throttled_periods:,} of {group.periods:,} periods throttled{took}",
