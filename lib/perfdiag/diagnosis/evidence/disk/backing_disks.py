@@ -1,4 +1,4 @@
-"""From the device a thread waits on to the disks that serve it, and what their requests took."""
+"""From the device of a wait to the disks below it, and how long their requests took."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
 
 DISK = ("disk.read", "disk.write", "disk.flush")
-# Members of members (LVM on crypt on RAID on partitions): deeper stacks do not exist, circles in damaged facts do.
+# Members of members (LVM on crypt on RAID on partitions); damaged facts may hold circles.
 DEEPEST = 8
-# From 256 KiB a request on, a stream is limited by bytes per second: the time of one request is then no norm.
+# From 256 KiB per request on, bytes per second limit a stream, not the time of one request.
 STREAM_BYTES = 262_144
-# What any disk moves in a second: a request may take as long as its bytes need at that rate.
+# Any disk moves this much; a request may take as long as its bytes need at this rate.
 SLOWEST_BYTES_PER_SECOND = 100_000_000
 
-# How long one request may take before it departs from what such devices do: a disk that turns needs a seek and half a
-# turn (4 to 15 ms); flash answers reads and cached writes in 0.1 to 1 ms; of a virtual or unknown one only that it
-# stands for one of the two.
+# How long one request may take: a rotating disk needs a seek and half a turn (4 to 15 ms); flash answers reads and
+# cached
+# writes in 0.1 to 1 ms; a virtual or unknown disk is one of the two.
 NORM_NS = {"rotational": 20_000_000, "solid": 2_000_000, "unknown": 10_000_000}
-# Emptying a write cache takes flash without power-loss protection up to some milliseconds.
+# Flash without power-loss protection needs some milliseconds to empty its write cache.
 FLUSH_NORM_NS = {"rotational": 20_000_000, "solid": 4_000_000, "unknown": 10_000_000}
 
 
 @dataclass(frozen=True)
 class Requests:
-    """Requests of some disks and operations, whoever asked for them."""
+    """Requests of some disks and operations, from all processes."""
 
     count: int
     bytes: int
@@ -43,7 +43,7 @@ class Requests:
 
     @property
     def mean_ns(self) -> float:
-        """Queue and service time of a request in the mean, of those that the kernel timed: not of each one it does."""
+        """Mean queue and service time per request, of those the kernel timed (not all)."""
         return _mean_ns(self.queue) + _mean_ns(self.service)
 
     @property
@@ -60,7 +60,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Backing:
-    """A device as waits name it, and the request-based disks below it."""
+    """A device as waits name it, and the disks below it."""
 
     device: str  # "254:1"
     name: str  # "vda1 (254:1)"
@@ -73,13 +73,13 @@ class Backing:
         return frozenset((self.device, *self.disks))
 
     def requests(self, model: Model, *operations: str) -> Requests:
-        """Return what the disks were asked for, of these operations."""
+        """Return the disks' requests of these operations."""
         return requests_of(
             [line for line in model.devices if line.device in self.disks and line.operation in operations]
         )
 
     def norm_ns(self, requests: Requests, flush: bool = False) -> float:
-        """Return how long a request of this mean size may take; on a device that is not known, on the slowest kind."""
+        """Return how long a request of this mean size may take; on an unknown device, on the slowest kind."""
         norms = FLUSH_NORM_NS if flush else NORM_NS
         base = norms[self.medium] if self.device else max(norms.values())
         return base + (requests.bytes / requests.count * 1e9 / SLOWEST_BYTES_PER_SECOND if requests.count else 0)
@@ -111,7 +111,7 @@ def device_of(row: Row) -> str:
 
 
 def backing(model: Model, device: str) -> Backing:
-    """Resolve a device of a wait; without facts it stands for itself."""
+    """Resolve a device of a wait; without facts it is its own disk."""
     facts = model.facts
     disks = _below(model, device, DEEPEST)
     mount = facts.mount_of(device) if device not in facts.disks else None
@@ -130,7 +130,7 @@ def backing(model: Model, device: str) -> Backing:
 
 
 def _name(model: Model, device: str, disks: tuple[str, ...]) -> str:
-    """Return how people know a device; a file system with a number of its own is known by its disk."""
+    """Return the usual name of a device; a file system with its own number gets its disk's name."""
     facts = model.facts
     if not device:
         return "an unknown device"
@@ -154,7 +154,7 @@ def _below(model: Model, device: str, depth: int) -> tuple[str, ...]:
 
 
 def _medium(disks: Sequence[Disk]) -> str:
-    """A virtual disk says nothing about what is behind it: virtio calls itself rotational."""
+    """Return the medium; a virtual disk is "unknown": virtio calls itself rotational."""
     media = {
         "unknown"
         if disk.kind not in ("physical", None) or disk.rotational is None

@@ -1,4 +1,4 @@
-"""How busy a device was, and which waits of the target were for it."""
+"""Devices the target waits on, with their requests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 
 ASKED = ("read", "write", "flush")
-AGAIN = "iostat -x 1, meanwhile, shows which disks are busy"
+AGAIN = "iostat -x 1   (busy disks)"
 
 
 @dataclass(frozen=True)
 class Waited:
-    """A device the target waited on, worth looking at."""
+    """A device the target waited on long enough."""
 
     where: Backing
     rows: list[Row]
@@ -36,7 +36,7 @@ class Waited:
 
 
 def waited(model: Model) -> list[Waited]:
-    """Return the devices on which the target's waits are worth looking at, longest first."""
+    """Return the devices with long enough waits, longest first."""
     groups: dict[str, list[Row]] = {}
     for row in model.rows_of(*DISK):
         if device_of(row):
@@ -50,19 +50,18 @@ def waited(model: Model) -> list[Waited]:
 
 
 def hardly_waits(model: Model, id: str, subject: str) -> Outcome:
-    """Return the check of a target that does not wait for disks, whatever `subject` is like; the silence of one that
-    does, but on no device that is known."""
+    """Return the check of a target without disk waits, or the silence of one with waits on unknown devices."""
     share = model.share(*DISK)
     if worth(model, model.ns(*DISK)):
         known = any(device_of(row) for row in model.rows_of(*DISK))
         rowless = without_rows(model, id, *DISK)
         if rowless or not known:
-            return rowless or Silence(id, f"{subject}: waiting for disks {percent(share)}, not known for which", AGAIN)
-    return Check(id, f"{subject}: waiting for disks {percent(share)} of busy time", share, "share")
+            return rowless or Silence(id, f"{subject}: {percent(share)} of busy time waits for unknown disks", AGAIN)
+    return Check(id, f"{subject}: disk waits {percent(share)} of busy time", share, "share")
 
 
 def unmeasured(id: str) -> Silence:
-    """Return the silence of a rule that needs the requests themselves."""
+    """Return the silence of a rule without measured requests."""
     return Silence(
         id, "queue and service times of block requests were not measured", "perfdiag check (feature block); iostat -x 1"
     )

@@ -1,4 +1,4 @@
-"""How much of what a disk did was somebody else's: at least so much, or not known."""
+"""The least part of a disk's work done for other processes, or unknown."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from perfdiag.diagnosis.significance import fix, percent, size, together
 from perfdiag.facts.texts import table
 from perfdiag.model.model import Model, Row
 
-# Others must have moved most of the bytes, and asked for most of the requests, before they are said to fill a disk.
+# Other processes must have most of the bytes and most of the requests.
 MOSTLY = 0.5
-# What a file system writes besides the data: its journal holds metadata twice, and data where it is asked to.
+# A file system writes metadata twice (journal), and data, too, if configured.
 WRITTEN_TWICE = 2
-# A wait for a flush stands for a commit of the journal; most take less than 16 blocks of 4 KiB.
+# A flush is one journal commit; most take less than 16 blocks of 4 KiB.
 COMMIT_BYTES = 65_536
-# Arrays whose members together move what they were asked for; all others move copies, parity, or nobody knows.
+# Arrays without copies or parity; all others move more than requested.
 UNMULTIPLIED = ("raid0", "linear")
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The part of a disk's work that cannot have been the target's."""
+    """The part of a disk's work not done for the target."""
 
     part: float  # of the bytes, at least
-    bytes: int  # that the disks moved, whoever asked
+    bytes: int  # moved by the disks for all processes
 
     @property
-    def words(self) -> str:
-        """Return the part as a clause has it: "at least 97 % of the 5.82 GiB it moved was for others"."""
-        return f"at least {percent(self.part)} of the {size(self.bytes)} it moved was for others"
+    def sentence(self) -> str:
+        """Return "Other processes moved at least 97 % of its 5.82 GiB."."""
+        return f"Other processes moved at least {percent(self.part)} of its {size(self.bytes)}."
 
     @property
     def evidence(self) -> Evidence:
         """Return the number that carries the claim."""
-        return Evidence(f"of others: {self.words}", self.part, "share", "diskstats, /proc/PID/io")
+        text = f"{percent(self.part)} or more of {size(self.bytes)} moved for other processes"
+        return Evidence(text, self.part, "share", "diskstats, /proc/PID/io")
 
     @property
     def remedy(self) -> Remedy:
-        """Return how to find them, as a recording knows no other processes."""
+        """Return how to find them: the recording does not know other processes."""
         return fix(
-            "find who else uses the disk: pidstat -d 1 5, or iotop -obP, meanwhile; give that less (io.max"
-            " of its cgroup), another time or another disk"
+            "find the other process: pidstat -d 1 5, or iotop -obP; limit it (io.max of its cgroup), run it at another"
+            " time, or move it to another disk"
         )
 
 
-LIMIT = "how fast the disk is without that work is not known"
+LIMIT = "the speed of the disk without that work is unknown"
 
 
 def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours | None:
-    """Return who else fills the disks of a device that `rows` wait for; None if most may be the target's, or unknown.
+    """Return the work of other processes on the disks `rows` wait for; None if most may be the target's, or unknown.
 
-    The target's own part is taken as large as it can be: what was dirty when the window began may all be its own, and
-    what the host swapped.
+    The target's own part is the largest possible: with all data dirty at the start, and all swapped pages.
     """
     if _multiplied(model, where):
         return None
@@ -72,7 +72,7 @@ def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours 
 
 
 def _multiplied(model: Model, where: Backing) -> bool:
-    """Whether an array above any of the disks may move more than it was asked for; of device-mapper nothing is said."""
+    """Whether an array above the disks may move more than requested; device-mapper may always."""
     arrays = [disk for disk in model.facts.disks.values() if len(disk.members) > 1]
     others = [disk for disk in arrays if not (disk.name.startswith("md") and disk.label in UNMULTIPLIED)]
     return any(set(where.disks) & set(backing(model, disk.device).disks) for disk in others)
@@ -84,8 +84,8 @@ def _swapped_pages(model: Model) -> int | None:
 
 
 def _own_bytes(model: Model) -> int | None:
-    """Return what the target read and wrote at most, None unless that is known of all its processes."""
-    # Threads that ended leave their part to their process; processes that ended leave it to nobody that is known.
+    """Return what the target read and wrote at most, None unless known for all its processes."""
+    # Ended threads add to their process; the part of ended processes is lost.
     pids = {thread.pid for thread in model.threads if thread.pid or thread.processes}
     known = {pid: process for pid, process in model.facts.processes.items() if pid in pids}
     if not pids or pids - known.keys():

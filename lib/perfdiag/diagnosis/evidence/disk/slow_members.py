@@ -1,4 +1,4 @@
-"""Which disk of an array is slower than the others."""
+"""The disk of an array with slower requests than the others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from statistics import median
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, requests_of
 from perfdiag.model.model import Model
 
-# Disks of one kind and age differ by some percent; twice as slow as its peers is not chance.
+# Disks of one kind and age differ by some percent; twice as slow is not chance.
 SLOWER = 2.0
-# Differences under a millisecond a request are not what makes an array slow.
+# Differences under a millisecond per request do not make an array slow.
 SLOWER_NS = 1_000_000
-# Of fewer requests the mean is one outlier's.
+# With fewer requests one outlier sets the mean.
 ENOUGH_REQUESTS = 30
 OPERATIONS = ("read", "write", "flush")
 
@@ -35,18 +35,18 @@ class Comparison:
 
     @property
     def apart(self) -> bool:
-        """Whether that is no chance."""
+        """Whether the difference is no chance."""
         return self.slow_ns >= SLOWER * self.peer_ns and self.slow_ns - self.peer_ns >= SLOWER_NS
 
 
 def slow_member(model: Model, where: Backing, operation: str) -> str:
-    """Return the disk below a device that is slower in an operation than its peers, "" for none: not what they are."""
+    """Return the disk below a device with a slower operation than the others, "" for none."""
     found = (each for each in comparisons(model, where) if each.operation == operation and each.apart)
     return next((each.slowest for each in found), "")
 
 
 def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
-    """Yield one comparison an operation that enough disks of one kind did often enough."""
+    """Yield one comparison per operation with enough disks and requests."""
     for operation in OPERATIONS:
         lines = {
             disk: [line for line in model.devices if line.device == disk and line.operation == operation]

@@ -1,4 +1,4 @@
-"""What the rules on waits for disks judge alike: is the device slow, something above it, or is it asked often?"""
+"""Judge disk waits: is the device slow, a layer above it, or are there many requests?"""
 
 from __future__ import annotations
 
@@ -40,21 +40,17 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model
 
-# Waits as long as their device allows are profile, and named from a tenth of the busy time on.
+# Waits as short as the device allows are a profile, from a tenth of the busy time on.
 PROFILE_SHARE = 0.1
-# Without the device's own times only waits of twice the norm are surely too long.
+# Without the device's own times only waits of twice the usual time are surely too long.
 SURELY = 2
-STARVED = "how long the kernel's own threads waited for CPUs is not known here"
-WHO_HAS_CPUS = fix("see who has the CPUs, and measure again when they are free: perfdiag host")
+STARVED = "the waits of kernel threads for CPUs were not measured"
+WHO_HAS_CPUS = fix("find the processes on the CPUs (perfdiag host), and measure again when CPUs are free")
 MEASURED = (
-    "Exact waits by device (ledger), over the whole window; joined by device number, through partitions, md and dm to"
-    " the disks below, with queue and service time of those disks' requests (from the requests themselves, whoever"
-    " asked). The wait and the request in which half of the time was spent are compared. Norms for one request: 20 ms"
-    " where a disk turns, 2 ms (flushes 4 ms) for flash, 10 ms for virtual disks; large requests may take as long as"
-    " their bytes need at 100 MB/s; the slow member of an array (DISK-MEMBER-SLOW) is left out. What the disks moved"
-    " (diskstats) is compared with what the target's processes read and wrote (/proc/PID/io) at most, with all that"
-    " was dirty when the window began: the rest is others'. Time lost above the device while CPUs are idle for less"
-    " than 5 % may be the kernel's own threads' wait for one."
+    "Waits by device, through partitions, md and dm to the disks below, against queue and service time of the disks'"
+    " requests. One request may take 20 ms on a rotating disk, 2 ms (flushes 4 ms) on flash and 10 ms on a virtual"
+    " disk, plus its bytes at 100 MB/s. The disks' bytes beyond those of the target and of dirty data are other"
+    " processes'. With CPUs idle below 5 %, time above the device may be kernel threads' wait for a CPU."
 )
 
 
@@ -72,18 +68,18 @@ def judge(kind: Kind, model: Model) -> Iterable[Outcome]:
             yield rowless
             return
         whole = together(model.rows_of(kind.account))
-        each = f", half of the time in waits of {about(typical_ns(whole))} or less" if whole.count else ""
+        each = f", half of it in waits of {about(typical_ns(whole))} or less" if whole.count else ""
         share = model.share(kind.account)
         yield Check(kind.id, f"{kind.nouns} {percent(share)} of busy time{each}", share, "share")
 
 
 def _nameless(model: Model, kind: Kind) -> Silence | None:
-    """Return the silence of waits on a device that is not known: what such a device should take is not known either."""
+    """Return the silence of waits on an unknown device."""
     ns = total_ns([row for row in model.rows_of(kind.account) if not device_of(row)])
     if not worth(model, ns):
         return None
-    reason = f"{duration(ns)} of waiting for {kind.nouns}, on which device is not known"
-    return Silence(kind.id, reason, f"iostat -x 1 while {subject(model)} runs shows which disks are busy")
+    reason = f"{duration(ns)} of waiting for {kind.nouns} on an unknown device"
+    return Silence(kind.id, reason, f"iostat -x 1 while {subject(model)} runs   (busy disks)")
 
 
 def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
@@ -96,9 +92,9 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
     confidence, limits = judged(model, best, [_limit(model, case), LIMIT if others else "", STARVED if starved else ""])
-    alternatives = ["work of other processes on the same disk (its requests are all counted together)"]
+    alternatives = ["other processes use the same disk (all requests are counted together)"]
     if case.above or others:
-        alternatives = [kind.above] if case.above else ["a disk that is slow without that work too"]
+        alternatives = [kind.above] if case.above else ["the disk is slow without that work, too"]
     return Finding(
         kind.id,
         severity,
@@ -109,10 +105,10 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         [*([WHO_HAS_CPUS] if starved else []), *([others.remedy] if others else []), *_remedies(kind, case, severity)],
         ruled_out=[]
         if case.above or others or not case.chain.count or slow
-        else ["a slow device, and anything above it"],
+        else ["a slow device", "a delay above the device"],
         alternatives=alternatives,
         limits=limits,
-        verify=f"{again(model)}: {kind.account} on {name}, p50",
+        verify=f"{again(model)}   (p50 of {kind.account} on {name})",
         headline=headline,
         mechanism=mechanism,
     )
@@ -121,47 +117,45 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
 def _judgement(
     model: Model, kind: Kind, case: Case, slow: str, others: Neighbours | None
 ) -> tuple[Severity, int, str, Mechanism, str] | None:
-    """Return how bad the waits on one device are, how much of them is claimed, the claim and its cause in brief;
-    None: not worth one."""
+    """Return severity, claimed time, claim, mechanism and headline of the waits on one device; None: no finding."""
     ns, name, each = total_ns(case.rows), case.where.name, about(case.wait_ns)
     felt_ns = ns + behind_ns(model, kind.account, case.rows[0].key)
     mean = duration(case.wait.sum_ns / case.wait.count) if case.wait.count else each
-    half = f"take {mean} on average, half the time is in waits of {each}"
+    half = f"take {mean} on average (half of the time in waits of {each} or more)"
     if case.above:
-        above = "the time is lost above the device" + (f"; {others.words}" if others else "")
+        above = f" {others.sentence}" if others else ""
         if starved := without_cpus(model):
-            above += f", as likely as not because the kernel's own threads wait for CPUs: {starved}"
-        disk = f"its disk answers in {about(case.chain.typical_ns)}"
-        claim = f"Waits for {kind.nouns} on {name} {half}, {disk}: {above}."
-        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk, which is fast"
+            above += f" Kernel threads probably wait for CPUs: {starved}."
+        disk = f"the disk answers in {about(case.chain.typical_ns)}"
+        claim = f"{kind.nouns.capitalize()} on {name} {half}; {disk}.{above}"
+        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk; the disk is fast"
         return fault(model, felt_ns), case.lost_ns, claim, Mechanism.SLOW, headline
     if others:
-        long = slow or f"half the time of {kind.nouns} is in waits of {each}"
-        claim = f"Others keep the disk under {name} busy: {others.words}, and {long}; a wait takes {mean} on average."
+        long = f"{slow}; " if slow else ""
+        claim = f"{others.sentence} {long}{kind.nouns} on {name} {half}."
+        claim = claim[:1].upper() + claim[1:]
         headline = f"Other processes keep the disk under {brief(name)} busy"
         return fault(model, felt_ns), ns, claim, Mechanism.BUSY, headline
     if slow:
-        claim = f"The disk under {name} is slow: {slow}; a wait for {kind.nouns} takes {mean} on average."
+        claim = f"{slow} on {name}; {kind.nouns} take {mean} on average."
         return fault(model, felt_ns), ns, claim, Mechanism.SLOW, f"The disk under {brief(name)} is slow at {kind.nouns}"
     if not case.chain.count and case.wait_ns >= SURELY * case.where.norm_ns(case.chain, kind is FLUSH):
         return (
             fault(model, felt_ns),
             ns,
-            f"Waits for {kind.nouns} on {name} {half}: longer than any such device should.",
+            f"{kind.nouns.capitalize()} on {name} {half}.",
             Mechanism.SLOW,
-            f"{kind.nouns.capitalize()} on {brief(name)} take longer than any such device should",
+            f"{kind.nouns.capitalize()} on {brief(name)} take longer than usual for any such device",
         )
     if felt_ns < PROFILE_SHARE * model.busy_ns:
         return None
-    each_of = f"{case.wait.count:,} waits for {kind.nouns} on {name} take {mean} on average"
-    norm = "its disk's requests" if case.chain.count else "such devices may"
-    claim = (
-        f"{each_of} (half the time is in waits of {each}), as long as {norm}: none is slow, but there are many."
-        if case.where.device
-        else f"{each_of}: too long or not, which device is not known."
-    )
+    claim = f"{case.wait.count:,} {kind.nouns} on {name} {half}."
+    if not case.where.device:
+        claim += " The device is unknown, so its usual time is, too."
+    elif case.chain.count:
+        claim += " The disk's requests take as long."
     mechanism = Mechanism.MANY if case.where.device else Mechanism.OTHERS
-    many = f"There are many {kind.nouns} on {brief(name)}; none of them is slow"
+    many = f"{case.wait.count:,} {kind.nouns} on {brief(name)}: the disk is fast, there are too many"
     return (
         Severity.INFO,
         ns,
@@ -172,16 +166,15 @@ def _judgement(
 
 
 def _long(kind: Kind, case: Case) -> bool:
-    """Whether waits take longer than a small request should: large ones of others may be as fast as they can be."""
+    """Whether waits take longer than a small request may."""
     small = Requests(0, 0, case.wait, case.wait)
     return case.wait_ns >= case.where.norm_ns(small, kind is FLUSH)
 
 
 def _slow_requests(model: Model, kind: Kind, case: Case) -> str:
-    """Return which requests take longer in the disk than they should, "" for none.
+    """Return the requests slower than usual for such a disk, "" for none.
 
-    A wait shorter than a request did not wait for such a request: those were others'.  A member that holds its array
-    back is a finding of its own, and says nothing of the rest.
+    A wait shorter than a request did not wait for it.  A slow array member is a finding of its own.
     """
     for operation in reversed(kind.operations):
         apart = slow_member(model, case.where, operation)
@@ -189,7 +182,7 @@ def _slow_requests(model: Model, kind: Kind, case: Case) -> str:
         requests = alike.requests(model, operation)
         typical, norm = typical_ns(requests.service), case.where.norm_ns(requests, operation == "flush")
         if requests.count and typical >= norm and case.wait_ns >= max(norm, typical / 2):
-            return f"{operation} requests take it {about(typical)} (norm {duration(norm)})"
+            return f"{operation.capitalize()} requests take {about(typical)} (usual: up to {duration(norm)})"
     return ""
 
 
@@ -199,19 +192,19 @@ def _limit(model: Model, case: Case) -> str:
     if not model.measured("block"):
         return "the device's own times were not measured"
     lost = model.coverage.lost.get("devices_full", 0)
-    full = f" ({lost:,} requests found the table of devices full)" if lost else ""
-    return f"no request of the disks under {case.where.name} was seen{full}: what they took is not known"
+    full = f" (the table of devices was full for {lost:,} requests)" if lost else ""
+    return f"no request to the disks under {case.where.name} was seen{full}"
 
 
 def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:
-    found = [waits(case.wait, f"waits for {kind.nouns} on {case.where.name}")]
+    found = [waits(case.wait, kind.nouns)]
     for operation in kind.operations:
         requests = case.where.requests(model, operation)
         if requests.count:
             found.append(
                 Evidence(
-                    f"{requests.count:,} {operation} requests: queue {about(typical_ns(requests.queue))}, device"
-                    f" {about(typical_ns(requests.service))}",
+                    f"{requests.count:,} {operation} requests: {about(typical_ns(requests.queue))} in the queue,"
+                    f" {about(typical_ns(requests.service))} in the device",
                     float(typical_ns(requests.service)),
                     "ns",
                     "block_rq_complete",
@@ -223,16 +216,13 @@ def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:
 def _remedies(kind: Kind, case: Case, severity: Severity) -> list[Remedy]:
     found = [fix(kind.fewer)]
     if case.above:
-        return [fix(f"look at what lies between {case.where.name} and its disk: {kind.above}"), *found]
+        return [fix(f"check the layers between {case.where.name} and its disk: {kind.above}"), *found]
     if severity is Severity.INFO:
         return found
     if kind is FLUSH:
-        better = (
-            "a disk whose write cache survives a power cut (power-loss protection, battery-backed controller),"
-            " at least for the log or journal"
-        )
+        better = "use a disk with power-loss protection or a battery-backed controller, at least for the log"
     else:
-        better = "a faster disk, or this data on another one; ask the provider or the storage what it promises"
+        better = "use a faster disk, or move this data to another one; check the provider's guarantee"
     return [*found, fix(better)]
 
 

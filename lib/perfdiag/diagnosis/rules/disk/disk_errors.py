@@ -1,11 +1,13 @@
-"""A rule on disks that fail: requests that came back with an error, the kernel log, arrays that lack a member."""
+"""DISK-ERRORS: failed requests, disk errors in the kernel log, arrays with a missing member."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, backing, device_of
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
+from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -23,9 +25,9 @@ from perfdiag.facts.host_facts import Disk, LogLine
 from perfdiag.model.model import Model, once
 from perfdiag.recording import schema
 
-# Waits over a second (a bucket's edge) are retries and timeouts, never a healthy disk.
+# Waits over a second (a bucket's edge) are retries and timeouts.
 TIMEOUT_NS = 1_073_741_824
-# A discard or a query of the device that is refused says nothing about its health.
+# A refused discard or device query says nothing about health.
 FAILING = ("read", "write", "flush")
 
 
@@ -33,14 +35,16 @@ FAILING = ("read", "write", "flush")
     "DISK-ERRORS",
     title="A disk reports errors",
     accounts=DISK,
-    meaning="Requests of a disk the target waits on failed in the window, the kernel log names it with timeouts, resets"
-    " or media errors, or its array runs without a member. Look at this before any tuning: data may be at stake.",
-    measured="Failed reads, writes and flushes of the disks below the device (from the requests), lines of the kernel"
-    " log in the window that name one of them, and the degraded count of its array; joined by device. Waits over 1 s on"
-    " the device, which only retries and timeouts make, are claimed.",
-    alternatives="A removed device, a path that failed over, a network volume that was detached, an error injected by a"
-    " test.",
-    remedies="Save the data, replace disk, cable or volume; re-add the member.",
+    meaning=(
+        "Requests to a disk failed, the kernel log reports timeouts, resets or media errors of it, or its array runs"
+        " without a member. Look at this before any tuning: data may be at risk."
+    ),
+    measured=(
+        "Failed reads, writes and flushes per disk, kernel log lines in the window, and the array's degraded count."
+        " Waits over 1 s on the device are claimed: only retries and timeouts take that long."
+    ),
+    alternatives="A removed device, a multipath failover, a detached network volume, or an injected test error.",
+    remedies="Save the data, replace the disk, cable or volume, and re-add the member.",
     verify="No new line in the kernel log, no failed request, degraded 0.",
     beats=(
         "DISK-MEMBER-SLOW",
@@ -72,13 +76,13 @@ def errors(model: Model) -> Iterable[Outcome]:
     if not model.measured("block") and log is None:
         yield Silence(
             "DISK-ERRORS",
-            "failed requests were not measured and the kernel log could not be read",
+            "failed requests were not measured, and the kernel log could not be read",
             "dmesg --level err,warn",
         )
         return
     requests = sum(line.count for line in model.devices if line.operation in FAILING)
     looked = [f"{requests:,} requests, none failed"] if model.measured("block") else []
-    said = "kernel log silent" + (", as far as it was kept" if log and log.incomplete else "")
+    said = "no error in the kernel log" + (", which is incomplete" if log and log.incomplete else "")
     looked.append(said if log is not None else "kernel log not readable")
     yield Check("DISK-ERRORS", "; ".join(looked), 0.0, "count")
 
@@ -104,15 +108,16 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
             "" if model.measured("block") else "failed requests were not measured",
         ],
     )
-    what = [f"{failed:,} of its requests failed"] if failed else []
-    what += [f"{len(recent)} lines in the kernel log name it"] if recent else []
-    what += [f"its array lacks {missing} member{'s' * (missing > 1)}"] if missing else []
-    what += [] if now or missing else [f"{len(log)} lines in the kernel log named it before this window"]
+    what = [f"{failed:,} requests failed"] if failed else []
+    what += [f"errors in {plural(len(recent), 'kernel log line')}"] if recent else []
+    what += [f"its array has {plural(missing, 'missing member')}"] if missing else []
+    what += [] if now or missing else [f"errors in {plural(len(log), 'kernel log line')} before this window"]
+    state = "reports errors" if now else "runs without all members" if missing else "had errors before"
     yield Finding(
         "DISK-ERRORS",
         severity,
         confidence,
-        f"The disk under {where.name} is in trouble: {', '.join(what)}.",
+        f"Disk {where.name}: {', '.join(what)}.",
         claims,
         [
             *(_failed(model, line) for line in lines[:3]),
@@ -121,22 +126,22 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
                 for line in (recent or log)[-2:]
             ),
             *(
-                [Evidence(f"waits over 1 s took {duration(timeouts)}", float(timeouts), "ns", "ledger")]
+                [Evidence(f"{duration(timeouts)} in waits over 1 s", float(timeouts), "ns", "ledger")]
                 if timeouts
                 else []
             ),
         ],
         _remedies(missing),
-        alternatives=["a path that failed over", "a volume that was detached"],
+        alternatives=["a multipath failover", "a detached volume"],
         limits=limits,
-        verify="dmesg shows no new line; no failed request in the next report",
-        headline=f"The disk under {brief(where.name)} {'fails requests' if now else 'is in trouble'}",
+        verify=f"{again(model)}   (no failed request), and dmesg shows no new line",
+        headline=f"Disk {brief(where.name)} {state}",
         mechanism=Mechanism.FAILED,
     )
 
 
 def _timeouts(model: Model, where: Backing) -> dict[str | tuple[str, str], int]:
-    """Return the waits for the device that lasted until a command timed out."""
+    """Return the waits for the device long enough for a command timeout."""
     claims: dict[str | tuple[str, str], int] = {}
     for row in model.rows_of(*DISK):
         if device_of(row) == where.device:
@@ -155,12 +160,12 @@ def _failed(model: Model, line: schema.Device) -> Evidence:
 def _remedies(missing: int) -> list[Remedy]:
     found = [
         fix(
-            "save the data first; then smartctl -a on the disk, its cable and port, or the provider's state of the"
-            " volume; replace what fails"
+            "save the data first; then check smartctl -a, cable and port, or the provider's volume status; replace the"
+            " failing part"
         )
     ]
     if missing:
-        found.append(fix("check the missing member (mdadm --detail names it, smartctl -a) before it is added again"))
+        found.append(fix("check the missing member (mdadm --detail, smartctl -a) before you re-add it"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A rule on flushes (fsync) that take long."""
+"""DISK-FLUSH-SLOW: flushes (fsync) take long."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from perfdiag.diagnosis.rule import (
 
 rule(
     FLUSH.id,
-    title="Making data safe (fsync) takes long",
+    title="Flushes to disk (fsync) take long",
     accounts=(FLUSH.account,),
-    meaning="Threads wait until data is safe on the disk: fsync, fdatasync, journal commits, cache flushes. A fault"
-    " when the disk's own requests are slower than such a disk should be, or when the wait is longer than the longest"
-    " chain of requests it can stand for. Otherwise it is profile: the device is as fast as it can be, and the number"
-    " of flushes costs.",
+    meaning=(
+        "Threads wait until data is safe on disk: fsync, fdatasync, journal commits, cache flushes. A fault if the"
+        " disk's requests are slower than usual for such a disk, or if the wait is longer than its requests explain."
+        " Otherwise it is a profile: the disk is fast, and the number of flushes costs."
+    ),
     measured=MEASURED,
-    alternatives="Other writers whose data the same journal commits; a device-mapper layer that delays; an I/O limit of"
-    " the cgroup (DISK-THROTTLED); a full queue (DISK-QUEUEING); a failing disk (DISK-ERRORS).",
-    remedies="Several changes per transaction; a disk with power-loss protection; the log on a disk of its own. Never:"
-    " giving up the guarantee itself.",
-    verify="p50 of disk.flush in the next report; the device's own times beside it.",
+    alternatives=(
+        "Other writers in the same journal, a device-mapper layer, an I/O limit (DISK-THROTTLED), a full queue"
+        " (DISK-QUEUEING), a failing disk (DISK-ERRORS)."
+    ),
+    remedies=(
+        "Put several changes in one transaction, use a disk with power-loss protection, or give the log its own disk."
+        " Never switch fsync off."
+    ),
+    verify="Compare the p50 of disk.flush and the device's own times in the next report.",
 )(partial(judge, FLUSH))
 
 

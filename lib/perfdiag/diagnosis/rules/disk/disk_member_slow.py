@@ -1,4 +1,4 @@
-"""A rule on arrays that one slow disk holds back."""
+"""DISK-MEMBER-SLOW: one disk of an array is slower than the others."""
 
 from __future__ import annotations
 
@@ -19,15 +19,19 @@ CLAIMED = {"read": ("disk.read",), "write": ("disk.write", "disk.flush"), "flush
     "DISK-MEMBER-SLOW",
     title="One disk of an array is slower than its peers",
     accounts=DISK,
-    meaning="The device is an array (md, device-mapper, LVM), and one of its disks takes at least twice as long per"
-    " request as the others. A stripe is as fast as its slowest member, a mirror's write too.",
-    measured="Mean time per request (queue and service) of each disk below the device, by operation, 30 requests and"
-    " more, over the whole window, whoever asked: each against the median of the others. What the slow disk takes"
-    " longer is claimed of the target's waits on the array.",
-    alternatives="Another use of that disk alone (a partition outside the array), a rebuild, disks of different kinds"
-    " (not compared), a slower path or controller port.",
-    remedies="Look at the disk's own error counters; replace it; for network volumes: a new volume.",
-    verify="iostat -x 1 on the members: equal await for equal work.",
+    meaning=(
+        "The device is an array (md, device-mapper, LVM), and one of its disks takes at least twice as long per"
+        " request as the others. A stripe and a mirror's write are as fast as the slowest member."
+    ),
+    measured=(
+        "Mean time per request (queue and service) of each disk, by operation, from 30 requests on, against the"
+        " median of the others. The extra time of the slow disk is claimed."
+    ),
+    alternatives=(
+        "Other use of that disk alone, a rebuild, disks of different kinds (not compared), a slower cable or port."
+    ),
+    remedies="Check the disk's error counters and replace it, or use a new volume.",
+    verify="iostat -x 1 shows equal await for equal work.",
     beats=(
         "DISK-SATURATED",
         "DISK-QUEUEING",
@@ -47,7 +51,7 @@ def member_slow(model: Model) -> Iterable[Outcome]:
     elif not model.facts.disks:
         yield Silence(
             "DISK-MEMBER-SLOW",
-            f"whether the disks are arrays is not known: {model.facts.reason('disks') or 'no disk recorded'}",
+            f"it is unknown whether the disks are arrays: {model.facts.reason('disks') or 'no disk recorded'}",
             "lsblk",
         )
     elif not arrays:
@@ -68,29 +72,29 @@ def _compare(model: Model, item: Waited) -> Outcome:
     if not compared:
         return Silence(
             "DISK-MEMBER-SLOW",
-            f"too few requests on the disks of {item.where.name} to compare them",
+            f"too few requests to compare the disks of {item.where.name}",
             f"record longer: {again(model, '--duration 60')}",
         )
     widest = max(each.ratio for each in compared)
-    text = f"slowest member of {item.where.name} takes {widest:.1f} times its peers' time"
+    text = f"slowest member of {item.where.name} takes {widest:.1f} times as long as the others"
     return Check("DISK-MEMBER-SLOW", text, widest, "ratio")
 
 
 def _finding(model: Model, item: Waited, found: Comparison, claims: dict[str | tuple[str, str], int]) -> Finding:
-    few = "" if len(found.members) > 2 else "only one other disk to compare with"
+    few = "" if len(found.members) > 2 else "there is only one other disk to compare with"
     confidence, limits = judged(model, Confidence.HIGH, [few])
     shown = plain(model.facts.disk_name(found.slowest))
     return Finding(
         "DISK-MEMBER-SLOW",
         fault(model, sum(claims.values())),
         confidence,
-        f"{shown} holds {item.where.name} back: {duration(found.slow_ns)} a {found.operation}, its peers"
+        f"{shown} takes {duration(found.slow_ns)} per {found.operation}, the other disks of {item.where.name}"
         f" {duration(found.peer_ns)}.",
         claims,
         [
             Evidence(
-                f"{plain(model.facts.disk_name(disk))}: {requests.count:,} {found.operation} requests,"
-                f" {duration(requests.mean_ns)} each",
+                f"{duration(requests.mean_ns)} per {found.operation} on {plain(model.facts.disk_name(disk))}"
+                f" ({requests.count:,} requests)",
                 requests.mean_ns,
                 "ns",
                 "block_rq_complete",
@@ -99,21 +103,21 @@ def _finding(model: Model, item: Waited, found: Comparison, claims: dict[str | t
         ],
         [
             fix(
-                f"look at the error counters of {shown} (smartctl -a) and at its path; if they grow, replace it, or the"
-                " volume, once the array has no other disk missing (cat /proc/mdstat, lvs)"
+                f"check smartctl -a, cable and port of {shown}; if errors grow, replace it once no other member is"
+                " missing (cat /proc/mdstat, lvs)"
             )
         ],
-        alternatives=["other use of that disk alone", "a rebuild", "a slower path or port"],
+        alternatives=["other use of that disk alone", "a rebuild", "a slower cable or port"],
         limits=limits,
-        verify=f"{again(model)}; iostat -x 1: equal await of the members",
-        headline=f"Disk {brief(shown)} is slower than its peers and holds {brief(item.where.name)} back",
+        verify=f"{again(model)}, and iostat -x 1   (equal await of the members)",
+        headline=f"Disk {brief(shown)} is slower than the other disks of {brief(item.where.name)}",
         mechanism=Mechanism.SLOW,
     )
 
 
 def _claims(model: Model, item: Waited, found: Comparison) -> dict[str | tuple[str, str], int]:
     part = 1 - found.peer_ns / found.slow_ns
-    if found.operation == "read" or _striped(model, item.where):  # only requests that fell on the slow disk were slow
+    if found.operation == "read" or _striped(model, item.where):  # only requests on the slow disk were slow
         slow_ns = found.members[found.slowest].count * found.slow_ns
         part *= slow_ns / sum(each.count * each.mean_ns for each in found.members.values())
     return {pair: ns for pair, ns in item.claims(max(0.0, part)).items() if pair[0] in CLAIMED[found.operation]}

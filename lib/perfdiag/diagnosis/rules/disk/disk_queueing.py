@@ -1,4 +1,4 @@
-"""A rule on requests that wait in front of a disk, because more is asked at once than it can take."""
+"""DISK-QUEUEING: requests wait in the queue of a disk."""
 
 from __future__ import annotations
 
@@ -37,26 +37,30 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model
 
-# Queueing is what makes requests slow when it takes at least half of their time ...
+# Queueing is the cause if it takes at least half of the requests' time ...
 QUEUED_PART = 0.5
-# ... and a millisecond: shorter queues are how a scheduler merges and a device works in parallel.
+# ... and a millisecond: schedulers merge and devices work in parallel in shorter queues.
 QUEUED_NS = 1_000_000
 
 
 @rule(
     "DISK-QUEUEING",
-    title="Requests wait in front of a disk, not in it",
+    title="Requests wait in the queue of a disk",
     accounts=DISK,
-    meaning="The disk answers each request in good time, but requests wait longer in the kernel's queue than the disk"
-    " needs for them: more is asked at once than it can take.",
-    measured="Queue time (from insertion to the device's start) against service time of all requests of the disks"
-    " below the device, whoever asked, over the whole window; joined by device and kind (reads with reads) with the"
-    " target's exact waits, which must be long enough to have stood in that queue. The queue's part of them is"
-    " claimed.",
-    alternatives="An I/O scheduler that holds requests back on purpose (BFQ, a priority class); a device with a small"
-    " queue of its own; large streams of somebody else.",
-    remedies="Find who else writes or reads; a scheduler that fits the medium; fewer requests at once; more disks.",
-    verify="iostat -x 1: aqu-sz and await fall while the disk's own time stays.",
+    meaning=(
+        "The disk serves each request in good time, but requests wait longer in the kernel's queue than the disk"
+        " needs for them. The queue depth is too high for this disk."
+    ),
+    measured=(
+        "Queue time against service time of all requests to the disk, joined by device and operation with the"
+        " target's waits. A wait must be long enough to include that queue; the queue's part is claimed."
+    ),
+    alternatives=(
+        "An I/O scheduler or priority (BFQ) delays requests, the device has a small queue, or another process streams"
+        " large files."
+    ),
+    remedies="Find the other users of the disk, change the scheduler, send fewer requests at once, or add disks.",
+    verify="aqu-sz and await in iostat -x 1 fall while the disk's service time stays.",
     beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
 )
 def queueing(model: Model) -> Iterable[Outcome]:
@@ -67,7 +71,7 @@ def queueing(model: Model) -> Iterable[Outcome]:
         if device_of(rows[0]) and worth(model, total_ns(rows))
     }
     if not groups:
-        yield hardly_waits(model, "DISK-QUEUEING", "queues of disks")
+        yield hardly_waits(model, "DISK-QUEUEING", "disk queues")
     elif not model.measured("block"):
         yield unmeasured("DISK-QUEUEING")
     for (account, _), rows in groups.items() if model.measured("block") else ():
@@ -78,14 +82,14 @@ def queueing(model: Model) -> Iterable[Outcome]:
             continue
         queue_ns, part = typical_ns(requests.queue), requests.queued_part
         ns = round(total_ns(rows) * part * _explained(case))
-        # A wait shorter than the queue did not stand in it: the scheduler let it pass, and others waited.
+        # A wait shorter than the queue was not in it: the scheduler let it pass.
         stood = case.wait_ns >= queue_ns
         if part < QUEUED_PART or queue_ns < QUEUED_NS or not stood or not worth(model, ns):
-            others = "" if stood else f", of others: {subject(model)}'s own waits are shorter"
+            others = "" if stood else f" (other processes' requests: {subject(model)}'s waits are shorter)"
             yield Check(
                 "DISK-QUEUEING",
-                f"{name}: queueing {percent(part)} of the time of its requests"
-                f" ({', '.join(KINDS[account].operations)}){others}",
+                f"{name}: {percent(part)} of the request time ({', '.join(KINDS[account].operations)}) is"
+                f" queueing{others}",
                 part,
                 "share",
             )
@@ -97,21 +101,19 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
     requests, name = case.chain, case.where.name
     queue_ns, part = typical_ns(requests.queue), requests.queued_part
     others = neighbours(model, case.where, case.rows)
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["the disk's requests are counted together, whoever asked for them"]
-    )
+    confidence, limits = judged(model, Confidence.HIGH, ["requests of all processes are counted together"])
     in_flight = (requests.queue.sum_ns + requests.service.sum_ns) / model.window_ns
     return Finding(
         "DISK-QUEUEING",
         Severity.INFO if requests.streams and not others else fault(model, ns),
         confidence,
-        f"Requests to {name} wait {about(queue_ns)} in its queue and only {about(typical_ns(requests.service))}"
-        f" in the disk: more is asked at once than it can take{f'; {others.words}' if others else ''}.",
+        f"Requests to {name} wait {about(queue_ns)} in its queue; the disk needs {about(typical_ns(requests.service))}."
+        f"{f' {others.sentence}' if others else ''}",
         {(account, case.rows[0].key): ns},
         [
             Evidence(
-                f"queue {percent(part)} of {requests.count:,} requests' time; {in_flight:.1f} in flight on average,"
-                f" {size(requests.bytes / requests.count)} each",
+                f"{percent(part)} of request time is queueing: {requests.count:,} requests of"
+                f" {size(requests.bytes / requests.count)}, {in_flight:.1f} in flight",
                 part,
                 "share",
                 "block_rq_complete",
@@ -123,20 +125,20 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
             *([others.remedy] if others else []),
             *_scheduler(model, case.where),
             fix(
-                ("" if others else "find who else uses the disk (iotop, or perfdiag on them) and move or slow it; ")
-                + "ask for less at once; spread over more disks"
+                ("" if others else "find other users of the disk (pidstat -d 1 5) and limit or move them; ")
+                + "send fewer requests at once, or spread them over more disks"
             ),
         ],
-        alternatives=[f"a scheduler or I/O priority that holds {subject(model)} back", "streams of other processes"],
+        alternatives=[f"a scheduler or I/O priority delays {subject(model)}", "another process streams large files"],
         limits=limits,
-        verify=f"{again(model)}; iostat -x 1: aqu-sz, await",
-        headline=f"Requests queue at disk {brief(name)}{', mostly behind those of others' if others else ''}",
+        verify=f"{again(model)}, and iostat -x 1   (aqu-sz, await)",
+        headline=f"Requests queue at disk {brief(name)}{', mostly those of other processes' if others else ''}",
         mechanism=Mechanism.BUSY,
     )
 
 
 def _explained(case: Case) -> float:
-    """Return which part of a wait its requests can stand for; the rest passes above the device."""
+    """Return the part of a wait its requests explain; the rest passes above the device."""
     mean_wait = case.wait.sum_ns / case.wait.count if case.wait.count else 0.0
     mean_request = case.chain.mean_ns
     return min(1.0, CHAIN * mean_request / mean_wait) if mean_wait else 0.0
@@ -148,12 +150,14 @@ def _busy(model: Model, where: Backing) -> list[Evidence]:
         disk = model.facts.disks.get(device)
         if disk and disk.activity and model.window_ns:
             share = min(1.0, disk.activity.busy_ns / model.window_ns)
-            found.append(Evidence(f"{plain(disk.name)} busy {percent(share)} of the time", share, "share", "diskstats"))
+            found.append(
+                Evidence(f"{percent(share)} of the time {plain(disk.name)} is busy", share, "share", "diskstats")
+            )
     return found[:2]
 
 
 def _scheduler(model: Model, where: Backing) -> list[Remedy]:
-    """Return a trial where the scheduler does not fit the medium."""
+    """Return a trial if the scheduler does not fit the medium."""
     found = []
     for device in where.disks[:1]:
         disk = model.facts.disks.get(device)

@@ -1,4 +1,4 @@
-"""A rule on reads from disks that take long."""
+"""DISK-READ-SLOW: reads from a disk take long."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ rule(
     READ.id,
     title="Reads from a disk take long",
     accounts=(READ.account,),
-    meaning="Threads wait for blocks to be read. A fault when the disk's own reads are slower than such a disk should"
-    " be, or when the wait is longer than its requests explain. Otherwise it is profile: only fewer reads help.",
+    meaning=(
+        "Threads wait for blocks from a disk. A fault if the disk's reads are slower than usual for such a disk, or"
+        " if the wait is longer than its requests explain. Otherwise it is a profile: only fewer reads help."
+    ),
     measured=MEASURED,
-    alternatives="A cold cache after a start; too little memory (MEM-MAJOR-FAULTS, MEM-RECLAIM); an I/O limit; a full"
-    " queue (DISK-QUEUEING).",
-    remedies="A larger cache, an index, larger sequential reads; a faster disk.",
-    verify="p50 of disk.read in the next report; the device's own times beside it.",
+    alternatives=(
+        "A cold cache after a start, too little memory (MEM-MAJOR-FAULTS, MEM-RECLAIM), an I/O limit"
+        " (DISK-THROTTLED), a full queue (DISK-QUEUEING)."
+    ),
+    remedies="A larger cache, an index, larger sequential reads, or a faster disk.",
+    verify="Compare the p50 of disk.read and the device's own times in the next report.",
 )(partial(judge, READ))
 
 

@@ -1,4 +1,4 @@
-"""A rule on disks at their limit."""
+"""DISK-SATURATED: a disk is at its limit."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.facts.host_facts import Disk, DiskActivity
 from perfdiag.model.model import Model
 
-# A disk with a request in flight 95 % of the time never rests; one that turns serves one at a time, others several.
+# Busy 95 % of the time is always busy; a rotating disk serves one request at a time, others several.
 BUSY = 0.95
 IN_FLIGHT = {"rotational": 2.0, "solid": 4.0, "unknown": 4.0}
-# Why a disk that never rests may yet do more.
+# Why an always busy disk may still do more.
 _LIMITS = {
-    "unknown": "what such a virtual or unknown disk can do is not known",
-    "solid": "flash serves many requests at once: always busy is not yet full",
+    "unknown": "the limit of this virtual or unknown disk is unknown",
+    "solid": "flash serves many requests at once: always busy does not mean full",
 }
 
 
@@ -40,16 +40,23 @@ _LIMITS = {
     "DISK-SATURATED",
     title="A disk is at its limit",
     accounts=DISK,
-    meaning="The disk never rests, several requests are always in flight, and each takes longer than it should: it does"
-    " as much as it can. Waits come from the amount of work, whoever asks for it.",
-    measured="Busy time and mean number of requests in flight of the disks below the device (diskstats, begin to end of"
-    " the window), with the mean time of a request against the norm of the medium; joined by device with the target's"
-    " exact waits, of which all but one request's part is claimed. One stream of large requests (256 KiB and more) is"
-    " profile, if it is not known to be others': it is meant to use all there is.",
-    alternatives="A provisioned limit of a network volume (operations or bytes a second stand at a round number); a"
-    " member of an array that is slower than the others (DISK-MEMBER-SLOW).",
-    remedies="Less work (cache, batch, other time of day), more or faster disks, a larger provisioned limit.",
-    verify="iostat -x 1: %util and aqu-sz fall, r_await and w_await with them.",
+    meaning=(
+        "The disk is always busy, several requests are in flight, and each takes longer than usual for such a disk."
+        " Waits come from the amount of work of all processes."
+    ),
+    measured=(
+        "Busy time and mean requests in flight (diskstats), and the mean request time against the usual one of the"
+        " medium. All but one request's part of the target's waits is claimed. One stream of large requests (256 KiB"
+        " or more) is a profile unless it is known to be another process."
+    ),
+    alternatives=(
+        "A provisioned limit of a network volume (a round number of operations or bytes per second), or a slow array"
+        " member (DISK-MEMBER-SLOW)."
+    ),
+    remedies=(
+        "Do less work (cache, batch, other time of day), add disks, use faster ones, or raise the provisioned limit."
+    ),
+    verify="In iostat -x 1, %util and aqu-sz fall, and r_await and w_await with them.",
     beats=(
         "DISK-QUEUEING",
         "DISK-FLUSH-SLOW",
@@ -60,17 +67,17 @@ _LIMITS = {
     ),
 )
 def saturated(model: Model) -> Iterable[Outcome]:
-    """Join diskstats of the disks with the target's waits, by device."""
+    """Judge the target's waits by diskstats of the disks."""
     devices = waited(model)
     if not devices:
-        yield hardly_waits(model, "DISK-SATURATED", "full disks")
+        yield hardly_waits(model, "DISK-SATURATED", "saturated disks")
     for item in devices:
         yield from _saturated(model, item)
 
 
 @dataclass(frozen=True)
 class _Load:
-    """What one disk did over the window, whoever asked."""
+    """What one disk did over the window, for all processes."""
 
     name: str
     busy: float  # share of the window
@@ -82,7 +89,7 @@ class _Load:
 
     @property
     def streams(self) -> bool:
-        """Whether requests are large: then a disk is meant to be busy."""
+        """Whether requests are large: a streaming disk should be busy."""
         return self.bytes / self.requests >= STREAM_BYTES
 
 
@@ -105,7 +112,7 @@ def _saturated(model: Model, item: Waited) -> Iterable[Outcome]:
     if not loads:
         yield Silence(
             "DISK-SATURATED",
-            f"how busy the disks under {item.where.name} were is not known:"
+            f"the utilization of the disks under {item.where.name} is unknown:"
             f" {model.facts.reason('disks') or 'no counters recorded'}",
             "iostat -x 1",
         )
@@ -119,9 +126,9 @@ def _saturated(model: Model, item: Waited) -> Iterable[Outcome]:
 
 
 def _full(item: Waited, load: _Load) -> bool:
-    """Return whether a disk can do no more, and the target feels it."""
+    """Return whether a disk is at its limit and the target suffers."""
     norm_ns = item.where.norm_ns(Requests(load.requests, load.bytes, item.requests.queue, item.requests.service))
-    felt = typical_ns(together(item.rows)) >= norm_ns  # others may fill a disk whose scheduler favours the target
+    felt = typical_ns(together(item.rows)) >= norm_ns  # the scheduler may favour the target on a full disk
     queued = load.busy >= BUSY and load.in_flight >= IN_FLIGHT[item.where.medium]
     return felt and queued and load.mean_ns >= norm_ns
 
@@ -134,12 +141,12 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[s
         "DISK-SATURATED",
         Severity.INFO if load.streams and not others else fault(model, sum(claims.values())),
         confidence,
-        f"{load.name} is at its limit: busy {percent(min(1.0, load.busy))} of the time with {load.in_flight:.1f}"
-        f" requests in flight, {duration(load.mean_ns)} each{f'; {others.words}' if others else ''}.",
+        f"{load.name} is busy {percent(min(1.0, load.busy))} of the time with {load.in_flight:.1f} requests in flight,"
+        f" {duration(load.mean_ns)} each.{f' {others.sentence}' if others else ''}",
         claims,
         [
             Evidence(
-                f"{load.name}: {per_second:,.0f} requests and {size(bytes_per_second)} a second",
+                f"{per_second:,.0f} requests/s, {size(bytes_per_second)}/s on {load.name}",
                 per_second,
                 "1/s",
                 "diskstats",
@@ -149,15 +156,15 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[s
         ],
         [
             *([others.remedy] if others else []),
-            fix("less work for this disk: a larger cache, batches, backups and scans at another time"),
-            fix("more or faster disks; for a network volume a larger provisioned limit, if the rates stand at it"),
+            fix("give this disk less work: a larger cache, batches, backups and scans at another time"),
+            fix("use more or faster disks; raise the provisioned limit of a network volume if the rates match it"),
         ],
         alternatives=[
             "a provisioned limit of a network volume",
             *([] if others else ["other processes on the same disk"]),
         ],
         limits=limits,
-        verify=f"{again(model)}; iostat -x 1: %util, aqu-sz, await",
+        verify=f"{again(model)}, and iostat -x 1   (%util, aqu-sz, await)",
         headline=f"Disk {brief(load.name)} is at its limit{', mostly for other processes' if others else ''}",
         mechanism=Mechanism.BUSY,
     )

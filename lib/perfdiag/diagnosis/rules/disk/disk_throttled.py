@@ -1,4 +1,4 @@
-"""A rule on I/O limits of control groups, which hold requests back before any device sees them."""
+"""DISK-THROTTLED: an I/O limit of the cgroup delays requests before the device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.facts.host_facts import IoGroup
 from perfdiag.model.model import Model
 
-# Limits that can hold a wait of each account back, with the counter that shows how much of it is used.
+# The limits for each kind of wait, with the counter of their use.
 LIMITS: Mapping[str, Mapping[str, str]] = {
     "disk.read": {"rbps": "rbytes", "riops": "rios"},
     "disk.write": {"wbps": "wbytes", "wiops": "wios"},
@@ -39,36 +39,41 @@ VERSION_1_FILES = {
     "riops": "blkio.throttle.read_iops_device",
     "wiops": "blkio.throttle.write_iops_device",
 }
-# A group that moves four fifths of what it may is at its limit: the kernel grants it in slices, not smoothly.
+# A group with four fifths of its limit used is at the limit: the kernel grants it in slices.
 AT_LIMIT = 0.8
-# A trial limit is twice the present one: enough to see the effect, not enough to starve the neighbours it protects.
+# The trial limit: large enough to see the effect, small enough to protect other groups.
 LIMIT_FACTOR = 2
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit on one device that could hold the target back."""
+    """One limit on one device."""
 
     group: IoGroup
     device: str
     key: str  # rbps, wbps, riops, wiops
     value: int
-    used: float | None  # part of it that was moved in the window; None: no counter
+    used: float | None  # part used in the window; None: no counter
 
 
 @rule(
     "DISK-THROTTLED",
-    title="An I/O limit of the cgroup holds requests back",
+    title="An I/O limit of the cgroup delays requests",
     accounts=DISK,
-    meaning="The target's cgroup (or one above it) may do only so many operations or bytes a second on this device, and"
-    " has used them up. Requests wait before they reach the device: the device itself is not slow.",
-    measured="Waits by device (ledger) that are far longer than the requests of its disks took, queue and service"
-    " time together; joined by device number with the limits of the target's cgroups (io.max, blkio.throttle.*), and"
-    " with what the group moved in the window (io.stat) against that limit.",
-    alternatives="A device-mapper layer that delays; io.latency or io.cost of the cgroup (no limit shows then); the"
-    " file system's journal waiting for others.",
+    meaning=(
+        "The target's cgroup (or a parent) has used up its limit of operations or bytes per second on this device."
+        " Requests wait before they reach the device; the device is not slow."
+    ),
+    measured=(
+        "Waits far longer than the requests of the disks, joined with the limits of the target's cgroups (io.max,"
+        " blkio.throttle.*) and their use in the window (io.stat)."
+    ),
+    alternatives=(
+        "A device-mapper layer delays requests, io.latency or io.cost of the cgroup (no limit shows), or the file"
+        " system's journal waits for other writers."
+    ),
     remedies="Raise the limit, or move less data.",
-    verify="The wait comes down to what the device needs; io.stat moves on faster than the old limit.",
+    verify="The wait falls to the device's own time, and io.stat grows faster than the old limit.",
     beats=(
         "DISK-SATURATED",
         "DISK-QUEUEING",
@@ -80,7 +85,7 @@ class Limit:
     ),
 )
 def throttled(model: Model) -> Iterable[Outcome]:
-    """Join waits that the device does not explain with I/O limits, by device."""
+    """Judge waits beyond the device's own time by the I/O limits."""
     groups = {
         pair: rows
         for pair, rows in by_key(model.rows_of(*DISK)).items()
@@ -98,9 +103,9 @@ def throttled(model: Model) -> Iterable[Outcome]:
             else:
                 yield Silence(
                     "DISK-THROTTLED",
-                    f"waits on {name} are longer than its requests, and whether the cgroup has an"
-                    f" I/O limit is not known: {model.facts.reason('io_groups') or 'no group recorded'}",
-                    f"cat io.max of {subject(model)}'s cgroup (/proc/PID/cgroup)",
+                    f"waits on {name} are longer than its requests, and the cgroup's I/O limit is unknown:"
+                    f" {model.facts.reason('io_groups') or 'no group recorded'}",
+                    f"read io.max of {subject(model)}'s cgroup (/proc/PID/cgroup)",
                 )
             continue
         tightest = max(limits, key=lambda limit: limit.used if limit.used is not None else 0.0)
@@ -108,10 +113,10 @@ def throttled(model: Model) -> Iterable[Outcome]:
         reached = most is None or most >= AT_LIMIT
         if not reached or (case.chain.count and not case.above):
             used = "unknown" if most is None else percent(most)
-            felt = f", {KINDS[account].nouns} as long as the device needs" if reached else ""
+            felt = f", but {KINDS[account].nouns} are as fast as the device" if reached else ""
             yield Check(
                 "DISK-THROTTLED",
-                f"I/O limit {tightest.key} on {name} used to {used}{felt}",
+                f"I/O limit {tightest.key} on {name}: {used} used{felt}",
                 most or 0.0,
                 "share",
                 large=reached,
@@ -121,7 +126,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
 
 
 def _most(model: Model, case: Case, limit: Limit) -> float | None:
-    """Return how much of a limit can have been used at most: by all requests of the disk, whoever asked."""
+    """Return the largest possible use of a limit: by all requests to the disk."""
     seconds = model.window_ns / 1e9
     requests = case.chain
     if not requests.count or not seconds:
@@ -136,28 +141,28 @@ def _finding(model: Model, account: str, case: Case, limit: Limit) -> Finding:
         model,
         Confidence.HIGH,
         [
-            "" if limit.used is not None else "how much of the limit was used is not counted here",
-            "" if case.chain.count else "the device's own times are not known",
+            "" if limit.used is not None else "the use of the limit is not counted here",
+            "" if case.chain.count else "the device's own times are unknown",
         ],
     )
-    used = f", used to {percent(min(1.0, limit.used))}" if limit.used is not None else ""
-    value = f"{size(limit.value)} a second" if limit.key.endswith("bps") else f"{limit.value:,} operations a second"
-    device = f", the disk answers in {about(case.chain.typical_ns)}" if case.chain.count else ""
+    used = f", {percent(min(1.0, limit.used))} used" if limit.used is not None else ""
+    value = f"{size(limit.value)}/s" if limit.key.endswith("bps") else f"{limit.value:,} operations/s"
+    device = f"; the disk answers in {about(case.chain.typical_ns)}" if case.chain.count else ""
     return Finding(
         "DISK-THROTTLED",
         fault(model, claimed),
         confidence,
-        f"The cgroup {plain(limit.group.path)} may do {value} ({limit.key}) on {case.where.name}: {kind.nouns} wait"
-        f" {about(case.wait_ns)}{device}.",
+        f"Cgroup {plain(limit.group.path)} is limited to {value} ({limit.key}) on {case.where.name}. Its {kind.nouns}"
+        f" wait {about(case.wait_ns)}{device}.",
         {(account, case.rows[0].key): claimed},
         [
             Evidence(f"{limit.key}={limit.value}{used}", float(limit.value), "1/s", f"{limit.group.path}/io.max"),
-            Evidence(f"{case.wait.count:,} {kind.nouns} took {duration(ns)}", float(ns), "ns", "ledger"),
+            Evidence(f"{duration(ns)} in {case.wait.count:,} {kind.nouns}", float(ns), "ns", "ledger"),
         ],
         [_raised(limit), fix(f"move less: {kind.fewer}")],
-        alternatives=["a device-mapper layer that delays", "io.latency or io.cost of the cgroup"],
+        alternatives=["a device-mapper layer delays requests", "io.latency or io.cost of the cgroup"],
         limits=limits,
-        verify=f"{again(model)}: {account} on {case.where.name}, p50",
+        verify=f"{again(model)}   (p50 of {account} on {case.where.name})",
         headline=f"io.max of cgroup {brief(plain(limit.group.path))} slows {kind.nouns} on {brief(case.where.name)}",
         mechanism=Mechanism.LIMIT,
     )

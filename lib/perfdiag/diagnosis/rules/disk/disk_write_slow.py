@@ -1,4 +1,4 @@
-"""A rule on writes to disks that take long."""
+"""DISK-WRITE-SLOW: writes to a disk take long."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ rule(
     WRITE.id,
     title="Writes to a disk take long",
     accounts=(WRITE.account,),
-    meaning="Threads wait for blocks to be written: direct or synchronous writes, or a file system that must write"
-    " before it can go on. A fault when the disk's own writes are slower than such a disk should be, or when the wait"
-    " is longer than its requests explain. Otherwise it is profile.",
+    meaning=(
+        "Threads wait for blocks to be written: direct or synchronous writes, or a file system with a full journal. A"
+        " fault if the disk's writes are slower than usual for such a disk, or if the wait is longer than its requests"
+        " explain. Otherwise it is a profile."
+    ),
     measured=MEASURED,
     alternatives="An I/O limit (DISK-THROTTLED), a full queue (DISK-QUEUEING), a slow member of an array"
     " (DISK-MEMBER-SLOW).",
-    remedies="Fewer or larger writes; a faster disk.",
-    verify="p50 of disk.write in the next report; the device's own times beside it.",
+    remedies="Fewer or larger writes, or a faster disk.",
+    verify="Compare the p50 of disk.write and the device's own times in the next report.",
 )(partial(judge, WRITE))
 
 

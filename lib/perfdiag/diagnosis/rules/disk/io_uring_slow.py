@@ -1,4 +1,4 @@
-"""A rule on waits for completions of asynchronous I/O."""
+"""IO-URING-SLOW: threads wait for completions of asynchronous I/O."""
 
 from __future__ import annotations
 
@@ -34,28 +34,31 @@ from perfdiag.model.model import Model
 
 URING = "wait.io_uring"
 
-# A spinning disk answers in 10 ms: a completion that takes longer met a queue, a slow device or a slow peer.
+# A rotating disk answers in 10 ms: a longer completion met a queue, a slow device or a slow peer.
 SLOW_COMPLETION_NS = 10_000_000
-# A device explains waits if its requests take as long, on average, but for those that were under way before the wait.
+# A device explains waits if its requests take at least half as long on average.
 EXPLAINING_PART = 0.5
 
 
 @rule(
     "IO-URING-SLOW",
-    title="Completions of asynchronous I/O are waited for",
+    title="Threads wait for completions of asynchronous I/O",
     accounts=(URING,),
-    meaning="Threads wait in io_uring_enter or io_getevents while requests are in flight. Short waits are profile;"
-    " from 10 ms on a device is slow, if its own requests take half as long. Else a peer or file system can be slow:"
-    " cannot tell. With nothing in flight but polls, accepts, receives and timeouts the wait is for work and counted as"
-    " idle; where requests could not be counted it can be so, too, and the finding says that.",
-    measured="Waits of wait.io_uring with requests in flight over the window, joined with the block requests of the"
-    " same window: their time per request says whether the device explains the wait.",
-    alternatives="Work done by io_uring's own kernel threads, which are not in these books.",
-    remedies="See the DISK or NET findings for what the requests go to; submit fewer at once.",
-    verify="perfdiag latency again: p50 of wait.io_uring.",
+    meaning=(
+        "Threads wait in io_uring_enter or io_getevents with requests in flight. From 10 ms on a device is slow, if"
+        " its own requests take half as long; shorter waits are a profile. Otherwise a peer or file system may be slow"
+        " (unknown). With only polls, accepts, receives and timeouts in flight the wait is idle; uncounted requests"
+        " may be those, too."
+    ),
+    measured=(
+        "Waits of wait.io_uring with requests in flight, joined with the time per block request in the same window."
+    ),
+    alternatives="Work in io_uring's own kernel threads, not recorded here.",
+    remedies="See the disk and network findings for the target of the requests; submit fewer at once.",
+    verify="Compare the p50 of wait.io_uring in the next report.",
 )
 def io_uring(model: Model) -> Iterable[Outcome]:
-    """Join completion waits with the time per block request: what no device explains accuses nobody."""
+    """Judge completion waits by the time per block request; without a slow device the cause is unknown."""
     rows = model.rows_of(URING)
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):
@@ -68,12 +71,12 @@ def io_uring(model: Model) -> Iterable[Outcome]:
     each = requests_of([busiest]).mean_ns if busiest and busiest.count else 0
     explained = each >= EXPLAINING_PART * typical
     uncounted = any(row.key != "inflight" for row in rows)
-    untold = "" if explained or typical < SLOW_COMPLETION_NS else "; cannot tell for whom: no device takes so long"
+    untold = "" if explained or typical < SLOW_COMPLETION_NS else " No disk takes that long: the cause is unknown."
     if busiest and each:
         evidence.append(
             Evidence(
-                f"{model.facts.disk_name(busiest.device)} took {duration(each)} for each of {busiest.count:,}"
-                f" {plain(busiest.operation)} requests",
+                f"{duration(each)} per {plain(busiest.operation)} on {model.facts.disk_name(busiest.device)}"
+                f" ({busiest.count:,} requests)",
                 each,
                 "ns",
                 "block_rq_complete",
@@ -83,8 +86,8 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         model,
         Confidence.HIGH,
         [
-            "what the requests were for (disk, peer) is not known",
-            "in some waits requests could not be counted: there may have been none" if uncounted else "",
+            "the target of the requests (disk, peer) is unknown",
+            "some waits may have had no request in flight (not counted)" if uncounted else "",
             "" if model.measured("block") else "block requests were not measured",
         ],
     )
@@ -92,14 +95,14 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         "IO-URING-SLOW",
         fault(model, taken_ns) if explained and typical >= SLOW_COMPLETION_NS else Severity.INFO,
         confidence,
-        f"Threads wait {duration(taken_ns)} for completions of asynchronous I/O, half of it in waits of"
-        f" {about(typical)}{untold}.",
+        f"Threads waited {duration(taken_ns)} for completions, half of it in waits of {about(typical)} or"
+        f" more.{untold}",
         claims_of(rows),
         evidence,
-        [fix("see the DISK and NET findings for what the requests go to; fewer requests in flight shorten each")],
-        alternatives=["with requests that could not be counted: nobody wanted anything"] * uncounted,
+        [fix("see the disk and network findings for the target of the requests; submit fewer at once")],
+        alternatives=["idle waits without requests in flight"] * uncounted,
         limits=limits,
-        verify=f"{again(model)}: p50 of wait.io_uring",
+        verify=f"{again(model)}   (p50 of wait.io_uring)",
         headline="Threads wait for completions of asynchronous I/O",
         mechanism=Mechanism.UNDETERMINED
         if untold

@@ -1,4 +1,4 @@
-"""A rule on file systems that lie in a file of another file system: loop devices, and device-mapper on them."""
+"""STORAGE-LOOP: a file system lies in a file of another file system (loop device)."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from perfdiag.model.model import Model, Row
 
 ID = "STORAGE-LOOP"
 OPERATIONS = ("read", "write", "flush")
-# A loop device that takes less than half of a wait is not what the wait is for.
+# Below half of a wait the loop device is not the cause.
 MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
 class Case:
-    """Waits for a device that lies in a file."""
+    """Waits for a device inside a file."""
 
     where: Backing
     rows: tuple[Row, ...]
     loop: Disk
     requests: Requests  # of the loop device
-    below: Mount | None  # the file system its file lies in
-    disk: Backing | None  # what that lies on, where it has requests of its own
-    disk_ns: int  # the request of that disk in which half of its time was spent
+    below: Mount | None  # the file system with the file
+    disk: Backing | None  # the disk below that, if it has requests of its own
+    disk_ns: int  # the typical request of that disk
 
     @property
     def extra_part(self) -> float:
-        """Return the share of the waits that the way through the second file system costs, zero where not known."""
+        """Return the share of the waits in the second file system, zero if unknown."""
         wait_ns = typical_ns(together(self.rows))
         extra_ns = self.requests.typical_ns - self.disk_ns
         return min(1.0, max(0, extra_ns) / wait_ns) if self.disk_ns and wait_ns else 0.0
@@ -60,20 +60,22 @@ class Case:
     ID,
     title="A file system lies in a file of another file system",
     accounts=DISK,
-    meaning="Threads wait for a loop device, or device-mapper on one: a file of another file system that is used as a"
-    " disk. Each request passes two file systems, two journals and a thread of the kernel between them, and unless the"
-    " loop device does direct I/O its data is cached twice. A fault for what its requests take longer than those of the"
-    " disk below; profile where that is not known.",
-    measured="Joins waits by device, over the whole window, through device-mapper down to a loop device, with the file"
-    " behind it, the mount that file is in and the disk under that; compares the requests in which half of the time"
-    " was spent, of the loop device and of that disk.",
-    alternatives="Others who use the disk below; large requests that are parted on the way.",
-    remedies="Direct I/O for the loop device; a partition, logical volume or whole disk instead of a file.",
-    verify="p50 of disk.* on the device in the next report.",
+    meaning=(
+        "Threads wait for a loop device, or device-mapper on one: a file used as a disk. Each request passes two file"
+        " systems, two journals and a kernel thread, and without direct I/O its data is cached twice. A fault for the"
+        " extra time over the disk below; a profile if that is unknown."
+    ),
+    measured=(
+        "Waits by device, through device-mapper and the loop device to the file, its mount and the disk below. The"
+        " request times of the loop device and that disk are compared."
+    ),
+    alternatives="Other processes use the disk below, or large requests are split on the way.",
+    remedies="Enable direct I/O for the loop device, or use a partition, logical volume or disk.",
+    verify="Compare the p50 of disk.* on the device in the next report.",
     beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
 )
 def storage_loop(model: Model) -> Iterable[Outcome]:
-    """Follow the devices that are waited for down to a file; one finding a device."""
+    """Follow each device with waits down to a file; one finding per device."""
     found = False
     rows: dict[str, list[Row]] = {}
     for row in model.rows_of(*DISK):
@@ -85,11 +87,11 @@ def storage_loop(model: Model) -> Iterable[Outcome]:
             yield _finding(model, case)
     if not found:
         used = sum(disk.kind == "loop" and disk.label is not None for disk in model.facts.disks.values())
-        yield Check(ID, f"no wait for a loop device was long enough ({used} loop devices in use)", float(used), "count")
+        yield Check(ID, f"no wait for a loop device is large enough ({used} loop devices in use)", float(used), "count")
 
 
 def _case(model: Model, device: str, rows: list[Row]) -> Case | None:
-    """Return the case of a device that lies on a loop device which takes most of its waits; None otherwise."""
+    """Return the case of a device on a loop device with most of its waits, else None."""
     where = backing(model, device)
     loops = [model.facts.disks[name] for name in where.disks if name in model.facts.disks]
     loops = [disk for disk in loops if disk.kind == "loop"]
@@ -105,7 +107,7 @@ def _case(model: Model, device: str, rows: list[Row]) -> Case | None:
 
 
 def _mount_of_file(model: Model, path: str) -> Mount | None:
-    """Return the mount a file is in: the longest mount point above it, or the file itself, of the last mounted there.
+    """Return the mount of a file: the longest mount point above it, the last mounted there.
 
     A single file can be a mount point: bound from elsewhere, or served by a program (FUSE).
     """
@@ -115,29 +117,29 @@ def _mount_of_file(model: Model, path: str) -> Mount | None:
 
 
 def _finding(model: Model, case: Case) -> Finding:
-    file, ns = plain(case.loop.label or "a file that is not known"), total_ns(case.rows)
+    file, ns = plain(case.loop.label or "an unknown file"), total_ns(case.rows)
     whole = claims_of(case.rows)
     claimed = {claim: part for claim, each_ns in whole.items() if (part := int(case.extra_part * each_ns)) > 0}
     claimed_ns = sum(claimed.values())
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        ["" if case.disk_ns else "what the same requests would take without the file is not known"],
+        ["" if case.disk_ns else "the time of the same requests without the file is unknown"],
     )
     place = f" on {plain(case.below.mountpoint)} ({plain(case.below.fstype)})" if case.below else ""
     return Finding(
         ID,
         fault(model, claimed_ns) if claimed_ns else Severity.INFO,
         confidence,
-        f"{case.where.name} is no disk but the file {file}{place}: each request passes a second file system"
-        + (f", which takes {percent(case.extra_part)} of the {duration(ns)} waited for it." if claimed_ns else "."),
+        f"{case.where.name} is the file {file}{place}."
+        + (f" The second file system takes {percent(case.extra_part)} of {duration(ns)}." if claimed_ns else ""),
         claimed,
         _evidence(model, case),
         _remedies(model, case),
-        alternatives=["others who use the disk below", "large requests that are parted on the way"],
+        alternatives=["other processes use the disk below", "large requests are split on the way"],
         limits=limits,
-        verify=f"{again(model)}: p50 of disk.* on {case.where.name}",
-        headline=f"{brief(case.where.name)} is a file, not a disk: each request passes a second file system",
+        verify=f"{again(model)}   (p50 of disk.* on {case.where.name})",
+        headline=f"{brief(case.where.name)} is a file, not a disk: requests pass a second file system",
         mechanism=Mechanism.SLOW,
     )
 
@@ -150,11 +152,15 @@ def _evidence(model: Model, case: Case) -> list[Evidence]:
     for name, requests in texts:
         if requests.count:
             each_ns = requests.typical_ns
-            text = f"{requests.count:,} requests of {plain(name)}: half of their time in requests of {about(each_ns)}"
+            text = f"{about(each_ns)} per request on {plain(name)} ({requests.count:,} requests)"
             found.append(Evidence(text, float(each_ns), "ns", "block_rq_complete"))
     direct = _direct(model, case)
     if direct is not None:
-        text = "the loop device does direct I/O" if direct else "the loop device does no direct I/O: cached twice"
+        text = (
+            "the loop device uses direct I/O"
+            if direct
+            else "the loop device does not use direct I/O: data is cached twice"
+        )
         found.append(Evidence(text, float(direct), "count", f"/sys/block/{plain(case.loop.name)}/loop/dio"))
     return found
 
@@ -166,7 +172,7 @@ def _direct(model: Model, case: Case) -> bool | None:
 
 
 def _remedies(model: Model, case: Case) -> list[Remedy]:
-    found = [fix("put the file system on a partition, logical volume or disk of its own instead of in a file")]
+    found = [fix("put the file system on a partition, logical volume or disk of its own")]
     if _direct(model, case) is False and case.below and case.below.fstype != "tmpfs":
         device = shlex.quote(f"/dev/{plain(case.loop.name)}")
         on, off = f"losetup --direct-io=on {device}", f"losetup --direct-io=off {device}"
