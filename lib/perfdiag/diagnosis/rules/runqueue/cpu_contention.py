@@ -159,7 +159,7 @@ def _claim(model: Model, names: list[str], ns: int) -> str:
     ]
     yields = "".join(f" It runs at {why}, so others go first." for why in whys[:1])
     behind = first_of(names, CLAIMED)
-    return f"Runnable threads waited {duration(ns)} for CPUs used by {behind}.{yields}"
+    return f"Runnable threads waited {duration(ns)} for CPUs used by other processes: {behind}.{yields}"
 
 
 def _headline(rows: Iterable[Row], inferred_ns: int) -> str:
