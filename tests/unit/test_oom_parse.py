@@ -155,14 +155,13 @@ def test_a_log_that_begins_inside_a_report() -> None:
     text = log("6.1/host")
     (found,) = reports(text[text.index("[   17.", text.index("Mem-Info:") + 10) :])
     assert not found.begin and found.victim and found.host is None
-    assert "beginning" in explain(found).limits[0] and explain(found).confidence.value != "high"
+    assert explain(found).confidence.value != "high"
 
 
 def test_a_log_that_ends_inside_a_report() -> None:
     text = log("6.1/host")
     (found,) = reports(text[: text.index("Tasks state")])
     assert found.victim is None and found.host
-    assert "whom it killed is not in the log" in explain(found).claim
 
 
 def test_two_reports_whose_lines_are_mixed() -> None:

@@ -218,7 +218,7 @@ def test_standard_input_is_a_log() -> None:
     told = subprocess.run(
         words, input=log("6.12/cgroup"), capture_output=True, text=True, timeout=30, check=True
     ).stdout
-    assert "/tight had reached its memory limit of 32.0 MiB" in " ".join(told.split())
+    assert "/tight reached its memory limit of 32.0 MiB" in " ".join(told.split())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What compaction is done for: which size of pieces, and by which setting."""
+"""The purpose of compaction: the size of the pieces, and the setting behind it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from perfdiag.model.model import Model, Row
 
 COMPACTION = "memory.compaction"
 DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
-# What the policy of huge pages may let a fault wait for.
+# Defrag settings with compaction inside the fault.
 DIRECT = ("always", "madvise", "defer+madvise")
 
 
 def order_of(rows: list[Row]) -> int | None:
-    """Return the order that most of the time was for; None where it is not known."""
+    """Return the order with most of the time; None if unknown."""
     known = [row for row in rows if row.key.startswith("order:") and row.key[6:].isdigit() and len(row.key) < 9]
     if 2 * total_ns(known) <= total_ns(rows):
         return None
@@ -29,7 +29,7 @@ def huge_order(model: Model) -> int:
 
 
 def made_later(model: Model) -> list[Remedy]:
-    """Return the setting that lets no fault wait for a huge page, where the present one does."""
+    """Return the trial of background huge pages, if faults wait for them now."""
     pages = model.facts.transparent_huge_pages
     if not pages or pages.defrag not in DIRECT or pages.enabled == "never":
         return []

@@ -1,4 +1,4 @@
-"""Waits of threads that memory.high of their control group slows down."""
+"""Waits caused by memory.high of the control group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CGROUP, HIGH = "memory.cgroup", "limit:high"
 
 
 def high_rows(model: Model) -> list[Row]:
-    """Return the rows of memory.cgroup that memory.high is the reason for."""
+    """Return the rows of memory.cgroup caused by memory.high."""
     rows = model.rows_of(CGROUP)
     if any(row.key.startswith("limit:") for row in rows):
         return [row for row in rows if row.key == HIGH]

@@ -1,7 +1,7 @@
-"""Why memory ran out: the class of the cause, and what held the memory.
+"""Why memory ran out: the class of the cause, and the use of memory.
 
-Free pages, clean pages of files and reclaimable slab are given back at once: they are never in the way.  Shared memory
-(tmpfs, /dev/shm, shmget) is cache in the words of `free`, yet can only go to swap.
+The kernel can free clean file pages and reclaimable slab at once: they never cause a shortage.  Shared memory (tmpfs,
+/dev/shm, shmget) counts as cache in `free`, but can only go to swap.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from perfdiag.facts.oom.oom_report import GroupMemory, HostMemory, Report, Zone
 
 
 class Cause(Enum):
-    """The class of a cause, as it stands in a claim."""
+    """The class of a cause, as printed."""
 
     CGROUP = "cgroup limit"
     HOST = "host memory"
@@ -28,32 +28,32 @@ class Cause(Enum):
 class Holder(Enum):
     """What memory was used for."""
 
-    ANONYMOUS = "processes' own memory"
+    ANONYMOUS = "process memory"
     SHARED = "shared memory and tmpfs"
     LOCKED_FILE = "files locked in memory"
-    DIRTY = "file pages not yet written"
+    DIRTY = "dirty file pages"
     CLEAN = "clean file pages"
-    KERNEL = "the kernel's own slab and page tables"
+    KERNEL = "kernel slab and page tables"
     RECLAIMABLE = "reclaimable slab"
     FREE = "free"
-    OTHER = "pages that no counter names (pipes, drivers, the network, huge pages)"
+    OTHER = "uncounted pages (pipes, drivers, network, huge pages)"
 
 
-# What `free` calls cached, and yet cannot be given back at once.
+# Cached in the words of `free`, but not freeable at once.
 CACHE = (Holder.SHARED, Holder.LOCKED_FILE, Holder.DIRTY)
 _GIVEN_BACK = (Holder.CLEAN, Holder.RECLAIMABLE, Holder.FREE)
 
 
 @dataclass(frozen=True)
 class Holding:
-    """So much of the memory that was fought for."""
+    """A part of the memory."""
 
     holder: Holder
     bytes: int
 
 
 def cause_of(report: Report) -> Cause:
-    """Return the class of a report's cause; UNKNOWN where the log does not say enough."""
+    """Return the class of a report's cause; UNKNOWN if the log does not say enough."""
     if report.order == -1:
         return Cause.BY_HAND
     if report.of_group or report.constraint == "CONSTRAINT_MEMCG":
@@ -73,13 +73,13 @@ def cause_of(report: Report) -> Cause:
 
 
 def in_the_way(held: Sequence[Holding]) -> Holding | None:
-    """Return the largest holding that could not be given back at once."""
+    """Return the largest part that could not be freed at once."""
     stuck = [each for each in held if each.holder not in _GIVEN_BACK and each.bytes]
     return max(stuck, key=lambda each: each.bytes, default=None)
 
 
 def holdings(host: HostMemory) -> list[Holding]:
-    """Return what the host's memory was used for, largest first; no page is counted twice."""
+    """Return the use of the host's memory, largest first; no page counts twice."""
     pages = host.pages
 
     def of(*names: str) -> int:
@@ -87,7 +87,7 @@ def holdings(host: HostMemory) -> list[Holding]:
 
     files, shared = of("active_file", "inactive_file", "isolated_file"), of("shmem")
     unevictable, dirty = of("unevictable"), min(files, of("dirty", "writeback", "unstable"))
-    # The lists of file pages hold what can be evicted: what the cache has beyond them and shared memory is locked.
+    # File lists hold evictable pages: the rest of the cache, without shared memory, is locked.
     locked = 0 if host.cache_pages is None else min(unevictable, max(0, host.cache_pages - shared - files))
     anonymous = max(0, of("active_anon", "inactive_anon", "isolated_anon") + unevictable - locked - shared)
     found = {
@@ -106,7 +106,7 @@ def holdings(host: HostMemory) -> list[Holding]:
 
 
 def group_holdings(group: GroupMemory) -> list[Holding]:
-    """Return what the memory of a control group was used for, largest first; empty where the log does not say."""
+    """Return the use of a control group's memory, largest first; empty if the log does not say."""
     stat = group.stat
     if not stat:
         return []
@@ -141,7 +141,7 @@ def _sorted(found: Mapping[Holder, int]) -> list[Holding]:
 
 
 def fragmented(host: HostMemory, order: int) -> bool:
-    """Whether enough was free, but nowhere so many pages together."""
+    """Return whether enough was free, but not in one piece."""
     if not 0 < order <= 32:
         return False
     wanted_bytes = host.page_bytes << order
@@ -150,17 +150,17 @@ def fragmented(host: HostMemory, order: int) -> bool:
 
 
 def spare_bytes(zone: Zone, page_bytes: int) -> int:
-    """Return how much of a zone's free memory anybody may have."""
+    """Return how much of a zone's free memory is available to all."""
     return zone.free_bytes - (zone.minimum_bytes or 0) - zone.reserved_pages * page_bytes
 
 
 def together_bytes(zone: Zone, block_bytes: int) -> int:
-    """Return how much of a zone's free memory lies in blocks of at least this size."""
+    """Return how much of a zone's free memory is in blocks of at least this size."""
     return sum(size * number for size, number in zone.blocks.items() if size >= block_bytes)
 
 
 def largest_block_bytes(host: HostMemory) -> int | None:
-    """Return the size of the largest free block that anybody may have."""
+    """Return the size of the largest available free block."""
     sizes = [
         size
         for zone in host.zones
@@ -172,18 +172,18 @@ def largest_block_bytes(host: HostMemory) -> int | None:
 
 
 def elsewhere_bytes(report: Report) -> int | None:
-    """Return how much was free on memory nodes that were not allowed; None where the log does not say."""
+    """Return the free memory on forbidden nodes; None if the log does not say."""
     allowed = nodes_of(report.nodes)
     free = report.host.bytes("free") if report.host else None
     if report.host is None or free is None or not allowed:
         return None
-    # Only zones of the nodes that were allowed are printed, but the free pages of all.
+    # The log prints zones of allowed nodes only, but free pages of all.
     listed = [zone for zone in report.host.zones if zone.node in allowed]
     return max(0, free - sum(zone.free_bytes for zone in listed)) if listed else None
 
 
 def nodes_of(text: str) -> frozenset[int]:
-    """Return the numbers of a list such as "0-1,4"; empty for what is none."""
+    """Return the numbers of a list such as "0-1,4"; empty if it is not one."""
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")

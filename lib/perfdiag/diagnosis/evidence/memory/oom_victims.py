@@ -1,4 +1,4 @@
-"""Why the kernel chose its victim, and who had grown: from the table of tasks in its report."""
+"""Why the kernel chose its victim, and which task grew, from the task table of its report."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ UNKILLABLE = -1000  # oom_score_adj
 
 
 class Why(Enum):
-    """What decided."""
+    """The reason for the choice."""
 
-    LARGEST = "largest"  # its end freed most
+    LARGEST = "largest"  # killing it freed most
     ADJUSTED = "adjusted"  # its oom_score_adj put it before larger ones
     SPARED = "spared"  # larger ones have an oom_score_adj below 0
     ALLOCATING = "allocating"  # vm.oom_kill_allocating_task
-    NOT_TOLD = "not told"  # the log has no table of tasks, or the table does not explain it
+    NOT_TOLD = "not told"  # no task table in the log, or it does not explain the choice
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The victim among the tasks that could have been it."""
+    """The victim among the candidates."""
 
     why: Why
     victim: Task | None = None  # its row of the table
@@ -34,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Growth:
-    """How much more a task held than in an earlier report of the same log."""
+    """The growth of a task since an earlier report of the same log."""
 
     task: Task
     bytes: int
@@ -58,7 +58,7 @@ def choice_of(report: Report) -> Choice:
     if rival is None or (rival.held_bytes <= row.held_bytes and row.oom_score_adj <= 0):
         return choice
     best = max(task.held_bytes + task.oom_score_adj * points for task in others)
-    # The table is printed before the choice is made: what was allocated meanwhile is tolerated.
+    # The table is printed before the choice: later allocations are tolerated.
     if row.held_bytes + adjusted < 0.95 * best:
         return Choice(Why.NOT_TOLD, row, rival, len(others) + 1, adjusted)
     if rival.held_bytes > row.held_bytes:
@@ -68,7 +68,7 @@ def choice_of(report: Report) -> Choice:
 
 
 def _unit_bytes(report: Report) -> float:
-    """Return what one point of oom_score_adj counts as: a thousandth of all memory that was fought for."""
+    """Return the bytes of one point of oom_score_adj: a thousandth of the memory."""
     if report.group is not None and (report.of_group or report.host is None):
         limits = [report.group.limit_bytes or 0, report.group.swap_limit_bytes or 0]
         return sum(limits) / 1000
@@ -78,7 +78,7 @@ def _unit_bytes(report: Report) -> float:
 
 
 def growth_of(report: Report, earlier: Sequence[Report]) -> Growth | None:
-    """Return the task that grew most since the last report before with a table of the same tasks; None: not told."""
+    """Return the task with the largest growth since the last comparable report; None if unknown."""
     if not report.tasks:
         return None
     before = next((each for each in reversed(earlier) if each.tasks and table_of(each) == table_of(report)), None)
@@ -96,12 +96,12 @@ def growth_of(report: Report, earlier: Sequence[Report]) -> Growth | None:
 
 
 def table_of(report: Report) -> tuple[bool, str | None]:
-    """Return whose tasks the table of a report lists: the host's, or those of one control group."""
+    """Return the scope of a report's task table: the host, or one control group."""
     return report.of_group, report.group.path if report.of_group and report.group else None
 
 
 def largest(report: Report, count: int = 3) -> list[Task]:
-    """Return the tasks that held most, largest first."""
+    """Return the largest tasks."""
     return sorted(report.tasks, key=lambda task: -task.held_bytes)[:count]
 
 

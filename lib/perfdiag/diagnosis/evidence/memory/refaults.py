@@ -14,7 +14,7 @@ from perfdiag.model.model import Model
 
 # One counter for files and anonymous memory before Linux 5.9.
 COUNTERS = ("workingset_refault_file", "workingset_refault")
-# Of those: they come back sooner than the pages in use would have been, had they been let grow old.
+# Refaults so early that a little more memory would have kept the pages.
 ACTIVATED = "workingset_activate_file"
 # Reclaimed for want of memory; pages paged out by request are in none of them, those of memory.reclaim in another one.
 RECLAIMED = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged")
@@ -22,16 +22,16 @@ RECLAIMED = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged")
 RECLAIMED_ON_HOST = ("pgsteal_anon", "pgsteal_file")
 # So much of what comes back is reclaimed again where memory is short: what is still free at first counts for nothing.
 SHORT = 0.5
-# A group of version 1 counts itself alone, and with all below it under this name.
+# Version 1 counts a group alone, and with its children under this prefix.
 WITH_BELOW = "total_"
 
 
 @dataclass(frozen=True)
 class Refaults:
-    """Pages of files that came back after they had been evicted, in the window."""
+    """File pages read again after eviction, in the window."""
 
     pages: int
-    group: MemoryGroup | None  # None: of the whole host, neighbours included
+    group: MemoryGroup | None  # None: of the whole host
     reclaimed: int | None = None  # pages that were reclaimed for want of memory in the window; None: not counted
 
     @property
@@ -47,17 +47,17 @@ class Refaults:
 
     @property
     def where(self) -> str:
-        """Return whose they are, in words."""
+        """Return their scope in words."""
         return f"cgroup {plain(self.group.path)}" if self.group else "the whole host"
 
     @property
     def probe(self) -> str:
-        """Return the file that counts them."""
+        """Return the file with their count."""
         return f"{self.group.path}/memory.stat" if self.group else "/proc/vmstat"
 
 
 def refaults(model: Model) -> Refaults | None:
-    """Return those of the innermost group that holds all of the target, else of the host; None: not counted."""
+    """Return those of the innermost group with all of the target, else of the host; None: not counted."""
     known = [group for group in model.facts.memory_groups if of_group(group) is not None]
     group = max(known, key=lambda each: (len(each.pids or ()), each.depth), default=None)
     own = of_group(group) if group else None
@@ -79,7 +79,7 @@ def reclaimed(model: Model, group: MemoryGroup | None = None) -> int | None:
 
 
 def activated(again: Refaults) -> int | None:
-    """Return how many of them had been evicted so lately that somewhat more memory would have kept them."""
+    """Return how many of them a little more memory would have kept."""
     if again.group is None:
         return None
     counted = again.group.changes or {}
@@ -88,7 +88,7 @@ def activated(again: Refaults) -> int | None:
 
 
 def of_group(group: MemoryGroup) -> int | None:
-    """Return the refaults of one group and those below it."""
+    """Return the refaults of one group with its children."""
     counted = group.changes or {}
     names = (*(WITH_BELOW + name for name in COUNTERS), *COUNTERS)
     return next((counted[name] for name in names if name in counted), None)

@@ -1,4 +1,4 @@
-"""A rule on reads that go to the disk because the page cache could not keep what was read before."""
+"""MEM-CACHE-MISSES: data is read from disk again because the page cache evicted it."""
 
 from __future__ import annotations
 
@@ -35,29 +35,30 @@ from perfdiag.model.model import Model
 
 READ = "disk.read"
 FILES_NAMED = 3
-# A cgroup with so many times the refaults that the target can have had holds others, whose they are.
+# A cgroup with this many times the target's possible refaults has other members.
 OTHERS_IN_GROUP = 1.25
 
 
 @rule(
     "MEM-CACHE-MISSES",
-    title="What the page cache could not keep is read from disk again",
+    title="Evicted pages are read from disk again",
     accounts=(READ,),
-    meaning="Threads wait for reads of pages that had been in memory and were evicted: the page cache that is left for"
-    " the target is smaller than what it keeps reading. What is read for the first time comes from disk on any host,"
-    " however much memory it has, and is no part of it.",
-    measured="Joins disk.read with bytes read from storage and the bytes that system calls read (/proc/PID/io), with"
-    " the refaults (pages that come back after eviction) of the target's own cgroup, else, or where others are in"
-    " that, less what others read on the host, and with the pages that its threads brought into the page cache by"
-    " file, all over the window. Its share is the part of the reads that were refaults. A file of which more was"
-    " brought in than it is long was read twice for certain. It is profile where less than half as many pages were"
-    " reclaimed for want of memory.",
-    alternatives="A neighbour in the same cgroup that reads as much as the target again; one scan that is larger than"
-    " any memory, of which nothing is used twice before it is evicted. Pages dropped by request (posix_fadvise) count"
-    " as first read.",
-    remedies="More memory for the host or the cgroup, less for others, less read: an index, a cache of the program.",
-    verify="perfdiag latency again: disk.read; workingset_refault_file standing still in memory.stat of the cgroup, or"
-    " /proc/vmstat.",
+    meaning=(
+        "Threads wait for reads of pages evicted from the page cache: the cache is smaller than the data the target"
+        " keeps reading. First reads always come from disk and do not count. It is a profile if fewer than half as"
+        " many pages were reclaimed for lack of memory."
+    ),
+    measured=(
+        "disk.read, bytes read from storage (/proc/PID/io) and refaults of the target's cgroup, or of the host less"
+        " other processes' reads. The claimed share is the refaulted part of the reads. Pages added to the cache per"
+        " file show files read twice."
+    ),
+    alternatives=(
+        "Another process in the same cgroup reads as much again. One scan larger than any memory. Pages dropped on"
+        " request (posix_fadvise) count as first reads."
+    ),
+    remedies="Give the host or cgroup more memory, give other processes less, or read less (an index, an own cache).",
+    verify="disk.read falls, and workingset_refault_file in memory.stat or /proc/vmstat stops growing.",
     beats=(
         "DISK-READ-SLOW",
         "DISK-QUEUEING",
@@ -67,12 +68,12 @@ OTHERS_IN_GROUP = 1.25
     ),
 )
 def cache_misses(model: Model) -> Iterable[Outcome]:
-    """Join reads from disk with refaults and with the files that missed."""
+    """Judge disk reads by refaults, with the files read."""
     waited_ns = model.ns(READ)
     if not worth(model, waited_ns):
         yield Check(
             "MEM-CACHE-MISSES",
-            f"waiting for what was not in memory {percent(model.share(READ))} of busy time{_hit_text(model)}",
+            f"disk reads {percent(model.share(READ))} of busy time{_hit_text(model)}",
             model.share(READ),
             "share",
         )
@@ -86,8 +87,8 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
         missing = "neither memory.stat nor /proc/vmstat counts refaults" if again is None else _unread(model)
         yield Silence(
             "MEM-CACHE-MISSES",
-            f"{duration(waited_ns)} of reads, but not whether their pages had been in memory before: {missing}",
-            "as root, on the host itself: grep workingset_refault /proc/vmstat; cat /proc/PID/io",
+            f"it is unknown whether the pages of {duration(waited_ns)} of reads had been evicted: {missing}",
+            "as root on the host: grep workingset_refault /proc/vmstat; cat /proc/PID/io",
         )
         return
     counted = again.pages * model.page_bytes / read
@@ -95,17 +96,17 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
     part = most if alone else min(most, _surely_own_bytes(model, again, read) / read)
     if not worth(model, round(part * waited_ns)):
         if worth(model, round(most * waited_ns)):
-            where, why = ("on the host", "(the root, or none) does not count them")
+            where, why = ("on the host", "does not count them (root or none)")
             if again.group:
-                where, why = f"in {again.where}", "holds others, too"
+                where, why = f"in {again.where}", "has other members"
             yield Silence(
                 "MEM-CACHE-MISSES",
-                f"{again.pages:,} evicted pages were read again {where}, and it is not known by whom:"
-                f" {subject(model)}'s cgroup {why}",
-                "run it in a cgroup of its own: systemd-run --scope COMMAND, or a unit; memory.stat of that tells",
+                f"{again.pages:,} evicted pages were read again {where} by an unknown process: {subject(model)}'s"
+                f" cgroup {why}",
+                "run it in its own cgroup (systemd-run --scope COMMAND) and read memory.stat there",
             )
             return
-        text = f"{percent(part)} of {size(read)} read from disk had been in memory before{_hit_text(model)}"
+        text = f"{percent(part)} of {size(read)} read from disk had been evicted{_hit_text(model)}"
         yield Check("MEM-CACHE-MISSES", text, part, "share")
         return
     yield _finding(model, again, part, read, alone=alone)
@@ -113,31 +114,29 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
 
 def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bool) -> Finding:
     ns = round(part * model.ns(READ))
-    own = "" if alone else "; what others can have read taken off, at least"
-    text = f"{again.pages:,} pages came back after eviction ({again.where}){own}: {percent(part)} of {size(read)} read"
+    own = "" if alone else ", without other processes' reads"
+    text = f"{percent(part)} of {size(read)} read: {again.pages:,} pages had been evicted ({again.where}){own}"
     evidence = [
-        waits(together(model.rows_of(READ)), "waits for reads"),
+        waits(together(model.rows_of(READ)), "reads"),
         Evidence(text, part, "share", f"{again.probe}, /proc/PID/io"),
         *_hit_evidence(model, read),
         *_file_evidence(model),
     ]
     if not again.short:
-        text = (
-            f"{again.reclaimed:,} pages were reclaimed for want of memory in the window: others were paged out before"
-        )
+        text = f"{again.reclaimed:,} pages reclaimed for lack of memory in the window, the rest before"
         evidence.append(Evidence(text, float(again.reclaimed or 0), "count", again.reclaimed_probe))
     near = activated(again)
     if near is not None:
-        text = f"{near:,} of them came back sooner than pages in use are replaced: little more memory would keep them"
+        text = f"{near:,} of them would fit in a little more memory"
         evidence.append(Evidence(text, float(near), "count", again.probe))
-    named = "" if model.measured("page_cache") else "which files were read is not known"
+    named = "" if model.measured("page_cache") else "the files read are unknown"
     confidence, limits = judged(model, Confidence.HIGH, [named, _nameless(model)])
     return Finding(
         "MEM-CACHE-MISSES",
         fault(model, ns) if again.short else Severity.INFO,
         confidence,
-        f"{percent(part)} of what {subject(model)} reads from disk had been in memory and was evicted: {duration(ns)}"
-        f" of waiting{_mostly(model)}.",
+        f"{subject(model, begin=True)} waited {duration(ns)} for evicted pages, {percent(part)} of its disk"
+        f" reads{_mostly(model)}.",
         {READ: ns},
         evidence,
         _remedies(again),
@@ -145,17 +144,15 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         if again.short
         else ["pages paged out by request (madvise, DAMON)", "a shortage of memory that ended before the window"],
         limits=limits,
-        verify=f"grep workingset_refault {shlex.quote(again.probe)}, twice: it stands still",
-        headline=f"{subject(model, begin=True)} reads data from disk again that the page cache had evicted",
+        verify=f"grep workingset_refault {shlex.quote(again.probe)}   (stops growing)",
+        headline=f"{subject(model, begin=True)} reads evicted page-cache data from disk again",
         mechanism=Mechanism.LIMIT,
     )
 
 
 def _surely_own_bytes(model: Model, again: Refaults, read: int) -> int:
-    """Return how much of the refaults is the target's for certain, where its cgroup counts none, or others', too.
-
-    A refault is a read: others have at most as many as they read. And what was read more than once was evicted, if
-    anything was.
+    """Return the refaults surely of the target, if its cgroup counts none, or those of other members, too.
+    A refault is a read: other processes have at most as many as they read.  Data read twice had been evicted.
     """
     counted = again.pages * model.page_bytes
     kibibytes = model.facts.vmstat_delta("pgpgin")
@@ -164,24 +161,23 @@ def _surely_own_bytes(model: Model, again: Refaults, read: int) -> int:
 
 
 def _twice_bytes(model: Model) -> int:
-    """Return what was certainly read more than once: more of a file than it is long."""
+    """Return the bytes surely read twice: more of a file than its size."""
     return sum(max(0, file.read_bytes - file.size_bytes) for file in model.files_read)
 
 
 def _mostly(model: Model) -> str:
-    """Return the file that most of the waiting is for, if there is one and none can have waited for more unseen."""
+    """Return the file with most of the waiting, if there is one."""
     if _nameless(model):
         return ""
     whole = sum(file.waited_ns for file in model.files_read)
     first = next(iter(model.files_read), None)
-    return f", most of it in {first.name}" if first and 2 * first.waited_ns > whole > 0 else ""
+    return f", mostly in {first.name}" if first and 2 * first.waited_ns > whole > 0 else ""
 
 
 def _file_evidence(model: Model) -> list[Evidence]:
     found = [
         Evidence(
-            f"{file.name}: {duration(file.waited_ns)} of waiting, {size(file.read_bytes)} brought in of"
-            f" {size(file.size_bytes)}",
+            f"{duration(file.waited_ns)} for {file.name}: {size(file.read_bytes)} of {size(file.size_bytes)} read",
             float(file.read_bytes),
             "bytes",
             "mm_filemap_add_to_page_cache",
@@ -190,7 +186,7 @@ def _file_evidence(model: Model) -> list[Evidence]:
     ]
     twice = _twice_bytes(model)
     if twice:
-        text = f"{size(twice)} were read more than once in the window, at least"
+        text = f"{size(twice)} or more read twice in the window"
         found.append(Evidence(text, float(twice), "bytes", "mm_filemap_add_to_page_cache"))
     return found
 
@@ -202,49 +198,49 @@ def _sum(model: Model, field: str) -> int | None:
 
 
 def _read_bytes(model: Model) -> int | None:
-    """Return the bytes read from storage; of processes that ended those that passed the page cache, if all did."""
+    """Return the bytes read from storage; of ended processes those through the page cache."""
     counted = 0 if _nameless(model) else sum(file.read_bytes for file in model.files_read)
     return _sum(model, "read_bytes") or counted or None
 
 
 def _nameless(model: Model) -> str:
-    """Return what files_read does not have of the reads; "" where it has all."""
+    """Return the limit of an incomplete table of files, "" if complete."""
     lost = model.coverage.lost.get("files_full", 0)
-    return f"{lost:,} reads are of files that found no room: what is said of files is at least so" if lost else ""
+    return f"the table of files was full for {lost:,} reads: numbers of files are too small" if lost else ""
 
 
 def _unread(model: Model) -> str:
-    """Return why the bytes read are not known."""
+    """Return why the bytes read are unknown."""
     nameless = _nameless(model)
-    return f"no bytes read are known, for {nameless}" if nameless else "no bytes read are known"
+    return f"the bytes read are unknown, {nameless}" if nameless else "the bytes read are unknown"
 
 
 def _hit_share(model: Model) -> float | None:
-    """Return the part of the bytes read by system calls that came from memory, at most."""
+    """Return the largest possible part of bytes read from memory."""
     asked, read = _sum(model, "read_characters"), _sum(model, "read_bytes")
     return max(0.0, 1 - read / asked) if asked and read is not None else None
 
 
 def _hit_text(model: Model) -> str:
     hits = _hit_share(model)
-    return "" if hits is None else f"; at most {percent(hits)} of bytes read came from memory"
+    return "" if hits is None else f"; up to {percent(hits)} of bytes came from memory"
 
 
 def _hit_evidence(model: Model, read: int) -> list[Evidence]:
     asked, hits = _sum(model, "read_characters"), _hit_share(model)
     if hits is None or not asked:
         return []
-    text = f"of {size(asked)} that system calls read, from pipes and sockets too, {size(read)} came from disk"
-    return [Evidence(f"{text}: at most {percent(hits)} were in memory", hits, "share", "/proc/PID/io")]
+    text = f"{size(read)} of {size(asked)} in read calls came from disk (pipes and sockets included)"
+    return [Evidence(text, hits, "share", "/proc/PID/io")]
 
 
 def _remedies(again: Refaults) -> list[Remedy]:
-    less = fix("read less: an index, a smaller working set, or a cache of the program's own that fits")
+    less = fix("read less: an index, a smaller working set, or a cache in the program")
     if again.group is None:
-        return [fix("see who takes the host's memory: ps -eo pid,rss,comm --sort -rss | head; or add memory"), less]
+        return [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory"), less]
     if again.group.events.get("max", 0) or again.group.events.get("high", 0):
-        return [fix("raise the memory limit of its cgroup, or use less in it: see MEM-CGROUP-LIMIT"), less]
-    return [fix("let its neighbours use less, or give the host more memory; memory.low on its cgroup keeps its pages")]
+        return [fix("raise the memory limit of its cgroup, or use less memory in it (see MEM-CGROUP-LIMIT)"), less]
+    return [fix("set memory.low on its cgroup, give other processes less memory, or add memory")]
 
 
 __all__ = ["cache_misses"]

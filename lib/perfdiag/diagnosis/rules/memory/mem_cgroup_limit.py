@@ -1,4 +1,4 @@
-"""A rule on the memory limit of the target's control group."""
+"""MEM-CGROUP-LIMIT: the target's cgroup is at its memory limit."""
 
 from __future__ import annotations
 
@@ -42,27 +42,28 @@ from perfdiag.model.model import Model
 
 CGROUP, READ, FAULT = "memory.cgroup", "disk.read", "memory.major_fault"
 
-# Reads follow from the limit where at least half of them bring back what was in memory before.
+# Reads come from the limit if at least half of them are of evicted pages.
 REREAD_PART = 0.5
-# Events of a group that hit its limit; "low" is a protection that did not hold, and no limit.
+# Events of a limit; "low" is a failed protection, no limit.
 LIMIT_EVENTS = ("max", "high", "oom", "oom_kill")
 
 
 @rule(
     "MEM-CGROUP-LIMIT",
-    title="The memory limit of its cgroup stops the target",
+    title="The cgroup's memory limit delays the target",
     accounts=(CGROUP, "memory.swap_in", FAULT, READ),
-    meaning="The target's cgroup, or one above it, reached its memory limit: its threads reclaim the group's own pages,"
-    " or wait for the OOM killer, although the host may have memory to spare. (The soft limit, memory.high, is"
-    " MEM-HIGH-THROTTLE.)",
-    measured="Waits and CPU time of memory.cgroup over the window, joined with the events of the target's groups"
-    " (memory.events max, high, oom; memory.failcnt in version 1) in the same window. Swap-in is claimed too where"
-    " the group hit its limit and the host itself reclaimed nothing; and so are major faults and reads from disk, by"
-    " the part of them that were of evicted pages (refaults of the group, or of the host where"
-    " it counts none, against bytes read by the target).",
-    alternatives="A leak that any limit would only delay; page cache of the group that could be written earlier.",
+    meaning=(
+        "The target's cgroup, or a parent, reached its memory limit. Its threads reclaim the group's own pages or"
+        " wait for the OOM killer, even if the host has free memory. (memory.high is MEM-HIGH-THROTTLE.)"
+    ),
+    measured=(
+        "Time in memory.cgroup with the events of the target's groups (memory.events, memory.failcnt in version 1)."
+        " Swap-in is claimed, too, if the host reclaimed nothing, and the refaulted part of major faults and disk"
+        " reads."
+    ),
+    alternatives="A leak (a higher limit only delays it), or the group's page cache.",
     remedies="Raise the limit, use less memory, or start fewer workers in the group.",
-    verify="cat memory.events of the group (memory.failcnt in version 1), twice: max and high stand still.",
+    verify="max and high in the group's memory.events stop growing.",
     beats=(
         "MEM-RECLAIM",
         "MEM-SWAP-IN",
@@ -78,10 +79,10 @@ LIMIT_EVENTS = ("max", "high", "oom", "oom_kill")
     ),
 )
 def cgroup_limit(model: Model) -> Iterable[Outcome]:
-    """Join memory.cgroup with the events of the target's memory groups."""
+    """Judge memory.cgroup by the events of the target's memory groups."""
     groups = model.facts.memory_groups
     hit = [group for group in groups if any(group.events.get(event, 0) for event in LIMIT_EVENTS)]
-    # The deepest group that hit its limit is the nearest cause; above it the same pages are counted again.
+    # The deepest group at its limit is the cause; its parents count the same pages again.
     group = max(hit, key=lambda each: (each.events.get("max", 0) > 0, each.depth), default=None)
     killed = max((_killed(each) for each in hit), default=0)
     own = of_group(group) if group else None
@@ -96,15 +97,15 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
         "" if groups else f"{subject(model)}'s memory groups could not be read",
         "" if model.measured("reclaim") else "reclaim inside a cgroup was not measured",
     ]
-    evidence = [waits(together(model.rows_of(name)), f"times in {name}") for name in claims]
+    evidence = [waits(together(model.rows_of(name)), f"waits in {name}") for name in claims]
     if group:
         evidence.append(Evidence(_events(group), float(group.events.get("max", 0)), "count", _probe(group)))
     if READ in claims or FAULT in claims:
         if own is None:
-            limits.append("that reads are of evicted pages is told by counters of the whole host")
+            limits.append("evicted pages are counted for the whole host only")
         evidence.append(
             Evidence(
-                f"{percent(reread)} of what {subject(model)} read had been in memory and was evicted",
+                f"{percent(reread)} of the bytes read were of evicted pages",
                 reread,
                 "share",
                 f"{'/proc/vmstat' if own is None else 'memory.stat'}, /proc/PID/io",
@@ -113,13 +114,13 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     name = plain(group.path) if group else "its cgroup"
     at = f" of {_limit_text(group)}" if group and _limit_text(group) else ""
-    headline = f"The memory limit{at} of {brief(name)} holds {subject(model)} up"
+    headline = f"The memory limit{at} of {brief(name)} delays {subject(model)}"
     claim = f"The memory limit{at} of {name} costs {subject(model)} {duration(taken_ns)}."
     if killed:
         claim = f"The OOM killer ended {killed} process{'es' * (killed > 1)} at the memory limit{at} of {name}."
         headline = f"The OOM killer ended {plural(killed, 'process')} at a memory limit of {brief(name)}"
     elif hanging:
-        claim += f" {len(hanging)} of its threads still waited at the end."
+        claim += f" {plural(len(hanging), 'thread')} still waited at the end."
     yield Finding(
         "MEM-CGROUP-LIMIT",
         Severity.CRITICAL if killed else fault(model, taken_ns),
@@ -128,16 +129,16 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
         {name: ns for name, ns in claims.items()},
         evidence,
         _limit_remedies(group),
-        alternatives=["a leak, which a higher limit only delays", "page cache that counts against the group"],
+        alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
         limits=all_limits,
-        verify=f"cat {shlex.quote(f'{group.path}/{_probe(group)}')}, twice" if group else again(model),
+        verify=f"cat {shlex.quote(f'{group.path}/{_probe(group)}')}   (stops growing)" if group else again(model),
         headline=headline,
         mechanism=Mechanism.LIMIT,
     )
 
 
 def _no_limit(model: Model, hit: Sequence[MemoryGroup]) -> Iterable[Outcome]:
-    """Yield that no limit costs time worth naming, as far as that was measured."""
+    """Yield the check of no costly limit, as far as measured."""
     reclaim = model.measured("reclaim")
     if model.facts.memory_groups or reclaim:
         events = sum(group.events.get("max", 0) for group in hit)
@@ -150,45 +151,45 @@ def _no_limit(model: Model, hit: Sequence[MemoryGroup]) -> Iterable[Outcome]:
 
 
 def _killed(group: MemoryGroup) -> int:
-    """Return how many processes the group's own limit killed: version 2 also counts victims of the host's shortage."""
+    """Return how many processes the group's own limit killed; version 2 also counts victims of the host."""
     return group.events.get("oom_kill", 0) if group.version == 1 or group.events.get("oom") else 0
 
 
 def _claims(model: Model, group: MemoryGroup | None, reread: float) -> dict[str, int]:
-    """Return what the limit explains: swap, and what is read again, only if nothing else was short of memory."""
+    """Return the claims: swap and refaults only if the host itself was not short of memory."""
     host = [model.facts.vmstat_delta("allocstall"), model.facts.vmstat_delta("pgscan_kswapd")]
     parts = {CGROUP: 1.0}
     if group and group.events.get("max", 0) and all(counter == 0 for counter in host):
         parts["memory.swap_in"] = 1.0
-        # Page cache at its limit is normal: a page that is read or touched for the first time comes from disk anyway.
+        # Page cache at the limit is normal; first reads come from disk anyway.
         if reread >= REREAD_PART:
             parts |= {READ: reread, FAULT: reread}
     wanted = {name: round(part * model.ns(name)) for name, part in parts.items()}
-    wanted[CGROUP] -= total_ns(high_rows(model))  # the soft limit has a rule of its own
+    wanted[CGROUP] -= total_ns(high_rows(model))  # memory.high has its own rule
     return {name: ns for name, ns in wanted.items() if ns > 0}
 
 
 def _reread_part(model: Model, own: int | None) -> float:
-    """Return which part of the bytes the target read came back after eviction; 0 where that is not known."""
+    """Return the refaulted part of the bytes read; 0 if unknown."""
     refaults = model.facts.vmstat_delta("workingset_refault_file") if own is None else own
     read = sum(process.read_bytes or 0 for process in model.facts.processes.values())
     return min(1.0, refaults * model.page_bytes / read) if refaults and read else 0.0
 
 
 def _probe(group: MemoryGroup) -> str:
-    """Return the file that counts how often the group hit its limit."""
+    """Return the file with the count of limit hits."""
     return "memory.events" if group.version == 2 else "memory.failcnt"
 
 
 def _events(group: MemoryGroup) -> str:
-    # Version 1 has no events but a count of charges that failed.
+    # Version 1 has only a count of failed charges.
     names = {"max": "failcnt"} if group.version == 1 else {}
     counts = ", ".join(
         f"{names.get(name, name)} {group.events[name]:,}" for name in LIMIT_EVENTS if group.events.get(name)
     )
-    usage = f"; uses {size(group.usage_bytes)}" if group.usage_bytes is not None else ""
+    usage = f"; {size(group.usage_bytes)} in use" if group.usage_bytes is not None else ""
     limit = f" of {_limit_text(group)}" if usage and _limit_text(group) else ""
-    return f"{plain(group.path)}: {counts}{usage}{limit}"
+    return f"{counts}{usage}{limit} ({plain(group.path)})"
 
 
 def _limit_text(group: MemoryGroup) -> str:
@@ -197,17 +198,17 @@ def _limit_text(group: MemoryGroup) -> str:
 
 
 def _limit_remedies(group: MemoryGroup | None) -> list[Remedy]:
-    remedies = [fix("use less: fewer workers, smaller caches and heaps in the group; or find the leak")]
+    remedies = [fix("use less memory in the group: fewer workers, smaller caches and heaps; or find the leak")]
     if group is None:
         return remedies
     if group.limit_bytes and not math.isinf(group.limit_bytes):
-        # No trial: lowering a hard limit again below what is in use calls the OOM killer.
+        # No trial: an undo below the memory in use calls the OOM killer.
         name = "memory.max" if group.version == 2 else "memory.limit_in_bytes"
         remedies.insert(
             0,
             fix(
-                f"raise {name} of {plain(group.path)} (present {size(group.limit_bytes)}) where it is configured: the "
-                "unit, the container or the pod; lowering it again below what is in use kills processes"
+                f"raise {name} of {plain(group.path)} (now {size(group.limit_bytes)}) in its unit, container or pod;"
+                " lowering it later below the memory in use kills processes"
             ),
         )
     return remedies

@@ -1,4 +1,4 @@
-"""A rule on writers that are paused because too many pages wait to be written."""
+"""MEM-DIRTY-THROTTLE: writers are paused because too many pages are dirty."""
 
 from __future__ import annotations
 
@@ -47,30 +47,34 @@ from perfdiag.model.model import Model, Row
 
 DIRTY = "memory.dirty_throttle"
 
-# A target that dirtied less than a fifth of what waits to be written is paused for the writes of others.
+# A target with less than a fifth of the dirty pages is paused for other writers.
 VICTIM_PART = 0.2
-# A tenth of the host's limit for one slow device leaves the others what they need.
+# A tenth of the host's limit for one slow device leaves enough for the others.
 SMALL_RATIO = 10
 
 
 @rule(
     "MEM-DIRTY-THROTTLE",
-    title="Writers are paused because too many pages wait to be written",
+    title="Writers are paused because too many pages are dirty",
     accounts=(DIRTY,),
-    meaning="The kernel pauses writers in write() when more pages are dirty than it allows, until the device or server"
-    " has caught up. Victims pay for others: any slow device can fill the host's dirty limit.",
-    measured="Joins pauses by the device or mount the thread wrote to with who dirtied how much of it: every writer of"
-    " the host that was held to the limit in the window counts what it dirtied since the time before (where nobody was"
-    " counted, what the target wrote against what the device took). Beside it what the device wrote meanwhile (of an"
-    " NFS mount also what held the connection to its server), dirty pages and thresholds, and the settings of the"
-    " device's own part of the limit.",
-    alternatives="The target writes faster than its device can; a neighbour does; a slow mount holds the dirty pages of"
-    " the whole host.",
-    remedies="Quieten who dirties the pages; limit the share of a slow mount; write less or to a faster device.",
-    verify="perfdiag latency again: memory.dirty_throttle; grep -e Dirty -e Writeback /proc/meminfo.",
+    meaning=(
+        "The kernel pauses writers in write() while more pages are dirty than allowed, until writeback catches up."
+        " Any slow device can fill the host's dirty limit, so other writers pay, too."
+    ),
+    measured=(
+        "Pauses by device or mount, with the bytes each writer of the host dirtied (or /proc/PID/io against the"
+        " device's writes), the device's writeback rate, the NFS connection, dirty pages, and the dirty thresholds."
+    ),
+    alternatives=(
+        "The target writes faster than its device, another process does, or a slow mount holds the host's dirty pages."
+    ),
+    remedies=(
+        "Slow down the writer of the dirty pages, limit the share of a slow mount, write less, or use a faster device."
+    ),
+    verify="memory.dirty_throttle falls; grep -e Dirty -e Writeback /proc/meminfo stays below the threshold.",
 )
 def dirty(model: Model) -> Iterable[Outcome]:
-    """Join dirty throttling by device with who wrote."""
+    """Judge pauses of writers by device and by writer."""
     if not model.measured("dirty_throttle"):
         yield Silence(
             "MEM-DIRTY-THROTTLE", "pauses of writers were not measured", "see perfdiag check, feature dirty_throttle"
@@ -79,7 +83,7 @@ def dirty(model: Model) -> Iterable[Outcome]:
     rows = model.rows_of(DIRTY)
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):
-        yield fine(model, "MEM-DIRTY-THROTTLE", "pauses for dirty pages", DIRTY)
+        yield fine(model, "MEM-DIRTY-THROTTLE", "pauses of writers", DIRTY)
         return
     for claim, group in by_key(rows).items():
         if worth(model, total_ns(group)):
@@ -88,9 +92,9 @@ def dirty(model: Model) -> Iterable[Outcome]:
 
 @dataclass(frozen=True)
 class _Case:
-    """One device or mount that the target writes to."""
+    """One device or mount the target writes to."""
 
-    device: str  # "8:16", "" where it is not known
+    device: str  # "8:16", "" if unknown
     place: str  # its mount point, or its name
     name: str
     writers: Dirtiers | None  # None: nobody was counted
@@ -103,14 +107,14 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
     number = re.fullmatch(r"device:([0-9]+:[0-9]+)", claim[1])  # anything else is no part of a command
     device = number[1] if number else ""
     name = plain(group[0].object or "an unnamed device")
-    evidence = [waits(together(group), f"pauses writing to {name}"), *_limit_evidence(model)]
+    evidence = [waits(together(group), "pauses"), *_limit_evidence(model)]
     writers = dirtiers(model, device) if device else None
     own, taken = _written(model, device)
     counted = writers is not None or (own is not None and bool(taken))
     if writers:
         evidence.append(writers.evidence(name))
     elif own is not None and taken:
-        text = f"{subject(model)} wrote {size(own)}, {name} took {size(taken)}"
+        text = f"{size(own)} written by {subject(model)}, {size(taken)} written back to {name}"
         evidence.append(Evidence(text, own / taken, "share", "/proc/PID/io, /proc/diskstats"))
     evidence += [*rate_evidence(model, device, name), *connection_evidence(model, device)]
     part = writers.own_part if writers else own / taken if own is not None and taken else 1.0
@@ -124,13 +128,13 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
         victim=part < VICTIM_PART,
     )
     if case.elsewhere:
-        text = f"{case.elsewhere.name} had {size(case.elsewhere.bytes)} dirty at the most, far more than {name}"
+        text = f"{size(case.elsewhere.bytes)} dirty on {case.elsewhere.name} at most, far more than on {name}"
         evidence.append(Evidence(text, float(case.elsewhere.bytes), "bytes", "balance_dirty_pages"))
         evidence += connection_evidence(model, case.elsewhere.device)
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        ["" if counted else f"not known whether {subject(model)} or others wrote most of the dirty pages"],
+        ["" if counted else "the writers of the dirty pages are unknown"],
     )
     return Finding(
         "MEM-DIRTY-THROTTLE",
@@ -141,12 +145,11 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
         evidence,
         _remedies(model, case),
         alternatives=[
-            *([] if case.elsewhere else ["another slow mount holds the dirty pages of the host"]),
+            *([] if case.elsewhere else ["another slow mount holds the host's dirty pages"]),
             "bursts larger than the dirty limit",
         ],
         limits=limits,
-        verify=f"{again(model)}: memory.dirty_throttle; grep -e Dirty: -e Writeback: /proc/meminfo stays well below"
-        " the threshold",
+        verify=f"{again(model)}   (memory.dirty_throttle)",
         headline=_headline(model, case),
         mechanism=Mechanism.LIMIT,
         others=_others(case),
@@ -155,18 +158,18 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
 
 def _headline(model: Model, case: _Case) -> str:
     if case.victim and case.writers and (largest := case.writers.largest):
-        return f"{subject(model, begin=True)} is paused while {largest.name} fills memory with dirty pages"
+        return f"{subject(model, begin=True)} is paused: {largest.name} fills memory with dirty pages"
     if case.victim:
-        return f"{subject(model, begin=True)} is paused for dirty pages that others wrote to {brief(case.place)}"
+        return f"{subject(model, begin=True)} is paused: other processes write too fast to {brief(case.place)}"
     if case.elsewhere:
-        return f"Writers are paused for dirty pages of another device, {brief(case.elsewhere.name)}"
+        return f"Writers are paused: {brief(case.elsewhere.name)} holds most dirty pages of the host"
     if case.writers and (culprit := case.writers.culprit):
-        return f"{culprit.name} dirties pages faster than {brief(case.place)} takes them"
-    return f"Writers are paused: {brief(case.place)} takes dirty pages too slowly"
+        return f"{culprit.name} writes faster than {brief(case.place)} writes back"
+    return f"Writers are paused: {brief(case.place)} writes back too slowly"
 
 
 def _others(case: _Case) -> list[Other]:
-    """Return who wrote most of what is dirty, as far as it was counted."""
+    """Return the writer of most dirty pages, as far as counted."""
     culprits = [case.writers.largest if case.victim else case.writers.culprit] if case.writers else []
     if not case.victim and case.elsewhere:
         culprits = [case.elsewhere.writer]
@@ -177,55 +180,51 @@ def _limit_evidence(model: Model) -> list[Evidence]:
     limits = model.facts.dirty_limits
     if not limits or limits.dirty_bytes is None or not limits.threshold_bytes:
         return []
-    text = f"{size(limits.dirty_bytes)} dirty at the end, writers are stopped at {size(limits.threshold_bytes)}"
+    text = f"{size(limits.dirty_bytes)} dirty at the end; the kernel pauses writers at {size(limits.threshold_bytes)}"
     return [Evidence(text, float(limits.dirty_bytes), "bytes", "/proc/meminfo")]
 
 
 def _claim(model: Model, case: _Case, taken_ns: int) -> str:
     if case.victim and case.writers and (largest := case.writers.largest):
         return (
-            f"{subject(model, begin=True)} is paused {duration(taken_ns)} for dirty pages of {case.place} that others"
-            f" wrote, {percent(largest.bytes / case.writers.bytes)} of them {largest.name}."
+            f"{subject(model, begin=True)} is paused {duration(taken_ns)} at {case.place}: {largest.name} wrote"
+            f" {percent(largest.bytes / case.writers.bytes)} of its dirty pages."
         )
     if case.victim:
         who = subject(model, begin=True)
-        return f"{who} is paused {duration(taken_ns)} for dirty pages that others wrote to {case.place}."
+        return f"{who} is paused {duration(taken_ns)} at {case.place}: other processes wrote most of its dirty pages."
     if case.elsewhere:
         writer = f", written by {case.elsewhere.writer.name}" if case.elsewhere.writer else ""
         return (
-            f"Writing to {case.place} is paused {duration(taken_ns)}, but most of the host's dirty pages are of"
+            f"Writers to {case.place} are paused {duration(taken_ns)}, but most of the host's dirty pages belong to"
             f" {case.elsewhere.name}{writer}."
         )
-    if case.writers and (culprit := case.writers.culprit):  # many processes: some of them suffer for one
+    if case.writers and (culprit := case.writers.culprit):  # of many processes, one delays the others
         return (
-            f"Writing to {case.place} is paused {duration(taken_ns)}: {culprit.name} dirties pages faster than it takes"
-            f" them, {percent(culprit.bytes / case.writers.bytes)} of all."
+            f"Writers to {case.place} are paused {duration(taken_ns)}: {culprit.name} wrote"
+            f" {percent(culprit.bytes / case.writers.bytes)} of its dirty pages."
         )
-    return f"Writing to {case.place} is paused {duration(taken_ns)}: pages are dirtied faster than it takes them."
+    return f"Writers to {case.place} are paused {duration(taken_ns)}: they write faster than it writes back."
 
 
 def _remedies(model: Model, case: _Case) -> list[Remedy]:
-    """Return what to do: about who dirties the pages, and about how many of them one device may hold."""
+    """Return what to do about the writer, and about one device's part of the dirty limit."""
     if case.elsewhere:
         writer = case.elsewhere.writer
-        first = f"slow down {writer.name}, which dirtied most of" if writer else "find who writes to"
+        first = f"slow down {writer.name} on" if writer else "find the writer to"
         return [
             *_smaller_part(model, case.elsewhere.device),
-            fix(f"{first} {case.elsewhere.name}, and see why that is slow: what waits there fills all's limit"),
+            fix(f"{first} {case.elsewhere.name}, and find why it is slow"),
         ]
     if not case.victim:
-        less = f"write less to {case.place}, spread over time, or use a faster device; see the DISK findings for it"
+        less = f"write less to {case.place}, spread writes over time, or use a faster device (see its disk findings)"
         return [*_larger_part(model, case.device), fix(less)]
     largest = case.writers.largest if case.writers else None
     if largest:
-        who = fix(f"slow down {largest.name}, or let it write elsewhere: io.max of its cgroup; {case.place} is what it"
-                  " fills")  # fmt: skip
+        who = fix(f"slow down {largest.name} on {case.place} (io.max of its cgroup), or move its data")
     else:
-        who = fix(
-            f"find the writer: perfdiag latency --pid WRITER, after pidstat -d 1 or iotop names it; {case.place} is"
-            " what it fills"
-        )
-    # A lower share pauses who writes to this device earlier: others, not the target.
+        who = fix(f"find the writer to {case.place} (pidstat -d 1, iotop), then: perfdiag latency --pid WRITER")
+    # A lower share pauses writers to this device earlier: other processes, not the target.
     return [who, *_smaller_part(model, case.device)]
 
 
@@ -238,14 +237,14 @@ def _smaller_part(model: Model, device: str) -> list[Remedy]:
         return []
     return [
         fix(
-            f"keep one slow device from filling the whole host's dirty limit: note the value that cat {path} shows,"
-            f" then lower it (echo {SMALL_RATIO} > {path}); that value written back undoes it"
+            f"limit this device's part of the dirty limit: note cat {path}, then echo {SMALL_RATIO} > {path}; undo:"
+            " write the noted value back"
         )
     ]
 
 
 def _larger_part(model: Model, device: str) -> list[Remedy]:
-    """The target itself fills the small part of the limit that its device may have, while there is more."""
+    """Return the trial of a larger part of the limit for the target's own device."""
     known = model.facts.writeback_limits.get(device)
     if not known or known.max_ratio is None or known.max_ratio >= 100 or not known.strict:
         return []
@@ -253,7 +252,7 @@ def _larger_part(model: Model, device: str) -> list[Remedy]:
 
 
 def _written(model: Model, device: str) -> tuple[int | None, int | None]:
-    """Return the bytes the target dirtied and the bytes its device took, each None when not known."""
+    """Return the bytes the target wrote and the bytes its device wrote back, each None if unknown."""
     processes = model.facts.processes.values()
     known = [process.written_bytes for process in processes if process.written_bytes is not None]
     disk = model.facts.disks.get(device)

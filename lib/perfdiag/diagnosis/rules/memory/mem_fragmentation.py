@@ -1,4 +1,4 @@
-"""A rule on memory that is free, but not in pieces as large as they are wanted."""
+"""MEM-FRAGMENTATION: threads compact memory because free pieces are too small."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ from perfdiag.model.model import Model
 
 @rule(
     "MEM-FRAGMENTATION",
-    title="Threads move pages about to make large pieces of free memory",
+    title="Threads compact memory to get large free pieces",
     accounts=(COMPACTION,),
-    meaning="Memory is free, but in pieces that are too small: threads of the target compact it themselves before they"
-    " get what they asked for. Mostly that is for transparent huge pages, which are a convenience and no need; else for"
-    " buffers of drivers, or the kernel's own large structures.",
-    measured="Time between begin and end of compaction in the target's threads, running or blocked, by the size that"
-    " was wanted; joined with the free pieces of the host at the end (/proc/buddyinfo), its counters of compaction in"
-    " the window, and the policy of transparent huge pages.",
-    alternatives="Memory is short as a whole (MEM-RECLAIM): then compaction fails, and reclaim takes time beside it.",
-    remedies="Let huge pages be made in the background; reserve large pages at boot; smaller buffers.",
-    verify="grep -e compact_stall -e compact_fail /proc/vmstat, twice: they stand still.",
+    meaning=(
+        "Memory is free, but in too small pieces, so threads of the target move pages (compaction) before they get"
+        " memory. Usually for transparent huge pages, otherwise for driver buffers or large kernel structures."
+    ),
+    measured=(
+        "Time in compaction per thread, by the size of the piece, with the host's free pieces (/proc/buddyinfo),"
+        " compaction counters and huge page policy."
+    ),
+    alternatives="The host is short of memory (MEM-RECLAIM): compaction fails and reclaim takes time, too.",
+    remedies="Make huge pages in the background, reserve them at boot, or use smaller buffers.",
+    verify="compact_stall and compact_fail in /proc/vmstat stop growing.",
 )
 def fragmentation(model: Model) -> Iterable[Outcome]:
-    """Join compaction by size with free pieces and the policy of huge pages."""
+    """Judge compaction by size, free pieces and the huge page policy."""
     if not model.measured("compaction"):
         reason = f"{COMPACTION} was not measured"
         yield Silence("MEM-FRAGMENTATION", reason, "see perfdiag check, feature compaction")
@@ -52,23 +54,23 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
     evidence = [waits(together(rows), "compactions")]
     stalls, failed = (model.facts.vmstat_delta(name) for name in ("compact_stall", "compact_fail"))
     if stalls is not None:
-        text = f"compact_stall rose by {stalls:,}" + (f", {failed:,} of them in vain" if failed is not None else "")
+        text = f"{stalls:,} compaction stalls" + (f", {failed:,} of them failed" if failed is not None else "")
         evidence.append(Evidence(f"{text} (whole host)", float(stalls), "count", "/proc/vmstat"))
     if order is not None:
         evidence += _free_evidence(model, order)
-    confidence, limits = judged(model, Confidence.HIGH, ["" if order is not None else "the size wanted is not known"])
+    confidence, limits = judged(model, Confidence.HIGH, ["" if order is not None else "the requested size is unknown"])
     huge = order is not None and huge_order(model) == order
     yield Finding(
         "MEM-FRAGMENTATION",
         fault(model, taken_ns),
         confidence,
-        f"Threads of {subject(model)} move pages about, {duration(taken_ns)}, {_for_what(model, order, huge=huge)}.",
+        f"Threads of {subject(model)} compacted memory for {duration(taken_ns)} {_for_what(model, order, huge=huge)}.",
         claims_of(rows),
         evidence,
         _remedies(model, huge=huge or order is None),
-        alternatives=["memory is short as a whole: reclaim then takes time beside it"],
+        alternatives=["the host is short of memory: reclaim then takes time, too"],
         limits=limits,
-        verify="grep -e compact_stall -e compact_fail /proc/vmstat, twice: they stand still",
+        verify="grep -e compact_stall -e compact_fail /proc/vmstat   (stop growing)",
         headline=f"Threads compact memory for {'huge pages' if huge else 'large pieces of free memory'}",
         mechanism=Mechanism.LIMIT,
     )
@@ -76,13 +78,13 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
 
 def _for_what(model: Model, order: int | None, *, huge: bool) -> str:
     if order is None:
-        return "to make large pieces of free memory"
+        return "to get large free pieces"
     piece = size(model.page_bytes << order)
-    return f"for huge pages of {piece}" if huge else f"for pieces of {piece}: buffers of drivers or of the kernel"
+    return f"for huge pages of {piece}" if huge else f"for {piece} pieces (buffers of drivers or the kernel)"
 
 
 def _free_evidence(model: Model, order: int) -> list[Evidence]:
-    """Return how much is free, and how much of it in pieces that would have done."""
+    """Return how much is free, and how much in large enough pieces."""
     pieces = model.facts.free_pieces
     if not pieces:
         return []
@@ -95,8 +97,8 @@ def _free_evidence(model: Model, order: int) -> list[Evidence]:
 
 def _remedies(model: Model, *, huge: bool) -> list[Remedy]:
     if not huge:
-        return [fix("find who asks for large pieces: jumbo frames, ring sizes and buffers of network drivers")]
-    reserve = fix("allocate huge pages before they are needed: at the start, or as hugetlb pages reserved at boot")
+        return [fix("find the user of large pieces: jumbo frames, ring sizes and buffers of network drivers")]
+    reserve = fix("allocate huge pages early: at program start, or as hugetlb pages at boot")
     return [*made_later(model), reserve]
 
 

@@ -1,4 +1,4 @@
-"""A rule on memory that threads have to free themselves."""
+"""MEM-RECLAIM: threads free memory themselves (direct reclaim)."""
 
 from __future__ import annotations
 
@@ -11,25 +11,31 @@ from perfdiag.model.model import Model
 
 RECLAIM = "memory.reclaim"
 
-# Watermarks of a hundredth of memory wake kswapd a hundred times earlier than the default's thousandth does.
+# 1 % watermarks wake kswapd ten times earlier than the default 0.1 %.
 WATERMARK_SCALE = 100
 
 
 @rule(
     "MEM-RECLAIM",
-    title="Threads free memory themselves before they get any",
+    title="Threads free memory themselves (direct reclaim)",
     accounts=(RECLAIM,),
-    meaning="Free memory ran out faster than the kernel's background thread (kswapd) could make some, so that threads"
-    " of the target reclaim it themselves (direct reclaim). CPU time burnt there is part of it.",
-    measured="Time between begin and end of direct reclaim in the target's threads, running or blocked; joined with the"
-    " host's counters of allocation stalls and of the pages that kswapd and that threads freed in the same window.",
-    alternatives="A cgroup's own limit is MEM-CGROUP-LIMIT; one memory node full while another is empty; dirty pages"
-    " that cannot be written fast enough (MEM-DIRTY-THROTTLE).",
-    remedies="Use less memory or have more; wake the background thread earlier.",
-    verify="grep -e allocstall /proc/vmstat, twice: it stands still.",
+    meaning=(
+        "Free memory ran out faster than kswapd could free it, so threads of the target reclaim memory themselves"
+        " before they get any."
+    ),
+    measured=(
+        "Time in direct reclaim per thread, running or blocked, with the host's allocation stalls and the pages freed"
+        " by kswapd and by threads."
+    ),
+    alternatives=(
+        "A cgroup limit (MEM-CGROUP-LIMIT), one full memory node beside an empty one, or slow writeback"
+        " (MEM-DIRTY-THROTTLE)."
+    ),
+    remedies="Use less memory, add memory, or wake kswapd earlier.",
+    verify="allocstall in /proc/vmstat stops growing.",
 )
 def reclaim(model: Model) -> Iterable[Outcome]:
-    """Join direct reclaim with what the background did meanwhile."""
+    """Judge direct reclaim, with the work of kswapd meanwhile."""
     if not model.measured("reclaim"):
         yield Silence("MEM-RECLAIM", f"{RECLAIM} was not measured", "see perfdiag check, feature reclaim")
         return
@@ -39,10 +45,10 @@ def reclaim(model: Model) -> Iterable[Outcome]:
         share = model.share(RECLAIM)
         yield Check("MEM-RECLAIM", f"{RECLAIM} {percent(share)} of busy time", share, "share")
         return
-    evidence = [waits(together(rows), f"times in {RECLAIM}")]
+    evidence = [waits(together(rows), "reclaims")]
     stalls = model.facts.vmstat_delta("allocstall")
     if stalls is not None:
-        evidence.append(Evidence(f"allocstall rose by {stalls:,} (whole host)", float(stalls), "count", "/proc/vmstat"))
+        evidence.append(Evidence(f"{stalls:,} allocation stalls (whole host)", float(stalls), "count", "/proc/vmstat"))
     evidence += _freed_evidence(model)
     available = model.facts.meminfo("MemAvailable")
     if available is not None:
@@ -53,34 +59,33 @@ def reclaim(model: Model) -> Iterable[Outcome]:
         "MEM-RECLAIM",
         fault(model, taken_ns),
         confidence,
-        f"Threads of {subject(model)} free memory themselves (direct reclaim): {duration(taken_ns)}.",
+        f"Threads of {subject(model)} spent {duration(taken_ns)} in direct reclaim.",
         {RECLAIM: taken_ns},
         evidence,
         _reclaim_remedies(model),
-        alternatives=["one memory node is full while another is not", "dirty pages wait to be written"],
+        alternatives=["one memory node is full, another is not", "dirty pages wait for writeback"],
         limits=limits,
-        verify="grep allocstall /proc/vmstat, twice: it stands still",
-        headline=f"Threads of {subject(model)} have to free memory themselves (direct reclaim)",
+        verify="grep allocstall /proc/vmstat   (stops growing)",
+        headline=f"Threads of {subject(model)} must free memory themselves (direct reclaim)",
         mechanism=Mechanism.LIMIT,
     )
 
 
 def _freed_evidence(model: Model) -> list[Evidence]:
-    """Return who freed how much: all by threads means that kswapd cannot keep up, or finds nothing."""
+    """Return how much kswapd and threads freed: mostly threads means kswapd cannot keep up."""
     counters = ("pgsteal_kswapd", "pgscan_kswapd", "pgsteal_direct", "pgscan_direct")
     own, own_scanned, direct, scanned = (model.facts.vmstat_delta(name) for name in counters)
     if own is None or own_scanned is None or direct is None or scanned is None:
         return []
     text = (
-        f"kswapd freed {own:,} of {own_scanned:,} pages that it looked at, threads {direct:,} of {scanned:,}"
-        " (whole host)"
+        f"{own:,} of {own_scanned:,} scanned pages freed by kswapd, {direct:,} of {scanned:,} by threads (whole host)"
     )
     return [Evidence(text, float(direct), "count", "/proc/vmstat")]
 
 
 def _reclaim_remedies(model: Model) -> list[Remedy]:
     present = model.facts.sysctl("vm/watermark_scale_factor")
-    remedies = [fix("give the host more memory, or find who took it: ps -eo pid,rss,comm --sort -rss | head")]
+    remedies = [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory")]
     if present and present.isdigit() and int(present) < WATERMARK_SCALE:
         remedies.insert(
             0,

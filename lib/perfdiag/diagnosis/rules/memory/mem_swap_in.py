@@ -1,4 +1,4 @@
-"""A rule on memory that comes back from swap."""
+"""MEM-SWAP-IN: the target waits for its memory in swap."""
 
 from __future__ import annotations
 
@@ -33,32 +33,35 @@ from perfdiag.model.model import Model
 
 SWAP_IN = "memory.swap_in"
 
-# With less than this the kernel swaps anonymous memory only when the page cache alone cannot give enough.
+# Below this the kernel swaps only if dropping page cache is not enough.
 LOW_SWAPPINESS = 10
 
 
 @rule(
     "MEM-SWAP-IN",
-    title="Memory of the target comes back from swap",
+    title="The target waits for its memory in swap",
     accounts=(SWAP_IN,),
-    meaning="Threads touch their own memory, which had been swapped out, and wait until it is read back. A page swapped"
-    " out while the window ran means that memory is short now; without any, it is a shortage of the past that is still"
-    " being paid for.",
-    measured="Waits of memory.swap_in over the window, with the host's pages swapped in and out in the same window and"
-    " the target's memory still in swap at its end.",
-    alternatives="A shortage that has passed; a cgroup's own limit (MEM-CGROUP-LIMIT); swap on a slow device.",
-    remedies="Give more memory or use less; swap less eagerly; put swap on a fast device or zram.",
-    verify="vmstat 1: si and so stay at 0.",
+    meaning=(
+        "Threads touch their own memory in swap and wait until it is read back. If pages are swapped out in the"
+        " window, memory is short now, unless a request (madvise, DAMON) did it; if not, a past shortage still costs"
+        " time."
+    ),
+    measured=(
+        "Waits in memory.swap_in, with the host's pages swapped in and out, and the target's memory still in swap."
+    ),
+    alternatives="A past shortage, a cgroup limit (MEM-CGROUP-LIMIT), or swap on a slow device.",
+    remedies="Add memory, use less, lower vm.swappiness, or put swap on a fast device or zram.",
+    verify="si and so in vmstat 1 stay at 0.",
 )
 def swap_in(model: Model) -> Iterable[Outcome]:
-    """Join swap-in waits with swap traffic."""
+    """Judge swap-in waits by swap traffic."""
     rows = model.rows_of(SWAP_IN)
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):
-        yield fine(model, "MEM-SWAP-IN", "waiting for swap", SWAP_IN)
+        yield fine(model, "MEM-SWAP-IN", "swap-in", SWAP_IN)
         return
     swap = model.facts.swap
-    evidence = [waits(together(rows), "waits for pages from swap")]
+    evidence = [waits(together(rows), "swap-ins")]
     out = swap.pages_out if swap else None
     if swap and swap.pages_in is not None and out is not None:
         evidence.append(
@@ -77,26 +80,26 @@ def swap_in(model: Model) -> Iterable[Outcome]:
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        ["" if out is not None else "not known whether memory is short now: /proc/vmstat has no swap counters"],
+        ["" if out is not None else "/proc/vmstat has no swap counters: a present shortage is unknown"],
     )
     stolen = reclaimed(model)
     by_request = out is not None and stolen is not None and stolen < SHORT * out
     if by_request:
-        text = f"{stolen:,} pages were reclaimed for want of memory in the window (whole host)"
+        text = f"{stolen:,} pages reclaimed for lack of memory (whole host)"
         evidence.append(Evidence(text, float(stolen or 0), "count", "/proc/vmstat"))
     yield Finding(
         "MEM-SWAP-IN",
         fault(model, taken_ns),
         confidence,
-        f"{subject(model, begin=True)}'s own memory comes back from swap: {duration(taken_ns)} of waiting."
+        f"{subject(model, begin=True)} waited {duration(taken_ns)} for its own memory in swap."
         f"{_when(out, by_request=by_request)}",
         claims_of(rows),
         evidence,
         _swap_remedies(model, short_now=bool(out) and not by_request),
         limits=limits,
-        alternatives=[f"a cgroup limit that pushes {subject(model)} out", "a slow swap device"],
-        verify="vmstat 1: columns si and so stay at 0",
-        headline=f"Memory of {subject(model)} comes back from swap",
+        alternatives=[f"a cgroup limit swaps {subject(model)} out", "a slow swap device"],
+        verify="vmstat 1   (si and so stay at 0)",
+        headline=f"{subject(model, begin=True)} waits for its memory in swap",
         mechanism=Mechanism.LIMIT,
     )
 
@@ -105,15 +108,15 @@ def _when(out: int | None, *, by_request: bool) -> str:
     if out is None:
         return ""
     if by_request:
-        return " Pages are swapped out by request (madvise, DAMON): none were reclaimed for want of memory."
+        return " A request swapped pages out (madvise, DAMON); the kernel reclaimed none for lack of memory."
     if out:
-        return " Pages are still being swapped out: memory is short now."
-    return " Nothing was swapped out in the window: the shortage has passed, and this ends when all is back."
+        return " The host still swaps out: memory is short now."
+    return " The host swapped nothing out: the shortage is over, and this will end."
 
 
 def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
     swap = model.facts.swap
-    remedies = [fix("give the host more memory, or find who uses it: ps -eo pid,rss,comm --sort -rss | head")]
+    remedies = [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory")]
     if short_now and swap and swap.swappiness is not None and swap.swappiness > LOW_SWAPPINESS:
         low, present = (f"sysctl -w vm.swappiness={value}" for value in (LOW_SWAPPINESS, swap.swappiness))
         remedies.insert(0, attempt(low, present, f"vm.swappiness = {swap.swappiness}"))

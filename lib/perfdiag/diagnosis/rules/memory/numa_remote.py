@@ -1,4 +1,4 @@
-"""A rule on memory that lies on another NUMA node than the CPUs that use it."""
+"""NUMA-REMOTE: the target uses memory of another NUMA node."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from perfdiag.facts.cpu_sets import cpu_list
 from perfdiag.facts.host_facts import NumaNode
 from perfdiag.model.model import Model
 
-# Firmware declares 10 for a node's own memory; the distance of another, divided by it, bounds how much longer it takes.
+# Firmware declares 10 for local memory; distance / 10 bounds the slowdown.
 LOCAL_DISTANCE = 10
-# Of fewer pages the share of remote ones says nothing about a program's memory.
+# The remote share of fewer pages says nothing.
 ENOUGH_PAGES = 10_000
-# A scheduler that balances leaves some percent remote; from a third on threads and memory have been parted.
+# Balancing leaves some percent remote; from a third on threads and memory are apart.
 REMOTE_PART = 0.33
-# Of fewer faults that the kernel provoked to see who uses which page, the share of local ones says nothing.
+# The local share of fewer hinting faults says nothing.
 ENOUGH_FAULTS = 1000
 
 
 @rule(
     "NUMA-REMOTE",
-    title="Memory lies on another NUMA node",
+    title="The target uses memory of another NUMA node",
     accounts=CPU,
-    meaning="The host has several memory nodes, and the target's CPUs use memory of another one: each miss of the"
-    " caches takes up to twice as long. The CPU time is then partly waiting for memory.",
-    measured="CPUs and memory nodes the target may use (affinity, cpuset): if they do not meet, all its memory is"
-    " remote. Otherwise, where the kernel balances memory, the faults it provokes to see who uses which page"
-    " (numa_hint_faults); else pages allocated in the window on a node other than the allocating CPU's (numastat). Both"
-    " are of the whole host, begin to end. The firmware's distances bound the loss: at most (1 - 10/distance) of the"
-    " CPU time, reached only by code that does nothing but wait for memory. It takes its fraction of what more specific"
-    " findings leave.",
-    alternatives="Other processes' allocations (the counters are the host's); code that lives in its caches and loses"
-    " nothing.",
-    remedies="Keep threads and memory on one node, or interleave what all nodes share.",
-    verify="numastat -p PID: the pages lie on the node of its CPUs.",
+    meaning=(
+        "The host has several memory nodes, and the target's CPUs use memory of another one. Each cache miss takes up"
+        " to twice as long, so part of the CPU time is waiting for memory."
+    ),
+    measured=(
+        "If the allowed CPUs and memory nodes do not meet, all memory is remote. Otherwise NUMA hinting faults"
+        " (numa_hint_faults), else pages allocated on another node (numastat), both for the whole host. The firmware's"
+        " distances bound the loss at (1 - 10/distance) of CPU time."
+    ),
+    alternatives="Allocations of other processes. Code in its caches loses nothing.",
+    remedies="Keep threads and memory on one node, or interleave shared memory.",
+    verify="numastat -p PID shows the pages on the node of its CPUs.",
     beats=(
         "CPU-BOUND",
         "CPU-KERNEL-HEAVY",
@@ -58,12 +58,12 @@ ENOUGH_FAULTS = 1000
     multiplier=True,
 )
 def remote(model: Model) -> Iterable[Outcome]:
-    """Join allowed CPUs, allowed memory nodes and allocation counters with the target's CPU time."""
+    """Judge the target's CPU time by allowed CPUs and nodes, hinting faults and allocations."""
     nodes = [node for node in model.facts.numa_nodes if node.total_bytes != 0]
     if not nodes:
         yield Silence(
             "NUMA-REMOTE",
-            f"memory nodes are not known: {model.facts.reason('numa_nodes') or 'none recorded'}",
+            f"memory nodes are unknown: {model.facts.reason('numa_nodes') or 'none recorded'}",
             "numactl --hardware",
         )
         return
@@ -80,7 +80,7 @@ def remote(model: Model) -> Iterable[Outcome]:
             1.0,
             Confidence.HIGH,
             parted,
-            ["how much of the CPU time waits for memory was not measured: the share is a bound"],
+            ["the share is an upper bound: waiting for memory was not measured"],
         )
         return
     faults, local_faults = (model.facts.vmstat_delta(f"numa_hint_faults{part}") for part in ("", "_local"))
@@ -93,15 +93,15 @@ def remote(model: Model) -> Iterable[Outcome]:
     if local + other < ENOUGH_PAGES:
         yield Silence(
             "NUMA-REMOTE",
-            f"{len(nodes)} memory nodes; where {subject(model)}'s memory lies was not measured"
+            f"{len(nodes)} memory nodes; the node of {subject(model)}'s memory was not measured"
             f" ({local + other:,} pages allocated in the window)",
             "numastat -p PID",
         )
     elif part < REMOTE_PART:
         yield Silence(
             "NUMA-REMOTE",
-            f"{percent(1 - part)} of the host's allocations in the window were local; where"
-            f" older memory of {subject(model)} lies was not measured",
+            f"{percent(1 - part)} of the host's allocations were local; the node of {subject(model)}'s older memory"
+            " was not measured",
             "numastat -p PID",
         )
     else:
@@ -110,23 +110,22 @@ def remote(model: Model) -> Iterable[Outcome]:
             nodes,
             part,
             Confidence.MEDIUM,
-            f"{percent(part)} of {local + other:,} pages were allocated on"
-            " another node than that of the CPU that asked",
-            ["the allocations are those of the whole host"],
+            f"{percent(part)} of {local + other:,} pages were allocated on another node",
+            ["allocations are counted for the whole host"],
         )
 
 
 def _by_faults(model: Model, nodes: Sequence[NumaNode], faults: int, local: int) -> Finding | Check:
-    """Judge by the accesses that the kernel has looked at: of old memory, too, not of new pages only."""
+    """Judge by NUMA hinting faults: they cover old memory, too."""
     part = max(0.0, 1 - local / faults)
     moved, missed = model.facts.vmstat_delta("numa_pages_migrated"), model.facts.vmstat_delta("numa_miss")
     rest = f", {moved:,} pages moved" if moved is not None else ""
-    rest += f", {missed:,} allocated elsewhere for want of room" if missed is not None else ""
+    rest += f", {missed:,} allocated on another node because one was full" if missed is not None else ""
     if part < REMOTE_PART:
-        text = f"NUMA {percent(1 - part)} local of {faults:,} accesses looked at on the host{rest}"
+        text = f"NUMA: {percent(1 - part)} of {faults:,} sampled accesses on the host were local{rest}"
         return Check("NUMA-REMOTE", text, part, "share")
-    why = f"{percent(part)} of {faults:,} accesses that the kernel looked at were to another node{rest}"
-    return _finding(model, nodes, part, Confidence.MEDIUM, why, ["the accesses are those of the whole host"])
+    why = f"{percent(part)} of {faults:,} sampled accesses were to another node{rest}"
+    return _finding(model, nodes, part, Confidence.MEDIUM, why, ["accesses are counted for the whole host"])
 
 
 def _finding(
@@ -138,19 +137,17 @@ def _finding(
     claims: dict[str | tuple[str, str], int] = {
         account: ns for account in CPU if (ns := round(model.ns(account) * part * bound))
     }
-    confidence, limits_found = judged(
-        model, best, [*limits, "" if known else "the distances of the nodes are not known: no bound of the loss"]
-    )
+    confidence, limits_found = judged(model, best, [*limits, "" if known else "the distances of the nodes are unknown"])
     ns = sum(claims.values())
     return Finding(
         "NUMA-REMOTE",
         fault(model, ns) if known else Severity.INFO,
         confidence,
-        f"Memory is remote: {why}. At most {duration(ns)} of CPU time is waiting for it.",
+        f"{why[0].upper()}{why[1:]}. Up to {duration(ns)} of CPU time waits for remote memory.",
         claims,
         [
             Evidence(
-                f"{len(nodes)} memory nodes, farthest distance {farthest} (own: {LOCAL_DISTANCE})",
+                f"{len(nodes)} memory nodes, largest distance {farthest} (local: {LOCAL_DISTANCE})",
                 float(farthest),
                 "count",
                 "/sys/devices/system/node",
@@ -158,16 +155,16 @@ def _finding(
             Evidence(why, part, "share", "numastat, vmstat, /proc/PID/status"),
         ],
         _remedies(),
-        alternatives=["code that stays in its caches loses nothing"],
+        alternatives=["code in its caches loses nothing"],
         limits=limits_found,
-        verify=f"numastat -p PID; {again(model)}: CPU time of the same work",
-        headline="Much of its memory is on another NUMA node",
+        verify=f"numastat -p PID; {again(model)}   (CPU time of the same work)",
+        headline=f"{subject(model, begin=True)} uses memory of another NUMA node",
         mechanism=Mechanism.SLOW,
     )
 
 
 def _parted(model: Model, nodes: Sequence[NumaNode]) -> str:
-    """Return why all memory must be remote, "" where it need not be."""
+    """Return why all memory must be remote, "" if it need not be."""
     cpus = allowed_cpus(model)
     for process in model.facts.processes.values():
         allowed = cpu_list(process.status.get("Mems_allowed_list"))
@@ -175,7 +172,7 @@ def _parted(model: Model, nodes: Sequence[NumaNode]) -> str:
             continue
         near = {node.node for node in nodes if (own := cpu_list(node.cpus)) and own & cpus}
         if near and not near & allowed:
-            return f"its CPUs belong to node {_numbers(near)}, its memory may only come from node {_numbers(allowed)}"
+            return f"its CPUs are on node {_numbers(near)}, its memory is limited to node {_numbers(allowed)}"
     return ""
 
 
@@ -186,10 +183,10 @@ def _numbers(nodes: Iterable[int]) -> str:
 def _remedies() -> list[Remedy]:
     return [
         fix(
-            "start it on one node: numactl --cpunodebind=N --preferred=N COMMAND (--membind instead would end it, or"
-            " swap, when the node is full), or NUMAPolicy=preferred and NUMAMask=N of its unit"
+            "start it on one node: numactl --cpunodebind=N --preferred=N COMMAND (not --membind: a full node kills or"
+            " swaps it), or NUMAPolicy=preferred and NUMAMask=N in its unit"
         ),
-        fix("what is larger than one node: numactl --interleave=all COMMAND"),
+        fix("if it needs more than one node: numactl --interleave=all COMMAND"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""A rule on processes that the kernel killed for want of memory while the recording ran."""
+"""OOM-KILL: the kernel killed a process because memory ran out."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from perfdiag.recording import schema
 
 ID = "OOM-KILL"
 EVENT = "oom_kill"
-MOST_MARKED = 20  # victims without a report that are told one by one
-CLOCKS_APART_NS = 60_000_000_000  # the log's clock drifts from the recording's; a pid does not come back so soon
+MOST_MARKED = 20  # victims without a report, listed one by one
+CLOCKS_APART_NS = 60_000_000_000  # the log's clock drifts; a pid is not reused so soon
 GROUP, HOST, COMPACTION = "memory.cgroup", "memory.reclaim", "memory.compaction"
-# What the target waited for while the memory of that cause ran out: the same remedy gives it back.
+# The target's waits for the same memory: the same remedy saves them.
 _ACCOUNTS = {Cause.CGROUP: (GROUP,), Cause.HOST: (HOST,), Cause.CACHE: (HOST,), Cause.FRAGMENTATION: (HOST, COMPACTION)}
 
 
@@ -41,19 +41,23 @@ _ACCOUNTS = {Cause.CGROUP: (GROUP,), Cause.HOST: (HOST,), Cause.CACHE: (HOST,), 
     ID,
     title="The OOM killer ended a process",
     accounts=(GROUP, HOST, COMPACTION),
-    meaning="Memory ran out while the recording ran, and the kernel ended a process: the target, one of its control"
-    " group, or a neighbour on the host. The claim names the cause: cgroup limit, host memory, unreclaimable cache,"
-    " fragmentation, NUMA or cpuset.",
-    measured="The kernel's mark on a victim as an event, joined by pid with its report in the kernel log of the window:"
-    " who asked for how much, the limit that was met, what memory was used for, the table of tasks. Time spent on"
-    " reclaim for the same want is claimed. Tasks of less than 4 MiB are not in the recorded table.",
-    alternatives="A leak, which more memory only delays; a neighbour that grew and is not the victim.",
-    remedies="By the cause: a limit, less memory, files in memory, locked pages, slow write-back, large pieces, nodes.",
-    verify="No new kill: oom_kill in /proc/vmstat and in memory.events of the group stand still.",
+    meaning=(
+        "Memory ran out while the recording ran, and the kernel killed a process: the target, a member of its cgroup,"
+        " or another process. The finding names the cause: cgroup limit, host memory, unreclaimable cache,"
+        " fragmentation, NUMA or cpuset."
+    ),
+    measured=(
+        "The kernel's mark on a victim, joined by pid with its report in the kernel log: the request, the limit, the"
+        " use of memory and the task table (in recordings without tasks below 4 MiB). Reclaim time for the same cause"
+        " is claimed."
+    ),
+    alternatives="A leak (more memory only delays it), or another process grew than the victim.",
+    remedies="By cause: the limit, less memory, files in memory, locked pages, slow writeback, large pieces, nodes.",
+    verify="oom_kill in /proc/vmstat and in the group's memory.events stops growing.",
     beats=("MEM-CGROUP-LIMIT", "MEM-RECLAIM", "MEM-FRAGMENTATION", "THP-STALL"),
 )
 def oom_kill(model: Model) -> Iterable[Outcome]:
-    """Explain every kill of the window; say when nobody was killed, or when that is not known."""
+    """Explain every kill of the window, else yield the check or the silence."""
     log = model.facts.kernel_log
     reports = [] if log is None else list(log.oom_reports)
     now = [index for index, each in enumerate(reports) if _in_window(model, each)]
@@ -63,7 +67,7 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
     for cause_group in _alike(model, reports, now):
         found = True
         yield _told(model, reports, cause_group)
-    # Whom the kernel marks and says nothing of was ending by itself; without its log that is not known.
+    # A marked process without a report was already exiting; without the log this is unknown.
     marked = [] if _is_log_whole(model) else [event for event in events if event.pid not in told]
     own = _own_pids(model)
     marked.sort(key=lambda event: event.pid not in own)
@@ -73,14 +77,14 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
     if found:
         return
     if _is_log_whole(model):
-        yield Check(ID, "no OOM kill in the window: the kernel log has none", 0.0, "count")
+        yield Check(ID, "no OOM kill in the kernel log", 0.0, "count")
     elif model.measured("oom") and not model.coverage.lost.get("ring_buffer"):
-        yield Check(ID, "no OOM kill in the window: the kernel marked no victim", 0.0, "count")
+        yield Check(ID, "no OOM kill: the kernel marked no victim", 0.0, "count")
     else:
-        reason = "neither the kernel's mark on victims nor its whole log was recorded"
+        reason = "the kernel's marks on victims were not recorded, nor its whole log"
         if model.measured("oom"):
-            reason = "events were lost, marks on victims perhaps among them, and the kernel log is not whole"
-        yield Silence(ID, reason, "see perfdiag check, feature oom; by hand: perfdiag host --since TIME")
+            reason = "events were lost (perhaps marks on victims), and the kernel log is incomplete"
+        yield Silence(ID, reason, "perfdiag check (feature oom), or perfdiag host --since TIME")
 
 
 def _is_log_whole(model: Model) -> bool:
@@ -89,9 +93,8 @@ def _is_log_whole(model: Model) -> bool:
 
 
 def _in_window(model: Model, each: OomReport) -> bool:
-    """Whether a report is of the window; where the log was not read at its begin, by its clock.
-
-    A victim that was marked in the window is of it though its report was in the log by the time that was first read.
+    """Return whether a report is of the window, by its clock if the log was not read at the start.
+    A victim marked in the window counts, even if its report was in the log at the first read.
     """
     if _is_marked(model, each.report):
         return True
@@ -103,12 +106,12 @@ def _in_window(model: Model, each: OomReport) -> bool:
 
 @once
 def _marks(model: Model) -> dict[int, int]:
-    """Return when processes were marked."""
+    """Return the time of each mark, by pid."""
     return {event.pid: event.at_ns for event in model.events if event.name == EVENT}
 
 
 def _is_marked(model: Model, report: Report) -> bool:
-    """Whether one of its victims was marked in the window."""
+    """Return whether one of its victims was marked in the window."""
     marks = _marks(model)
     return any(
         victim.pid in marks and abs(marks[victim.pid] - (victim.at_ns or 0)) <= CLOCKS_APART_NS
@@ -117,7 +120,7 @@ def _is_marked(model: Model, report: Report) -> bool:
 
 
 def _alike(model: Model, reports: Sequence[OomReport], now: Sequence[int]) -> list[list[int]]:
-    """Return the reports of the window, those of one cause, group and victim's relation to the target together."""
+    """Return the reports of the window, grouped by cause, cgroup and relation to the target."""
     found: dict[tuple[object, ...], list[int]] = {}
     for index in now:
         report = reports[index].report
@@ -128,7 +131,7 @@ def _alike(model: Model, reports: Sequence[OomReport], now: Sequence[int]) -> li
 
 
 def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> Finding:
-    """Return the finding of reports of one kind; the first is told, because what follows may follow from it."""
+    """Return the finding of reports of one kind, explained by the first: later ones may follow from it."""
     first = reports[chosen[0]].report
     said = explain(first, [each.report for each in reports[: chosen[0]]], small_left_out=True)
     own, own_group = _hits_target(model, first.victims), _is_own_group(model, first)
@@ -136,13 +139,13 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
     if own:
         claim += f" It was part of {subject(model)}."
     if len(chosen) > 1:
-        claim += f" {len(chosen)} such kills in the window."
+        claim += f" There were {len(chosen)} such kills."
     unsure = recording_limits(model)
     if reports[chosen[0]].in_window is None and not _is_marked(model, first):
-        unsure.append("the log was not read when the window began: that it is of the window is told by its clock")
+        unsure.append("only the log's clock says that it is of the window")
     limits = [*said.limits, *unsure]
     confidence = lowered(said.confidence) if unsure else said.confidence
-    concerned = own or own_group or said.cause is not Cause.CGROUP  # what other groups may use takes nothing from it
+    concerned = own or own_group or said.cause is not Cause.CGROUP  # another group's limit does not affect it
     wanted = _ACCOUNTS.get(said.cause, ()) if concerned else ()
     return Finding(
         ID,
@@ -167,26 +170,30 @@ def _victims(victims: Iterable[Victim]) -> list[Other]:
 
 
 def _marked(model: Model, event: schema.Event, more: int = 0) -> Finding:
-    """Return the finding of a victim of which only the mark is known, with how many more there are."""
+    """Return the finding of a victim with a mark only, and the number of further ones."""
     own = event.pid in _own_pids(model)
-    asker = f" {named(event.by_comm, event.by_pid)} had asked for memory." if event.by_pid else ""
+    asker = f" {named(event.by_comm, event.by_pid)} requested memory." if event.by_pid else ""
     report = Report(event.at_ns, None, False, victims=(Victim(event.pid, event.text),))
     limits = [
-        "the kernel log of the window was not read: cause, sizes and why this one are in it",
-        "a process that was ending by itself is marked, too",
+        "the kernel log with cause and sizes was not read",
+        "the kernel marks an exiting process, too",
         *recording_limits(model),
     ]
     return Finding(
         ID,
         Severity.CRITICAL if own else Severity.WARNING,
         Confidence.LOW,
-        f"The OOM killer marked {named(event.text, event.pid)}.{asker} Cause: not told."
+        f"The OOM killer marked {named(event.text, event.pid)}.{asker} Cause: unknown."
         + (f" It was part of {subject(model)}." if own else "")
         + (f" {more:,} more were marked." if more else ""),
         {},
-        [Evidence(f"marked as victim: {plain(event.text) or 'pid ' + str(event.pid)}", 1.0, "count", "mark_victim")],
+        [
+            Evidence(
+                f"marked as OOM victim: {plain(event.text) or 'pid ' + str(event.pid)}", 1.0, "count", "mark_victim"
+            )
+        ],
         remedies_for(Cause.UNKNOWN, report, None),
-        alternatives=["it was ending by itself"],
+        alternatives=["it was exiting already"],
         limits=limits,
         verify=NO_MORE_KILLS,
         headline=f"The OOM killer marked {named(event.text, event.pid)}",
@@ -201,13 +208,13 @@ def _own_pids(model: Model) -> set[int]:
 
 
 def _hits_target(model: Model, victims: Iterable[Victim]) -> bool:
-    """Whether a process of the target is among the victims."""
+    """Return whether a process of the target is among the victims."""
     own = _own_pids(model)
     return any(victim.pid in own for victim in victims)
 
 
 def _is_own_group(model: Model, report: Report) -> bool:
-    """Whether the limit is one the target lives under."""
+    """Return whether the limit applies to the target."""
     path = report.group.path if report.of_group and report.group else ""
     return bool(path.strip("/")) and any(group.path.endswith(path) for group in model.facts.memory_groups)
 

@@ -1,4 +1,4 @@
-"""A rule on transparent huge pages: what making room for them costs the target, or that it costs nothing."""
+"""THP-STALL: threads compact memory for transparent huge pages."""
 
 from __future__ import annotations
 
@@ -10,36 +10,39 @@ from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechan
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, worth
 from perfdiag.model.model import Model
 
-# A fault stalls at most once; where fewer than half as many wanted a huge page, something else wants large pages.
+# A fault stalls at most once: with fewer than half as many huge page faults, something else needs large pages.
 FAULTS_PER_STALL = 0.5
 
 
 @rule(
     "THP-STALL",
-    title="Threads make room for transparent huge pages",
+    title="Threads compact memory for transparent huge pages",
     accounts=(COMPACTION,),
-    meaning="A page fault may be answered with a huge page (2 MiB), for which as much memory in one piece is needed. If"
-    " there is none, the thread that faulted moves pages until there is (compaction), before it may go on.",
-    measured="Time between begin and end of compaction in the target's threads; joined with the host's counters of"
-    " stalls in compaction and of faults that wanted a huge page, begin to end, and the policy. Nearly every stall must"
-    " have a fault that wanted one, where the size is not recorded with the time; else see MEM-FRAGMENTATION.",
-    alternatives="Large pages that somebody else wants: buffers of network drivers, hugetlbfs.",
-    remedies="Let huge pages be made in the background (khugepaged) instead of by who faults.",
-    verify="grep compact_stall /proc/vmstat, twice: it stands still.",
+    meaning=(
+        "A page fault may get a huge page (2 MiB), in one piece. If no such piece is free, the faulting thread moves"
+        " pages (compaction) until there is one."
+    ),
+    measured=(
+        "Time in compaction per thread, with the host's compaction stalls, huge page faults and policy. If the size"
+        " is not recorded, nearly every stall needs a huge page fault; otherwise see MEM-FRAGMENTATION."
+    ),
+    alternatives="Other users of large pages: buffers of network drivers, hugetlbfs.",
+    remedies="Let khugepaged make huge pages in the background.",
+    verify="compact_stall in /proc/vmstat stops growing.",
     beats=("MEM-FRAGMENTATION",),
 )
 def huge_pages(model: Model) -> Iterable[Outcome]:
-    """Join time in compaction with faults on huge pages."""
+    """Judge time in compaction by huge page faults."""
     policy = model.facts.transparent_huge_pages
     stalls = model.facts.vmstat_delta("compact_stall")
     if policy is None or policy.enabled is None:
         reason = model.facts.reason("transparent_huge_pages") or "not recorded"
-        yield Silence("THP-STALL", f"the policy of huge pages is not known: {reason}", f"cat {DEFRAG}")
+        yield Silence("THP-STALL", f"the huge page policy is unknown: {reason}", f"cat {DEFRAG}")
         return
     taken_ns, wanted = model.ns(COMPACTION), _wanted(model)
     order = order_of(model.rows_of(COMPACTION))
     if order is not None and order != huge_order(model):
-        text = f"THP {policy.enabled}: what was compacted for has another size"
+        text = f"THP {policy.enabled}: compaction was for another size"
         yield Check("THP-STALL", text, 0.0, "share")
         return
     if worth(model, taken_ns):
@@ -49,9 +52,10 @@ def huge_pages(model: Model) -> Iterable[Outcome]:
         else:
             yield Silence(
                 "THP-STALL",
-                f"{duration(taken_ns)} of compaction, and {_number(stalls)} stalls on the host for {_number(wanted)}"
-                " faults that wanted a huge page: it may have been for other large pages",
-                "perfdiag latency --stacks: who asks for large pages stands on the stacks",
+                f"{duration(taken_ns)} of compaction, {_number(stalls)} stalls and {_number(wanted)} huge page faults"
+                " on"
+                " the host: other large pages are possible",
+                "perfdiag latency --stacks   (the stacks show the users of large pages)",
             )
         return
     if stalls is None and not model.measured("compaction"):
@@ -66,20 +70,20 @@ def _number(count: int | None) -> str:
 
 
 def _wanted(model: Model) -> int | None:
-    """Return how many faults of the host got a huge page or wanted one in vain."""
+    """Return how many faults of the host got a huge page or failed to."""
     counts = [model.facts.vmstat_delta(name) for name in ("thp_fault_alloc", "thp_fault_fallback")]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
 
 def _details(model: Model, stalls: int | None) -> str:
-    """Return "0 compaction stalls, 12 huge pages at faults, khugepaged 0 % of a CPU"; what is not known is left out."""
-    found = [] if stalls is None else [f"{stalls:,} compaction stalls of the host"]
+    """Return "0 compaction stalls on the host, 12 huge page faults, khugepaged 0 % of a CPU", as far as known."""
+    found = [] if stalls is None else [f"{stalls:,} compaction stalls on the host"]
     if model.measured("compaction"):
         found.append(f"compaction {percent(model.share(COMPACTION))} of busy time")
     made = model.facts.vmstat_delta("thp_fault_alloc")
     if made is not None:
-        found.append(f"{made:,} huge pages at faults")
+        found.append(f"{made:,} huge page faults")
     split = model.facts.vmstat_delta("thp_split_page")
     if split:
         found.append(f"{split:,} split")
@@ -91,23 +95,23 @@ def _details(model: Model, stalls: int | None) -> str:
 
 def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
     confidence, limits = judged(model, Confidence.HIGH, ["stalls and faults are counted for the whole host"])
-    ask = fix("or let the program ask for huge pages where they pay: madvise(MADV_HUGEPAGE)")
+    ask = fix("or use huge pages only where the program asks: madvise(MADV_HUGEPAGE)")
     return Finding(
         "THP-STALL",
         fault(model, ns),
         confidence,
-        f"Threads of {subject(model)} moved pages for {duration(ns)} to make room for transparent huge pages.",
+        f"Threads of {subject(model)} compacted memory for {duration(ns)} to get transparent huge pages.",
         {COMPACTION: ns},
         [
-            waits(together(model.rows_of(COMPACTION)), f"times in {COMPACTION}"),
-            Evidence(f"{stalls:,} stalls in compaction (whole host)", float(stalls), "count", "/proc/vmstat"),
-            Evidence(f"{wanted:,} faults wanted a huge page (whole host)", float(wanted), "count", "/proc/vmstat"),
+            waits(together(model.rows_of(COMPACTION)), "compactions"),
+            Evidence(f"{stalls:,} compaction stalls (whole host)", float(stalls), "count", "/proc/vmstat"),
+            Evidence(f"{wanted:,} huge page faults (whole host)", float(wanted), "count", "/proc/vmstat"),
         ],
         [*made_later(model), ask],
-        alternatives=["other large pages: buffers of drivers, hugetlbfs"],
+        alternatives=["other large pages: driver buffers, hugetlbfs"],
         limits=limits,
-        verify=f"{again(model)}: {COMPACTION}; grep compact_stall /proc/vmstat, twice: it stands still",
-        headline="Threads wait for memory to be compacted for transparent huge pages",
+        verify=f"{again(model)}   ({COMPACTION}; compact_stall in /proc/vmstat stops growing)",
+        headline="Threads compact memory for transparent huge pages",
         mechanism=Mechanism.LIMIT,
     )
 
