@@ -146,4 +146,4 @@ def test_no_steal_clock_is_said_with_what_the_host_counts() -> None:
         hypervisor=Hypervisor("kvm", "a test"),
         cpu_times_ns={"user": 50, "steal": 50},
     )
-    assert "/proc/stat says 50 %" in silence(model, STOLEN).reason
+    assert "/proc/stat" in silence(model, STOLEN).reason and "50 %" in silence(model, STOLEN).reason

@@ -35,8 +35,8 @@ def card(running: str, count: int = 40_000, **more: Any) -> Builder:
 def test_exits_that_take_as_long_as_the_samples_say_bear_them_out() -> None:
     found = finding(sending(card("2500 ms", waiting="700 ms").model()), DEVICE)
     assert found.claims["cpu.kernel"] == finding(sending(), DEVICE).claims["cpu.kernel"] == 3 * S
-    (said,) = (each for each in found.evidence if "its host" in each.text)
-    assert "40,000 exits for PCI devices" in said.text and "3.20 s" in said.text and said.value == 3200 * MS
+    (said,) = (each for each in found.evidence if "host" in each.probe)
+    assert "40,000" in said.text and "3.20 s" in said.text and said.value == 3200 * MS
     assert not any("samples alone" in limit for limit in found.limits)
 
 
@@ -44,7 +44,7 @@ def test_a_share_is_bounded_by_the_exits_and_their_price() -> None:
     """1 s in exits, and 1 us for each that the host cannot time: more of it no other card gives back."""
     found = finding(sending(card("1 s").model()), DEVICE)
     assert found.claims["cpu.kernel"] == 1 * S + 40_000 * US
-    assert any("samples alone say 3.00 s, its host saw 40,000 exits" in limit for limit in found.limits)
+    assert any("3.00 s" in limit for limit in found.limits)
     diagnosis = diagnose(sending(card("1 s").model()))
     assert sum(each.claimed_ns for each in diagnosis.findings) + diagnosis.unclaimed_ns == 9 * S
 
@@ -52,7 +52,7 @@ def test_a_share_is_bounded_by_the_exits_and_their_price() -> None:
 def test_a_device_that_the_host_does_not_emulate_is_no_finding() -> None:
     """A real card passed through has the same driver: the samples are its own work."""
     said = check(sending(host().vm_exit(IOIO, "1 s", 9_000, user=True, device="port:0x3f8").model()), DEVICE)
-    assert "its driver took 33 %" in said.text and "but samples alone say 3.00 s, its host saw 0 exits" in said.text
+    assert "33 %" in said.text and "3.00 s" in said.text
     assert said.number == pytest.approx(1 / 3)
 
 
@@ -92,9 +92,9 @@ def test_a_clock_read_is_bounded_by_the_exits_for_its_device() -> None:
     outside = host().vm_exit(IOIO, "1500 ms", 90_000, user=True, device="port:0x608")
     found = finding(joined(model, outside.model()), CLOCK)
     assert found.claims["cpu.kernel"] == 1500 * MS + 90_000 * US
-    assert any("90,000 exits for its device (acpi_pm)" in each.text for each in found.evidence)
+    assert any("acpi_pm" in each.text for each in found.evidence)
     said = check(joined(model, host().vm_exit(HLT, "1 s", 9, halted="1 s").model()), CLOCK)
-    assert "reading it took 33 %" in said.text and "its host saw 0 exits" in said.text
+    assert "33 %" in said.text
 
 
 # CPU-STOLEN
@@ -111,8 +111,8 @@ def test_the_host_says_behind_whom_virtual_cpus_waited() -> None:
     )
     outside = host(vm_guest="4 s", vm_halt="2 s").row("runq.busy", "task:77:backup", "1100 ms", count=300)
     found = finding(joined(inside, outside.model()), STOLEN)
-    (said,) = (each for each in found.evidence if "its host" in each.text)
-    assert "waited 1.10 s for a CPU" in said.text and "backup" in said.text and said.value == 1100 * MS
+    (said,) = (each for each in found.evidence if "host" in each.probe)
+    assert "1.10 s" in said.text and "backup" in said.text and said.value == 1100 * MS
     assert found.claims == finding(inside, STOLEN).claims, "the guest's own clock of it is exact"
 
 

@@ -1,4 +1,4 @@
-"""CPU samples in accesses to what only exists in software: clocks and devices that a hypervisor emulates."""
+"""CPU samples in accesses to emulated clocks and devices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DRIVERS = tuple(prefix for prefixes in EMULATED.values() for prefix in prefixes)
 
 
 def said(text: str, contradiction: str) -> str:
-    """Return what samples say, with what the host says against it."""
+    """Return the samples' result, with the host's contradiction."""
     return f"{text}; but {contradiction}" if contradiction else text
 
 
@@ -44,8 +44,7 @@ def sampled(part: Part, samples: CpuSamples, what: str, ns: int, model: Model) -
     """Return the evidence of CPU samples, with the error of the sample."""
     error_ns = part.error * model.ns(*SAMPLED)
     return Evidence(
-        f"{part.count:,} of {samples.count:,} CPU samples {what}: {percent(part.share)}, {duration(ns)}"
-        f" +-{duration(error_ns)}",
+        f"{duration(ns)} +-{duration(error_ns)}: {percent(part.share)} of {samples.count:,} CPU samples {what}",
         float(ns),
         "ns",
         "stack samples",

@@ -1,4 +1,4 @@
-"""What a joined recording of the host says of a guest's findings: the exits behind them, and who had the CPU."""
+"""What the host's recording adds to a guest's findings: exits, and waits for a CPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ANY_CARD = (OTHER,)
 
 @dataclass(frozen=True)
 class Bound:
-    """The most that a guest can have lost to a device; without a joined recording it bounds nothing."""
+    """The upper bound of a guest's loss to a device; no bound without the host's recording."""
 
     what: str
     time: DeviceTime | None
@@ -39,23 +39,23 @@ class Bound:
 
     @property
     def evidence(self) -> list[Evidence]:
-        """What the host saw, of all of the guest's processes."""
+        """The exits seen by the host, for all of the guest's processes."""
         if self.time is None:
             return []
-        text = f"{self._seen()}: with what it cannot see at most {duration(self.time.most_ns)}"
+        text = f"{self._seen()}; with unseen exits at most {duration(self.time.most_ns)}"
         return [Evidence(text, float(self.time.away_ns), "ns", "kvm_exit, kvm_entry on its host")]
 
     def contradicts(self, sampled_ns: int) -> str:
-        """Return what the host says against the time that samples gave, "" where both go together."""
+        """Return the contradiction between host and samples, "" if there is none."""
         if self.time is None or sampled_ns <= self.time.most_ns:
             return ""
-        return f"samples alone say {duration(sampled_ns)}, {self._seen()}"
+        return f"samples alone give {duration(sampled_ns)}, and {self._seen()}"
 
     def _seen(self) -> str:
         assert self.time is not None
-        took = f"kept the guest (all of its processes) away for {duration(self.time.away_ns)}"
         return (
-            f"its host saw {self.time.exits:,} exits for {self.what} in {duration(self.time.window_ns)}, which {took}"
+            f"the host saw {duration(self.time.away_ns)} in {self.time.exits:,} exits of the guest for {self.what}"
+            f" ({duration(self.time.window_ns)} recorded)"
         )
 
 
@@ -74,7 +74,7 @@ def of_driver(model: Model, driver: str) -> Bound:
 
 @dataclass(frozen=True)
 class Queued:
-    """How long a guest's virtual CPUs could run and had no CPU."""
+    """How long a guest's virtual CPUs waited for a CPU."""
 
     part: float  # of their time not halted
     evidence: Sequence[Evidence]
@@ -89,10 +89,10 @@ def queued(model: Model) -> Queued | None:
     if not wanted_ns:
         return None
     part = ns / wanted_ns
-    text = f"its host: virtual CPUs waited {duration(ns)} for a CPU, {percent(part)} of their time not halted"
+    text = f"on the host: virtual CPUs waited {duration(ns)} for a CPU, {percent(part)} of their unhalted time"
     behind = next(iter(side.model.rows_of("runq.busy")), None)
     if behind and behind.object:
-        text += f"; most of runq.busy behind {plain(behind.object)}"
+        text += f", mostly behind {plain(behind.object)}"
     return Queued(part, [Evidence(text, float(ns), "ns", "run queue of its host")])
 
 

@@ -1,4 +1,4 @@
-"""What rules on virtual CPUs have in common: whether the target runs guests, its exits, and their time by reason."""
+"""Virtual CPUs of the target: whether it runs guests, and its exits by reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUSY = ("vm.guest", "vm.exit")
 
 @dataclass(frozen=True)
 class Exits:
-    """Exits of the target's virtual CPUs that have something in common."""
+    """A group of exits of the target's virtual CPUs."""
 
     lines: tuple[schema.VmExit, ...]
 
@@ -75,7 +75,7 @@ def runs_guests(model: Model) -> bool:
 
 
 def none_ran(model: Model, id: str, what: str) -> Iterable[Check]:
-    """Return the check of a rule where no virtual CPU was seen: of a host an answer, of processes no news."""
+    """Return the check of a host without virtual CPUs; nothing for processes."""
     if model.host is not None:
         yield Check(id, f"{what}: no virtual CPU was seen", 0.0, "share")
 
@@ -84,19 +84,17 @@ def unknown(model: Model, id: str, what: str, *features: str, reasons: bool = Tr
     """Return the silence of a rule whose exits were not recorded."""
     for item in model.not_measured:
         if item.feature in ("vm", *features):
-            return Silence(id, f"{what} not known: {item.reason}", item.fix)
+            return Silence(id, f"{what} unknown: {item.reason}", item.fix)
     if reasons and (missing_ns := reasonless_ns(model)):
-        told = f"{what} not known: of {duration(missing_ns)} in vm.exit no reason was recorded"
+        told = f"{what} unknown: {duration(missing_ns)} in vm.exit has no recorded reason"
         return Silence(id, told, "record again and let it end (Ctrl-C)")
     if model.ns("vm.exit") and not model.vm_exits:
-        return Silence(
-            id, f"{what} not known: the recording ends before it says so", "record again and let it end (Ctrl-C)"
-        )
+        return Silence(id, f"{what} unknown: the recording was cut off", "record again and let it end (Ctrl-C)")
     return None
 
 
 def reasonless_ns(model: Model) -> int:
-    """Return how much of vm.exit no line tells a reason of, 0 where that is hardly felt or the smaller part.
+    """Return the time in vm.exit without a reason, 0 if it is small.
 
     An exit is counted when its guest goes on: one that lasts beyond the window's end is in no line.
     """

@@ -1,4 +1,4 @@
-"""A rule on CPU time that the hypervisor takes from a running thread."""
+"""CPU-STOLEN: the hypervisor takes the CPU away from running threads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ from perfdiag.model.model import Model
     "CPU-STOLEN",
     title="The hypervisor takes the CPU away",
     accounts=("cpu.stolen",),
-    meaning="This host is a guest, and its virtual CPU did not run while a thread of the target was on it: the"
-    " hypervisor gave the real CPU to somebody else, or a limit of the guest was used up.",
-    measured="The kernel's steal clock of the CPU at each switch of the target's threads, over the whole window;"
-    " joined with the steal time of all CPUs in /proc/stat. Where that counter has not moved since boot, silence"
-    " is not taken for absence: some hypervisors do not report it.",
-    alternatives="CPU credits of a small cloud instance that are used up; a limit set on the guest.",
-    remedies="A less crowded host, another instance type, fewer virtual CPUs per real one.",
-    verify="Steal time in the report and in `vmstat 1` (column st) falls.",
+    meaning=(
+        "This host is a guest. Its virtual CPU stopped while a thread of the target was on it, because the hypervisor"
+        " ran something else or a limit of the guest was used up."
+    ),
+    measured=(
+        "The kernel's steal clock at each switch of the target's threads, and steal of all CPUs in /proc/stat. If"
+        " that counter never moved since boot, the hypervisor may not report steal."
+    ),
+    alternatives="Used-up CPU credits of a small cloud instance, or a CPU limit on the guest.",
+    remedies="A less crowded host, another instance type, or fewer virtual CPUs per real one.",
+    verify="Steal falls in the report and in vmstat 1 (column st).",
 )
 def stolen(model: Model) -> Iterable[Outcome]:
     """Join cpu.stolen with the host's steal counter and the hypervisor."""
@@ -51,7 +54,7 @@ def stolen(model: Model) -> Iterable[Outcome]:
             f"The hypervisor{_named(model)} took the CPU from running threads for {duration(ns)}.",
             {"cpu.stolen": ns},
             [
-                Evidence(f"{duration(ns)} stolen from running threads", float(ns), "ns", "ledger, steal clock"),
+                Evidence(f"{duration(ns)} stolen while threads ran", float(ns), "ns", "ledger, steal clock"),
                 *(
                     [Evidence(f"{percent(whole)} of all CPU time of this guest stolen", whole, "share", "/proc/stat")]
                     if whole is not None
@@ -61,14 +64,15 @@ def stolen(model: Model) -> Iterable[Outcome]:
             ],
             [
                 fix(
-                    "ask who runs the host: its ready time (or CPU credits) of this guest; then a less crowded host or "
-                    "an instance with dedicated CPUs"
+                    "ask the host's operator for this guest's ready time (or CPU credits); move it to a less crowded"
+                    " host or"
+                    " to dedicated CPUs"
                 ),
-                fix("fewer virtual CPUs in all guests of that host than it has real ones"),
+                fix("give the guests of that host fewer virtual CPUs than it has real ones"),
             ],
             alternatives=["used-up CPU credits of a small cloud instance", "a CPU limit set on this guest"],
             limits=limits,
-            verify=f"{again(model)}: cpu.stolen; vmstat 1, column st",
+            verify=f"{again(model)}   (cpu.stolen), and vmstat 1 (st)",
             headline="The hypervisor takes the CPU away from running threads",
             mechanism=Mechanism.BUSY,
         )
@@ -77,20 +81,20 @@ def stolen(model: Model) -> Iterable[Outcome]:
         yield Check("CPU-STOLEN", text, max(share, beneath.part), "share")
     elif not model.measured("steal"):
         reason = "no steal clock could be read"
-        known = f"; /proc/stat says {percent(whole)} of all CPU time" if whole is not None else ""
+        known = f"; /proc/stat shows {percent(whole)} of all CPU time" if whole is not None else ""
         yield Silence("CPU-STOLEN", reason + known, "perfdiag check (feature steal); vmstat 1, column st")
     elif _never_moved(model):
         yield Silence(
             "CPU-STOLEN",
-            f"the steal counter of this guest{_named(model)} has never moved: not stolen, or not reported",
-            "ask the host: ready time of this guest (esxtop, virsh domstats, the provider's metrics)",
+            f"the steal counter of this guest{_named(model)} never moved: no steal, or not reported",
+            "on the host: ready time of this guest (esxtop, virsh domstats, provider metrics)",
         )
     else:
         yield Check("CPU-STOLEN", f"steal {percent(share)} of busy time", share, "share")
 
 
 def _never_moved(model: Model) -> bool:
-    """Whether nothing was ever stolen from this guest, by what its own kernel was told."""
+    """Return whether the guest's kernel never saw steal."""
     return not model.ns("cpu.stolen") and not model.facts.steal_share and not steal_since_boot(model)
 
 

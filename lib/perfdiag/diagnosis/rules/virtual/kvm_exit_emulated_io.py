@@ -1,4 +1,4 @@
-"""A rule on the host of virtual machines: exits to user space, which emulates a device there."""
+"""KVM-EXIT-EMULATED-IO: guests use devices emulated in user space."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from perfdiag.recording import schema
 
 ID = "KVM-EXIT-EMULATED-IO"
 OTHER = "PCI device"  # its address is the guest's own choice
-# What would serve the guest better, by the beginning of the device's name.
+# Remedies by the start of the device's name.
 _BETTER: Mapping[str, str] = {
-    "IDE": "give the guest its disks by virtio-blk or virtio-scsi instead of IDE",
-    "serial": "let the guest write less to its serial console (loglevel, no getty there), or use virtio-console",
+    "IDE": "use virtio-blk or virtio-scsi instead of IDE",
+    "serial": "make the guest write less to its serial console (loglevel, no getty), or use virtio-console",
     "VGA": "run the guest without a graphical console, or with a virtio display",
-    "timer": "let the guest take its time from kvm-clock and its own APIC timer: see its clock source",
-    "ACPI timer": "let the guest take its time from kvm-clock: its clock source is acpi_pm now",
-    "clock": "find who in the guest reads its hardware clock (RTC) so often",
-    "keyboard": "take the emulated keyboard and mouse from the guest (USB tablets poll, too)",
-    "PCI configuration": "find who in the guest scans its PCI bus (lspci, monitoring agents)",
-    OTHER: "give the guest virtio devices instead of emulated cards (e1000, rtl8139, SATA): look inside it which one"
-    " has this address: lspci -v",
+    "timer": "use kvm-clock and the APIC timer in the guest (check its clock source)",
+    "ACPI timer": "use kvm-clock in the guest: its clock source is acpi_pm now",
+    "clock": "find the program in the guest that reads the hardware clock (RTC) so often",
+    "keyboard": "remove the emulated keyboard, mouse and USB tablet from the guest",
+    "PCI configuration": "find the program in the guest that scans its PCI bus (lspci, monitoring agents)",
+    OTHER: "use virtio devices instead of emulated cards (e1000, rtl8139, SATA); lspci -v in the guest shows which one"
+    " has this address",
 }
 
 
@@ -42,16 +42,21 @@ _BETTER: Mapping[str, str] = {
     ID,
     title="A guest's device is emulated in user space",
     accounts=("vm.exit",),
-    meaning="The target runs virtual machines, and their virtual CPUs leave the guest to have a device emulated by a"
-    " program in user space: each access to a register takes some 10 us instead of a tenth of one, and the guest stands"
-    " still meanwhile. Virtual devices made for it (virtio) need one access for many requests, answered in the kernel.",
-    measured="Exact time on a CPU from each exit that was handed to user space until its guest went on (ledger,"
-    " vm.exit), by the port or page that was touched, over the whole window. What waiting for the emulator's own locks"
-    " takes is told beside it. At most that is what another device gives back: its own exits, fewer, remain.",
-    alternatives="A guest that boots, or shuts down, uses such devices for a moment. A device with a fixed port is"
-    " known by it; addresses of PCI devices are the guest's choice, so their names are to be looked up inside.",
-    remedies="Another device model: a change of the guest's configuration, mostly with the guest powered off.",
-    verify="The device is gone from the exits to user space, and vm.exit has shrunk by its time.",
+    meaning=(
+        "The target runs virtual machines. Their virtual CPUs leave the guest to emulate a device in user space: each"
+        " register access takes some 10 us instead of 0.1 us, and the virtual CPU stops meanwhile. Virtio needs one"
+        " access for many requests, inside the kernel."
+    ),
+    measured=(
+        "Time on a CPU from each exit to user space until the guest resumes (vm.exit), by port or page. The loss is"
+        " at most this: another device has exits, too."
+    ),
+    alternatives=(
+        "A guest uses such devices for a moment at boot and shutdown. PCI addresses are the guest's choice: look up"
+        " their names inside."
+    ),
+    remedies="Choose another device model in the guest's configuration, usually with the guest powered off.",
+    verify="The device is gone from the exits to user space, and vm.exit has shrunk.",
     beats=("KVM-EXIT-STORM",),
 )
 def emulated_io(model: Model) -> Iterable[Outcome]:
@@ -69,7 +74,8 @@ def emulated_io(model: Model) -> Iterable[Outcome]:
         share = ns / model.busy_ns if model.busy_ns else 0.0
         yield Check(
             ID,
-            f"emulated devices: {asked.count:,} exits to user space, {duration(asked.running_ns)}, {percent(share)} of"
+            f"emulated devices: {duration(asked.running_ns)} in {asked.count:,} exits to user space, {percent(share)}"
+            " of"
             " busy time",
             share,
             "share",
@@ -82,7 +88,7 @@ def emulated_io(model: Model) -> Iterable[Outcome]:
         ID,
         fault(model, ns),
         confidence,
-        f"Virtual CPUs left their guests {asked.count:,} times for devices that user space emulates: that took"
+        f"Virtual CPUs left their guests {asked.count:,} times for devices emulated in user space. This took"
         f" {duration(ns)}, {percent(exits.running_ns / max(1, asked.running_ns))} of it for"
         f" {plain(_words(top, exits))}.",
         claims,
@@ -90,7 +96,7 @@ def emulated_io(model: Model) -> Iterable[Outcome]:
         _remedies(list(groups)[:2]),
         alternatives=["a guest that boots or shuts down"],
         limits=limits,
-        verify=f"{again(model)}: exits of {plain(top)} in this finding or under RULED OUT (--full), and vm.exit",
+        verify=f"{again(model, '--full')}   (exits of {plain(top)}, vm.exit)",
         headline=f"Guests wait for an emulated device: {brief(plain(_words(top, exits)))}",
         mechanism=Mechanism.MANY,
     )
@@ -101,7 +107,7 @@ def _name(line: schema.VmExit) -> str:
 
 
 def _words(name: str, exits: Exits) -> str:
-    """Return the device, with the port or address most of its exits touched."""
+    """Return the device, with its most used port or address."""
     most = max(exits.lines, key=lambda line: (line.running_ns, line.device))
     return exit_names.device(most.device) if name == OTHER else f"{name} ({exit_names.place(most.device)})"
 
@@ -110,15 +116,15 @@ def _evidence(model: Model, name: str, exits: Exits) -> Evidence:
     distribution = exits.distribution
     p50, p99 = distribution.quantile_ns(0.5), distribution.quantile_ns(0.99)
     parts = [
-        f"{_words(name, exits)}: {exits.count:,} exits ({'/'.join(sorted({reason(line) for line in exits.lines}))}),"
-        f" {per_second(model, exits.count):,.0f} a second, {duration(exits.running_ns)} on a CPU"
+        f"{duration(exits.running_ns)} in {exits.count:,} exits for {_words(name, exits)}"
+        f" ({'/'.join(sorted({reason(line) for line in exits.lines}))}), {per_second(model, exits.count):,.0f}/s"
     ]
     if p50 is not None:
         parts.append(f"p50 {about(p50)}")
     if p99 is not None and exits.count >= 300:
         parts.append(f"p99 {about(p99)}")
     if (waited := exits.around_ns - exits.running_ns) > exits.running_ns // 10:
-        parts.append(f"waiting inside them {duration(waited)}")
+        parts.append(f"{duration(waited)} more waiting inside them")
     return Evidence(plain(", ".join(parts)), float(exits.running_ns), "ns", "kvm_exit, kvm_entry")
 
 
@@ -127,13 +133,13 @@ def _remedies(names: list[str]) -> list[Remedy]:
         text for name in names for text in [next((t for n, t in _BETTER.items() if name.startswith(n)), "")] if text
     ]
     return [fix(text) for text in dict.fromkeys(texts)] or [
-        fix("give the guest virtio devices instead of the emulated ones named here")
+        fix("use virtio devices instead of the emulated ones above")
     ]
 
 
 def _cut(model: Model) -> str:
     lost = model.coverage.lost.get("vm_exits_full", 0)
-    return f"{lost:,} exits were not counted by reason: their table was full" if lost else ""
+    return f"the table of exits was full for {lost:,} exits" if lost else ""
 
 
 __all__ = ["emulated_io"]

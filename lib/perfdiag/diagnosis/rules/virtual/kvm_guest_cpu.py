@@ -1,4 +1,4 @@
-"""A rule on the host of virtual machines: the CPU time of the guests' own code."""
+"""KVM-GUEST-CPU: guests run their own code."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ GUEST = "KVM-GUEST-CPU"
     GUEST,
     title="Guests run their own code",
     accounts=("vm.guest",),
-    meaning="The target runs virtual machines, and so much of its time its virtual CPUs really ran their guests. That"
-    " is what they are for: profile, no fault. What the guests do with it is to be asked inside.",
-    measured="Exact time from each entry into a guest to the exit (ledger, vm.guest), over the whole window; where"
-    " perfdiag's programs cannot follow KVM, what the kernel's own ticks counted.",
-    alternatives="A low clock or a busy sibling hyperthread make the same work take longer.",
-    remedies="None here: run perfdiag inside the guest.",
-    verify="perfdiag latency inside the guest",
+    meaning=(
+        "The target runs virtual machines, and its virtual CPUs run guest code this long. This is a profile, not a"
+        " fault; only the guest knows what it runs."
+    ),
+    measured=(
+        "Time from each entry into a guest to its exit (vm.guest), or the kernel's tick accounting if KVM cannot be"
+        " traced."
+    ),
+    alternatives="A low clock or a busy sibling hyperthread makes the same work take longer.",
+    remedies="Run perfdiag inside the guest.",
+    verify="Run perfdiag latency inside the guest.",
 )
 def guest_cpu(model: Model) -> Iterable[Outcome]:
-    """Name the time that guests had for themselves."""
+    """Report the time in guest code."""
     if not runs_guests(model):
         yield from none_ran(model, GUEST, "guests' own code")
         return
@@ -42,20 +46,19 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
     if not worth(model, ns):
         yield Check(GUEST, f"guests' own code {percent(share)} of busy time", share, "share")
         return
-    ticks = "" if exact else "KVM could not be followed: the kernel's ticks have counted it, and halts are not known"
+    ticks = "" if exact else "KVM could not be traced: times come from ticks, and halts are unknown"
     confidence, limits = judged(model, Confidence.HIGH, [ticks])
-    idle_text = f", {duration(model.ns('vm.halt'))} of halt beside" if exact else ""
+    idle_text = f", {duration(model.ns('vm.halt'))} halted" if exact else ""
     yield Finding(
         GUEST,
         Severity.INFO,
         confidence,
-        f"Guests ran their own code for {duration(ns)}, {percent(share)} of {subject(model)}'s busy time: what it is,"
-        " they know themselves.",
+        f"Guests ran their own code for {duration(ns)}, {percent(share)} of {subject(model)}'s busy time.",
         {"vm.guest": ns},
         [
             Evidence(f"{duration(ns)} in guests{idle_text}", float(ns), "ns", "kvm_entry" if exact else "tick"),
         ],
-        [fix("run perfdiag latency inside the guest, on the process that is slow there")],
+        [fix("run perfdiag latency inside the guest, on its slow process")],
         limits=limits,
         verify=f"{again(model)} here, and perfdiag latency inside the guest",
         headline="Guests run their own code",

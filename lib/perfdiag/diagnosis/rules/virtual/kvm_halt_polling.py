@@ -1,4 +1,4 @@
-"""A rule on the host of virtual machines: the kernel waits busily for a halted guest to wake up."""
+"""KVM-HALT-POLLING: the host polls for work of halted guests."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ PARAMETER = "/sys/module/kvm/parameters/halt_poll_ns"
     ID,
     title="The host polls for guests that halted",
     accounts=("vm.exit",),
-    meaning="When a guest halts, KVM does not give up the CPU at once: for up to halt_poll_ns it asks again and again"
-    " whether there is something to do, so that the guest wakes up faster. The host's CPU looks busy and is lost to"
-    " others; a guest with many short sleeps keeps it so. A trade, no fault: profile.",
-    measured="Exact time on a CPU inside exits for a halt (ledger, vm.exit), over the whole window, which is polling,"
-    " and a few microseconds for going to sleep and waking up; joined with the time of the halts that ended while it"
-    " polled (kvm_vcpu_wakeup), which surely is, and with the setting.",
-    alternatives="Very many halts that sleep at once: then each takes a few microseconds only.",
-    remedies="A lower halt_poll_ns for the whole host: gives the CPU time back, and takes a wake-up of some 10 to 100"
-    " us from each guest that was woken while it was polled for.",
-    verify="vm.exit and the time polled; inside the guests, how long requests take.",
+    meaning=(
+        "When a guest halts, KVM polls for new work for up to halt_poll_ns before it sleeps, so that the guest wakes"
+        " faster. The CPU looks busy and other processes cannot use it. This is a trade-off and a profile."
+    ),
+    measured=(
+        "Time on a CPU inside halt exits (vm.exit), with the halts that ended while polling (kvm_vcpu_wakeup) and the"
+        " setting."
+    ),
+    alternatives="Very many halts without polling, some microseconds each.",
+    remedies="Lower halt_poll_ns for the whole host. It frees CPU time and adds 10 to 100 us to wake-ups.",
+    verify="Compare vm.exit and the polling time here, and request times inside the guests.",
     beats=("KVM-EXIT-STORM",),
 )
 def halt_polling(model: Model) -> Iterable[Outcome]:
@@ -53,36 +54,36 @@ def halt_polling(model: Model) -> Iterable[Outcome]:
     ns, setting_ns = sum(claims.values()), model.facts.halt_poll_ns
     share = ns / model.busy_ns if model.busy_ns else 0.0
     if not worth(model, ns) or setting_ns == 0 or not polled_ns:
-        text = f"halts: {halts.count:,}, busy in them {duration(ns)}, {percent(share)} of busy time"
-        yield Check(ID, f"{text}, of it polling that was answered {duration(polled_ns)}", share, "share", large=False)
+        text = f"{duration(ns)} busy in {halts.count:,} halts, {percent(share)} of busy time"
+        yield Check(ID, f"{text}, successful polling {duration(polled_ns)}", share, "share", large=False)
         return
     confidence, limits = judged(
-        model, Confidence.HIGH, ["" if setting_ns is not None else "the present halt_poll_ns is not known"]
+        model, Confidence.HIGH, ["" if setting_ns is not None else "the present halt_poll_ns is unknown"]
     )
-    remedies = [fix("a guest that sleeps less often: fewer timers and wake-ups inside it")]
+    remedies = [fix("use fewer timers and wake-ups inside the guest")]
     if setting_ns:
         remedies.insert(0, setting(PARAMETER, "0", str(setting_ns)))
     yield Finding(
         ID,
         Severity.INFO,
         confidence,
-        f"The host was busy for {duration(ns)} while guests were halted, polling for their next work"
+        f"The host polled {duration(ns)} for work of halted guests"
         + (f" (halt_poll_ns {setting_ns:,})." if setting_ns else "."),
         claims,
         [
             Evidence(
-                f"{halts.count:,} halts, {per_second(model, halts.count):,.0f} a second, {duration(ns)} busy in them;"
-                f" polling that was answered {duration(polled_ns)}; asleep {duration(model.ns('vm.halt'))}",
+                f"{halts.count:,} halts ({per_second(model, halts.count):,.0f}/s): {duration(ns)} busy,"
+                f" {duration(polled_ns)} of successful polling, {duration(model.ns('vm.halt'))} asleep",
                 float(ns),
                 "ns",
                 "kvm_exit, kvm_vcpu_wakeup",
             )
         ],
         remedies,
-        alternatives=["very many halts that sleep at once"],
+        alternatives=["very many halts without polling"],
         limits=limits,
-        verify=f"{again(model)}: vm.exit; in the guests, how long their requests take",
-        headline="The host polls while its guests are halted",
+        verify=f"{again(model)}   (vm.exit), and request times in the guests",
+        headline="The host polls for work of halted guests",
         mechanism=Mechanism.WORK,
     )
 

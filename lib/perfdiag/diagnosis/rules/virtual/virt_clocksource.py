@@ -1,4 +1,4 @@
-"""A rule on a clock source whose readings leave the guest."""
+"""VIRT-CLOCKSOURCE: reading the clock is slow because its source is a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechan
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, worth
 from perfdiag.model.model import Model
 
-# Clock sources read without leaving the CPU (or the guest); any other one goes to a device at every reading.
+# Clock sources read without leaving the CPU (or the guest); all others access a device.
 FAST_CLOCKS = frozenset(
     {
         "tsc",
@@ -26,10 +26,9 @@ FAST_CLOCKS = frozenset(
         "riscv_clocksource",
     }
 )
-# An access that leaves the guest is interrupted when it has come back: often in the function that asked for it, which
-# hardly takes time of its own.  Only where a device is known to be the source: of a fast one nothing is slow.
+# Samples after an exit often hit the calling function.  Used only if the clock source is known to be a device.
 CLOCK_READERS = (*CLOCK_READS, "ktime_get")
-# Reading the clock takes a thousandth of a program's time from a fast source; one in fifty is the source's fault.
+# A fast source takes a thousandth of a program's time; a fiftieth is the fault of the source.
 CLOCK_SHARE = 0.02
 
 
@@ -37,19 +36,21 @@ CLOCK_SHARE = 0.02
     "VIRT-CLOCKSOURCE",
     title="Reading the clock is slow",
     accounts=("cpu.kernel", "cpu.irq"),
-    meaning="The kernel's clock source is a device (acpi_pm, hpet) instead of the CPU's own counter: each reading costs"
-    " 1 us on hardware and some 10 us in a guest, because it leaves the virtual CPU, and clock_gettime becomes a real"
-    " system call.",
-    measured="CPU samples whose kernel stack is inside the clock source's read function (share of all CPU samples with"
-    " its 95 % interval, times the exact CPU time), over the whole window; joined with the clock source in use, the"
-    " ones offered, and what the kernel log says about the counter. With the recording of its host (perfdiag report"
-    " HOST GUEST) at most what the exits for that device took.",
-    alternatives="None for the time itself. Why the counter is not used: it was found unstable (between sockets,"
-    " after migration), or the hypervisor does not offer it.",
-    remedies="Make the counter trustworthy: hypervisor and firmware settings, its paravirtual clock. Read the"
-    " clock less often (log timestamps, statistics). Never choose by force a counter that the kernel has found"
-    " unstable: a wrong clock breaks more than time.",
-    verify="current_clocksource shows the counter; the read function is gone from the samples.",
+    meaning=(
+        "The kernel's clock source is a device (acpi_pm, hpet) instead of the CPU's counter. Each reading costs 1 us"
+        " on hardware and some 10 us in a guest, and clock_gettime becomes a real system call."
+    ),
+    measured=(
+        "CPU samples inside the clock source's read function, times CPU time, with the clock sources in use and"
+        " offered and the kernel log. With the host's recording (perfdiag report HOST GUEST) at most the time of its"
+        " exits."
+    ),
+    alternatives="The kernel found the counter unstable (sockets, migration), or the hypervisor does not offer it.",
+    remedies=(
+        "Fix the counter: hypervisor and firmware settings, or the paravirtual clock. Read the clock less often."
+        " Never force a counter marked unstable: a wrong clock breaks more than time."
+    ),
+    verify="current_clocksource shows the counter, and the read function is gone from the samples.",
     beats=(
         "CPU-KERNEL-HEAVY",
         "CPU-BOUND",
@@ -64,18 +65,18 @@ CLOCK_SHARE = 0.02
     ),
 )
 def clocksource(model: Model) -> Iterable[Outcome]:
-    """Join samples in clock reads with the clock source in use."""
+    """Judge samples in clock reads by the clock source in use."""
     clock = model.facts.clocksource
     current = plain(clock.current) if clock else "unknown"
     if clock is not None and clock.current in FAST_CLOCKS:
-        yield Check("VIRT-CLOCKSOURCE", f"clock source {current}, read without a device", 0.0, "share")
+        yield Check("VIRT-CLOCKSOURCE", f"clock source {current}, not a device", 0.0, "share")
         return
     samples = CpuSamples(model)
     if samples.count < ENOUGH:
         if worth(model, model.ns(*CPU)):
             yield Silence(
                 "VIRT-CLOCKSOURCE",
-                f"clock source {current}, and {samples.count} CPU samples are too few to see its price",
+                f"clock source {current}; {samples.count} CPU samples are too few to see its cost",
                 f"record longer: {again(model, '--duration 60')}",
             )
         return
@@ -94,7 +95,7 @@ def clocksource(model: Model) -> Iterable[Outcome]:
         else:
             yield Silence(
                 "VIRT-CLOCKSOURCE",
-                f"the clock source is not known: {model.facts.reason('clocksource') or 'not recorded'}",
+                f"the clock source is unknown: {model.facts.reason('clocksource') or 'not recorded'}",
                 "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
             )
         return
@@ -112,21 +113,21 @@ def clocksource(model: Model) -> Iterable[Outcome]:
             )
         )
     why = (
-        "ask first why the counter was marked unstable (kernel log): firmware, migration, hypervisor settings"
+        "find why the kernel marked the counter unstable (kernel log): firmware, migration, hypervisor settings"
         if unstable
-        else "let the hypervisor offer its paravirtual clock or an invariant counter to this guest"
+        else "make the hypervisor offer its paravirtual clock or an invariant counter to this guest"
     )
     yield Finding(
         "VIRT-CLOCKSOURCE",
         fault(model, ns),
         confidence,
-        f"Reading the clock takes {duration(ns)}: the clock source is {current}, a device, not the CPU's counter.",
+        f"Reading the clock took {duration(ns)}: the clock source {current} is a device, not the CPU's counter.",
         claims,
         evidence,
-        [fix(why), fix("read the clock less often: cached timestamps for logs and statistics")],
+        [fix(why), fix("read the clock less often: cache timestamps for logs and statistics")],
         limits=limits,
         verify=f"{again(model)}; cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
-        headline=f"Reading the clock is slow: its source is {current}, a device",
+        headline=f"Reading the clock is slow: the clock source {current} is a device",
         mechanism=Mechanism.SLOW,
     )
 

@@ -1,4 +1,4 @@
-"""A rule on devices of a guest that only exist in software."""
+"""VIRT-EMULATED-DEVICE: this guest uses an emulated device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged,
 from perfdiag.facts.host_facts import Disk, Hypervisor, Interface
 from perfdiag.model.model import Model
 
-# An emulated device is worth replacing when a fiftieth of the CPU time goes to touching it.
+# Replacing the device pays from a fiftieth of the CPU time on.
 EMULATED_SHARE = 0.02
 
 
@@ -28,19 +28,21 @@ class Emulated:
 
 @rule(
     "VIRT-EMULATED-DEVICE",
-    title="Time goes to touching an emulated device",
+    title="CPU time goes to an emulated device",
     accounts=("cpu.kernel", "cpu.irq"),
-    meaning="This host is a guest, and a network card or disk controller in use exists only in the hypervisor's"
-    " software: every register access leaves the guest and takes microseconds instead of a tenth of one. It shows up as"
-    " kernel CPU time in the driver, and no tuning inside the guest removes it.",
-    measured="CPU samples whose kernel stack is inside the device's driver (share of all CPU samples with its 95 %"
-    " interval, times the exact CPU time), over the whole window; joined with the drivers of the host's interfaces and"
-    " disks and the hypervisor. With the recording of its host (perfdiag report HOST GUEST) at most what the exits for"
-    " such a device took.",
-    alternatives="A real device passed through to the guest that uses the same driver.",
-    remedies="A paravirtual device (virtio, vmxnet3, pvscsi, the provider's own): needs a change of the guest's"
-    " configuration, mostly powered off.",
-    verify="The driver of the device has changed, and its functions are gone from the samples.",
+    meaning=(
+        "This host is a guest, and a network card or disk controller exists only in the hypervisor's software. Every"
+        " register access leaves the guest and takes microseconds. No tuning inside the guest removes it."
+    ),
+    measured=(
+        "CPU samples inside the device's driver, times CPU time, with the drivers of interfaces and disks. With the"
+        " host's recording (perfdiag report HOST GUEST) at most the time of its exits."
+    ),
+    alternatives="A real device passed through to the guest with the same driver.",
+    remedies=(
+        "Use a paravirtual device (virtio, vmxnet3, pvscsi, the provider's own), usually with the guest powered off."
+    ),
+    verify="The driver has changed, and its functions are gone from the samples.",
     beats=(
         "CPU-KERNEL-HEAVY",
         "CPU-IRQ-HEAVY",
@@ -55,7 +57,7 @@ class Emulated:
     ),
 )
 def emulated_device(model: Model) -> Iterable[Outcome]:
-    """Join samples in drivers with the emulated devices of a guest."""
+    """Judge samples in drivers by the emulated devices of a guest."""
     machine = model.facts.hypervisor
     devices = _emulated(model)
     if machine is None or machine.name == "none" or not devices:
@@ -67,7 +69,7 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
         if worth(model, model.ns(*CPU)):
             yield Silence(
                 "VIRT-EMULATED-DEVICE",
-                f"{names} emulated, and {samples.count} CPU samples are too few to see the price",
+                f"{names} emulated; {samples.count} CPU samples are too few to see the cost",
                 f"record longer: {again(model, '--duration 60')}",
             )
         return
@@ -76,12 +78,12 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
     bound, sampled_ns = of_driver(model, worst.driver), sum(claims.values())
     claims = bound.limited(claims)
     if part.share - part.error < EMULATED_SHARE or not worth(model, sum(claims.values())):
-        text = said(f"{names} emulated; its driver took {part} of CPU samples", bound.contradicts(sampled_ns))
+        text = said(f"{names} emulated; driver {part} of CPU samples", bound.contradicts(sampled_ns))
         yield Check("VIRT-EMULATED-DEVICE", text, part.share, "share")
         return
-    guest = f"guest of {machine.name} ({plain(machine.recognised_by)}); emulated: {names}"
+    guest = f"{machine.name} guest ({plain(machine.recognised_by)}); emulated: {names}"
     if machine.exit_ns:
-        guest += f"; one exit to the hypervisor takes {duration(machine.exit_ns)}, one access to a device more"
+        guest += f"; {duration(machine.exit_ns)} per exit"
     guest += _waking(model)
     evidence = [
         sampled(part, samples, f"in the driver {worst.driver}", sampled_ns, model),
@@ -92,28 +94,28 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
 
 
 def _no_device(model: Model, machine: Hypervisor | None) -> Outcome:
-    """Return that there is no emulated device, or why that is not known."""
+    """Return the check of no emulated device, or the silence."""
     id = "VIRT-EMULATED-DEVICE"
     if machine is None:
         reason = model.facts.reason("hypervisor") or "no sign either way"
-        return Silence(id, f"whether this host is a guest is not known: {reason}", "systemd-detect-virt")
+        return Silence(id, f"it is unknown whether this host is a guest: {reason}", "systemd-detect-virt")
     if machine.name == "none":
         return Check(id, "no emulated device: bare metal", 0.0, "count")
     if not model.facts.disks and not model.facts.interfaces:
-        return Silence(id, "the drivers of disks and interfaces are not known", "lspci -k; ethtool -i INTERFACE")
-    price = (f"; an exit takes {duration(machine.exit_ns)}" if machine.exit_ns else "") + _waking(model)
+        return Silence(id, "the drivers of disks and interfaces are unknown", "lspci -k; ethtool -i INTERFACE")
+    price = (f"; {duration(machine.exit_ns)} per exit" if machine.exit_ns else "") + _waking(model)
     return Check(id, f"emulated devices 0 of {_known(model)} known ({machine.name}){price}", 0.0, "count")
 
 
 def _waking(model: Model) -> str:
-    """Return how late this guest wakes up, by the recorder's own sleeps; "" where none was timed."""
+    """Return how late this guest wakes up, by the recorder's own sleeps; "" if none was timed."""
     timed = [each for each in model.calibrations if each.late_shortest_ns is not None]
     if not timed:
         return ""
     least_ns = min(each.late_shortest_ns or 0 for each in timed)
     medians = dict.fromkeys(map(duration, sorted(each.late_median_ns or 0 for each in timed)))
     sleeps = sum(each.sleeps for each in timed)
-    return f"; waking up takes {duration(least_ns)} at best, p50 {' and '.join(medians)} ({sleeps} timed sleeps)"
+    return f"; wake-ups take {duration(least_ns)} at best, p50 {' and '.join(medians)} ({sleeps} timed)"
 
 
 def _touched(
@@ -130,20 +132,20 @@ def _touched(
         "VIRT-EMULATED-DEVICE",
         fault(model, ns),
         confidence,
-        f"{worst.name} is an emulated device ({worst.driver}) of this {machine.name} guest: touching it takes"
+        f"Accesses to {worst.name}, an emulated device ({worst.driver}) of this {machine.name} guest, took"
         f" {duration(ns)} of CPU time.",
         claims,
         evidence,
         [
             fix(
-                "give the guest a paravirtual device (virtio, vmxnet3, pvscsi or the provider's own); the guest must"
-                " mostly be powered off for it"
+                "give the guest a paravirtual device (virtio, vmxnet3, pvscsi or the provider's own), usually powered"
+                " off"
             ),
             fix("or move this work out of the guest"),
         ],
         alternatives=["a real device passed through to the guest"],
         limits=limits,
-        verify=f"{again(model)}: no samples in {worst.driver}; ethtool -i or lspci -k shows the new driver",
+        verify=f"{again(model)}   (no samples in {worst.driver}; lspci -k shows the new driver)",
         headline=f"{brief(worst.name)} is an emulated device ({worst.driver}) and takes CPU time",
         mechanism=Mechanism.SLOW,
     )

@@ -1,4 +1,4 @@
-"""A rule on virtual CPUs that are bound to the same CPU."""
+"""VIRT-VCPU-PINNING: several virtual CPUs are bound to the same CPU."""
 
 from __future__ import annotations
 
@@ -28,26 +28,29 @@ from perfdiag.model.thread_accounts import ThreadLedger
 
 @rule(
     "VIRT-VCPU-PINNING",
-    title="Virtual CPUs are bound to each other's CPUs",
+    title="Several virtual CPUs are bound to the same CPU",
     accounts=("runq.busy",),
-    meaning="Threads that run a guest's virtual CPUs were bound to CPUs, several of them to the same one: they wait for"
-    " each other while other CPUs may be idle, and a guest that waits for a lock spins on the CPU its holder needs.",
-    measured="The CPUs that each thread of a virtual CPU may use, joined with the time its threads waited in the run"
-    " queue behind each other, over the whole window.",
-    alternatives="A host that has no other CPUs to give.",
-    remedies="Bind each virtual CPU to one of its own, or none at all.",
-    verify="taskset -acp of the emulator: no CPU stands twice; runq.busy behind own threads is gone.",
+    meaning=(
+        "Several virtual CPU threads are bound to the same CPU and wait for each other while other CPUs may be idle."
+        " A guest that spins for a lock can block the lock's holder."
+    ),
+    measured=(
+        "The affinity of each virtual CPU thread, with the waits of own threads for each other in the run queue."
+    ),
+    alternatives="The host has no more CPUs.",
+    remedies="Bind each virtual CPU to its own CPU, or do not bind any.",
+    verify="taskset -acp of the emulator shows no CPU twice, and runq.busy behind own threads is gone.",
     beats=("CPU-OVERSUBSCRIBED", "CPU-CONTENTION"),
 )
 def pinning(model: Model) -> Iterable[Outcome]:
-    """Join the affinity of the threads of virtual CPUs with their waits for each other."""
+    """Judge the affinity of virtual CPU threads by their waits for each other."""
     id = "VIRT-VCPU-PINNING"
     vcpus = [thread for thread in model.threads if thread.tid and VCPU.fullmatch(thread.comm)]
     if not vcpus:
         return
     allowed = {thread.tid: cpus for thread in vcpus if (cpus := cpus_of(model, thread))}
     if len(allowed) < len(vcpus):
-        yield Silence(id, "which CPUs the virtual CPUs may use is not known", "taskset -acp PID")
+        yield Silence(id, "the affinity of the virtual CPUs is unknown", "taskset -acp PID")
         return
     single = [next(iter(cpus)) for cpus in allowed.values() if len(cpus) == 1]
     doubled = [cpu for cpu, number in Counter(single).items() if number > 1]
@@ -55,22 +58,22 @@ def pinning(model: Model) -> Iterable[Outcome]:
     ns = total_ns(rows)
     if doubled and worth(model, ns):
         bound = [thread for thread in vcpus if allowed[thread.tid] == {doubled[0]}]
-        confidence, limits = judged(model, Confidence.HIGH, [f"the waits are those of all threads of {subject(model)}"])
+        confidence, limits = judged(model, Confidence.HIGH, [f"the waits include all threads of {subject(model)}"])
         trial = widened_affinity(model, bound[0])
         yield Finding(
             id,
             fault(model, ns),
             confidence,
-            f"{len(bound)} virtual CPUs are bound to CPU {doubled[0]}: they waited {duration(ns)} for each other.",
+            f"The threads of {subject(model)} waited {duration(ns)} for each other.",
             claims_of(rows),
             [
                 waits(together(rows), "waits behind own threads"),
                 Evidence(_bound(vcpus, allowed), float(len(single)), "count", "/proc/PID/task/TID/status"),
             ],
-            [*([trial] if trial else []), fix("bind each virtual CPU to a CPU of its own, or none (virsh vcpupin)")],
-            alternatives=["the guest has more virtual CPUs than the host can give it"],
+            [*([trial] if trial else []), fix("bind each virtual CPU to its own CPU, or none (virsh vcpupin)")],
+            alternatives=["the guest has more virtual CPUs than the host has CPUs"],
             limits=limits,
-            verify=f"{again(model)}: runq.busy behind own threads",
+            verify=f"{again(model)}   (runq.busy behind own threads)",
             headline=f"{len(bound)} virtual CPUs are bound to CPU {doubled[0]} and wait for each other",
             mechanism=Mechanism.BUSY,
         )
