@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * cpufreqlow.d - How fast were the CPUs clocked that threads ran on, and for how long?
+ * cpufreqlow.d - At which clock rates did threads run, and for how long?
  *
  * A CPU at half its clock takes twice the time for the same work, and no profiler shows it: all functions are slower.
  * A governor that saves power, a limit for heat or power, or a setting that somebody left behind keep it there.
@@ -10,7 +10,7 @@
  * USAGE
  *   cpufreqlow.d [PID [SECONDS]]
  *   PID      the process whose threads are traced; without it, or 0: all threads
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -45,8 +45,8 @@
  *   The highest clock and, where it does not change, the present one are cpuinfo_max_freq and scaling_cur_freq in
  *   /sys/devices/system/cpu/cpuN/cpufreq: DTrace reads no files.
  *   Looks 99 times a second at each CPU and takes what it sees for all of the time between: 100 looks are good to 10 %.
- *   The clock is what the driver asks for, not what the processor does of it: limits for heat and power do not show.
- *   Where the processor chooses itself (intel_pstate with HWP, amd_pstate_epp) no change is told: all is at 0.
+ *   The clock is the one that the driver requests: limits for heat and power do not show.
+ *   If the processor chooses its clock (intel_pstate with HWP, amd_pstate_epp), changes are unknown: all is at 0.
  *
  * SEE ALSO
  *   perfdiag-latency(8): CPU-FREQUENCY-LOW

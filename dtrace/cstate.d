@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * cstate.d - Which idle states do CPUs sleep in, and what does waking out of them cost the threads that they wake for?
+ * cstate.d - Which idle states do CPUs enter, and how long do threads wait for a CPU to leave them?
  *
  * A CPU without work enters an idle state. The deeper it is, the more power it saves and the longer the CPU needs to
  * come back: 1 us from shallow ones, 100 us and more from deep ones. A thread that is woken pays that before its first
@@ -11,7 +11,7 @@
  * USAGE
  *   cstate.d [PID [SECONDS]]
  *   PID      the process whose wake-ups are traced; without it, or 0: those of all threads
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12

@@ -2,15 +2,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * dirtythrottle.d - Which writers does the kernel pause for pages that wait to be written, and for how long?
+ * dirtythrottle.d - Which writers does the kernel pause because of dirty pages, and for how long?
  *
- * write(2) only changes pages in memory. When too many of them wait for their disk, the kernel pauses whoever changes
- * more, also one who writes little behind one who writes much. The writer sleeps in write(2) though no disk is named.
+ * write(2) only changes pages in memory. If too many wait for their disk, the kernel pauses processes that change
+ * more, even one that writes little beside one that writes much. The writer sleeps in write(2), not at a disk.
  *
  * USAGE
  *   dirtythrottle.d [PID [SECONDS]]
  *   PID      the process that is traced; without it, or 0: all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -55,7 +55,7 @@
  * CAVEATS
  *   DEVICE is the backing device, mostly MAJOR:MINOR of a disk as lsblk(8) shows it; for NFS and FUSE it is that of the
  *   mount, and btrfs has other names.
- *   Which limit was met is not told: that of the host (vm.dirty_ratio), of a control group, or of the device.
+ *   The limit is unknown: that of the host (vm.dirty_ratio), of a control group, or of the device.
  *   A pause in which a thread is at the start is not counted: it is 200 ms at most.
  *   A pause ends when its thread runs again: a wait for a CPU after it is part of it.
  *   A writer that waits for a page that is being written, or for the journal, is not paused: that is not seen here. It

@@ -4,13 +4,13 @@
  *
  * fdlimit.d - Which calls are refused because too many files are open?
  *
- * At the limit no file can be opened and no connection accepted. Many programs do not say so: they try again at once,
+ * At the limit no file can be opened and no connection accepted. Many programs hide that: they try again at once,
  * answer late or not at all. EMFILE (24) is the limit of the process, ENFILE (23) that of the host.
  *
  * USAGE
  *   fdlimit.d [PID [SECONDS]]
  *   PID      the process that is traced; without it, or 0: all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -39,7 +39,7 @@
  *   by make bench ARGS=dtrace.
  *
  * CAVEATS
- *   The limit itself is not told: see /proc/PID/limits on Linux, plimit(1) on illumos, procstat -l on FreeBSD.
+ *   The limit itself is not shown: see /proc/PID/limits on Linux, plimit(1) on illumos, procstat -l on FreeBSD.
  *   ENFILE is the limit of the host; of pipe(2) on Linux it is also that of its user's pages.
  *   Not seen: descriptors that recvmsg(2) drops, dup2(2) above the limit (EBADF), and calls that are not named here.
  *

@@ -10,7 +10,7 @@
  * USAGE
  *   flushlat.d [PID [SECONDS]]
  *   PID      the process that is traced; without it, or 0: all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12

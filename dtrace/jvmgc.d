@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * jvmgc.d - How long is a Java program stopped, for which operation, and how long do its collections take?
+ * jvmgc.d - How long is a Java program stopped, for which operations, and how long do collections take?
  *
  * While a Java virtual machine stops its threads no request is answered. Most stops are collections, but not all; and
  * much of a collection may pass beside threads that run. The operation of a stop tells what it was for.
@@ -10,7 +10,7 @@
  * USAGE
  *   jvmgc.d PID [SECONDS]
  *   PID      the Java program that is traced: also as dtrace -p PID
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -26,7 +26,7 @@
  *   stops        stops by OPERATION: how many, mean and sum of their lengths in nanoseconds
  *   longest_ns   the longest stop, in nanoseconds
  *   collections  collections by KIND (full or part): how many, mean and sum of their lengths in nanoseconds
- *   unseen       stops of which only the end was seen: one at the start, more were lost
+ *   unseen       stops seen only at their end: one at the start; others were lost
  *
  * EXAMPLE
  *   # jvmgc.d 220
@@ -58,7 +58,7 @@
  *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
- *   An OPERATION is no cause: a full collection that System.gc() asked for, and one for want of memory, can look alike.
+ *   An OPERATION is not a cause: a full collection by System.gc() and one for lack of memory can look alike.
  *   Of a collector that works beside the program (ZGC, Shenandoah) only what stops it is seen.
  *   Handshakes, which stop one thread, are not seen.
  *

@@ -4,14 +4,14 @@
  *
  * ledger.d - Where did the time of a process's threads go?
  *
- * Prints a recording, which perfdiag report reads on any other machine. Every nanosecond of each thread is booked to
+ * Prints a recording, which perfdiag report reads on any other machine. Every nanosecond of each thread counts in
  * one account: on a CPU, waiting for one, or asleep for a reason. perfdiag's own recorder sees more. What this script
  * cannot tell apart stands under NOT MEASURED.
  *
  * USAGE
  *   ledger.d PID [SECONDS]
  *   PID      the process whose threads are recorded
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12

@@ -2,15 +2,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * metaspace.d - Does a Java program collect because of its classes, and which ones does it load?
+ * metaspace.d - Does a Java program collect garbage because of its classes, and which does it load?
  *
- * Classes live in metaspace, in old JVMs in the permanent generation. Who makes classes all the time (proxies, scripts,
+ * Classes live in metaspace, in old JVMs in the permanent generation. A program that keeps making classes (by scripts,
  * rules, redeployments) fills it, and each time it is full the whole heap is collected.
  *
  * USAGE
  *   metaspace.d PID [SECONDS]
  *   PID      the Java program that is traced: also as dtrace -p PID
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -30,7 +30,7 @@
  *   committed_bytes  memory that POOL has then taken from the system, likewise in bytes
  *   loaded           classes loaded, by the first 24 letters of their names
  *   unloaded         classes unloaded, likewise
- *   unseen           collections of which only the end was seen: one at the start, more were lost
+ *   unseen           collections seen only at their end: one at the start; others were lost
  *
  * EXAMPLE
  *   # metaspace.d 918

@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * nfsfsync.d - How long do flushes of files on NFS take, and the calls to the server that they wait for?
+ * nfsfsync.d - How long do flushes of files on NFS take, and the calls to the server in them?
  *
  * fsync(2) of a file on NFS sends what is not written yet (WRITE), then asks the server to make it safe (COMMIT). Slow
  * COMMITs, or WRITEs that are to be stable at once, are the server's disk; many WRITEs for each flush are much data.
@@ -10,7 +10,7 @@
  * USAGE
  *   nfsfsync.d [PID [SECONDS]]
  *   PID      the process whose flushes are traced; without it, or 0: all. Calls are those of all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12

@@ -2,15 +2,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * oomwhy.d - Whom did the OOM killer end, who asked for memory, and which limit was met?
+ * oomwhy.d - Which process did the OOM killer kill, which one asked for memory, at which limit?
  *
- * Memory that nobody can give any more is taken from a process that is killed for it, mostly not from the one that
+ * When no memory can be reclaimed, the kernel kills a process to get its memory, mostly not the process that
  * asked. The limit says what to do: that of a control group is a setting, that of the host is its memory.
  *
  * USAGE
  *   oomwhy.d [PID [SECONDS]]
  *   PID      the process that is killed, or that asks; without it, or 0: all of the host
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -42,9 +42,9 @@
  *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
- *   The kernel also marks a process that was ending by itself when its memory was wanted, and then kills nobody.
- *   Of a group that is killed as a whole (memory.oom.group) only the first has a name: that was chosen.
- *   A line begins with the seconds since the host has started. What memory was used for is in the kernel log: dmesg.
+ *   The kernel also marks a process that was already exiting, and then kills none.
+ *   If a whole group is killed (memory.oom.group), only the process that was chosen is named.
+ *   A line begins with the seconds since the host started. The kernel log (dmesg) says what memory was used for.
  *
  * SEE ALSO
  *   perfdiag-latency(8): OOM-KILL MEM-CGROUP-LIMIT

@@ -2,15 +2,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * runqlat.d - How long do threads wait for a CPU, and who has it meanwhile?
+ * runqlat.d - How long do threads wait for a CPU, and which threads have it meanwhile?
  *
  * A thread that can run waits while others have the CPUs, while its quota is used up, or while an idle CPU wakes. No
- * profiler shows that time: the thread does nothing. Long waits mean too few CPUs, a quota or a neighbour.
+ * profiler shows that time: the thread does nothing. Long waits mean too few CPUs, a quota or a busy process.
  *
  * USAGE
  *   runqlat.d [PID [SECONDS]]
  *   PID      the process whose threads are traced; without it, or 0: all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -26,7 +26,7 @@
  *   waits       waits: how many, mean and sum of their lengths in nanoseconds
  *   longest_ns  the longest wait, in nanoseconds
  *   behind_ns   sum of waits in nanoseconds, by the thread that ran last on the CPU that was waited for
- *   unseen      waits of which only the end was seen: one of each thread at the start, more were lost
+ *   unseen      waits seen only at their end: one of each thread at the start; others were lost
  *
  * EXAMPLE
  *   # runqlat.d 197
@@ -58,7 +58,7 @@
  *
  *   Two threads share a CPU for two seconds: together they wait for it as long as one of them runs, mostly behind each
  *   other (spin) and for a time slice. Waits of many slices, or behind another program, would mean a quota or a
- *   neighbour.
+ *   busy process.
  *
  * OVERHEAD
  *   Attaches in 14 s and takes 101 MiB. Adds 63,188 instructions to each round trip between two processes on a CPU,

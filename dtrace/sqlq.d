@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * sqlq.d - Which statements does a PostgreSQL server take long for?
+ * sqlq.d - Which statements of a PostgreSQL server are slow?
  *
  * From when a session has a statement until it waits for its client again, whichever protocol the client speaks:
  * parsing, planning, locks, input and output. A statement is shown up to its first literal, as literals are secrets.
@@ -10,7 +10,7 @@
  * USAGE
  *   sqlq.d PID [SECONDS]
  *   PID      the process of a session (pg_stat_activity: pid): also as dtrace -p PID
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -51,7 +51,7 @@
  * CAVEATS
  *   STATEMENT has at most 48 letters and ends before the first quote, digit, dollar, colon, minus or slash.
  *   What a client sends at once (several statements, or to parse, bind and execute) counts as one: the last is named.
- *   A statement that has not ended is missing: pg_stat_activity shows it. Of a failed one nothing tells that it failed.
+ *   A statement that has not ended is missing: pg_stat_activity shows it. Failed ones look like others.
  *
  * SEE ALSO
  *   perfdiag-latency(8): DISK-FLUSH-SLOW LOCK-CONTENTION SLO-BREACH

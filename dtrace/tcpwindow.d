@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * tcpwindow.d - Which TCP peers keep senders waiting, by their own window or by congestion?
+ * tcpwindow.d - Which TCP peers keep senders waiting, by their receive window or by congestion?
  *
  * A thread whose send fills the send buffer sleeps until the receiver has room (its window), or until the network is
  * thought to take more (the congestion window). A receiver's window is full where its program reads too slowly, or
@@ -11,7 +11,7 @@
  * USAGE
  *   tcpwindow.d [PID [SECONDS]]
  *   PID      the process that is traced; without it, or 0: all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12

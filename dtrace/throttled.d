@@ -2,16 +2,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * throttled.d - How long could threads have run, but were not allowed to because a CPU quota was used up?
+ * throttled.d - How long does a CPU quota that is used up keep threads from running?
  *
  * A control group with a quota (cpu.max, limits of a container) may use so much CPU time in each period, 100 ms as a
- * rule. When that is gone its threads stand still until the next period, even if CPUs are idle: requests take tens of
+ * rule. When it is used up, its threads stop until the next period, even if CPUs are idle: requests take tens of
  * milliseconds longer, and load looks low.
  *
  * USAGE
  *   throttled.d [PID [SECONDS]]
  *   PID      the process whose threads are traced; without it, or 0: all threads
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -21,7 +21,7 @@
  *
  * REQUIRES
  *   DTrace for Linux, root; probes rawtp:sched::sched_waking, sched:::off-cpu and on-cpu, and fbt of tg_throttle_down
- *   and tg_unthrottle_up, as no tracepoint tells of quotas.
+ *   and tg_unthrottle_up, as no tracepoint reports quotas.
  *
  * FIELDS
  *   throttled     waits for a CPU in which the quota of GROUP, the last part of its path, or of a group above it was
@@ -52,8 +52,8 @@
  *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
- *   Four threads that stand still for 80 ms are 320 ms. cpu.stat of the group counts CPUs, not threads.
- *   Of a wait through several periods only the last counts. A thread that changes the CPU while it waits is missed.
+ *   Four threads that are stopped for 80 ms count as 320 ms. cpu.stat of the group counts CPUs, not threads.
+ *   Of a wait through several periods only the last counts. A thread that changes CPUs while it waits is missed.
  *   After a quota is renewed a thread may wait for a CPU once more: that is not in it, but in runqlat.d.
  *
  * SEE ALSO

@@ -2,16 +2,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * vmexit.d - Why do virtual CPUs leave their guest, how often, and how long until the guest goes on?
+ * vmexit.d - Why do virtual CPUs leave their guest, how often, and for how long?
  *
  * A guest runs at full speed until something needs its host: an interrupt, an instruction that KVM emulates, or a
- * device that user space (QEMU) emulates. The guest stands still meanwhile. Exits to the kernel take a microsecond,
+ * device that user space (QEMU) emulates. The guest waits meanwhile. Exits to the kernel take a microsecond,
  * those to user space many; only while a guest halts it has nothing to do.
  *
  * USAGE
  *   vmexit.d [PID [SECONDS]]
  *   PID      the process whose virtual CPUs are traced, such as QEMU; without it, or 0: all guests of the host
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -56,7 +56,7 @@
  *
  * CAVEATS
  *   An exit lasts until the guest runs again: waits for a CPU, sleep and what user space does besides are in it.
- *   A halt (HLT) is a guest without work, its time no cost, unless the host is busy polling (halt_poll_ns) meanwhile.
+ *   A halt (HLT) is a guest without work and costs nothing, unless the host is busy polling (halt_poll_ns) meanwhile.
  *   The last exit of a virtual CPU, after which it never runs again, is missing.
  *
  * SEE ALSO

@@ -2,15 +2,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * wakerchain.d - Who wakes the threads that sleep, and who woke the waker before that?
+ * wakerchain.d - Which threads wake sleeping threads, and which threads woke those before?
  *
- * A thread that waits is woken by whoever has what it waits for: a peer, the holder of a lock, a device, a timer. What
- * the waker itself waited for before is often the cause. Two links are followed; the sum of sleeps says which matter.
+ * A thread that waits is woken by what it waits for: a peer, the holder of a lock, a device, a timer. What
+ * the waker itself waited for before is often the cause. Two links are followed; the sum of sleeps shows which matter.
  *
  * USAGE
  *   wakerchain.d [PID [SECONDS]]
  *   PID      the process whose threads are traced; without it, or 0: all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    run: DTrace 2.0.7, Linux 6.12
@@ -40,7 +40,7 @@
  *   6.12.117+deb13-amd64 with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
- *   BEFORE is who woke WAKER last: that may have been for something else, long before. Empty: nobody that was seen.
+ *   BEFORE woke WAKER last, perhaps for something else, long before. Empty: nobody that was seen.
  *   A device or a timer wakes inside an interrupt: WAKER is the thread that it interrupted, swapper on an idle CPU.
  *   The sleep that a thread is in at the start is not counted. Time from the wake-up until it runs is runqlat.d's.
  *

@@ -2,7 +2,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * zilcommit.d - How long do synchronous writes wait for the ZFS intent log, and whose are they?
+ * zilcommit.d - How long do synchronous writes wait for the ZFS intent log, and which processes make them?
  *
  * What a program writes with O_SYNC or flushes with fsync(2) ZFS puts into its intent log first, and lets the program
  * wait. Slow commits are a slow log device, or none; many are a program or an NFS client that commits too often.
@@ -10,7 +10,7 @@
  * USAGE
  *   zilcommit.d [PID [SECONDS]]
  *   PID      the process that is traced, as an NFS server; without it, or 0: all processes
- *   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+ *   SECONDS  how long to trace; without it: until Ctrl-C
  *
  * OS
  *   Linux    none: the lab has no ZFS

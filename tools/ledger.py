@@ -3,15 +3,15 @@
 #
 # ledger.py - Where did the time of a process's threads go?
 #
-# Prints a recording, which perfdiag report reads on any other machine. Every nanosecond of each thread is booked to
+# Prints a recording, which perfdiag report reads on any other machine. Every nanosecond of each thread counts in
 # one account: on a CPU, waiting for one, or asleep for a reason. Only bcc has to be installed: neither BTF nor the
 # headers of the kernel are needed. perfdiag's own recorder sees more; this sees more than ledger.bt: threads that
-# sleep all along, and what is behind an open file. What it cannot tell apart stands under NOT MEASURED.
+# sleep all along, and what is behind an open file. The report lists the rest under NOT MEASURED.
 #
 # USAGE
 #   ledger.py PID [SECONDS]
 #   PID      the process whose threads are recorded
-#   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+#   SECONDS  how long to trace; without it: until Ctrl-C
 #
 # REQUIRES
 #   bcc for Python 3 (Debian: python3-bpfcc), root, Linux 5.3 or later with the tracepoints of sched and raw_syscalls,

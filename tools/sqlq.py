@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -I
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# sqlq.py - Which statements does a PostgreSQL, MariaDB or MySQL server take long for?
+# sqlq.py - Which statements of a PostgreSQL, MariaDB or MySQL server are slow?
 #
 # From when a session has a statement until it is ready for the next: parsing, planning, locks, input and output.
 #
@@ -12,7 +12,7 @@
 # USAGE
 #   sqlq.py PID [SECONDS]
 #   PID      the first process of the server: all its sessions; or the process of a session of PostgreSQL: that one
-#   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+#   SECONDS  how long to trace; without it: until Ctrl-C
 #
 # REQUIRES
 #   bcc for Python 3 (Debian: python3-bpfcc), root, Linux 5.8; neither BTF nor kernel headers; tracepoints

@@ -1,9 +1,9 @@
 #!/usr/bin/python3 -I
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# wakerchain.py - Who wakes the threads that sleep, and who had to be woken for that in turn?
+# wakerchain.py - Which threads wake sleeping threads, and which had to be woken for that?
 #
-# A thread that waits is woken by whoever has what it waits for: a peer, the holder of a lock, a device, a timer. What
+# A thread that waits is woken by what it waits for: a peer, the holder of a lock, a device, a timer. What
 # the waker itself waited for meanwhile is often the cause. The chain is followed to its end.
 #
 # Why bcc: wakerchain.bt follows two links, and cannot tell whether the second one came in time. Here up to six are
@@ -13,7 +13,7 @@
 # USAGE
 #   wakerchain.py [PID [SECONDS]]
 #   PID      the process whose threads are traced; without it, or 0: all threads of the host
-#   SECONDS  ends after so many seconds; without it: Ctrl-C ends
+#   SECONDS  how long to trace; without it: until Ctrl-C
 #
 # REQUIRES
 #   bcc for Python 3 (Debian: python3-bpfcc), root, Linux 5.8; neither BTF nor kernel headers; tracepoints sched_switch,
@@ -46,7 +46,7 @@
 #   ARGS=tools.
 #
 # CAVEATS
-#   Packets, also those over loopback, are received in a softirq: it is named, not who sent them.
+#   Packets, also those over loopback, are received in a softirq, which is named instead of the sender.
 #   A chain has at most six links. Threads that sleep are one row if they have the same name and chain.
 #   A sleep that began before the start is not counted. Time from the wake-up until a thread runs is runqlat.bt's.
 #   There is room for 10,240 threads that sleep, and as many chains; names are kept of the last 16,384 wakers, of others
