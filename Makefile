@@ -192,7 +192,7 @@ lint-man: man
 
 lint-prose: man
 	$(call say,LINT,'prose')
-	$(Q)cd tests && $(CURDIR)/$(PYTHON) -m prose.check
+	$(Q)cd tests && $(CURDIR)/$(PYTHON) -m prose.check $(ARGS)
 
 fmt: deps ## format C and Python, sort imports and __all__
 	$(Q)$(CLANG_FORMAT) -i $(C_FILES)
