@@ -17,6 +17,15 @@ static __always_inline bool is_left_out(struct task_struct *task)
 	return false;
 }
 
+/* The same without the children of perfdiag's Python: who joins a group later can be one that somebody else started. */
+static __always_inline bool is_own(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	return tgid == knobs.left_out[0] || tgid == knobs.left_out[1] ||
+	       knobs.left_out[0] == BPF_CORE_READ(task, real_parent, tgid);
+}
+
 /* Does a task that is met by a sweep do anything, or wait for more than work?  A hang that began before is one. */
 static __always_inline bool host_wants(struct task_struct *task)
 {

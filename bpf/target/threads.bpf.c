@@ -32,7 +32,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	/* A child can begin its life in the group (CLONE_INTO_CGROUP), and its parent can have just come into it. */
 	if (knobs.host ? is_left_out(child)
 	    : record   ? !knobs.descendants && child->tgid != parent->tgid
-		       : !in_followed_group(&(struct address){ (__u64)child }))
+		       : is_own(child) || !in_followed_group(&(struct address){ (__u64)child }))
 		return 0;
 	record = create_record(child);
 	if (!record)
@@ -96,6 +96,14 @@ static __always_inline bool is_target(struct task_struct *task)
 	return false;
 }
 
+/* Of the shell that it was started from perfdiag is a descendant.  A pid that was asked for is always a target. */
+static __always_inline bool is_perfdiag(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	return !bpf_map_lookup_elem(&targets, &tgid) && (knobs.swept ? is_own(task) : is_left_out(task));
+}
+
 /*
  * A record for every thread of the target that lives already: at the start, and when processes joined its group.  By
  * then a pid that was asked for can be another's: only the group counts.
@@ -114,7 +122,7 @@ int sweep(struct bpf_iter__task *ctx)
 	}
 	if (!task || task->exit_state || (task->flags & PF_KTHREAD && !(task->flags & PF_IO_WORKER)) ||
 	    !((!knobs.swept && is_target(task)) || in_followed_group(&(struct address){ (__u64)task })) ||
-	    record_of(task))
+	    record_of(task) || is_perfdiag(task))
 		return 0;
 	adopt(task);
 	return 0;

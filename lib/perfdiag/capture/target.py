@@ -198,6 +198,11 @@ def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
 def _target(found: list[Process], what: str, only: bool, notes: Iterable[str]) -> Target:
     _check_number(what, len(found), "choose some of them: --pid")
     shown = first_of([str(process) for process in found], 3)
+    own = processes.read(os.getpid())
+    above = set(processes.ancestors(own)) if own and not only else set()
+    if above & {process.pid for process in found}:
+        hint = "a thread that waits for them shows as waiting for a child"
+        notes = [*notes, f"perfdiag was started from this target: its own processes are left out; {hint}"]
     whose = "" if only else " with its descendants" if len(found) == 1 else " with their descendants"
     return Target(shown + whose, tuple(process.pid for process in found), tuple(notes))
 

@@ -150,10 +150,10 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->operations = options->slo_ns || limits_of_calls(options);
 	knobs->stack_period_ns = STACK_PERIOD_NS;
 	knobs->tick_ns = probes_tick_ns();
+	knobs->left_out[0] = getpid();
+	knobs->left_out[1] = options->control_fd >= 0 ? getppid() : 0;
 	if (options->host) {
 		knobs->host = 1;
-		knobs->left_out[0] = getpid();
-		knobs->left_out[1] = options->control_fd >= 0 ? getppid() : 0;
 		knobs->tick_stride =
 			1 + NS_PER_SECOND / knobs->tick_ns * sysconf(_SC_NPROCESSORS_ONLN) / HOST_CPU_SAMPLES;
 	}
