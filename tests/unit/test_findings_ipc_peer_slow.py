@@ -156,7 +156,7 @@ def test_a_stage_that_sends_by_the_clock_keeps_nobody(account: str, object: str)
     """`vmstat 1 | while read line` was told as a fault, and the target acquitted by blaming its own member."""
     model = fed_by_a_clock(account, object).model()
     found = finding(model, PEER)
-    assert found.severity is Severity.INFO and found.mechanism is Mechanism.SLEEP
+    assert found.severity is Severity.INFO and found.mechanism is Mechanism.OTHERS
     assert decide(model, diagnose(model)).kind == Kind.PROFILE.value
 
 

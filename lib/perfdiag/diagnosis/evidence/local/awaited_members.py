@@ -117,7 +117,8 @@ def _of_a_sleeper(
             f"{waited} for {who}, which sends by the clock: it sleeps in between by its own choice ({ASLEEP}), and"
             " nothing shows that anybody asked it for anything."
         )
-        return Severity.INFO, claim, shorten, Mechanism.SLEEP, f"{awaited}, which sends by the clock"
+        sooner = fix(f"none is needed if that is its work; if more should come sooner, {shorten.text}")
+        return Severity.INFO, claim, sooner, Mechanism.OTHERS, f"{awaited}, which sends by the clock"
     claim = (
         f"{waited} for {who}, which sleeps by its own choice ({ASLEEP}) and waits for them in turn. Cannot tell"
         " whether they wait for work or for an answer."
