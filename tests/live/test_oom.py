@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
 from perfdiag.diagnosis.rules.memory.oom_kill import oom_kill
 from perfdiag.model import builder
 from perfdiag.recording import reader, schema
@@ -46,8 +46,8 @@ def test_the_target_itself(cleanup: Cleanup, start: Start, attach: Attach) -> No
     assert target.process.wait(60) == -signal.SIGKILL
     assert victims(recording) == [(target.pid, "devour")]
     found = only_finding(recording)
-    assert found.severity is Severity.CRITICAL and "It was part of the target." in found.claim
-    assert f"Cause: cgroup limit. /{group.name} had reached" in found.claim or "Cause: not told" in found.claim
+    assert found.severity is Severity.CRITICAL and "target" in found.claim
+    assert f"/{group.name} " in found.claim or found.confidence is Confidence.LOW, found
 
 
 def test_a_neighbour(cleanup: Cleanup, start: Start, attach: Attach) -> None:
