@@ -128,7 +128,7 @@ def test_work_done_by_hand_because_the_model_hides_an_instruction() -> None:
 
 
 def test_a_hidden_instruction_that_nobody_misses() -> None:
-    assert "took" in check(guest(3, ("aes",)), MASKED).text
+    assert "aes" in check(guest(3, ("aes",)), MASKED).text
     assert (
         check(guest(100, ("nonstop_tsc",)), MASKED).text == "CPU model hides 1 features known to matter (nonstop_tsc)"
     )

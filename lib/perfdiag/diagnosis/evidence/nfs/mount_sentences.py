@@ -1,4 +1,4 @@
-"""What rules on NFS say alike: the calls of a mount, its options, its round trip, the server's own view."""
+"""Evidence for NFS rules: calls, options and round trip of a mount, and the server's own times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of
 from perfdiag.diagnosis.evidence.nfs.mount_calls import Procedure
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, Use
 from perfdiag.diagnosis.rule import Evidence
-from perfdiag.diagnosis.significance import about, duration, plain, size, typical_ns
+from perfdiag.diagnosis.significance import about, duration, plain, size
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
@@ -36,7 +36,7 @@ def _call(use: Use, name: str, calls: Procedure) -> Evidence:
     again = f", {calls.retransmits:,} sent again" if calls.retransmits else ""
     errors = f", {calls.errors:,} with an error" if calls.errors else ""
     return Evidence(
-        f"{calls.count:,} {plain(name)}: queue {duration(calls.queue.sum_ns / calls.count)}, wire and server"
+        f"{calls.count:,} {plain(name)}: queue {duration(calls.queue.sum_ns / calls.count)}, answer"
         f" {wire} each{spread}{again}{errors}",
         calls.wire.sum_ns / calls.count,
         "ns",
@@ -49,7 +49,7 @@ def trip_evidence(use: Use) -> list[Evidence]:
     trip = use.round_trip
     if trip is None:
         return []
-    text = f"a round trip takes {duration(trip.ns)} +-{duration(trip.error_ns)} ({trip.words})"
+    text = f"{duration(trip.ns)} +-{duration(trip.error_ns)} per round trip ({trip.words})"
     return [Evidence(text, trip.ns, "ns", trip.probe, error=trip.error_ns)]
 
 
@@ -67,9 +67,8 @@ def flush_evidence(use: Use) -> list[Evidence]:
         whole = whole.merged(Distribution(flush.count, flush.sum_ns, flush.max_ns, dict(flush.buckets)))
     return [
         Evidence(
-            f"{count:,} flushes ({causes}), {duration(whole.sum_ns / count)} each (half of their time in flushes of"
-            f" {about(typical_ns(whole))}): {commits:,} COMMITs, {writes:,} WRITEs ({stable:,} of them FILE_SYNC),"
-            f" {size(bytes / count)} a flush",
+            f"{count:,} flushes ({causes}) of {duration(whole.sum_ns / count)} and {size(bytes / count)}: {commits:,}"
+            f" COMMITs, {writes:,} WRITEs ({stable:,} FILE_SYNC)",
             float(count),
             "count",
             "nfs_fsync",
@@ -119,9 +118,8 @@ def nfsd_evidence(use: Use, names: Iterable[str] = ()) -> list[Evidence]:
     apart = ", ".join(f"{plain(line.procedure)} {duration(line.sum_ns / line.count)}" for line in lines)
     mean_ns = requests.sum_ns / requests.count
     text = (
-        f"the server is this host: its nfsd took {duration(mean_ns)} for each of {requests.count:,} requests"
-        f"{f' ({apart})' if apart else ''}, of the"
-        f" {duration(calls.wire.sum_ns / calls.count)} that a call was away"
+        f"{duration(mean_ns)} in nfsd per request (this host is the server; {requests.count:,} requests"
+        f"{f': {apart}' if apart else ''}) of {duration(calls.wire.sum_ns / calls.count)} per answer"
     )
     return [Evidence(text, mean_ns, "ns", "svc_stats_latency")]
 
@@ -137,7 +135,7 @@ def disk_evidence(model: Model) -> list[Evidence]:
     if line is None:
         return []
     each_ns = requests_of([line]).mean_ns
-    text = f"{line.count:,} flushes of {plain(model.facts.disk_name(line.device))} took {duration(each_ns)} each"
+    text = f"{line.count:,} flushes of {plain(model.facts.disk_name(line.device))}, {duration(each_ns)} each"
     return [Evidence(text, each_ns, "ns", "block_rq_complete")]
 
 
@@ -149,7 +147,7 @@ def above_disk(model: Model, use: Use) -> str:
         return ""
     name = plain(model.facts.disk_name(line.device))
     return (
-        "what lies between nfsd and its disks (file system, device-mapper), or its CPUs: flushes of"
+        "layers between nfsd and its disks (file system, device-mapper), or its CPUs: flushes of"
         f" {name} took {duration(flushed_ns)} of nfsd's {duration(requests.sum_ns)}"
     )
 
@@ -166,13 +164,13 @@ def doubts(model: Model, use: Use) -> list[str]:
     own = sum(flush.commits + flush.writes for flush in use.flushes)
     seen = use.calls("COMMIT", "WRITE").count
     return [
-        "" if use.probe else "the calls of this mount were not counted: queue, wire and server are not told apart",
-        f"{lost:,} calls, flushes or requests of NFS found their table full: not all are counted" if lost else "",
-        "" if use.round_trip or not use.probe else "no cheap call was seen: the round trip is not told from the server",
-        f"most of the {seen:,} WRITEs and COMMITs were for others: their times are everybody's"
+        "" if use.probe else "the calls of this mount were not counted: queue and server are not separated",
+        f"the table of NFS calls was full for {lost:,} calls" if lost else "",
+        "" if use.round_trip or not use.probe else "the round trip is unknown: no cheap call was seen",
+        f"most of the {seen:,} WRITEs and COMMITs were for other processes"
         if use.flushes and use.rows.get(COMMIT) and own < MOSTLY * seen
         else "",
-        "the calls are counted in milliseconds, without their distribution" if use.in_milliseconds else "",
+        "calls are counted in milliseconds, without a distribution" if use.in_milliseconds else "",
     ]
 
 

@@ -213,7 +213,7 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Seq
     )
     return Use(
         key,
-        plain(shown) if key else "an NFS mount without a name",
+        plain(shown) if key else "an unnamed NFS mount",
         rows,
         nfsd,
         known,

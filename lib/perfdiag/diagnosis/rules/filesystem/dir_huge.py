@@ -1,4 +1,4 @@
-"""A rule on directories that have grown too large: paid in kernel CPU time and in reads of directory blocks."""
+"""DIR-HUGE: directories are too large, and listing or searching them takes the time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechan
 from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
 from perfdiag.model.model import Model
 
-# Functions that walk the entries of a directory.  The name alone is proof: nothing else calls them.
+# Functions that walk directory entries; nothing else calls them.
 WALKING = (
     "iterate_dir",
     "ext4_readdir",
@@ -43,46 +43,50 @@ WALKING = (
     "tmpfs_readdir",
     "offset_readdir",
 )
-# Functions that look names up in the dentry cache.  Part of every open(), and costly only when chains have grown long.
+# Functions that look names up in the dentry cache: part of every open(), costly only with long chains.
 LOOKING_UP = ("d_alloc_parallel", "__d_lookup", "d_lookup", "__lookup_slow", "lookup_slow", "d_hash_and_lookup")
-# What a scan of many directories, or a search for single names, spends its time on besides: paths, one by one.
+# Path look-ups, the other cost of scanning many directories or searching names.
 PATHS = ("path_openat", "filename_lookup", "path_lookupat", "do_unlinkat", "do_mkdirat", "do_renameat2", "lookup_slow")
 LISTING = ("iterate_dir",)
 GETDENTS = ("getdents", "getdents64", "readdir")
 CPU = ("cpu.user", "cpu.kernel")
 
-# Under 20 samples in directories their share is known to no better than half of itself (95 %).
+# With fewer samples the error of the share exceeds half of it.
 ENOUGH_SAMPLES = 20
-# A directory is huge when opening it is nothing beside listing it (small ones: 1 to 5 samples listing for each one that
-# opens), or when most of looking a name up in it is walking its entries.
+# A directory is huge if listing takes far longer than opening (small ones: 1 to 5 samples listing per sample opening),
+# or
+# if most of a look-up walks its entries.
 LISTING_RATIO = 20
 WALKING_PART = 0.5
-# So many samples allow for no opening at all to be one in twenty (rule of three).
+# With this many samples and no opening, opening is at most one in twenty (rule of three).
 ENOUGH_LISTING = 60
-# Path look-ups alone take some percent of any program that opens files: below a tenth they depart from no norm.
+# Path look-ups take some percent of any program that opens files; below a tenth they are usual.
 LOOKUP_SHARE = 0.10
 
 
 @rule(
     "DIR-HUGE",
-    title="Directories have grown too large",
+    title="Directories are too large",
     accounts=("cpu.kernel", "disk.read"),
-    meaning="Kernel time goes to walking directories or to looking names up in them, or threads wait while directory"
-    " blocks are read: hundreds of thousands of entries in one directory cost at every listing, and in some file"
-    " systems at every creation. A fault only where the samples show that single directories are that large; a scan of"
-    " many small ones is work, and profile.",
-    measured="Sampled CPU stacks whose kernel part holds a directory function (their share of all CPU samples of the"
-    " window times the exact CPU time, with the error of the sample), and disk reads inside getdents calls that"
-    " blocked (exact). A directory is huge where listing takes 20 times the samples of opening and looking up, or where"
-    " half of looking up is walking entries.",
-    alternatives="A program that lists a small directory again and again, a cold dentry cache after a start, a"
-    " recursive scan (backup, find, virus scanner) whose work this is.",
-    remedies="Spread files over subdirectories; list less often; on ext4 check that dir_index is on.",
-    verify="ls -ld DIRECTORY shows the size of the directory itself: from some megabytes on it is huge.",
+    meaning=(
+        "Kernel time goes to walking directories or looking up names, or threads wait for directory blocks. Hundreds"
+        " of thousands of entries cost time at every listing, in some file systems at every creation. A fault only if"
+        " single directories are that large; a scan of many small ones is a profile."
+    ),
+    measured=(
+        "CPU samples inside directory functions, times CPU time, and disk reads inside getdents. A directory is huge"
+        " if listing takes 20 times the samples of opening and look-up, or if half of the look-ups walk entries."
+    ),
+    alternatives=(
+        "A small directory listed again and again, a cold dentry cache after a start, or a recursive scan (backup,"
+        " find, virus scanner)."
+    ),
+    remedies="Spread files over subdirectories, list less often, and check dir_index on ext4.",
+    verify="ls -ld DIRECTORY shows its own size: some megabytes are huge.",
     beats=("CPU-KERNEL-HEAVY", "CPU-BOUND", "DISK-READ-SLOW"),
 )
 def huge(model: Model) -> Iterable[Outcome]:
-    """Join CPU samples in directory functions with the blocked time of getdents."""
+    """Judge CPU samples in directory functions, and disk reads of getdents."""
     taken = _taken(model)
     unseen = _unseen(model, taken)
     if unseen or (not taken.samples.count and not taken.reads):
@@ -102,7 +106,7 @@ def huge(model: Model) -> Iterable[Outcome]:
 
 @dataclass(frozen=True)
 class _Taken:
-    """What directories took."""
+    """The time in directories."""
 
     samples: CpuSamples
     walking: Part  # of the CPU samples: walking entries
@@ -154,7 +158,7 @@ def _unseen(model: Model, taken: _Taken) -> Silence | None:
         return None
     return Silence(
         "DIR-HUGE",
-        "no CPU stack was sampled: kernel time in directories cannot be seen",
+        "no CPU stack was sampled to show kernel time in directories",
         "see perfdiag check, feature stacks",
     )
 
@@ -164,9 +168,8 @@ def _evidence(taken: _Taken) -> list[Evidence]:
     if taken.inside.count:
         evidence.append(
             Evidence(
-                f"{taken.inside.count:,} of {taken.samples.count:,} CPU samples stand in directory functions"
-                f" ({taken.walking.count:,} of them walking entries):"
-                f" {duration(taken.walk_ns)} +-{duration(taken.error_ns)}",
+                f"{duration(taken.walk_ns)} +-{duration(taken.error_ns)}: {taken.inside.count:,} of"
+                f" {taken.samples.count:,} CPU samples, {taken.walking.count:,} walk entries",
                 float(taken.walk_ns),
                 "ns",
                 "stack samples",
@@ -174,7 +177,7 @@ def _evidence(taken: _Taken) -> list[Evidence]:
             )
         )
     if taken.read_ns:
-        text = f"{duration(taken.read_ns)} waiting for directory blocks inside getdents"
+        text = f"{duration(taken.read_ns)} of disk reads inside getdents"
         evidence.append(Evidence(text, float(taken.read_ns), "ns", "operations"))
     return evidence
 
@@ -185,21 +188,19 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         Confidence.HIGH,
         [
             "CPU time in directories is sampled" if taken.walk_ns else "",
-            "reads of directory blocks were not told from other reads"
+            "reads of directory blocks were not separated from other reads"
             if worth(model, model.ns("disk.read")) and not model.measured("operations")
             else "",
         ],
     )
     why = _huge(taken.samples)
     if why:
-        claim = f"Walking directories takes {duration(taken.total_ns)}: a directory in use has grown too large ({why})."
+        claim = f"Walking directories took {duration(taken.total_ns)}. A directory is too large: {why}."
     elif taken.only_lookups:
-        claim = f"Looking names up in directories takes {duration(taken.total_ns)}: by their number, or in large ones."
+        claim = f"Looking up names took {duration(taken.total_ns)}: there are many, or the directories are large."
     else:
-        claim = (
-            f"Walking directories takes {duration(taken.total_ns)}: many of them (a scan), or the same again and again."
-        )
-    finder = with_stacks(model, "names the function that lists")
+        claim = f"Walking directories took {duration(taken.total_ns)}: a scan, or the same directory again and again."
+    finder = with_stacks(model, "names the listing function")
     return Finding(
         "DIR-HUGE",
         fault(model, taken.total_ns) if why else Severity.INFO,
@@ -209,26 +210,27 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         _evidence(taken),
         [
             fix(
-                f"find it: {finder}, ls -ld DIRECTORY its size; then spread the files over subdirectories (by"
-                " a hash of the name, by date)"
+                f"find it ({finder}; ls -ld DIRECTORY shows its size), then spread the files over subdirectories (by"
+                " hash"
+                " or date)"
                 if why
-                else f"walk less: leave out what is not needed, or list less often; {finder}"
+                else f"scan fewer directories, or list less often; {finder}"
             )
         ],
-        alternatives=["a small directory that is listed again and again"]
+        alternatives=["a small directory is listed again and again"]
         if why
-        else ["a recursive scan (find, a backup) whose work this is", "a directory that has grown too large"],
+        else ["a recursive scan (find, backup)", "a directory is too large"],
         limits=limits,
-        verify=f"ls -ld on the directories {subject(model)} works in; the size of the directory itself is in column 5",
-        headline="A directory has grown too large: walking it takes the time"
+        verify=f"ls -ld on the directories of {subject(model)}   (column 5: size of the directory itself)",
+        headline="A directory is too large: walking its entries takes the time"
         if why
-        else "Walking directories and looking names up takes the time",
+        else "Walking directories and looking up names takes the time",
         mechanism=Mechanism.SLOW if why else Mechanism.MANY,
     )
 
 
 def _huge(samples: CpuSamples) -> str:
-    """Return what shows that single directories are huge, "" where nothing does."""
+    """Return the sign of a single huge directory, "" if there is none."""
     listing = samples.inside(LISTING).count
     paths = [s for s in samples.stacks if _holds(s.kernel, PATHS) and not _holds(s.kernel, LISTING)]
     opening = sum(stack.count for stack in paths)
@@ -236,7 +238,7 @@ def _huge(samples: CpuSamples) -> str:
     if listing >= ENOUGH_LISTING and listing >= LISTING_RATIO * opening:
         return f"{listing:,} samples list entries, {opening:,} open or look up"
     if searching >= ENOUGH_SAMPLES and searching >= WALKING_PART * opening:
-        return f"{searching:,} of {opening:,} samples that look names up walk entries"
+        return f"{searching:,} of {opening:,} look-up samples walk entries"
     return ""
 
 

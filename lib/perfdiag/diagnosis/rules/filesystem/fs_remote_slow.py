@@ -1,11 +1,12 @@
-"""Rules on file systems: servers and daemons that answer slowly, directories that have grown too large."""
+"""FS-REMOTE-SLOW: a remote or user-space file system answers slowly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -30,14 +31,14 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.distribution import Distribution
 
-# Waits for NFS have accounts and rules of their own; they are here only where a recording could not tell them apart.
+# NFS has its own accounts and rules; its waits are here only if a recording could not separate them.
 REMOTE = ("remote.fs",)
 
-# One answer needs a round trip (under 1 ms inside a site) and at most one seek of a disk (4 ms): 5 ms are its norm.
+# One answer needs a round trip (under 1 ms inside a site) and at most one disk seek (4 ms).
 SLOW_ANSWER_NS = 5_000_000
-# Waits from 134 ms on (a bucket's edge) are no disk any more: retransmission, a server that stops, a dead path.
+# Waits from 134 ms on (a bucket's edge) are no disk access: retransmission, a stopped server, a dead network path.
 STALL_NS = 134_217_728
-# A thread whose wait lasted half of the window and has not ended hangs.
+# A thread hangs if its wait lasted half of the window and has not ended.
 HANGING_PART = 0.5
 
 
@@ -45,19 +46,21 @@ HANGING_PART = 0.5
     "FS-REMOTE-SLOW",
     title="A remote or user-space file system answers slowly",
     accounts=REMOTE,
-    meaning="Threads wait for the server or daemon behind a mount: CIFS, 9p, Ceph, virtiofs, FUSE; NFS where its"
-    " accounts (nfs.*) could not be told apart. Answers that take longer than a round trip and one disk access are a"
-    " fault; fast answers that add up are profile, for then their number takes the time.",
-    measured="Joins waits of remote.fs by mount, over the whole window, with threads whose wait had not ended; mounts"
-    " that only together take a share worth a finding are taken together. The norm is 5 ms per answer, for the wait in"
-    " which half of the time was spent.",
-    alternatives="A slow network to the server, a busy server, a slow disk behind it, or (FUSE) a daemon on this host"
-    " that is itself starved of CPU or memory.",
-    remedies="Look at the server or daemon; keep files with many small synchronous operations on a local file system.",
-    verify="perfdiag latency on the same target again: p50 per answer of this mount.",
+    meaning=(
+        "Threads wait for the server or daemon of a mount: CIFS, 9p, Ceph, virtiofs, FUSE, or NFS without its own"
+        " accounts. A fault if answers take longer than a round trip and one disk access; many fast answers are a"
+        " profile."
+    ),
+    measured=(
+        "Waits in remote.fs by mount, with threads still waiting at the end; small mounts are taken together. Half of"
+        " the time in answers of 5 ms or more is slow."
+    ),
+    alternatives="A slow network, a busy server or a slow disk there, or a FUSE daemon without CPU or memory.",
+    remedies="Check the server or daemon; keep files with many small synchronous operations on a local file system.",
+    verify="Compare the p50 per answer of this mount in the next report.",
 )
 def remote(model: Model) -> Iterable[Outcome]:
-    """Join remote waits by mount; one finding a mount, and one for all that only count together."""
+    """Judge remote waits by mount; one finding per mount, and one for all small mounts together."""
     rows = model.rows_of(*REMOTE)
     if not worth(model, total_ns(rows)):
         yield fine(model, "FS-REMOTE-SLOW", "remote file systems", *REMOTE)
@@ -78,17 +81,17 @@ def remote(model: Model) -> Iterable[Outcome]:
 def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
     """Return the finding on the mounts `keys`, the largest first, and on the waits for them."""
     largest, others = next(row for row in rows if row.key == keys[0]), len(keys) - 1
-    name, fstype = plain(largest.object or "a mount without a name"), _type_of(model, keys[0])
+    name, fstype = plain(largest.object or "an unnamed mount"), _type_of(model, keys[0])
     name += f" and {others} smaller mount{'s' * (others > 1)}" if others else ""
     whole = together(rows)
     typical = typical_ns(whole)
     hanging = [thread for thread, wait in still_waiting(model, *REMOTE, part=HANGING_PART) if wait.object in keys]
     severity, claim, mechanism, headline = _remote_claim(model, name, whole, len(hanging), several=bool(others))
-    confidence, limits = judged(model, Confidence.HIGH, ["" if fstype else "the mount could not be named"])
+    confidence, limits = judged(model, Confidence.HIGH, ["" if fstype else "the mount is unknown"])
     stalled = share_above(whole, STALL_NS)
-    evidence = [waits(whole, f"waits on {name}")]
+    evidence = [waits(whole, "answers")]
     if stalled:
-        evidence.append(Evidence(f"{percent(stalled)} of that time in waits over 134 ms", stalled, "share", "ledger"))
+        evidence.append(Evidence(f"{percent(stalled)} of that time in answers over 134 ms", stalled, "share", "ledger"))
     return Finding(
         "FS-REMOTE-SLOW",
         severity,
@@ -98,12 +101,12 @@ def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
         evidence,
         _remote_remedies(fstype, typical, _daemon(model, rows)),
         alternatives=[
-            "network to the server (retransmissions, a full link)",
+            "the network to the server (retransmissions, a full link)",
             "the server's own disk, CPU or memory",
-            *(["the FUSE daemon on this host waits or has no CPU"] if fstype.startswith("fuse") else []),
+            *(["the FUSE daemon waits or has no CPU"] if fstype.startswith("fuse") else []),
         ],
         limits=limits,
-        verify=f"p50 per wait on {name} under {duration(SLOW_ANSWER_NS)}",
+        verify=f"{again(model)}   (p50 under {duration(SLOW_ANSWER_NS)} on {name})",
         headline=headline,
         mechanism=mechanism,
     )
@@ -115,22 +118,21 @@ def _remote_claim(
     typical, answer = typical_ns(whole), f"{brief(name)} {'answer' if several else 'answers'}"
     if hanging:
         claim = (
-            f"{hanging} thread{'s' * (hanging > 1)} waited for {name} most of the window and still did when it"
-            " ended: the server or daemon behind it may be dead."
+            f"{plural(hanging, 'thread')} waited for {name} most of the window, and still at the end. Its server or"
+            " daemon may be dead."
         )
-        headline = f"Threads wait for {brief(name)}; what serves it may be dead"
+        headline = f"Threads hang on {brief(name)}: its server or daemon may be dead"
         return Severity.CRITICAL, claim, Mechanism.FAILED, headline
     if typical >= SLOW_ANSWER_NS:
-        claim = (
-            f"{name} {'answer' if several else 'answers'} slowly: half the waiting time is in waits of"
-            f" {about(typical)} or more."
-        )
+        claim = f"Half of the time on {name} is in answers of {about(typical)} or more."
         return fault(model, whole.sum_ns), claim, Mechanism.SLOW, f"{answer} slowly"
-    claim = (
-        f"{name} {'answer' if several else 'answers'} fast enough ({about(typical)}), but {subject(model)} waited"
-        f" for {'them' if several else 'it'} {whole.count:,} times."
+    claim = f"{subject(model, begin=True)} waited {whole.count:,} times for {name}, mostly for up to {about(typical)}."
+    return (
+        Severity.INFO,
+        claim,
+        Mechanism.MANY,
+        f"{whole.count:,} waits for {brief(name)}: it is fast, there are too many",
     )
-    return Severity.INFO, claim, Mechanism.MANY, f"{answer} fast, but is asked often"
 
 
 def _type_of(model: Model, key: str) -> str:
@@ -140,29 +142,26 @@ def _type_of(model: Model, key: str) -> str:
 
 
 def _daemon(model: Model, rows: Sequence[Row]) -> tuple[str, str]:
-    """Return (", by the waits it ended python3 (77)", "77") of the thread that answers for a mount of user space."""
+    """Return (", python3 (77)", "77") of the thread that answers for a mount of user space."""
     own = {thread.tid for thread in model.threads}
     ended = [row for row in rows if row.waker_tid and row.waker_tid not in own]
     tid = max(ended, key=lambda row: row.waker_count).waker_tid if ended else 0
     if tid:
-        return f", by the waits it ended {ended_by(model, rows, tid)}", str(tid)
-    return " (find /proc/[0-9]*/fd -lname /dev/fuse shows whose it is)", "DAEMON"
+        return f", {ended_by(model, rows, tid)}", str(tid)
+    return " (find /proc/[0-9]*/fd -lname /dev/fuse shows it)", "DAEMON"
 
 
 def _remote_remedies(fstype: str, typical: int, daemon: tuple[str, str]) -> list[Remedy]:
     if fstype.startswith("fuse"):
         who, pid = daemon
-        first = fix(f"look at the daemon that serves the mount{who}: perfdiag latency --pid {pid}, meanwhile")
+        first = fix(f"diagnose the daemon of the mount{who}: perfdiag latency --pid {pid}")
     elif fstype.startswith("nfs"):
-        first = fix(
-            "ask where the time goes: mountstats --nfs (queue, wire and server per call); then look at the"
-            " server's disk and CPU"
-        )
+        first = fix("run mountstats --nfs (queue, wire and server per call), then check the server's disk and CPU")
     else:
-        first = fix("look at the server behind the mount: its CPU, its disk, and the network between")
+        first = fix("check the server's CPU and disk, and the network to it")
     if typical < SLOW_ANSWER_NS:
-        return [fix("make fewer round trips: keep small files, locks and databases local, copy whole files"), first]
-    return [first, fix("keep what needs many small synchronous operations on a local file system")]
+        return [fix("make fewer round trips: keep small files, locks and databases local; copy whole files"), first]
+    return [first, fix("keep files with many small synchronous operations on a local file system")]
 
 
 __all__ = ["remote"]

@@ -1,4 +1,4 @@
-"""A rule on NFS calls that wait in this host before they are sent: no slot, no connection, a full link."""
+"""NFS-CLIENT-QUEUE: NFS calls wait in this host before they are sent."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from perfdiag.diagnosis.significance import duration, fault, fix, judged, percen
 from perfdiag.model.model import Model
 
 ID = "NFS-CLIENT-QUEUE"
-# A call is sent within microseconds unless something is short.
+# A call is normally sent within microseconds.
 SLOW_QUEUE_NS = 1_000_000
-# From a tenth of the calls on, what the kernel counted is what they waited for.
+# From a tenth of the calls on, the kernel's counter names the cause.
 OFTEN = 0.1
 
 
 @rule(
     ID,
-    title="NFS calls queue in this host before they are sent",
+    title="NFS calls wait in this host before they are sent",
     accounts=NFS,
-    meaning="Threads wait for NFS calls that had not left this host yet: all slots of the session or connection were"
-    " taken, large calls before them still had to be written to the connection, or there was no connection. A fault"
-    " from 1 ms a call on, where the server's answers are in time: before slow answers the queue is theirs.",
-    measured="Joins the target's waits by mount, over the whole window, with the time each call of that mount spent"
-    " between being asked for and sent (the kernel's own clocks), and with the mount's counters of calls without a"
-    " slot, calls behind others and connections begun (/proc/self/mountstats, begin to end).",
-    alternatives="A server that answers slowly fills slots, too; CPUs of this host that are too busy to send; a link"
-    " that is full.",
-    remedies="More connections (nconnect), more slots, fewer calls at once.",
-    verify="queue in the evidence of the next report; nfsiostat 1 (avg queue).",
+    meaning=(
+        "NFS calls had not left this host yet: all slots were in use, large calls before them filled the connection,"
+        " or there was no connection. A fault from 1 ms per call on, if the server answers in time."
+    ),
+    measured=(
+        "The target's waits by mount, with the kernel's queue time of each call, and the mount's counters of slots,"
+        " sends and connections (/proc/self/mountstats)."
+    ),
+    alternatives="Slow answers fill slots, too. CPUs are too busy to send, or the link is full.",
+    remedies="More connections (nconnect), more slots, or fewer calls at once.",
+    verify="Compare the queue time in the next report, or avg queue in nfsiostat 1.",
 )
 def client_queue(model: Model) -> Iterable[Outcome]:
-    """Join waits with the queue time of their mount's calls; one finding a mount."""
+    """Judge waits by the queue time of their mount's calls; one finding per mount."""
     found = False
     counted = [use for use in uses(model) if use.probe]
     for use in counted:
@@ -47,15 +48,15 @@ def client_queue(model: Model) -> Iterable[Outcome]:
     if found:
         return
     if not counted and worth(model, model.ns(*NFS)):
-        yield Silence(ID, "the calls of no NFS mount were counted", "see perfdiag check, feature nfs; nfsiostat 1")
+        yield Silence(ID, "NFS calls were not counted", "perfdiag check (feature nfs); nfsiostat 1")
         return
     queue_ns = sum(use.parts(account).queue_ns for use in counted for account in NFS)
     share = queue_ns / model.busy_ns if model.busy_ns else 0.0
-    yield Check(ID, f"NFS calls waited in this host for {percent(share)} of busy time", share, "share")
+    yield Check(ID, f"NFS calls in the queue of this host {percent(share)} of busy time", share, "share")
 
 
 def _queued(use: Use) -> Mapping[str, float]:
-    """Return the queue time by account, of those whose calls queue longer than they take to be answered, in time."""
+    """Return the queue time by account, of calls with a longer queue than answer, and answers in time."""
     found = {}
     for account in NFS:
         calls = use.calls(*use.names(account))
@@ -74,14 +75,14 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
         ID,
         fault(model, claimed_ns),
         confidence,
-        f"Calls to {use.name} wait {duration(queue_ns)} in this host before they are sent{why}.",
+        f"Calls to {use.name} wait {duration(queue_ns)} in the queue of this host{why}.",
         use.claims(parts),
         [*calls_evidence(use, names), *_counters(use), *trip_evidence(use), *mount_evidence(use)],
         remedies,
-        alternatives=["CPUs of this host too busy to send (CPU-CONTENTION)", "a link that is full"],
+        alternatives=["CPUs are too busy to send (CPU-CONTENTION)", "a full link"],
         limits=limits,
-        verify=f"{again(model)}: queue of {plain(', '.join(names[:3]))} on {use.name}",
-        headline=f"Calls to {use.in_brief} queue in this host before they are sent",
+        verify=f"{again(model)}   (queue of {plain(', '.join(names[:3]))} on {use.name})",
+        headline=f"NFS calls to {use.in_brief} queue in this host before they are sent",
         mechanism=Mechanism.LIMIT,
     )
 
@@ -104,22 +105,22 @@ def _counters(use: Use) -> list[Evidence]:
 
 
 def _why(model: Model, use: Use) -> tuple[str, list[Remedy]]:
-    """Return what the queue is for, as far as counters tell, and what to do."""
+    """Return the reason of the queue, as far as counted, and the remedies."""
     transport = use.mount.transport if use.mount else None
-    more = fix("mount with nconnect=4 or more (or more than now): one connection for all calls is the usual")
-    fewer = fix("fewer calls at once from this host: larger reads and writes, fewer writers")
+    more = fix("mount with nconnect=4, or more than now (the default is one connection)")
+    fewer = fix("send fewer calls at once: larger reads and writes, fewer writers")
     if transport is None or not transport.sends:
         return "", [more, fewer]
     if transport.connects:
-        return ": its connection broke and was made anew", [
-            fix("look at why connections to the server break: dmesg here and there, ss -ti dport = :2049")
+        return ": the connection broke and was restored", [
+            fix("find why connections to the server break: dmesg on both hosts, ss -ti dport = :2049")
         ]
     if (transport.backlog or 0) >= OFTEN * transport.sends:
-        return ": all slots are taken", [_slots(model, use), fewer]
+        return ": all slots are in use", [_slots(model, use), fewer]
     if (transport.sending or 0) >= OFTEN * transport.sends:
-        return ": the calls before them have to be written to the connection first", [more, fewer]
+        return ": earlier calls fill the connection", [more, fewer]
     if use.options.get("vers", "").startswith("4"):  # a session's slots have no counter
-        return ": most likely all slots of the session are taken", [_slots(model, use), more, fewer]
+        return ": probably all session slots are in use", [_slots(model, use), more, fewer]
     return "", [more, fewer]
 
 

@@ -1,4 +1,4 @@
-"""A rule on NFS servers that take long to make something safe: COMMITs, FILE_SYNC WRITEs, changes of names."""
+"""NFS-COMMIT-SLOW: an NFS server takes long to make data or names safe."""
 
 from __future__ import annotations
 
@@ -63,22 +63,28 @@ class Case:
     ID,
     title="An NFS server takes long to make data safe",
     accounts=(COMMIT, WRITE, METADATA),
-    meaning="Threads wait until an NFS server has data or names safe on its disk: fsync, close, unlock, O_SYNC writes"
-    " (COMMITs, and small WRITEs that are FILE_SYNC and need none), files created, renamed and removed. Only what the"
-    " server takes beyond a round trip is claimed: the round trips stay however fast it commits (NFS-METADATA-CHATTY)."
-    " A fault from 10 ms a call on, and what its bytes need at 100 MB/s; less is profile.",
-    measured="Joins the target's waits by mount, over the whole window, with the calls of that mount (queue, wire and"
-    " server of each, from the kernel's own clocks, whoever asked), with its flushes (COMMITs, WRITEs and bytes of"
-    " each) and, where the server is the same host, with its own times. The server's part of a call is its time on the"
-    " wire less a round trip: what the fastest call that needs no disk takes (GETATTR, LOOKUP), with its error.",
-    alternatives="A slow network (then cheap calls are slow, too: NFS-SERVER-SLOW); others who keep the server's disk"
-    " busy; a server whose threads are all in use; large writes that are limited by the link.",
-    remedies="On the server a log device or a write cache that survives a power cut; fewer commits, each of more."
-    " Never a server that answers before data is safe: a crash of it then loses what applications believe to be safe.",
-    verify="p50 of nfs.commit in the next report; COMMIT and WRITE in nfsiostat 1.",
+    meaning=(
+        "Threads wait until an NFS server has data or names safe on disk: fsync, close, unlock, O_SYNC writes, and"
+        " creating, renaming or removing files. Only the server's time beyond a round trip is claimed. A fault from 10"
+        " ms per call on, plus its bytes at 100 MB/s; less is a profile."
+    ),
+    measured=(
+        "The target's waits by mount, with queue, wire and server time of the mount's calls and its flushes. The"
+        " server's part is the wire time less the round trip of the fastest cheap call (GETATTR, LOOKUP). If this host"
+        " is the server, its own times are used."
+    ),
+    alternatives=(
+        "A slow network (NFS-SERVER-SLOW), other users of the server's disk, no free nfsd thread, or large writes on"
+        " a full link."
+    ),
+    remedies=(
+        "Give the server a log device or a power-safe write cache, or commit less often. Never use an async export: a"
+        " server crash loses data applications believe safe."
+    ),
+    verify="Compare the p50 of nfs.commit in the next report, and COMMIT and WRITE in nfsiostat 1.",
 )
 def commit_slow(model: Model) -> Iterable[Outcome]:
-    """Join the waits for safety with the calls of their mount; one finding a mount."""
+    """Judge waits for safety by the calls of their mount; one finding per mount."""
     found = False
     for use in uses(model):
         case = _case(use)
@@ -120,7 +126,7 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         _claim(case, nfsd_part(use)),
         use.claims(case.parts),
         [
-            waits(together(use.rows_of(case.parts)), "waits until data or names were safe"),
+            waits(together(use.rows_of(case.parts)), "waits for safe data or names"),
             *calls_evidence(use, case.names),
             *trip_evidence(use),
             *flush_evidence(use),
@@ -131,12 +137,12 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         _remedies(use, case.slow, local=local),
         alternatives=[
             *([above] if (above := above_disk(model, use)) else []),
-            "others who keep the server's disk busy",
-            _busy_server(model) if local else "a server without a free thread (th in its /proc/net/rpc/nfsd)",
+            "other users of the server's disk",
+            _busy_server(model) if local else "no free nfsd thread on the server (th in /proc/net/rpc/nfsd)",
         ],
         limits=limits,
-        verify=f"{again(model)}: nfs.commit on {use.name}, p50",
-        returns=f"A server that commits at once leaves {duration(rest_ns)} of these {duration(whole_ns)}."
+        verify=f"{again(model)}   (p50 of nfs.commit on {use.name})",
+        returns=f"With instant commits {duration(rest_ns)} of {duration(whole_ns)} would remain."
         if rest_ns >= PROFILE_SHARE * whole_ns
         else "",
         headline=_headline(case),
@@ -147,37 +153,34 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
 def _busy_server(model: Model) -> str:
     """Return what else makes a server slow that is this host."""
     idle = idle_share(model)
-    return f"CPUs too busy to serve{'' if idle is None else f' (they were idle {percent(idle)} of the time)'}"
+    return f"CPUs too busy to serve{'' if idle is None else f' (idle {percent(idle)} of the time)'}"
 
 
 def _claim(case: Case, inside: float | None) -> str:
     use, each = case.use, about(case.each_ns)
     if not case.names:
-        return f"Making data safe on {use.name} takes {each} a wait: too long or not, and where, its calls would tell."
+        return f"A wait for safe data on {use.name} takes {each}. Its calls were not counted."
     what = "changes of names and attributes" if case.names[0] in MODIFYING else " and ".join(case.names)
     beyond = f" beyond a round trip of {duration(use.trip_ns)}" if use.round_trip else ", round trip included"
     if not case.slow:
-        return f"{use.name} makes data safe as fast as disks do ({what}: {each}{beyond}): the number of calls costs."
-    nfsd = "" if inside is None else f"; {percent(inside)} of the time of all calls is its nfsd's"
-    return f"The server of {use.name} takes long to make data safe: {what} {each}{beyond}{nfsd}."
+        return f"{what} on {use.name} take {each}{beyond}, as fast as a disk. There are too many."
+    nfsd = "" if inside is None else f"; {percent(inside)} of that time is in nfsd"
+    return f"{what} on {use.name} take {each}{beyond}{nfsd}."
 
 
 def _headline(case: Case) -> str:
     name = case.use.in_brief
     if not case.names:
-        return f"Threads wait until {name} has data safe"
-    return f"The server of {name} takes long to make data safe" if case.slow else f"Data is made safe on {name} often"
+        return f"Threads wait for safe data on {name}"
+    return f"The server of {name} commits slowly" if case.slow else f"Threads commit data on {name} too often"
 
 
 def _remedies(use: Use, slow: bool, *, local: bool) -> list[Remedy]:
-    found = [fix("fewer commits: several changes per fsync or transaction; temporary files on a local disk")]
+    found = [fix("commit less often: several changes per fsync or transaction; temporary files on a local disk")]
     if not slow:
         return found
-    better = fix(
-        "on the server: a log device or write cache that survives a power cut for the exported file system (its flush"
-        " is what a commit waits for)"
-    )
-    look = fix(f"on {server_of(use)}, meanwhile: iostat -x 1 (f_await, w_await of the exported disk)")
+    better = fix("on the server: add a log device or power-safe write cache for the exported file system")
+    look = fix(f"on {server_of(use)}: iostat -x 1 (f_await, w_await of the exported disk)")
     return [better, *found] if local else [look, better, *found]
 
 

@@ -1,9 +1,10 @@
-"""A rule on locks over NFS: held by others, or granted slowly."""
+"""NFS-LOCK-SLOW: locks on NFS are held by others, or granted slowly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.nfs.mount_calls import late, usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     calls_evidence,
@@ -31,7 +32,7 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 ID = "NFS-LOCK-SLOW"
-# Waits that take twice as long as all calls for locks together are for who has the lock, not for answers.
+# Waits twice as long as all lock calls together are for the holder, not for answers.
 LONGER = 2.0
 
 
@@ -39,20 +40,21 @@ LONGER = 2.0
     ID,
     title="Locks on NFS are held or granted slowly",
     accounts=(LOCK,),
-    meaning="Threads wait for locks on files of an NFS server (fcntl, flock). Either somebody else has the lock, on"
-    " this or any other client: then waits are longer than the calls themselves, and NFS asks again only after a second"
-    " or more unless the server tells it; or the server answers slowly. A fault from 5 ms a call on, or when held. The"
-    " round trip of each fast lock is left to NFS-METADATA-CHATTY.",
-    measured="Joins the target's waits for locks by mount, over the whole window, with the calls of that mount that"
-    " lock and unlock (LOCK, LOCKT, LOCKU; of NFS 3 those of its lock manager): queue, wire and server. What waits are"
-    " longer than all these calls took somebody had the lock.",
-    alternatives="A flush before unlocking (booked as nfs.commit where it is seen); a lock manager or its callback that"
-    " a firewall blocks (NFS 3, 4.0): then a lock is only found free at the next asking.",
-    remedies="Hold locks for less, lock less often, or lock on a local file system where one host suffices.",
-    verify="p50 of nfs.lock in the next report.",
+    meaning=(
+        "Threads wait for file locks on an NFS server (fcntl, flock). Either another process on this or any client"
+        " holds the lock, and NFS retries only every second or more; or the server answers slowly. A fault from 5 ms"
+        " per call on, or if held."
+    ),
+    measured=(
+        "The target's lock waits by mount, with the mount's lock calls (LOCK, LOCKT, LOCKU, or the lock manager of"
+        " NFS 3). Waits beyond these calls are for the holder."
+    ),
+    alternatives="A flush before unlocking (nfs.commit), or a firewall blocks the lock callback (NFS 3, 4.0).",
+    remedies="Hold locks shorter, lock less often, or lock on a local file system if one host suffices.",
+    verify="Compare the p50 of nfs.lock in the next report.",
 )
 def lock_slow(model: Model) -> Iterable[Outcome]:
-    """Join waits for locks with the calls of their mount; one finding a mount."""
+    """Judge waits for locks by the calls of their mount; one finding per mount."""
     found = False
     for use in uses(model):
         ns = use.ns(LOCK)
@@ -71,7 +73,7 @@ def lock_slow(model: Model) -> Iterable[Outcome]:
 
 
 def _still(model: Model, use: Use) -> int:
-    """Return how many threads waited for a lock on this mount most of the window and still did."""
+    """Return how many threads waited for a lock here most of the window, and still at the end."""
     return len(still_waiting(model, LOCK, part=HANGING_PART, key=use.key))
 
 
@@ -88,13 +90,12 @@ def _finding(
     calls, still = use.calls(*names), _still(model, use)
     confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns
-    claim = f"Locks on {use.name} are granted slowly: half the time of its calls for them is in calls of"
-    claim += f" {about(each_ns)}."
-    evidence = [waits(together(use.rows_of([LOCK])), "waits for its locks"), *calls_evidence(use, names)]
+    claim = f"Half of the time of lock calls to {use.name} is in calls of {about(each_ns)} or more."
+    evidence = [waits(together(use.rows_of([LOCK])), "lock waits"), *calls_evidence(use, names)]
     if held:
-        claim = f"Somebody else has the locks on {use.name} that {subject(model)} waits for"
-        claim += f"; {still} thread{'s' * (still > 1)} still did when the window ended." if still else "."
-        text = f"all {calls.count:,} calls for locks took {duration(took_ns)}: the rest is waiting for who has them"
+        claim = f"{subject(model, begin=True)} waits for locks on {use.name} held by another process"
+        claim += f"; {plural(still, 'thread')} still waited at the end." if still else "."
+        text = f"{duration(took_ns)} in all {calls.count:,} lock calls; the rest is waiting for the holder"
         evidence.append(Evidence(text, float(took_ns), "ns", use.probe or "ledger"))
     return Finding(
         ID,
@@ -104,12 +105,12 @@ def _finding(
         claimed,
         [*evidence, *trip_evidence(use), *mount_evidence(use)],
         _remedies(use, held=held),
-        alternatives=["a callback of the server that a firewall blocks: the lock is found free at the next asking"]
+        alternatives=["a firewall blocks the server's lock callback"]
         if held
-        else ["a network that is slow or loses packets", "a server short of threads"],
+        else ["a slow or lossy network", "a server short of threads"],
         limits=limits,
-        verify=f"{again(model)}: nfs.lock on {use.name}, p50",
-        headline=f"Somebody else holds locks on {use.in_brief}"
+        verify=f"{again(model)}   (p50 of nfs.lock on {use.name})",
+        headline=f"Another process holds the locks on {use.in_brief}"
         if held
         else f"Locks on {use.in_brief} are granted slowly",
         mechanism=Mechanism.BUSY if held else Mechanism.SLOW,
@@ -117,11 +118,11 @@ def _finding(
 
 
 def _remedies(use: Use, *, held: bool) -> list[Remedy]:
-    local = fix("lock on a local file system (flock on /run/lock) where all who lock are on this host")
+    local = fix("lock on a local file system (flock in /run/lock) if all users are on this host")
     if not held:
-        return [fix(f"look at {server_of(use)} and the way to it as for NFS-SERVER-SLOW"), local]
-    holder = fix("find who has the lock: lslocks here; on the server lslocks and /proc/fs/nfsd/clients/*/states")
-    return [holder, fix("hold locks for less: no flush and no network call while one is held"), local]
+        return [fix(f"check {server_of(use)} and the network to it, as for NFS-SERVER-SLOW"), local]
+    holder = fix("find the holder: lslocks here; on the server lslocks and /proc/fs/nfsd/clients/*/states")
+    return [holder, fix("hold locks shorter: no flush and no network call inside"), local]
 
 
 __all__ = ["lock_slow"]

@@ -1,4 +1,4 @@
-"""A rule on round trips to an NFS server: the floor that stays however fast the server becomes."""
+"""NFS-METADATA-CHATTY: round trips to an NFS server add up."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from perfdiag.diagnosis.significance import duration, fault, fix, judged, percen
 from perfdiag.model.model import Model
 
 ID = "NFS-METADATA-CHATTY"
-# Calls that ask whether something has changed.
+# Calls that revalidate caches.
 ASKING = ("GETATTR", "ACCESS", "LOOKUP")
-# From half of the calls on, what they are for is what the mount is used for.
+# Half of the calls make the main use of a mount.
 MOSTLY = 0.5
 
 
@@ -33,20 +33,24 @@ MOSTLY = 0.5
     ID,
     title="Round trips to an NFS server add up",
     accounts=NFS,
-    meaning="Each file that is looked up, opened, created, changed, locked or closed on NFS needs calls one after the"
-    " other, and each takes a round trip however fast the server is: a floor that neither a faster disk nor a log"
-    " device removes. Profile, as only fewer calls help; a fault where mount options make the client ask again for what"
-    " it knows (noac, actimeo=0, lookupcache=none) and such calls are most of them.",
-    measured="Joins the target's waits by mount, over the whole window, with the round trip of that mount (what the"
-    " fastest call that needs no disk takes): one for each wait; a flush counts its WRITEs, which go side by side,"
-    " once, and its COMMIT once. Round trips that are themselves too long are left to NFS-SERVER-SLOW.",
-    alternatives="Many small files by nature (unpacking, building); a program that opens and closes a file for each"
-    " record; several clients that write the same files, so that caches must be asked.",
-    remedies="Fewer, larger files; work on a local copy and move it as a whole; keep attribute caches on.",
-    verify="calls by procedure in the next report; nfsiostat 1 (ops/s).",
+    meaning=(
+        "Each look-up, open, create, change, lock or close on NFS needs calls one after the other, and each takes a"
+        " round trip. A faster server does not help. A profile; a fault if mount options force the client to"
+        " revalidate (noac, actimeo=0, lookupcache=none) and most calls do that."
+    ),
+    measured=(
+        "The target's waits by mount, with one round trip (of the fastest cheap call) per wait; parallel WRITEs of a"
+        " flush count once. Slow round trips are left to NFS-SERVER-SLOW."
+    ),
+    alternatives=(
+        "Many small files (unpacking, building), a program that opens and closes a file per record, or several"
+        " clients that write the same files."
+    ),
+    remedies="Use fewer, larger files, work on a local copy, and keep attribute caches on.",
+    verify="Compare calls by procedure in the next report, and ops/s in nfsiostat 1.",
 )
 def metadata_chatty(model: Model) -> Iterable[Outcome]:
-    """Join waits with the round trip of their mount; one finding a mount."""
+    """Judge waits by the round trip of their mount; one finding per mount."""
     found, unknown_ns = False, 0
     for use in uses(model):
         unknown_ns += use.ns(METADATA) if use.round_trip is None else 0
@@ -60,12 +64,12 @@ def metadata_chatty(model: Model) -> Iterable[Outcome]:
     if worth(model, unknown_ns):
         yield without_rows(model, ID, METADATA) or Silence(
             ID,
-            "no call that needs no disk was seen: the round trip is not known",
+            "the round trip is unknown: no cheap call was seen",
             f"nfsiostat 1 while {subject(model)} runs",
         )
         return
     share = model.share(METADATA)
-    yield Check(ID, f"names and attributes over NFS {percent(share)} of busy time", share, "share")
+    yield Check(ID, f"NFS metadata {percent(share)} of busy time", share, "share")
 
 
 def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int) -> Finding:
@@ -76,13 +80,14 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
     forced = _forced(use) if calls.count and asking >= MOSTLY * calls.count else []
     confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     claim = f"{subject(model, begin=True)} waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.name}"
+    reason = f"because of {' and '.join(forced)}" if forced else "add up"
     return Finding(
         ID,
         fault(model, claimed_ns) if forced else Severity.INFO,
         confidence,
-        f"{claim}, most to ask what it knows already: the mount has {' and '.join(forced)}."
+        f"{claim}. Most revalidate caches because the mount has {' and '.join(forced)}."
         if forced
-        else f"{claim}: only fewer of them help, not a faster server.",
+        else f"{claim}. A faster server does not help.",
         use.claims(parts),
         [
             *_often(model, use, trips, asking, calls.count),
@@ -91,11 +96,11 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
             *mount_evidence(use),
         ],
         _remedies(forced),
-        ruled_out=["the server's disk: these calls are answered from memory, or this is what they take besides it"],
-        alternatives=["many small files by nature", "other clients that write the same files"],
+        ruled_out=["the server's disk: round trips do not include it"],
+        alternatives=["many small files", "other clients write the same files"],
         limits=limits,
-        verify=f"{again(model)}: count and time of nfs.metadata on {use.name}",
-        headline=f"Threads wait for {trips:,} round trips to {use.in_brief}",
+        verify=f"{again(model)}   (count and time of nfs.metadata on {use.name})",
+        headline=f"{trips:,} round trips to {use.in_brief} {reason}",
         mechanism=Mechanism.MANY,
     )
 
@@ -104,14 +109,14 @@ def _often(model: Model, use: Use, trips: int, asking: int, count: int) -> list[
     seconds = model.window_ns / 1e9
     if not seconds:
         return []
-    text = f"{trips / seconds:,.0f} round trips a second waited for"
+    text = f"{trips / seconds:,.0f} round trips/s"
     if count:
-        text += f"; of {count:,} calls of this mount {percent(asking / count)} ask whether something changed"
+        text += f"; {percent(asking / count)} of {count:,} calls revalidate caches"
     return [Evidence(text, trips / seconds, "1/s", use.probe or "ledger")]
 
 
 def _forced(use: Use) -> list[str]:
-    """Return the mount options that make the client ask again for what it knows."""
+    """Return the mount options that force revalidation."""
     found = [name for name in ("noac",) if name in use.options]
     if not found and use.options.get("acregmax") == "0" and use.options.get("acdirmax") == "0":
         found.append("actimeo=0")
@@ -119,10 +124,10 @@ def _forced(use: Use) -> list[str]:
 
 
 def _remedies(forced: list[str]) -> list[Remedy]:
-    local = fix("fewer round trips: unpack, build and collect on a local disk, then copy whole files; keep files open")
+    local = fix("unpack and build on a local disk, then copy whole files; keep files open")
     if not forced:
         return [local]
-    return [fix(f"mount without {' and '.join(forced)}, unless several clients must see changes at once"), local]
+    return [fix(f"mount without {' and '.join(forced)}, unless other clients must see changes at once"), local]
 
 
 __all__ = ["metadata_chatty"]

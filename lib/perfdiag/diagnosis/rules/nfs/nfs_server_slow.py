@@ -1,4 +1,4 @@
-"""A rule on NFS servers that answer slowly, or not at all, and on the way to them."""
+"""NFS-SERVER-SLOW: an NFS server, or the network to it, answers slowly or not at all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.nfs.mount_calls import MODIFYING, late, requests, usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     calls_evidence,
@@ -47,7 +48,7 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 ID = "NFS-SERVER-SLOW"
-# Waits for locks are LOCK's own: a lock that somebody has is no answer that is late.
+# Lock waits are left out: a held lock is no late answer.
 ANSWERED = tuple(account for account in NFS if account != LOCK)
 
 
@@ -63,22 +64,26 @@ class Case:
 
 @rule(
     ID,
-    title="An NFS server, or the way to it, answers slowly",
+    title="An NFS server, or the network to it, answers slowly",
     accounts=NFS,
-    meaning="Threads wait for answers of an NFS server that have nothing to make safe first: data read, names and"
-    " attributes looked up, writes taken into its memory. A fault from 5 ms a call on (a round trip and one access to a"
-    " disk), and what its bytes need at 100 MB/s. Where even the calls are slow that need no disk, it is the way to the"
-    " server, or all of the server. Threads that waited most of the window and still did are a server that is gone.",
-    measured="Joins the target's waits by mount, over the whole window, with the calls of that mount: time on the wire"
-    " of reads, writes, look-ups; less one round trip for each wait, unless that is itself too long. What the server"
-    " makes safe is left to NFS-COMMIT-SLOW, what waited in this host to NFS-CLIENT-QUEUE.",
-    alternatives="A network that loses packets or is full; a server short of threads, memory or CPU; others who keep"
-    " its disk busy; a lease or delegation that another client has to return first.",
-    remedies="Look at the network to the server and at the server's disk, memory and threads.",
-    verify="p50 of this mount's accounts in the next report; nfsiostat 1 (avg RTT).",
+    meaning=(
+        "Threads wait for answers of an NFS server without commits: reads, look-ups, writes into its memory. A fault"
+        " from 5 ms per call on, plus its bytes at 100 MB/s. If even cheap calls are slow, it is the network or the"
+        " whole server. If threads waited most of the window and still do, the server may be dead."
+    ),
+    measured=(
+        "The target's waits by mount, with the wire time of its reads, writes and look-ups, less one round trip per"
+        " wait unless the round trip itself is slow. Commits are NFS-COMMIT-SLOW, the client's queue NFS-CLIENT-QUEUE."
+    ),
+    alternatives=(
+        "A lossy or full network, a server short of threads, memory or CPU, other users of its disk, or another"
+        " client must return a lease or delegation first."
+    ),
+    remedies="Check the network, and the server's disk, memory and threads.",
+    verify="Compare the p50 of this mount in the next report, and avg RTT in nfsiostat 1.",
 )
 def server_slow(model: Model) -> Iterable[Outcome]:
-    """Join waits for answers with the calls of their mount; one finding a mount."""
+    """Judge waits for answers by the calls of their mount; one finding per mount."""
     found = False
     for use in uses(model):
         gone = _hanging(model, use)
@@ -103,10 +108,10 @@ def _nothing(model: Model) -> Check | Silence:
     own = requests(model)
     if own.count and not uses(model):
         each_ns = usual_ns(own)
-        text = f"this host's own NFS server: {own.count:,} requests, half of their time in requests of {about(each_ns)}"
+        text = f"this host's own NFS server: {own.count:,} requests, half of their time in {about(each_ns)} or less"
         return Check(ID, text, each_ns, "ns", large=late(own, SLOW_ANSWER_NS))
     trips = [use.round_trip for use in uses(model) if use.round_trip]
-    each = f", a round trip takes {duration(trips[0].ns)}" if trips else ""
+    each = f", round trip {duration(trips[0].ns)}" if trips else ""
     return Check(ID, f"waits for NFS {percent(share)} of busy time{each}", share, "share")
 
 
@@ -157,7 +162,7 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         _claim(case),
         use.claims(case.parts),
         [
-            waits(together(use.rows_of(case.parts)), "waits for its answers"),
+            waits(together(use.rows_of(case.parts)), "answers"),
             *calls_evidence(use, dict.fromkeys(names)),
             *trip_evidence(use),
             *nfsd_evidence(use),
@@ -165,11 +170,11 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         ],
         _remedies(use, case),
         alternatives=[
-            "a network that loses packets or is full (ss -ti dport = :2049 shows rtt and retrans)",
-            "a server short of threads, memory or CPU, or others who keep its disk busy",
+            "a lossy or full network (rtt and retrans in ss -ti dport = :2049)",
+            "a server short of threads, memory or CPU, or other users of its disk",
         ],
         limits=limits,
-        verify=f"{again(model)}: p50 of {', '.join(case.parts)} on {use.name}",
+        verify=f"{again(model)}   (p50 of {', '.join(case.parts)} on {use.name})",
         headline=_headline(case),
         mechanism=Mechanism.SLOW if case.slow or use.far else Mechanism.MANY,
     )
@@ -178,35 +183,34 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
 def _claim(case: Case) -> str:
     use = case.use
     if use.far:
-        where = "the way to the server, or all of it"
+        where = "The network, or the whole server,"
         nfsd_ns = use.nfsd.requests.quantile_ns(0.5)
-        if nfsd_ns is not None:  # it answers most from memory, too
-            where = "the way to the server" if nfsd_ns < use.trip_ns / 2 else "the server"
-            where += f" (its nfsd takes {about(nfsd_ns)} for a request)"
-        return f"Even calls that need no disk take {duration(use.trip_ns)} on {use.name}: {where} is slow."
+        if nfsd_ns is not None:  # most answers come from memory
+            where = "The network" if nfsd_ns < use.trip_ns / 2 else "The server"
+            where += f" (nfsd takes {about(nfsd_ns)} per request)"
+        return f"Even calls without disk access take {duration(use.trip_ns)} on {use.name}. {where} is slow."
     what = " and ".join(account.removeprefix("nfs.") for account in case.parts)
     if not case.slow:
-        each = f"{about(case.usual_ns)} a call"
-        return f"{use.name} answers fast enough ({what}: {each}): the number of calls and their bytes take the time."
-    return f"{use.name} answers slowly ({what}): half the time of its calls is in calls of {about(case.usual_ns)}."
+        return f"{use.name} answers a call ({what}) in {about(case.usual_ns)}. There are many calls or bytes."
+    return f"Half of the time of calls ({what}) to {use.name} is in calls of {about(case.usual_ns)} or more."
 
 
 def _headline(case: Case) -> str:
     if case.use.far:
-        return f"The way to {case.use.in_brief}, or its server, is slow even without its disk"
+        return f"The network to {case.use.in_brief}, or its server, is slow even without disk access"
     return (
-        f"{case.use.in_brief} answers slowly" if case.slow else f"{case.use.in_brief} is asked often; it answers fast"
+        f"{case.use.in_brief} answers slowly"
+        if case.slow
+        else f"{case.use.in_brief} is fast, but has many calls to answer"
     )
 
 
 def _remedies(use: Use, case: Case) -> list[Remedy]:
     if not case.slow:
-        return [
-            fix("read and write less over NFS, or more at once (rsize and wsize are in the evidence); copy to local")
-        ]
-    network = fix(f"the network first: ping {server_of(use)}, and ss -ti dport = :2049 (rtt, retrans)")
+        return [fix("read and write less over NFS, or more at once (see rsize and wsize); use a local copy")]
+    network = fix(f"check the network: ping {server_of(use)}, ss -ti dport = :2049 (rtt, retrans)")
     disk = fix(
-        f"on {server_of(use)}: iostat -x 1 (r_await), free memory, and th in /proc/net/rpc/nfsd (threads all in use)"
+        f"on {server_of(use)}: check iostat -x 1 (r_await), free memory, and th in /proc/net/rpc/nfsd (busy threads)"
     )
     return [network, disk] if case.use.far else [disk, network]
 
@@ -218,26 +222,25 @@ def _hanging(model: Model, use: Use) -> Finding | None:
     if not hanging:
         return None
     confidence, limits = judged(model, Confidence.HIGH)
-    waiting = "a hard mount waits as long as it takes, and everybody goes on then"
+    waiting = "with a hard mount, threads then go on"
     if {"soft", "softerr"} & use.options.keys():
-        waiting = "a soft mount gives up after retrans times timeo, and its users see errors"
+        waiting = "a soft mount fails after retrans times timeo, with errors"
     count = len(hanging)
     return Finding(
         ID,
         Severity.CRITICAL,
         confidence,
-        f"{count} thread{'s' * (count > 1)} waited for {use.name} most of the window and still did when it ended: the"
-        " server or the way to it may be dead.",
+        f"{plural(count, 'thread')} waited for {use.name} most of the window, and still at the end.",
         use.claims({account: use.ns(account) for account in ANSWERED}),
-        [waits(together(use.rows_of(ANSWERED)), "waits for its answers"), *mount_evidence(use)],
+        [waits(together(use.rows_of(ANSWERED)), "waits"), *mount_evidence(use)],
         [
-            fix(f"bring the server, or the way to it, back: {waiting}"),
-            fix(f"rpcinfo -t {server_of(use)} nfs asks whether it answers at all; dmesg says since when it does not"),
+            fix(f"bring the server or the network back: {waiting}"),
+            fix(f"rpcinfo -t {server_of(use)} nfs   (does it answer?), and dmesg (since when not)"),
         ],
-        alternatives=["a lease or delegation that another client has to return first", "a server that is starved"],
+        alternatives=["another client must return a lease or delegation first", "an overloaded server"],
         limits=limits,
-        verify=f"{again(model)}: no thread waits for {use.name} most of the window",
-        headline=f"Threads wait for {use.in_brief}; its server may be dead",
+        verify=f"{again(model)}   (no thread hangs on {use.name})",
+        headline=f"Threads hang on {use.in_brief}: its server or the network may be dead",
         mechanism=Mechanism.FAILED,
     )
 

@@ -1,4 +1,4 @@
-"""A rule on NFS mounts on which every write waits until the server has it safe."""
+"""NFS-SYNC-MOUNT: an NFS mount makes every write wait for the server."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ SYNCHRONOUS = ("sync", "noac")
     ID,
     title="An NFS mount makes every write wait for the server",
     accounts=(WRITE,),
-    meaning="Threads wait in write() because their NFS mount is sync (or noac, which means sync, too): each write goes"
-    " to the server at once and returns when it is safe there. Without, writes are collected and go to the server"
-    " together, at the latest when the application calls fsync or closes the file.",
-    measured="Joins the target's waits for writes by mount, over the whole window, with the options of that mount"
-    " (mountinfo) and its calls. Such waits on a mount without these options are left to NFS-SERVER-SLOW.",
-    alternatives="Files opened with O_SYNC or O_DSYNC (booked as nfs.commit); direct I/O.",
-    remedies="Larger writes; a mount without sync and noac where the application itself says what must be safe.",
-    verify="time of nfs.write in the next report.",
+    meaning=(
+        "The mount is sync (or noac, which implies sync): each write() goes to the server at once and returns when it"
+        " is safe there. Without it, writes go out together, at the latest at fsync or close."
+    ),
+    measured=(
+        "The target's write waits by mount, with the mount's options and calls. Without these options such waits are"
+        " NFS-SERVER-SLOW."
+    ),
+    alternatives="Files opened with O_SYNC or O_DSYNC (nfs.commit), or direct I/O.",
+    remedies="Write larger pieces, or mount without sync and noac if the application calls fsync itself.",
+    verify="Compare nfs.write in the next report.",
     beats=("NFS-COMMIT-SLOW", "NFS-SERVER-SLOW", "NFS-METADATA-CHATTY", "NFS-CLIENT-QUEUE"),
 )
 def sync_mount(model: Model) -> Iterable[Outcome]:
-    """Join waits in write with the options of their mount; one finding a mount."""
+    """Judge write waits by the options of their mount; one finding per mount."""
     found = False
     for use in uses(model):
         if any(name in use.options for name in SYNCHRONOUS) and worth(model, use.ns(WRITE)):
@@ -45,46 +48,44 @@ def sync_mount(model: Model) -> Iterable[Outcome]:
             yield _finding(model, use)
     if not found:
         share = model.share(WRITE)
-        yield without_rows(model, ID, WRITE) or Check(
-            ID, f"writes that wait for NFS servers {percent(share)} of busy time", share, "share"
-        )
+        yield without_rows(model, ID, WRITE) or Check(ID, f"NFS writes {percent(share)} of busy time", share, "share")
 
 
 def _finding(model: Model, use: Use) -> Finding:
     ns, options = use.ns(WRITE), [name for name in SYNCHRONOUS if name in use.options]
     whole = together(use.rows_of([WRITE]))
     confidence, limits = judged(model, Confidence.HIGH, doubts(model, use)[:2])
-    each = f", {duration(whole.sum_ns / whole.count)} each" if whole.count else ""
+    each = f" {duration(whole.sum_ns / whole.count)}" if whole.count else ""
     return Finding(
         ID,
         fault(model, ns),
         confidence,
-        f"{use.name} is mounted with {' and '.join(options)}: each write waits until the server has it safe{each}.",
+        f"Each write to {use.name} waits{each} until the server has it safe.",
         use.claims({WRITE: ns}),
         [
-            waits(whole, "waits in writes"),
+            waits(whole, "writes"),
             *mount_evidence(use),
             *calls_evidence(use, use.names(WRITE)),
             *trip_evidence(use),
             *flush_evidence(use),
         ],
         _remedies(options),
-        alternatives=["writes that need the server for another reason: O_DIRECT, a file that was partly read"],
+        alternatives=["writes that need the server anyway: O_DIRECT, a partly read file"],
         limits=limits,
-        verify=f"{again(model)}: nfs.write on {use.name}",
-        returns="The bytes still have to reach the server, but not one write after the other.",
+        verify=f"{again(model)}   (nfs.write on {use.name})",
+        returns="The bytes must still reach the server, but not one write after the other.",
         headline=f"Each write waits for the server: {use.in_brief} is mounted with {' and '.join(options)}",
         mechanism=Mechanism.LIMIT,
     )
 
 
 def _remedies(options: list[str]) -> list[Remedy]:
-    larger = fix("write in larger pieces: each write() costs a round trip and a commit, whatever its size")
+    larger = fix("write larger pieces: each write() costs a round trip and a commit")
     without = Remedy(
         RemedyKind.RISKY,
-        f"mount without {' and '.join(options)}, where the application calls fsync for what must be safe",
-        risk="what was written, but not yet flushed with fsync or by closing, is lost if this host crashes"
-        + ("; other clients' changes are seen some seconds later" if "noac" in options else ""),
+        f"mount without {' and '.join(options)} if the application calls fsync itself",
+        risk="a crash of this host loses writes not yet flushed by fsync or close"
+        + ("; changes by other clients appear some seconds later" if "noac" in options else ""),
     )
     return [larger, without]
 

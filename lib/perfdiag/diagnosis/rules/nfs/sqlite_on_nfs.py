@@ -1,4 +1,4 @@
-"""A rule on SQLite databases that lie on NFS: each transaction locks, looks, writes and commits over the network."""
+"""SQLITE-ON-NFS: each transaction of a SQLite database needs many calls to an NFS server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
 ID = "SQLITE-ON-NFS"
-# What a database does on a mount in any window worth a look: each of the three takes part of the time.
+# A database locks, commits and looks up: each takes at least this part of the time.
 PATTERN_PART = 0.02
 # A sampled share with a larger error is not sure.
 ENOUGH_ERROR = 0.2
@@ -29,17 +29,20 @@ ENOUGH_ERROR = 0.2
     ID,
     title="A SQLite database lies on NFS",
     accounts=NFS,
-    meaning="Threads wait for NFS inside SQLite. Each transaction takes and drops several locks, creates and removes a"
-    " journal, writes and commits, one call after the other: what is microseconds on a local disk is a round trip or a"
-    " flush of the server each. Unlocking a file flushes it over NFS, so less safety in SQLite does not help.",
-    measured="Joins the target's waits by mount, over the whole window, with the stacks sampled where such waits began:"
-    " the part of them, by time, that has SQLite's functions or its library on the user stack; with the calls and"
-    " flushes of that mount.",
-    alternatives="Another part of the program that uses the same mount; a server that commits slowly makes it worse"
-    " (its part is in the evidence; NFS-COMMIT-SLOW says when SQLite is not what waits).",
-    remedies="The database on a local disk, copied to NFS when a job ends; several changes in one transaction. Never"
-    " WAL on NFS: it needs memory that all users of the database share.",
-    verify="time of nfs.* in the next report.",
+    meaning=(
+        "Threads wait for NFS inside SQLite. Each transaction takes several locks, creates and removes a journal,"
+        " writes and commits: each a round trip or a flush of the server. Unlocking flushes the file, so PRAGMA"
+        " synchronous does not help."
+    ),
+    measured=(
+        "The target's waits by mount, with the sampled stacks of such waits: the part with SQLite on the user stack."
+    ),
+    alternatives="Another part of the program uses the same mount. A slow server makes it worse (NFS-COMMIT-SLOW).",
+    remedies=(
+        "Keep the database on a local disk and copy it to NFS, and put several changes in one transaction. Never use"
+        " WAL on NFS: it needs shared memory."
+    ),
+    verify="Compare nfs.* in the next report.",
     beats=(
         "NFS-SYNC-MOUNT",
         "NFS-COMMIT-SLOW",
@@ -50,7 +53,7 @@ ENOUGH_ERROR = 0.2
     ),
 )
 def sqlite_on_nfs(model: Model) -> Iterable[Outcome]:
-    """Join waits with the stacks they began with; one finding a mount."""
+    """Judge waits by their stacks; one finding per mount."""
     said = False
     for use in uses(model):
         stacks = [stack for stack in model.wait_stacks(*NFS, key=use.key) if stack.user or stack.scan]
@@ -64,11 +67,11 @@ def sqlite_on_nfs(model: Model) -> Iterable[Outcome]:
             said = True
             yield Silence(
                 ID,
-                f"locks, commits and look-ups on {use.name} look like a database's, but no user stack shows whose",
-                "ls -l /proc/PID/fd shows files that end in -journal or .db; perfdiag check, feature stacks",
+                f"locks, commits and look-ups on {use.name} look like a database, but no user stack shows it",
+                "ls -l /proc/PID/fd   (names with -journal or .db); perfdiag check (feature stacks)",
             )
     if not said:
-        yield Check(ID, "no waiting for NFS inside SQLite was seen", 0.0, "share")
+        yield Check(ID, "no NFS wait inside SQLite", 0.0, "share")
 
 
 def _sqlite(stack: schema.Stack) -> bool:
@@ -87,7 +90,7 @@ def _finding(
     error = _error(part, samples)
     claimed = use.claims({account: part * use.ns(account) for account in NFS})
     confidence, limits = judged(
-        model, Confidence.HIGH, [f"{samples} sampled waits only" if error > ENOUGH_ERROR else ""]
+        model, Confidence.HIGH, [f"only {samples} sampled waits" if error > ENOUGH_ERROR else ""]
     )
     asked = sum(flush.count for flush in use.flushes if flush.cause in ("fsync", "fdatasync", "msync"))
     unlocking = sum(flush.count for flush in use.flushes if flush.cause in ("fcntl", "flock", "close"))
@@ -95,14 +98,14 @@ def _finding(
         ID,
         fault(model, sum(claimed.values())),
         confidence,
-        f"A SQLite database lies on {use.name}, and its locks, look-ups and commits are calls to the server one after"
-        f" the other: {percent(part)} of the time waited for this mount.",
+        f"SQLite makes {percent(part)} of the waits on {use.name}: each lock, look-up and commit is a call to the"
+        " server.",
         claimed,
         [
-            waits(together(use.rows_of(NFS)), "waits for this mount"),
+            waits(together(use.rows_of(NFS)), "waits"),
             Evidence(
-                f"{percent(part)} of that time has SQLite on the user stack"
-                f" ({sum(stack.count for stack in own)} of {samples} sampled waits)",
+                f"{percent(part)} with SQLite on the stack ({sum(stack.count for stack in own)} of {samples} sampled"
+                " waits)",
                 part,
                 "share",
                 "stack samples",
@@ -115,15 +118,13 @@ def _finding(
             *mount_evidence(use),
         ],
         _remedies(),
-        ruled_out=[
-            f"less safety in SQLite: {unlocking:,} flushes came with unlocking or closing, {asked:,} were asked for"
-        ]
+        ruled_out=[f"PRAGMA synchronous: {unlocking:,} flushes came from unlock or close, {asked:,} from fsync"]
         if unlocking > asked
         else [],
-        alternatives=["another part of the program that uses the same mount"],
+        alternatives=["another part of the program uses the same mount"],
         limits=limits,
-        verify=f"{again(model)}: nfs.* on {use.name}",
-        headline=f"A SQLite database lies on NFS ({use.in_brief}): each step is a call",
+        verify=f"{again(model)}   (nfs.* on {use.name})",
+        headline=f"A SQLite database on {use.in_brief} (NFS) makes a call for each step",
         mechanism=Mechanism.MANY,
     )
 
@@ -142,7 +143,7 @@ def _error(part: float, samples: int) -> float:
 def _remedies() -> list[Remedy]:
     return [
         fix("keep the database on a local disk and copy it to NFS when the job ends (sqlite3 FILE '.backup COPY')"),
-        fix("put several changes into one transaction: each costs the same locks, journal and commits"),
+        fix("put several changes into one transaction: each transaction costs the same locks and commits"),
     ]
 
 

@@ -28,23 +28,25 @@ from perfdiag.model.model import Model
 
 UNEXPLAINED = "unexplained"
 
-# The ledger's own law: more than one in a hundred unexplained is said, always.
+# More than 1 % of unexplained time is always reported.
 EXPLAINED_SHARE = 0.01
 
 
 @rule(
     "UNEXPLAINED",
-    title="Time that no account could be shown for",
+    title="Time without a known cause",
     accounts=(UNEXPLAINED,),
-    meaning="Time between two switches of a thread for which the ledger found no reason. It is printed and never"
-    " hidden; above a hundredth of the busy time it limits what every other finding may say.",
-    measured="The account unexplained over the window, with the kernel functions sampled there.",
-    alternatives="Lost records; a kernel function the ledger does not know.",
-    remedies="Record it (--record) and report it with the functions named.",
-    verify="perfdiag latency again: unexplained under 1 %.",
+    meaning=(
+        "Time between two switches of a thread without a known reason. It is always printed, and above 1 % of busy"
+        " time it limits every other finding."
+    ),
+    measured="The account unexplained, with the kernel functions sampled there.",
+    alternatives="Lost records, or a kernel function unknown to perfdiag.",
+    remedies="Record it (--record) and report the kernel functions.",
+    verify="unexplained is under 1 % in the next report.",
 )
 def unexplained(model: Model) -> Iterable[Outcome]:
-    """Say how much is unexplained, and where its stacks stood."""
+    """Report unexplained time with its kernel functions."""
     taken_ns, part = model.ns(UNEXPLAINED), model.share(UNEXPLAINED)
     if part < EXPLAINED_SHARE:
         yield Check("UNEXPLAINED", f"unexplained {percent(part)} of busy time", part, "share")
@@ -54,11 +56,11 @@ def unexplained(model: Model) -> Iterable[Outcome]:
         if stack.kernel:
             name = plain(stack.kernel[0])
             functions[name] = functions.get(name, 0) + stack.weight_ns
-    evidence = [Evidence(f"{duration(taken_ns)} in no account", float(taken_ns), "ns", "ledger")]
+    evidence = [Evidence(f"{duration(taken_ns)} unexplained", float(taken_ns), "ns", "ledger")]
     if functions:
         evidence.append(
             Evidence(
-                f"stacks stood in {top(functions)}",
+                f"{top(functions)} (kernel functions)",
                 float(sum(functions.values())),
                 "ns",
                 "stack samples",
@@ -68,29 +70,29 @@ def unexplained(model: Model) -> Iterable[Outcome]:
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        [f"{percent(part)} of the busy time has no cause", "" if functions else "no stack of it was sampled"],
+        [f"{percent(part)} of busy time has no known cause", "" if functions else "no stack of it was sampled"],
     )
     yield Finding(
         "UNEXPLAINED",
         Severity.INFO,
         confidence,
-        f"{duration(taken_ns)} ({percent(part)} of the busy time) could not be explained: no finding speaks for it.",
+        f"The cause of {duration(taken_ns)} is unknown, {percent(part)} of busy time.",
         {UNEXPLAINED: taken_ns},
         evidence,
         [fix(_report_it(model))],
         alternatives=["lost records"],
         limits=limits,
-        verify=f"{again(model)}: unexplained under 1 %",
-        headline=f"{percent(part)} of busy time could not be explained",
+        verify=f"{again(model)}   (unexplained under 1 %)",
+        headline=f"{percent(part)} of busy time has no known cause",
         mechanism=Mechanism.OTHERS,
     )
 
 
 def _report_it(model: Model) -> str:
-    """Return how the function that no account knows becomes known to who can mend it."""
+    """Return how to report the unknown kernel functions."""
     if model.header.options.stacks == "all":
-        return "report the kernel functions that --full shows for it: the ledger does not know them"
-    return f"{again(model, '--stacks --record FILE')}, and report the kernel functions it shows"
+        return "report the kernel functions above (--full): perfdiag does not know them"
+    return f"{again(model, '--stacks --record FILE')}, and report its kernel functions"
 
 
 __all__ = ["unexplained"]
