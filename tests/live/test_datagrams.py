@@ -175,4 +175,7 @@ def test_a_relay(answers: bool, attach: Attach, cleanup: Cleanup) -> None:
     assert found.kind != "elsewhere"
     unheard = f" {line.unawaited} datagrams"
     assert (unheard in found.text) is not answers, found
-    assert (found.kind == "cannot tell") is not answers, found
+    if answers:
+        assert found.kind != "cannot tell", found
+    else:  # on a busy host the wait for its CPUs leads, and what is unknown stands beside it
+        assert found.kind == "cannot tell" or found.ids == ["CPU-CONTENTION"], found
