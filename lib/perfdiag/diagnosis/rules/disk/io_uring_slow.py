@@ -86,7 +86,7 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         model,
         Confidence.HIGH,
         [
-            "the target of the requests (disk, peer) is unknown",
+            "where the requests go (disk, peer) is unknown",
             "some waits may have had no request in flight (not counted)" if uncounted else "",
             "" if model.measured("block") else "block requests were not measured",
         ],
