@@ -129,11 +129,9 @@ def test_work_done_by_hand_because_the_model_hides_an_instruction() -> None:
 
 def test_a_hidden_instruction_that_nobody_misses() -> None:
     assert "aes" in check(guest(3, ("aes",)), MASKED).text
-    assert (
-        check(guest(100, ("nonstop_tsc",)), MASKED).text == "CPU model hides 1 features known to matter (nonstop_tsc)"
-    )
+    assert check(guest(100, ("nonstop_tsc",)), MASKED).text == "the CPU model hides 1 useful features (nonstop_tsc)"
     assert check(guest(100, ()), MASKED).number == 0.0
-    assert "took" in check(guest(100, ("sse4_2",)), MASKED).text, "AES by hand, but AES is not hidden"
+    assert "sse4_2" in check(guest(100, ("sse4_2",)), MASKED).text, "AES by hand, but AES is not hidden"
     assert "bare metal" in check(guest(100, (), machine="none"), MASKED).text
 
 
