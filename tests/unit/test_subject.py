@@ -53,7 +53,8 @@ def test_sentences_take_their_subject_from_one_place() -> None:
 def said(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what is below a node, without what explains rules: decorators, a constant MEASURED, docstrings."""
     for child in ast.iter_child_nodes(node):
-        if child in getattr(node, "decorator_list", ()) or isinstance(child, ast.Expr):
+        is_docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+        if child in getattr(node, "decorator_list", ()) or is_docstring:
             continue
         if isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "MEASURED":
             continue

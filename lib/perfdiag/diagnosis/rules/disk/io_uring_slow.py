@@ -99,7 +99,7 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         f" more.{untold}",
         claims_of(rows),
         evidence,
-        [fix("see the disk and network findings for the target of the requests; submit fewer at once")],
+        [fix("see the disk and network findings for where the requests go; submit fewer at once")],
         alternatives=["idle waits without requests in flight"] * uncounted,
         limits=limits,
         verify=f"{again(model)}   (p50 of wait.io_uring)",

@@ -101,7 +101,7 @@ def listen_overflow(model: Model) -> Iterable[Outcome]:
         if unsaid:
             yield Silence(ID, f"accept queues were full {plural(overflows, 'time')}, but whose: {unsaid}", LOOK)
         else:
-            yield Check(ID, f"full accept queues {plural(overflows, 'time')}, none of the target's", 0.0, "count")
+            yield Check(ID, f"full accept queues {plural(overflows, 'time')}, none of {subject(model)}'s", 0.0, "count")
         return
     found = _overflow(model, mine, overflows)
     if found.least:
