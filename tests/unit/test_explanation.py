@@ -96,7 +96,7 @@ def test_what_an_account_counts_as() -> None:
     assert "part of the busy time" in explanation.text("lock.futex", Config())
     assert "part of no share" in explanation.text("wait.timer", Config())
     parked = explanation.text("wait.parked", Config())
-    assert "counted as neither" in parked and "py-spy dump" in parked
+    assert "left out of percentages" in parked and "py-spy dump" in parked
 
 
 def test_an_unknown_account_gets_the_closest() -> None:

@@ -38,7 +38,7 @@ _ROOMS = {
 _COUNTS = {
     Kind.LATENCY: "It is part of the busy time that shares are shares of.",
     Kind.IDLE: "It is idle: shown apart and part of no share; the verdict says what the target did in it.",
-    Kind.UNKNOWN: "Nothing proves whether it is waiting or idle: it is counted as neither and is a line of its own.",
+    Kind.UNKNOWN: "It is blocked or idle, which is unknown: left out of percentages, with a line of its own.",
 }
 _OF_REQUESTS = "It is part of requests' time, which shares are of where that is known. No thread spends it."
 _TELLS = (

@@ -191,7 +191,7 @@ def _account(account: Account, findings: Sequence[str]) -> list[str]:
     if account.kind is Kind.IDLE:
         sentences.append("Idle: shown, never counted.")
     if account.kind is Kind.UNKNOWN:
-        sentences.append("Cannot tell: counted as neither busy nor idle.")
+        sentences.append("Blocked or idle (unknown): left out of percentages.")
     if account.of_requests:
         sentences.append("Part of requests' time alone: no thread spends it.")
     if not account.measured:

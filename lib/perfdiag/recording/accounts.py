@@ -100,7 +100,7 @@ ACCOUNTS: tuple[Account, ...] = (
     ),
     Account(
         "wait.parked",
-        "parked on a futex, a semaphore or a queue, or nothing tells for what: waiting or idle, cannot tell",
+        "waiting on a futex, a semaphore or a queue, or for something unknown: blocked or idle, which is unknown",
         "blocked or idle, unknown",
         _UNKNOWN,
         object="futex or system call",
@@ -152,7 +152,7 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("unexplained", "none of the above could be shown", "unexplained"),
     Account(
         "wait.work",
-        "a thread of a language runtime or its pool, parked because there was nothing to do",
+        "a thread of a language runtime or its pool, idle because there was nothing to do",
         "waiting for work",
         _IDLE,
         object="whose threads",
@@ -174,7 +174,7 @@ ACCOUNTS: tuple[Account, ...] = (
     ),
     Account(
         "request.peers",
-        "calls that were made for it are not answered: its thread serves others, or is parked, until they are",
+        "its calls are not answered yet: its thread serves other requests, or sleeps, until they are",
         "waiting for its calls",
         recorded=False,
         of_requests=True,
