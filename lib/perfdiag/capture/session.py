@@ -103,12 +103,14 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     file = output_file.create(path) if path is not None else None
     try:
         length = f"for {shown_duration(window.duration_ns)}" if window.duration_ns else "until its end or Ctrl-C"
-        progress.tell(*(f"note: {note}" for note in what.notes), f"perfdiag: recording {what.description}, {length}")
         with progress.shown(window.duration_ns) as tick:
             memory_lock.stay()
             with record.ended_by_signals(recorder.stop) as signals:
                 try:
                     recorder.start(what, held_back.pid if held_back else None, window, file.fd if file else None)
+                    # Not before: the recorder may refuse what the options ask for.
+                    began = f"perfdiag: recording {what.description}, {length}"
+                    progress.tell(*(f"note: {note}" for note in what.notes), began)
                     _tell(recorder, NOTE)
                     if held_back:
                         held_back.release()
