@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.report.verdict.sentences import Kind
 from perfdiag.report.verdict.stopped import stop
 
 from unit.support import Builder
+from unit.support.judging import findings
 from unit.support.reports import finding, made, verdict
 
 S = 1_000_000_000
@@ -79,3 +81,14 @@ def test_a_stop_of_a_moment_is_none() -> None:
 def test_a_stopped_thread_still_waits() -> None:
     report = made(stopped().model())
     assert [(wait.tid, wait.account) for wait in report.still_waiting] == [(100, "wait.stopped")]
+
+
+def test_a_traced_stage_is_not_let_go_by_a_signal() -> None:
+    for tracer in (0, 55):
+        model = stopped("t (tracing stop)", tracer).thread("cat", pid=200).row("ipc.pipe", "pipe:9", "9 s", count=1)
+        (found,) = findings(model.model(), "IPC-PEER-SLOW")
+        text = found.remedies[0].text
+        assert found.mechanism is Mechanism.STOPPED and ("kill -CONT" in text, "pid 55" in text) == (
+            not tracer,
+            bool(tracer),
+        )

@@ -24,6 +24,7 @@ from perfdiag.diagnosis.significance import (
     typical_ns,
     waits,
 )
+from perfdiag.facts.texts import number
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.accounts import Kind, kind_of
 
@@ -74,7 +75,7 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
         return (
             Severity.INFO,
             f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)}).",
-            fix(f"let it go on: kill -CONT {works.thread.pid}; a debugger or a freezer may hold it too"),
+            fix(_lets_go(model, works.thread.pid)),
             Mechanism.STOPPED,
             f"Processes wait at pipes or sockets for {who}, which was stopped",
         )
@@ -141,6 +142,15 @@ def _have_asked(model: Model, rows: Sequence[Row]) -> bool:
     writing, _ = part_that_writes(model, rows)
     calls = calls_to(model, {row.key for row in rows})
     return (writing or 0) >= MAJORITY or (bool(calls) and not may_acknowledge(model, calls))
+
+
+def _lets_go(model: Model, pid: int) -> str:
+    """Return what lets a stopped process go on: SIGCONT does not lift the stop of a tracer."""
+    process = model.facts.processes.get(pid)
+    tracer = number((process.status or {}).get("TracerPid")) if process else 0
+    if tracer:
+        return f"the debugger or tracer with pid {tracer} holds it: end or detach that one"
+    return f"let it go on: kill -CONT {pid}; a debugger or a freezer may hold it too"
 
 
 def _others(pipeline: Pipeline) -> list[Other]:
