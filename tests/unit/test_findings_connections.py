@@ -43,7 +43,7 @@ def test_a_peer_inside_the_target_is_not_somebody_else() -> None:
     found = finding(model, SELF)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", BACKEND): 9_000_000_000}
     assert "its own thread answers (102) answers at 127.0.0.1:18102" in found.claim
-    assert "sleeps by its own choice" in found.claim and "answers (102) sleeps for" in found.remedies[0].text
+    assert "sleeps on a timer" in found.claim and "answers (102) sleeps for" in found.remedies[0].text
     verdict = decide(model, diagnose(model))
     assert verdict.kind != "elsewhere" and verdict.ids == [SELF]
 

@@ -209,7 +209,7 @@ def test_who_only_woke_some_time_before_is_no_herd(scan: list[str]) -> None:
 
 def test_a_holder_that_waits_with_the_lock_in_hand_is_more_than_the_herd() -> None:
     found = woken(AGAIN, "8 s", rest="wait.timer")
-    assert "sleeps by its own choice" in found.claim and "condition" not in found.claim
+    assert "sleeps on a timer" in found.claim and "condition" not in found.claim
 
 
 # What cannot be told, and what tells it
@@ -260,6 +260,6 @@ def test_what_the_holder_was_in_is_told_apart_from_what_that_waited_for() -> Non
     builder.because("lock.futex", "futex:0x10", "wait.timer", "17 s", steps=["ipc.pipe"], root_tid=300)
     found = finding(builder.model(), ID)
     assert "its holder, middle (200), mostly waits for another process at a pipe" in found.claim
-    assert "while the thread that it waits for sleeps by its own choice" in found.claim
+    assert "while the thread that it waits for sleeps on a timer" in found.claim
     assert "do not wait for another process while holding the lock" in found.remedies[0].text
     assert any("the holder was in ipc.pipe, and the thread that it waited for in" in e.text for e in found.evidence)

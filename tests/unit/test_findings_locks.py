@@ -55,7 +55,7 @@ def test_sleep_under_the_lock_and_work_without_it() -> None:
         builder.thread("worker", tid=tid, cpu_user="1 s", rest="wait.timer")
         builder.row("lock.futex", FUTEX, "6500 ms", count=120)
     found = finding(builder.model(), ID)
-    assert "sleeps by its own choice" in found.claim and "runs its own code" not in found.claim
+    assert "sleeps on a timer" in found.claim and "runs its own code" not in found.claim
 
 
 def test_who_sleeps_longer_than_a_lock_can_be_held_sleeps_without_it() -> None:
@@ -69,7 +69,7 @@ def test_who_sleeps_longer_than_a_lock_can_be_held_sleeps_without_it() -> None:
 
 def test_a_holder_that_sleeps_is_told_from_one_that_works() -> None:
     found = finding(waiters(Builder().thread("sleeper", tid=200, cpu_user="10 ms", rest="wait.timer")), ID)
-    assert "sleeps by its own choice" in found.claim
+    assert "sleeps on a timer" in found.claim
 
 
 def test_holders_that_take_turns_are_judged_together() -> None:

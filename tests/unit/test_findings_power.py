@@ -48,7 +48,7 @@ def test_a_deep_state_is_named_with_what_it_declares() -> None:
     assert "C6 100 %" in found.claim
     measured = found.evidence[0].text
     assert "10,000" in measured and "C6" in measured and "133 us" in measured
-    assert "p50 about 150 us" in measured and "p99 about 150 us" in measured
+    assert "p50 150 us" in measured and "p99 150 us" in measured
     first = found.remedies[0]
     assert (first.text, first.undo) == ("cpupower idle-set -D 50", "cpupower idle-set -E")
     assert "C6 133" in first.present_value

@@ -87,7 +87,7 @@ def test_a_victim_of_a_backup_on_the_same_device() -> None:
         .model()
     )
     found = finding(model, "MEM-DIRTY-THROTTLE")
-    assert "others wrote to /backup" in found.claim and found.confidence is Confidence.HIGH
+    assert "/backup" in found.claim and found.confidence is Confidence.HIGH
 
 
 def test_writers_to_an_nfs_mount_are_told_what_held_its_connection() -> None:
@@ -100,7 +100,7 @@ def test_writers_to_an_nfs_mount_are_told_what_held_its_connection() -> None:
         .fact("/sock_diag/nfs", *held)
     )
     texts = [each.text for each in finding(model.model(), "MEM-DIRTY-THROTTLE").evidence]
-    assert any("held 75 % of that by the server's receive window (now 64.0 KiB)" in text for text in texts), texts
+    assert any("75 %" in text and "64.0 KiB" in text for text in texts), texts
     nobody = model.fact("/sock_diag/nfs", *held[::-1]).model()  # a connection that sent nothing
     assert not any("window" in each.text for each in finding(nobody, "MEM-DIRTY-THROTTLE").evidence)
 

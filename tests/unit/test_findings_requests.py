@@ -144,7 +144,7 @@ def test_a_loop_that_waits_for_short_is_blocked_itself() -> None:
 
 def test_a_loop_that_sleeps_is_not_held_up_by_the_code_that_it_runs_besides() -> None:
     found = finding(waiting_loop("wait.timer", "300 ms", 25).model(), LOOP)
-    assert "by its own thread, which mostly sleeps by its own choice" in found.claim and "trylock" not in str(found)
+    assert "by its own thread, which mostly sleeps on a timer" in found.claim and "trylock" not in str(found)
     assert found.remedies[0].text.startswith("await what it waits for")
 
 
@@ -277,7 +277,7 @@ def test_a_peer_that_answers_soon_but_for_a_few_calls() -> None:
     times = [MS // 2] * 390 + [S] * 10
     builder.line(exchange(400, sum(times), {}, **call)).line(latency(times, **call))
     found = finding(builder.model(), PEER)
-    assert found.severity is Severity.WARNING and "in calls of about 990 ms" in found.claim, found.claim
+    assert found.severity is Severity.WARNING and "in calls of 990 ms" in found.claim, found.claim
 
 
 def test_unix_sockets_read_as_in_the_rest_of_the_report() -> None:

@@ -33,7 +33,7 @@ def test_threads_parked_elsewhere_than_in_a_lock_are_said_with_their_number_and_
         .model()
     )
     [said] = outcomes(model, ID)
-    assert isinstance(said, Silence) and "40 % of thread time is parked" in said.reason
+    assert isinstance(said, Silence) and "40 % of thread time is blocked or idle" in said.reason
     assert said.fix == "gdb -p 100 -batch -ex 'thread apply all bt' (stops the process for a moment)"
 
 

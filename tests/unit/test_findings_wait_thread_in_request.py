@@ -147,7 +147,7 @@ def test_a_root_without_time_is_none() -> None:
 
 def test_who_sleeps_while_requests_wait() -> None:
     found = finding(seen(serving(wait_timer="9 s"), "wait.timer", "20 s").model(), ID)
-    assert found.severity is Severity.WARNING and "sleeps by its own choice" in found.claim
+    assert found.severity is Severity.WARNING and "sleeps on a timer" in found.claim
 
 
 def test_threads_that_serve_and_wait_for_each_other_take_turns() -> None:
@@ -226,7 +226,7 @@ def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:
     model = seen(parked(builder, 19 * S), "wait.timer", "19 s").model()
     found = diagnose(model)
     assert found.findings[0].id == "WAIT-TIMER-IN-REQUEST" and found.findings[0].share > 0.95
-    assert "(with what waited behind it 98 %)." in assembly.make(model, found, RUNBOOKS).verdict.text
+    assert "(98 % with what queued behind it)." in assembly.make(model, found, RUNBOOKS).verdict.text
 
 
 def test_behind_a_fast_flush_nothing_is_at_fault() -> None:

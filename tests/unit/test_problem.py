@@ -44,7 +44,7 @@ def test_a_sleep_said_first_leaves_room_for_the_cause_in_words() -> None:
         for id, (account, seconds) in accounts.items()
     )
     made = report.make(model, diagnosis(model, first, second), RUNBOOKS)
-    sentence = f"{'A thread sleeps by its own choice, ' * 3}as stacks show."
+    sentence = f"{'A thread sleeps on a timer, ' * 4}as stacks show."
     made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, sentences=[sentence]))
     said = folded(plain(made).partition("PROBLEM ")[2].partition("FIX ")[0])
     assert said == f"{sentence} Also: {first.headline}; CPU-CONTENTION."

@@ -77,7 +77,7 @@ def test_stacks_prove_how_much_of_the_idle_time_is_for_locks() -> None:
     text = told(backend(locking=30, talking=10, cpu_user="1 ms")).verdict
     assert text.kind == Kind.CAUSE.value
     assert text.text.startswith(
-        "postgres (100) waits for PostgreSQL's locks (ProcSleep), about 7.5 s of idle time by samples: the"
+        "postgres (100) waits for PostgreSQL's locks (ProcSleep), 7.5 s of idle time by samples: the"
         " sessions that hold them are the cause. To tell: pg_blocking_pids(pid) in pg_stat_activity."
     )
 
@@ -89,7 +89,7 @@ def test_backends_are_counted() -> None:
         builder.thread("postgres", pid=pid)
         scan = [SET, LEFT, LATCH, "ProcSleep (postgres)", "UnlockRelationId (postgres)"]
         builder.stack("wait", "wait.events", pid=pid, tid=pid, user=[EPOLL], scan=scan, weight="10 s")
-    assert told(builder).verdict.text.startswith("3 backends wait for PostgreSQL's locks (ProcSleep), about 30 s of")
+    assert told(builder).verdict.text.startswith("3 backends wait for PostgreSQL's locks (ProcSleep), 30 s of")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_small_fault_does_not_hide_them_and_a_busy_server_has_none() -> None:
     flush = {"disk.flush": 500_000_000}
     slow = finding("DISK-FLUSH-SLOW", flush, "Flushes are slow.")
     small = made(backend(locking=30, disk_flush="500 ms").model(), slow)
-    assert small.verdict.text.startswith("postgres (100) waits for PostgreSQL's locks (ProcSleep), about 9.5 s")
+    assert small.verdict.text.startswith("postgres (100) waits for PostgreSQL's locks (ProcSleep), 9.5 s")
     assert "Flushes are slow." in small.verdict.text
     unproven = made(backend(disk_flush="500 ms").model(), slow)
     assert unproven.verdict.text.startswith("Flushes are slow. PostgreSQL waits for row and table locks as")
@@ -123,16 +123,16 @@ def test_locks_waited_for_are_not_those_of_a_slow_peer() -> None:
 
 
 def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
-    """It read "sleeps by its own choice"."""
+    """It read "sleeps on a timer"."""
     builder = sampled("wait.timer", [*SLEPT, BUSY], "app", "clock_nanosleep (libc.so.6)")
     text = told(builder).verdict
-    assert text.kind == Kind.CAUSE.value and "own choice" not in text.text and not_busy.sleep(builder.model()) is None
+    assert text.kind == Kind.CAUSE.value and "on a timer" not in text.text and not_busy.sleep(builder.model()) is None
     assert text.text.startswith(
-        "app (100) waits for SQLite's locks (sqlite3InvokeBusyHandler), about 10 s of idle time"
+        "app (100) waits for SQLite's locks (sqlite3InvokeBusyHandler), 10 s of idle time"
     )
     assert "To tell: lslocks" in text.text
     nameless = sampled("wait.timer", [*SLEPT, "0x1f (libsqlite3.so.0)"], "app", "clock_nanosleep (libc.so.6)")
-    assert told(nameless).verdict.text.startswith("app (100) waits for SQLite's locks, about 10 s")
+    assert told(nameless).verdict.text.startswith("app (100) waits for SQLite's locks, 10 s")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
 def test_a_sleep_of_the_programs_own_stays_its_choice(scan: list[str]) -> None:
     builder = sampled("wait.timer", scan, "app", "clock_nanosleep (libc.so.6)")
     assert database_lock_waits.leading(builder.model()) is None
-    assert "by its own choice" in told(builder).verdict.text
+    assert "on a timer" in told(builder).verdict.text
 
 
 def test_a_moment_behind_a_lock_is_not_worth_a_word() -> None:

@@ -31,13 +31,13 @@ def test_requests_that_were_answered_acquit_and_waiting_for_work_does_not(accoun
     assert "busy for 20.0 ms of 10.0 s" in text
     kind, text = verdict(builder.exchange("port:8080", "accepted", {"100 us": 3}).model())
     assert kind == Kind.ELSEWHERE.value
-    assert text.startswith("This process is not the slow part. Its 3 requests took p50 about 100 us, longest 100 us")
+    assert text.startswith("This process is not the slow part. Its 3 requests took p50 100 us, longest 100 us")
 
 
 def test_requests_that_took_long_acquit_nobody() -> None:
     builder = Builder().thread("a", cpu_user="20 ms").exchange("port:8080", "accepted", {"900 ms": 3})
     kind, text = verdict(builder.model())
-    assert kind == Kind.CANNOT_TELL.value and "Its 3 requests took p50 about 890 ms" in text
+    assert kind == Kind.CANNOT_TELL.value and "Its 3 requests took p50 890 ms" in text
 
 
 def silent(count: int, ago_ns: int, **fields: str) -> Line:

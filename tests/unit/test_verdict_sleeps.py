@@ -1,4 +1,4 @@
-"""What the verdict says of targets that sleep by their own choice: never acquitted, whatever they suffer besides."""
+"""What the verdict says of targets that sleep on a timer: never acquitted, whatever they suffer besides."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_idle_pools_do_not_count_as_what_hides_a_cause() -> None:
 def test_a_target_that_sleeps_is_never_acquitted(busy: str) -> None:
     kind, text = verdict(Builder().thread("retry", cpu_user=busy, rest="wait.timer").model())
     assert kind == Kind.PROFILE.value and ACQUITTAL not in text
-    assert text.startswith("Thread retry (100) sleeps ") and "by its own choice (timer)" in text
+    assert text.startswith("Thread retry (100) sleeps ") and "on a timer" in text
     assert "Others that wait for it wait for that sleep" in text
 
 
@@ -99,7 +99,7 @@ def test_a_server_that_waits_in_one_thread_and_sleeps_in_another() -> None:
     )
     kind, text = verdict(model)
     assert kind == Kind.PROFILE.value and ACQUITTAL not in text
-    assert text.startswith("Thread handler (101) sleeps 9.91 s of 10.0 s by its own choice (timer)")
+    assert text.startswith("Thread handler (101) sleeps 9.91 s of 10.0 s on a timer")
     assert "also waits for others (net.receive): if it serves them, they wait for that sleep" in text
     assert "Apart from that sleep it waited 10.0 s for work (net.accept), idle too." in text
 
@@ -171,7 +171,7 @@ def test_a_client_asks_the_port_that_the_server_serves() -> None:
 
 def test_nobody_is_sent_to_look_at_a_thread_that_ended() -> None:
     text = verdict(Builder().thread("sleep", rest="wait.timer", exited=True).model())[1]
-    assert text.startswith("Thread sleep (100) sleeps 10.0 s of 10.0 s by its own choice (timer). ")
+    assert text.startswith("Thread sleep (100) sleeps 10.0 s of 10.0 s on a timer. ")
 
 
 def test_many_that_sleep_are_summed_up() -> None:
@@ -180,7 +180,7 @@ def test_many_that_sleep_are_summed_up() -> None:
         builder.thread("pool", cpu_user="1 ms", rest="wait.timer")
     kind, text = verdict(builder.exited("pool", threads=3, wall="9 s", rest="wait.timer").model())
     assert kind == Kind.PROFILE.value
-    assert text.startswith("8 threads (pool) sleep 59.0 s of 59.0 s by their own choice (timer)")
+    assert text.startswith("8 threads (pool) sleep 59.0 s of 59.0 s on a timer")
     assert "1 thread (main) stayed blocked or idle all the time" in text
 
 
@@ -189,7 +189,7 @@ def test_a_profile_of_a_sleeper_leads_with_the_sleep() -> None:
     model = Builder().thread("a", cpu_user="400 ms", rest="wait.timer").model()
     computes = finding("CPU-BOUND", {"cpu.user": S}, "The target computes: 99 % of it.", severity=Severity.INFO)
     kind, text = verdict(model, computes)
-    assert kind == Kind.PROFILE.value and text.startswith("Thread a (100) sleeps 9.60 s of 10.0 s by its own choice")
+    assert kind == Kind.PROFILE.value and text.startswith("Thread a (100) sleeps 9.60 s of 10.0 s on a timer")
     assert "It computes" in text and "No fault" not in text
 
 
@@ -200,13 +200,13 @@ def test_a_small_fault_stands_behind_a_long_sleep() -> None:
     assert text.index("Others that wait for it") < text.index("CPU-CONTENTION")
     large = finding("CPU-CONTENTION", {"runq.busy": 4 * S}, "Threads waited for CPUs.")
     _, text = verdict(Builder().thread("a", runq_busy="4 s", rest="wait.timer").model(), large)
-    assert text.startswith("Threads waited for CPUs.") and "sleeps 6.00 s of 10.0 s by its own choice" in text
+    assert text.startswith("Threads waited for CPUs.") and "sleeps 6.00 s of 10.0 s on a timer" in text
 
 
 def test_a_claim_that_speaks_of_the_sleep_is_enough() -> None:
     model = Builder().thread("a", lock_file="5 s", rest="wait.timer").model()
     lock = finding("LOCK-CONTENTION", {"lock.file": 5 * S}, "One lock, whose holder sleeps.", mechanism=Mechanism.SLEEP)
-    assert verdict(model, lock)[1].count("own choice") == 0
+    assert verdict(model, lock)[1].count("on a timer") == 0
 
 
 def test_a_slow_peer_does_not_acquit_who_sleeps_too() -> None:
@@ -223,7 +223,7 @@ def test_a_sleep_that_is_most_of_the_window_leads_whatever_the_thread_suffers_be
         builder = Builder().thread("server", runq_busy=f"{faults} ns", net_receive="200 ms", rest="wait.timer")
         return verdict(builder.thread("worker", disk_flush=others).model(), queued)[1]
 
-    assert told().startswith("Thread server (100) sleeps 8.80 s of 10.0 s by its own choice")
+    assert told().startswith("Thread server (100) sleeps 8.80 s of 10.0 s on a timer")
     assert told().index("sleeps") < told().index("is CPU-CONTENTION")
     for other in (told("9 s"), told(faults=45 * S // 10)):  # others work; it suffers half as long as it sleeps
         assert other.startswith("Threads waited for CPUs.") and "Thread server (100) sleeps" in other
@@ -239,5 +239,5 @@ def test_children_that_sleep_one_after_the_other_are_a_sleep_of_their_parents() 
             builder.thread("job", pid=pid, wall="420 ms", exited=True, rest="wait.timer")
         return verdict(builder.model(), queued)[1]
 
-    assert told("wait.child").startswith("20 threads (job) sleep 8.40 s of 8.40 s by their own choice")
+    assert told("wait.child").startswith("20 threads (job) sleep 8.40 s of 8.40 s on a timer")
     assert told("wait.events").startswith("Threads waited for CPUs.")

@@ -33,12 +33,12 @@ def short(ns: int) -> str:
 
 
 def about(ns: float) -> str:
-    """Return a duration of which a log2 bucket is known only, with its one or two digits: "about 1.4 ms"."""
+    """Return a duration of which only a log2 bucket is known, with two digits at most: "1.4 ms"."""
     for unit_ns, unit in ((_HOUR_NS, "h"), (_MINUTE_NS, "min"), *_DURATIONS, (1, "ns")):
         rounded = float(f"{ns / unit_ns:.2g}")
         if rounded >= (10 if unit == "min" else 1):
-            return f"about {rounded:g} {unit}"
-    return "about 0 ns"
+            return f"{rounded:g} {unit}"
+    return "0 ns"
 
 
 def share(part: float) -> str:

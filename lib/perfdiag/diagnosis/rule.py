@@ -40,7 +40,7 @@ class Mechanism(Enum):
     MANY = "many"  # each is fast: their number costs
     BUSY = "busy"  # what is wanted is in use: a CPU, a lock, a disk, a worker
     LIMIT = "limit"  # a setting, or a capacity that is used up, holds it back
-    SLEEP = "sleep"  # it, or whoever is waited for, sleeps by its own choice
+    SLEEP = "sleep"  # it, or whoever is waited for, sleeps on a timer
     STOPPED = "stopped"  # a signal, a debugger or a freezer stopped it
     ONE_THREAD = "one_thread"  # one thread runs all the time, and is the limit
     WORK = "work"  # CPU time of work that is done

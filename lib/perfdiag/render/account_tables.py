@@ -169,7 +169,7 @@ def _explains(finding: Finding, account: str) -> bool:
 
 
 def _idle_accounts(report: Report) -> list[tuple[str, int]]:
-    """Return the idle accounts: asleep by its own choice, stopped and waiting for work are not the same."""
+    """Return the idle accounts: asleep on a timer, stopped and waiting for work are not the same."""
     return [(name, _ns(entries)) for name, entries in _by_account(report, "idle").items() if _ns(entries)]
 
 

@@ -107,7 +107,7 @@ class Faults:
 
     @cached_property
     def sleep(self) -> not_busy.Sleep | None:
-        """Who sleeps by its own choice."""
+        """Who sleeps on a timer."""
         return not_busy.sleep(self.model, beside_faults=True)
 
     def slept(self, named: Sequence[Finding]) -> list[str]:

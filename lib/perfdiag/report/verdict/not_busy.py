@@ -1,4 +1,4 @@
-"""What a target did while it was not busy: stopped, asleep by its own choice, waiting for work, parked.
+"""What a target did while it was not busy: stopped, asleep on a timer, waiting for work, parked.
 
 Only waiting for work acquits a process.  A timer is its own decision, a stopped process waits for whoever stopped it,
 and of a parked thread nothing shows whether it is idle or stuck, unless its runtime parks threads without work in
@@ -66,12 +66,12 @@ class Sleep:
 
     @property
     def sentence(self) -> str:
-        """Return "Thread nap (7) sleeps 2.9 s of 3.0 s by its own choice (timer), in backoff (nap)."."""
-        verb, whose = ("sleeps", "its") if self.threads == 1 else ("sleep", "their")
+        """Return "Thread nap (7) sleeps 2.9 s of 3.0 s on a timer, in backoff (nap)."."""
+        verb = "sleeps" if self.threads == 1 else "sleep"
         look = f"; {self.look}" if self.look else ""
         where = f", in {self.function}" if self.function else look
         slept = f"{duration(self.ns)} of {duration(self.wall_ns)}"
-        return f"{self.who} {verb} {slept} by {whose} own choice (timer){where}."
+        return f"{self.who} {verb} {slept} on a timer{where}."
 
     @property
     def advice(self) -> str:
@@ -158,7 +158,7 @@ def receives(thread: ThreadLedger) -> bool:
 
 
 def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
-    """Return who slept by its own choice, if it was long enough to be noticed.
+    """Return who slept on a timer, if it was long enough to be noticed.
 
     `beside_faults`: where threads talk to others, only the sleep of one that does can be what those wait for.  The
     housekeepers of servers sleep all along and explain nothing then; the clock of a runtime (Go's sysmon) never does.

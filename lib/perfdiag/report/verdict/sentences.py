@@ -38,7 +38,7 @@ class Kind(Enum):
     CAUSE = "cause"
     CAUSES = "causes"
     ELSEWHERE = "elsewhere"  # this process is not the slow part
-    PROFILE = "profile"  # busy, asleep by its own choice or idle, but nothing departs from a norm
+    PROFILE = "profile"  # busy, asleep on a timer or idle, but nothing departs from a norm
     CANNOT_TELL = "cannot tell"
 
 
@@ -152,7 +152,7 @@ def told(finding: Finding) -> str:
     """Return the sentence on a finding: its headline, and which part of the busy time it takes."""
     part = share(finding.share)
     if finding.is_root:  # the headline is of its own time, without that of those who waited behind it
-        part = f"with what waited behind it {part}"
+        part = f"{part} with what queued behind it"
     return f"{finding.headline} ({part})."
 
 

@@ -48,7 +48,7 @@ class Situation:
 
     @cached_property
     def sleep(self) -> not_busy.Sleep | None:
-        """Who sleeps by its own choice; where requests are answered, only a thread that talks can keep them waiting."""
+        """Who sleeps on a timer; where requests are answered, only a thread that talks can keep them waiting."""
         return not_busy.sleep(self.model, beside_faults=any(each.served for each in self.model.exchanges))
 
     @property

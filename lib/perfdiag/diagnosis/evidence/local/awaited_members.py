@@ -33,7 +33,7 @@ MAJORITY = 0.5
 
 
 def inside(model: Model, pipeline: Pipeline) -> Finding:
-    """Return the finding on one pipeline: profile, but for a stage that sleeps by its own choice."""
+    """Return the finding on one pipeline: profile, but for a stage that sleeps on a timer."""
     confidence, limits = judged(model, Confidence.HIGH)
     severity, claim, remedy, mechanism, headline = _judgement(model, pipeline)
     return Finding(
@@ -110,18 +110,18 @@ def _of_a_sleeper(
     shorten = fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}")
     if asked_ns:
         slow = typical_ns(together(pipeline.rows)) >= SLOW_ANSWER_NS
-        claim = f"{waited} for {who}, which sleeps by its own choice ({ASLEEP})."
+        claim = f"{waited} for {who}, which sleeps on a timer ({ASLEEP})."
         severity = fault(model, asked_ns) if slow else Severity.INFO
         return severity, claim, shorten, Mechanism.SLEEP, f"{awaited}, which sleeps"
     if not any(row.pid == sleeper.thread.pid for row in pipeline.rows):
         claim = (
-            f"{waited} for {who}, which sends by the clock: it sleeps in between by its own choice ({ASLEEP}), and"
+            f"{waited} for {who}, which sends by the clock: it sleeps on a timer in between ({ASLEEP}), and"
             " nothing shows that anybody asked it for anything."
         )
         sooner = fix(f"none is needed if that is its work; if more should come sooner, {shorten.text}")
         return Severity.INFO, claim, sooner, Mechanism.OTHERS, f"{awaited}, which sends by the clock"
     claim = (
-        f"{waited} for {who}, which sleeps by its own choice ({ASLEEP}) and waits for them in turn. Cannot tell"
+        f"{waited} for {who}, which sleeps on a timer ({ASLEEP}) and waits for them in turn. Cannot tell"
         " whether they wait for work or for an answer."
     )
     headline = f"{awaited}, which sleeps: for work or for an answer"

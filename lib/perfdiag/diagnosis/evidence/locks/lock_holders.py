@@ -48,7 +48,7 @@ ROOTS = {
     "cpu.user": ("runs its own code", "shorten the code under the lock or split the lock"),
     "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
     "wait.events": ("waits for events (wait.events)", "do not wait for events while holding the lock"),
-    "wait.timer": ("sleeps by its own choice", "do not sleep while holding the lock"),
+    "wait.timer": ("sleeps on a timer", "do not sleep while holding the lock"),
     "wait.child": ("waits for a child process", "do not wait for a child while holding the lock"),
     "ipc.pipe": ("waits for another process at a pipe", "do not wait for another process while holding the lock"),
     "ipc.unix": ("waits for another process at a socket", "do not wait for another process while holding the lock"),
@@ -96,7 +96,7 @@ class Holder:
 
     @property
     def sleeps(self) -> bool:
-        """Whether the holder, or the thread that it waits for, sleeps by its own choice."""
+        """Whether the holder, or the thread that it waits for, sleeps on a timer."""
         return not self.another and bool(self.root) and SLEEP in (self.root, self.way)
 
     @property

@@ -26,7 +26,7 @@ def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
         Severity.INFO,
         confidence,
         f"Clients on this host wait {duration(total_ns(rows))} for {names}, which is answered on it, too: what"
-        " keeps the answers is in these books.",
+        " keeps the answers is in this report.",
         claims_of(rows),
         [waits(together(rows), f"waits for {names}")],
         [fix(f"see what who answers suffers: {ways}")],

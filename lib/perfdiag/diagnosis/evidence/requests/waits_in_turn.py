@@ -53,12 +53,12 @@ def in_turn(model: Model) -> Iterable[Finding]:
 
 def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     """Return the finding on requests that wait for another thread of the target."""
-    mean = f"{duration(waits.ns // time.count)} parked a request, on average"
+    mean = f"{duration(waits.ns // time.count)} blocked a request, on average"
     evidence = [Evidence(f"{mean}, {percent(waits.ns / time.ns)} of its time", float(waits.ns), "ns", "ledger")]
     if code := _code(model, waits.parts):
         evidence.append(
             Evidence(
-                f"parked in {top(code)} of the sampled waits",
+                f"blocked in {top(code)} of the sampled waits",
                 1.0,
                 "share",
                 "stack samples",
@@ -71,7 +71,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     unseen = "" if waits.root else f"what {waits.name} did meanwhile is not known, or no one thing"
     if waits.in_turn:
         unseen = "" if waits.known >= ROOT_PART else "of a long line only the last few could be followed"
-    confidence, limits = judged(model, Confidence.HIGH, ["no stack shows what these threads are parked for", unseen])
+    confidence, limits = judged(model, Confidence.HIGH, ["no stack shows what these threads wait for", unseen])
     row_ns = by_pair(model)
     return Finding(
         LOCK if waits.in_turn else THREAD,

@@ -29,7 +29,7 @@ SHOWN = 3
     meaning="A thread waits for child processes to end. That is idle in itself and counted nowhere: where the children"
     " belong to the target their time is measured here, too, and their findings are the cause; with --only they are"
     " outside, and nothing here can say what they do. Inside a request it is the request's time, and claimed where the"
-    " children sleep by their own choice. Where children live for moments only, and there are many, it says"
+    " children sleep on a timer. Where children live for moments only, and there are many, it says"
     " how many a second and what starting and ending them takes: fork, exec, the loader, exit.",
     measured="Waits of wait.child by thread over the window, and what those that ended them were in meanwhile. Where"
     " that is not known, the accounts of the processes whose parent the waiting process is (PPid), or of all whose"
@@ -81,7 +81,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         claim += ", which were not measured (--only)"
         limits.append(f"the children are outside {subject(model)}: what they did is not known")
     if slept_ns:
-        claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep by their own choice"
+        claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer"
         headline = "Requests wait for child processes, which sleep"
     confidence, all_limits = judged(model, Confidence.HIGH, limits)
     yield Finding(

@@ -83,7 +83,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     confidence, limits = judged(model, Confidence.HIGH, [limit])
     pids = sorted({row.pid for row in rows} - {0})
     look = f"see which queue it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (POSIX), ipcs -q -p (System V)"
-    does = "sleeps by its own choice between messages" if sleeps else "takes messages out slowly"
+    does = "sleeps on a timer between messages" if sleeps else "takes messages out slowly"
     measured = ", and what it does meanwhile is in the other findings" if own and not sleeps else ""
     return Finding(
         ID,

@@ -125,7 +125,7 @@ def contention(model: Model) -> Iterable[Outcome]:
 
 def _cannot_tell(model: Model, parked: float) -> Silence:
     """Of threads that wake each other: a lock, or work that is handed on."""
-    said = f"{percent(parked)} of thread time is parked, and threads of {subject(model)} end it"
+    said = f"{percent(parked)} of thread time is blocked or idle (unknown), and threads of {subject(model)} end it"
     if _named_stacks(model):
         reason = f"{said}, with a condition, semaphore or runtime on their stacks: that serves locks and work alike"
     else:
@@ -234,7 +234,7 @@ def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holde
 def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
     """Return how a claim goes on with who holds the lock, what shows that, and what limits it."""
     if holder is None:
-        return "", [], "who had the lock is not known: it was no thread that has books of its own"
+        return "", [], "who had the lock is not known: no thread of this report had it"
     if not holder.root and not holder.another:
         return path(holder), [], ""
     part = f"of what they did besides, {percent(holder.root_part)} is {holder.root}"
@@ -267,7 +267,7 @@ def _limits(model: Model, account: str, runtime: RuntimeLock | None, sampled: bo
         limits.append("who wants the lock was sampled")
     parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
     if account == FUTEX and parked >= PARKED_PART:
-        limits.append(f"{percent(parked)} of thread time is parked without proof of lock or idle")
+        limits.append(f"{percent(parked)} of thread time is blocked or idle, nothing shows which")
     return limits
 
 

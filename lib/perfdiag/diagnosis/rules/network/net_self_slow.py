@@ -36,8 +36,8 @@ SHOWN = 2
     "NET-SELF-SLOW",
     title="The target waits for its own threads at a connection",
     accounts=ACCOUNTS,
-    meaning="Client and server of a connection both belong to the target: what keeps the answer is in these books, as"
-    " the time of the threads that answer. A fault where those mostly sleep by their own choice; else their own"
+    meaning="Client and server of a connection both belong to the target: what keeps the answer is in this report, as"
+    " the time of the threads that answer. A fault where those mostly sleep on a timer; else their own"
     " findings name the cause, and this is only its path.",
     measured="Waits of net.receive, net.connect and net.send on this host, at ports on which the target itself waits"
     " for connections or for questions, over the window; where requests are not measured, also at those on which it"
@@ -68,7 +68,7 @@ def own_threads(model: Model) -> Iterable[Outcome]:
     who = _names(threads)
     doing = f"; {'those are' if many else 'it is'} mostly in {top(does, 1)}" if does else ""
     if slept:
-        sleep = "sleep by their own choice" if many else "sleeps by its own choice"
+        sleep = "sleep on a timer" if many else "sleeps on a timer"
         doing = f", which mostly {sleep} ({top(does, 1)})"
     evidence = [waits(together(rows), f"waits for {name}")]
     if does:

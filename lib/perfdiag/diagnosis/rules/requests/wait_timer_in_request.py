@@ -100,7 +100,7 @@ def _parked_text(model: Model, parts: dict[str, int]) -> str:
         for name, ns in waiting_code(model, PARKED, key).items():
             code[name] = code.get(name, 0) + ns
     where = f", in {top(code)} of the sampled waits" if code else ""
-    return f"{duration(sum(parts.values()))} parked {number} on which no thread was seen to wake anybody{where}"
+    return f"{duration(sum(parts.values()))} blocked {number} on which no thread was seen to wake anybody{where}"
 
 
 __all__ = ["wait_timer_in_request"]
