@@ -132,11 +132,7 @@ def test_large_requests_of_others_are_as_fast_as_they_can_be_and_still_in_the_wa
     builder._lines = [line for line in builder._lines if not hasattr(line, "service_ns")]
     builder.device("254:0", "write", count=9000, service="25 ms", queue="1 ms", bytes=18_000 << 20)
     found = finding(builder.model(), FLUSH)
-    assert (
-        found.severity is Severity.WARNING
-        and found.mechanism is Mechanism.BUSY
-        and "waits of 35 ms" in found.claim
-    )
+    assert found.severity is Severity.WARNING and found.mechanism is Mechanism.BUSY and "waits of 35 ms" in found.claim
     own = flooded(own_kib=5_000_000)
     own._lines = [line for line in own._lines if not hasattr(line, "service_ns")]
     own.device("254:0", "write", count=9000, service="25 ms", queue="1 ms", bytes=18_000 << 20)

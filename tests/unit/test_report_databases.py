@@ -127,9 +127,7 @@ def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
     builder = sampled("wait.timer", [*SLEPT, BUSY], "app", "clock_nanosleep (libc.so.6)")
     text = told(builder).verdict
     assert text.kind == Kind.CAUSE.value and "on a timer" not in text.text and not_busy.sleep(builder.model()) is None
-    assert text.text.startswith(
-        "app (100) waits for SQLite's locks (sqlite3InvokeBusyHandler), 10 s of idle time"
-    )
+    assert text.text.startswith("app (100) waits for SQLite's locks (sqlite3InvokeBusyHandler), 10 s of idle time")
     assert "To tell: lslocks" in text.text
     nameless = sampled("wait.timer", [*SLEPT, "0x1f (libsqlite3.so.0)"], "app", "clock_nanosleep (libc.so.6)")
     assert told(nameless).verdict.text.startswith("app (100) waits for SQLite's locks, 10 s")
