@@ -239,7 +239,7 @@ def test_what_would_tell_has_a_line_of_its_own() -> None:
 
 
 def test_idle_and_unknown_time_stand_apart() -> None:
-    """Sleeping by its own choice in one thread beside waiting for work in another."""
+    """Sleeping on a timer in one thread beside waiting for work in another."""
     builder = Builder().thread("a", rest="net.accept").thread("b", net_receive="3 s", rest="wait.timer")
     model = builder.thread("c", rest="wait.parked").model()
     made = report.make(model, diagnosis(model, finding("NET-PEER-SLOW", {"net.receive": 3 * 10**9})), RUNBOOKS)

@@ -69,7 +69,7 @@ _IN_BRIEF = {
     "runq.busy": "waits for a CPU",
     "wait.events": "waits for events",
     "wait.timer": "sleeps",
-    "wait.parked": "is idle or blocked, which cannot be told apart",
+    "wait.parked": "is blocked or idle (unknown)",
     "nfs.commit": "waits until an NFS server has data safe",
 }
 

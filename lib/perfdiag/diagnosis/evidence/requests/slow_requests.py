@@ -18,7 +18,7 @@ from perfdiag.recording import schema
 
 ID = "SLO-BREACH"
 _TOLD = 10  # names with a finding of their own: somebody who looks for names can bring forth any number of them
-_RANKED = fix("see the findings: with --slo they are ranked by what slow requests took beyond the median")
+_RANKED = fix("start with the first other finding: they are ordered by the time that slow requests lost")
 _NOT_FOLLOWED = "see WHERE; record for longer where requests were few"
 _TASKS = "see WHERE, and what {tasks}s wait for: {tells}; record for longer where requests were few"
 
@@ -60,12 +60,10 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
     lines = [each.line for each in exchanges]
     slow, count = sum(line.over_slo for line in lines), sum(line.count for line in lines)
     names = f"of {plural(len(lines), 'more name')}"
-    text = f"{slow:,} of {plural(count, 'request')} {names} took longer than they may"
+    text = f"{slow:,} of {plural(count, 'request')} {names} took longer than their limits"
     if not slow:
         text = f"{_not_answered(lines, names)}: longer than they may take"
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["of which of these names they are, and where their time went, is not told here"]
-    )
+    confidence, limits = judged(model, Confidence.HIGH, ["slow requests of these names are not listed one by one"])
     return Finding(
         ID,
         Severity.WARNING,
@@ -76,7 +74,7 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
         [fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
         limits=limits,
         verify=f"{again(model)}: requests over their limits",
-        headline=f"{slow:,} of {plural(count, 'request')} {names} took longer than they may"
+        headline=f"{slow:,} of {plural(count, 'request')} {names} took longer than their limits"
         if slow
         else f"Requests {names} are not answered",
         mechanism=Mechanism.MISSED,
@@ -87,7 +85,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
     """Return that the limit is broken by what was not answered at all: who hangs is not counted among the slow."""
     line, hung_ns = exchange.line, _hung_ns(exchange.line)
     text = _not_answered([line], exchange.title)
-    which = "how many of them are over the limit is not known" if line.open + line.unanswered > 1 else ""
+    which = "it is unknown how many of them are over the limit" if line.open + line.unanswered > 1 else ""
     confidence, limits = judged(model, Confidence.HIGH, [which])
     return Finding(
         ID,
@@ -98,8 +96,8 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
         [Evidence(text, float(hung_ns), "ns", "sockets")],
         [fix("see what the threads that serve wait for: STILL WAITING in the report")],
         alternatives=[
-            "clients that ask for what is to come (long polling)",
-            *(["clients that left before they had sent all of a request"] if line.unanswered else []),
+            "long polling: clients ask ahead and wait",
+            *(["clients left before they had sent a whole request"] if line.unanswered else []),
         ],
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
@@ -112,11 +110,11 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
 def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) -> Finding:
     line, time, name = exchange.line, model.request_time, exchange.title
     part = line.over_slo / line.count if line.count else 1.0
-    share = f" ({percent(part)})" if line.count >= ENOUGH_FOR_P99 else ""
+    share = f"; {percent(part)} of requests over it" if line.count >= ENOUGH_FOR_P99 else ""
     longest = f"longest {duration(exchange.whole.max_ns)}"
     evidence = [
         Evidence(
-            f"{line.over_slo:,} of {line.count:,} requests {name} over {duration(limit_ns)}{share}, {longest}",
+            f"{longest}; limit {duration(limit_ns)}{share}",
             part,
             "share",
             "sockets",
@@ -131,13 +129,13 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
     mostly = ""
     if time is not None and worst and alone:
         mostly = f"; the largest part of what they took {'' if time.median_over else 'beyond the median '}is {worst}"
-    unknown = "" if worst else "where the time of slow requests went is not known well enough"
+    unknown = "" if worst else "it is unknown where slow requests spent most of their time"
     confidence, limits = judged(model, Confidence.HIGH, [unknown])
     claim = f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}."
     if perhaps := unsure([line], slow=True):
         claim = (
             f"{line.over_slo:,} of {line.count:,} messages {name} came more than {duration(limit_ns)} before"
-            f" {subject(model)} sent something: as their answer, or as news that clients acknowledge, cannot tell."
+            f" {subject(model)} sent something. Cannot tell answers from messages of its own."
         )
     return Finding(
         ID,
@@ -147,7 +145,7 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         {},
         evidence,
         [_RANKED if worst else fix(_follow(model))],
-        alternatives=["a limit that is too tight for what the request does"],
+        alternatives=["the limit is too tight for this request"],
         limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=1 + line.over_slo,
@@ -164,9 +162,7 @@ def with_remedies(model: Model, findings: Sequence[Finding]) -> list[Finding]:
     spent = model.request_time.accounts
     worst = max(spent, key=lambda account: spent[account], default="")
     looks = f"{with_stacks(model, 'shows the code')}; perfdiag explain {worst}"
-    helps = fix(
-        f"nothing else was found, slow requests took mostly {worst}: {_follow(model) if worst == REST else looks}"
-    )
+    helps = fix(f"nothing else was found: {_follow(model) if worst == REST else looks}")
     return [replace(each, remedies=[helps if one is _RANKED else one for one in each.remedies]) for each in findings]
 
 

@@ -22,16 +22,14 @@ ENOUGH_FOR_SHARE = 300
 
 @rule(
     "SLO-BREACH",
-    title="Operations took longer than they may",
+    title="Operations took longer than their limit",
     accounts=(),
-    meaning="Requests that the target serves, or its system calls that blocked, took longer than the limit given with"
-    " --slo. The accounts of exactly those slow ones say where their time went, which can be another place than the"
-    " mean's: with slow requests, all findings are ranked by what those took beyond the median of their"
-    " name.",
-    measured="Operations of the window over the limit, by name, with the exact ledger of their own time. Waiting for"
-    " work (poll, accept, sleep) is left out. It claims no time: the findings of the accounts do.",
-    alternatives="A limit that is too tight for what the operation does.",
-    remedies="See the finding of the account that dominates the slow operations.",
+    meaning="Requests or blocking system calls took longer than the limit given with --slo. Other findings are ranked"
+    " by the time that these slow requests lost.",
+    measured="Operations over the limit, by name, and where exactly these spent their time. Waiting for work (poll,"
+    " accept, sleep) is left out.",
+    alternatives="The limit is too tight for this operation.",
+    remedies="Fix the finding where slow operations spent most of their time.",
     verify="perfdiag latency again with the same --slo.",
     objective=True,
 )
@@ -46,7 +44,7 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
     lost = model.coverage.lost.get("operations_full", 0)
     broken = [operation for operation in model.operations if operation.over_slo and not _idle(operation)]
     if not broken and lost:
-        reason = f"{lost:,} operations found their table full: those that were counted kept the limit"
+        reason = f"the table of operations was full: {lost:,} were not counted; the others kept the limit"
         yield Silence("SLO-BREACH", reason, f"strace -f -T -p PID shows how long each call of {subject(model)} takes")
         return
     if not broken:
@@ -82,8 +80,8 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
         model,
         Confidence.HIGH,
         [
-            "" if sums else "the ledger of the slow operations is not known",
-            f"{lost:,} operations of other names found their table full: not all are told" if lost else "",
+            "" if sums else "it is unknown where the slow operations spent their time",
+            f"the table of operations was full: {lost:,} of other names were not counted" if lost else "",
         ],
     )
     return Finding(
@@ -101,7 +99,7 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
                 else "perfdiag latency --full shows the operations"
             )
         ],
-        alternatives=["a limit that is too tight for what the operation does"],
+        alternatives=["the limit is too tight for this operation"],
         limits=limits,
         verify=f"{again(model)}: operations over {duration(limit_ns)}",
         headline=f"{over:,} of {operation.count:,} {brief(name.removeprefix('syscall:'))} took over"
