@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from perfdiag.common.config import Config
 from perfdiag.diagnosis import engine
-from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.recording import schema
 from perfdiag.report import assembly
 
@@ -89,7 +89,7 @@ def test_a_worker_that_all_requests_wait_for(serving: Serving, attach: Attach) -
     assert model.request_time and model.request_time.accounts["wait.parked"] > 0.8 * requests.line.sum_ns
     first = engine.diagnose(model).findings[0]
     assert (first.id, first.severity) == ("WAIT-THREAD-IN-REQUEST", Severity.WARNING), first
-    assert "sleeps on a timer" in first.claim and first.share > 0.8, first
+    assert first.mechanism is Mechanism.SLEEP and first.share > 0.8, first
 
 
 def test_a_pool_that_is_parked_between_requests(serving: Serving, attach: Attach) -> None:
