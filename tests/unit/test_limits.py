@@ -114,7 +114,7 @@ def test_the_page_tells_the_limits() -> None:
     assert f"at most {limits.LINE_BYTES >> 20} MiB" in text and f"{limits.FACT_CHARACTERS >> 20} MiB together" in text
     for size in (limits.MOST_KEPT_BYTES, limits.MOST_NAMES_BYTES):
         assert f" at most {size >> 20} MiB" in text
-    assert f"{fact_series.READINGS:,} readings" in text
+    assert f"at most {fact_series.READINGS:,} evenly spaced readings" in text
 
 
 def read(data: bytes) -> reader.Recording:

@@ -291,12 +291,12 @@ def path(holder: Holder) -> str:
     """Return how the claim goes on: from the lock to its root."""
     if holder.another:
         waits = f"itself waits for another lock ({holder.another})"
-        return f", because its holder, {holder.name}, {waits}: that is the root, this lock is its path"
+        return f", because its holder, {holder.name}, {waits}. Fix that one first"
     if not holder.root:
         return f"; most waits are for {holder.name}" if holder.one else f"; {holder.name} take it"
     does = ROOTS.get(holder.root, (f"is in {holder.root}", ""))[0]
     if holder.known:
-        return f", which {does}: that is the root, the lock is its path"
+        return f", which {does}. Fix that, not the lock"
     who = f"its holder, {holder.name}," if holder.one else f"each of its holders ({holder.name})"
     if holder.root_object:
         does += f" on {holder.root_object}"
@@ -304,8 +304,8 @@ def path(holder: Holder) -> str:
         waits = ROOTS.get(holder.way, (f"is in {holder.way}", ""))[0]
         return f", because {who} mostly {waits}, while the thread that it waits for {does}"
     computes = holder.root.startswith("cpu.")
-    root = "the section under the lock is long" if computes else "that is the root, the lock is its path"
-    return f", because {who} mostly {does}: {root}"
+    advice = ": the section under the lock is long" if computes else ". Fix that, not the lock"
+    return f", because {who} mostly {does}{advice}"
 
 
 __all__ = [

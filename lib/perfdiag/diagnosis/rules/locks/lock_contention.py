@@ -14,6 +14,7 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
     WAITS_OF_HOLDERS,
     Holder,
     code_of,
+    does_in_brief,
     holder_of,
     in_brief,
     is_outside,
@@ -242,9 +243,8 @@ def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
         part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
     if holder.exact:
         what = f"{holder.root} {holder.root_object}".rstrip()
-        what = f"{holder.way}, and the thread that it waited for in {what}," if holder.way else what
-        text = f"held by {holder.name}; while others waited, the holder was in {what} for {percent(holder.root_part)}"
-        text += " of the time"
+        does = f"{does_in_brief(holder.way or holder.root)} ({what})"
+        text = f"{percent(holder.root_part)} of the time that others waited, the holder ({holder.name}) {does}"
         return path(holder), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
     had = "held longest by" if holder.one else "taken by"
     shown = Evidence(f"{had} {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
