@@ -73,6 +73,64 @@ def test_reads_the_packed_table_of_a_stripped_binary(resolver: Path, victim: Pat
     assert names(resolver, victim) == ["exported_function (victim)", "hidden_function (victim)", "variant (victim)"]
 
 
+FUNCTIONS = ("exported_function", "hidden_function", "variant.constprop.0")
+
+
+def go_table(program: Path, text: int, base: int) -> bytes:
+    """Return a table as Go 1.20 writes it, of the functions and of where the program begins, which say `base`."""
+    starts = {"_start": elf_address(program, "_start"), **{each: elf_address(program, each) for each in FUNCTIONS}}
+    listed = sorted(starts.items(), key=lambda each: each[1])
+    names = b"".join(b"main." + name.encode() + b"\0" for name, _ in listed)
+    header_bytes, entry_bytes, function_bytes = 72, 8, 8
+    table = header_bytes + len(names)
+    functions, entries, name_at = b"", b"", 0
+    for number, (name, start) in enumerate(listed):
+        at = (len(listed) + 1) * entry_bytes + number * function_bytes
+        entries += struct.pack("<II", start - base, at)
+        functions += struct.pack("<Ii", start - base, name_at)
+        name_at += len("main.") + len(name) + 1
+    entries += struct.pack("<II", listed[-1][1] + 64 - base, 0)
+    numbers = (len(listed), 0, text, header_bytes, 0, 0, 0, table)
+    return struct.pack("<I4B8Q", 0xFFFFFFF1, 0, 0, 1, 8, *numbers) + names + entries + functions
+
+
+def code_of(program: Path) -> int:
+    listing = subprocess.run(["readelf", "-SW", program], capture_output=True, text=True, check=True).stdout
+    return next(int(line.split(".text")[1].split()[1], 16) for line in listing.splitlines() if " .text " in line)
+
+
+def with_go_table(victim: Path, table: bytes) -> None:
+    section = victim.with_name("table")
+    section.write_bytes(table)
+    subprocess.run(["strip", victim], check=True)
+    subprocess.run(["objcopy", "--add-section", f".gopclntab={section}", victim], check=True)
+
+
+@pytest.mark.parametrize("version", ["1.20", "1.26"])
+def test_reads_the_table_that_go_keeps_in_a_stripped_binary(version: str, resolver: Path, victim: Path) -> None:
+    """Since 1.26 it does not say where the code begins: that is shown by the place where the program does."""
+    base = code_of(victim)
+    with_go_table(victim, go_table(victim, base if version == "1.20" else 0, base))
+    found = names(resolver, victim)
+    assert found == ["exported_function (victim)", "main.hidden_function (victim)", "variant (victim)"]
+
+
+def test_takes_no_names_of_go_where_nothing_shows_where_its_code_begins(resolver: Path, victim: Path) -> None:
+    """As of a program that begins in C: its code is not the first in its section."""
+    hidden = elf_address(victim, "hidden_function")
+    with_go_table(victim, go_table(victim, 0, code_of(victim) + 1))
+    assert names(resolver, victim)[1] == f"{hidden:#x} (victim)"
+
+
+@pytest.mark.parametrize("keep", [0, 40, 72, 100, 130])
+def test_survives_a_damaged_table_of_go(keep: int, resolver: Path, victim: Path) -> None:
+    base = code_of(victim)
+    hidden = elf_address(victim, "hidden_function")
+    table = go_table(victim, base, base)
+    with_go_table(victim, table[:keep] + b"\xff" * (len(table) - keep))
+    assert names(resolver, victim)[1] == f"{hidden:#x} (victim)"
+
+
 def test_survives_a_damaged_packed_table(resolver: Path, victim: Path, tmp_path: Path) -> None:
     packed = tmp_path / "table.xz"
     packed.write_bytes(lzma.compress(bytes(1000))[:-20])

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/cleanup.h"
+#include "symbols/go_symbols.h"
 #include "symbols/symbol_lookup.h"
 #include "symbols/symbol_name.h"
 
@@ -155,7 +156,7 @@ static bool offer_table(Elf *elf, Elf64_Word type, struct search *search)
 	return found;
 }
 
-static Elf_Data *section_data(Elf *elf, const char *wanted)
+static Elf_Scn *section_named(Elf *elf, const char *wanted, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -163,16 +164,43 @@ static Elf_Data *section_data(Elf *elf, const char *wanted)
 	if (elf_getshdrstrndx(elf, &names))
 		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
 		const char *name;
 
-		if (!gelf_getshdr(section, &header))
+		if (!gelf_getshdr(section, header))
 			continue;
-		name = elf_strptr(elf, names, header.sh_name);
+		name = elf_strptr(elf, names, header->sh_name);
 		if (name && !strcmp(name, wanted))
-			return elf_rawdata(section, NULL);
+			return section;
 	}
 	return NULL;
+}
+
+static Elf_Data *section_data(Elf *elf, const char *wanted)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = section_named(elf, wanted, &header);
+
+	return section ? elf_rawdata(section, NULL) : NULL;
+}
+
+static void offer_of_go(void *context, const char *symbol, uint64_t start, uint64_t size)
+{
+	struct search *search = context;
+
+	offer(symbol, start, size, search->lookups, search->count);
+}
+
+/* Where strip left none of the other tables. */
+static void offer_go_table(Elf *elf, struct search *search)
+{
+	Elf_Data *table = section_data(elf, ".gopclntab");
+	GElf_Ehdr header;
+	GElf_Shdr code;
+
+	if (!table || !table->d_buf || !gelf_getehdr(elf, &header) || !section_named(elf, ".text", &code))
+		return;
+	go_symbols_offer(&(struct go_table){ table->d_buf, table->d_size, code.sh_addr, header.e_entry }, offer_of_go,
+			 search);
 }
 
 /* Some distributions pack the function names of a stripped binary into a section of it: an ELF file under xz. */
@@ -245,6 +273,7 @@ void elf_symbols_find(struct mapped_file *file, struct lookup *lookups, size_t c
 		offer_table(separate, SHT_SYMTAB, &search);
 		offer_table(packed, SHT_SYMTAB, &search);
 		offer_table(elf, SHT_DYNSYM, &search);
+		offer_go_table(elf, &search);
 	}
 	file->lack = search.lack;
 	for (size_t i = 0; i < count; i++)
