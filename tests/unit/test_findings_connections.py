@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
 from perfdiag.facts.host_facts import Listener, Listeners
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -43,7 +43,7 @@ def test_a_peer_inside_the_target_is_not_somebody_else() -> None:
     found = finding(model, SELF)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", BACKEND): 9_000_000_000}
     assert "its own thread answers (102) answers at 127.0.0.1:18102" in found.claim
-    assert "sleeps on a timer" in found.claim and "answers (102) sleeps for" in found.remedies[0].text
+    assert "wait.timer 96 %" in found.claim and "answers (102)" in found.remedies[0].text
     verdict = decide(model, diagnose(model))
     assert verdict.kind != "elsewhere" and verdict.ids == [SELF]
 
@@ -51,7 +51,7 @@ def test_a_peer_inside_the_target_is_not_somebody_else() -> None:
 def test_threads_that_do_not_sleep_have_findings_of_their_own() -> None:
     model = pool(sleeps="1 s", computes="8 s").socket(QUESTIONS, local="127.0.0.1:18102").model()
     found = finding(model, SELF)
-    assert found.severity is Severity.INFO and "own findings" in found.remedies[0].text
+    assert found.severity is Severity.INFO and found.mechanism is not Mechanism.SLEEP
     nobody = finding(pool().model(), SELF)  # who answers was not sampled
     assert nobody.severity is Severity.INFO and "sleep" not in nobody.claim
 
@@ -70,7 +70,7 @@ def test_a_peer_on_this_host_may_be_a_server_of_the_targets_own_in_epoll() -> No
     beside = client.thread("loop", cpu_user="10 ms").model()
     found = finding(beside, PEER)
     assert found.confidence is Confidence.LOW
-    assert "whether the target answers there itself is not known: ss -ltnp sport = :8080" in found.limits
+    assert any("ss -ltnp sport = :8080" in limit for limit in found.limits)
     assert decide(beside, diagnose(beside)).kind != "elsewhere"
     assert finding(host(client), PEER).confidence is Confidence.HIGH  # who answers here is of this host in any case
 
@@ -144,7 +144,7 @@ def test_a_client_at_a_port_of_chance_is_none_that_answers() -> None:
         found = finding(builder.model(), SELF)
         assert "its own thread server (102) answers at 127.0.0.1:56713, which mostly sleeps" in found.claim
         assert list(found.claims) == [("net.receive", "peer:127.0.0.1:56713")]
-        assert any(limit.endswith("which end answers by who waits longer") for limit in found.limits)
+        assert any("which end answers" in limit for limit in found.limits)
         assert any(evidence.text.startswith("1 thread that answers") for evidence in found.evidence)
 
 
@@ -171,7 +171,7 @@ def test_the_own_address_is_this_host() -> None:
 
 # NET-DELAYED-ACK, and NET-PEER-SLOW where both look alike
 
-FAR, NEITHER = "peer:10.0.0.5:80", "as likely one side writes in small pieces"
+FAR, NEITHER = "peer:10.0.0.5:80", "writes in small pieces"
 
 
 def asking(durations: dict[str, int], peer: str = BACKEND, delayed: int | None = None, **socket: Any) -> Model:
@@ -198,10 +198,12 @@ def test_delayed_acknowledgements_of_whomever_do_not_prove_that_a_peer_is_not_sl
     found = finding(model, PEER)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW
     assert "127.0.0.1:18102 answers slowly" in found.claim and NEITHER in found.claim
-    assert "TCP_NODELAY on trial" in found.remedies[0].text and "ss -tin" in found.remedies[0].text
+    assert "TCP_NODELAY" in found.remedies[0].text and "ss -tin" in found.remedies[0].text
     assert any("look alike" in limit for limit in found.limits) and sum(found.claims.values()) == 8_799_000_000
     counted = [each.text for each in found.evidence if each.probe == "TcpExt.DelayedACKs"]
-    assert counted == ([] if delayed is None else [f"{delayed:,} acknowledgements delayed here, on any connection"])
+    assert counted == (
+        [] if delayed is None else [f"{delayed:,} acknowledgements delayed by this kernel, on any connection"]
+    )
     verdict = decide(model, diagnose(model))
     assert verdict.text.startswith("Probably: ") and "acknowledges small writes late" in verdict.text
 
@@ -248,7 +250,7 @@ def test_both_ends_that_wait_for_each_other_wait_for_an_acknowledgement() -> Non
     model = both_ends({"44 ms": 200}, {"44 ms": 210})
     found = finding(model, DELAYED)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
-    assert "wait for each other at the same time, in waits of 33.6 to 67.1 ms" in found.claim
+    assert "33.6 to 67.1 ms" in found.claim
     assert "TCP_NODELAY" in found.remedies[0].text and found.claims["net.receive", BACKEND] == 8_800_000_000
     verdict = decide(model, diagnose(model))
     assert verdict.kind == "cause" and verdict.ids == [found.id]
@@ -266,7 +268,7 @@ def test_what_this_host_holds_back_is_no_slow_peers() -> None:
     model = calling("8.4 s")
     found = finding(model, DELAYED)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH and not found.alternatives
-    assert "Calls to 10.0.0.5:80 do not leave this host at once" in found.claim and "42.0 ms for each" in found.claim
+    assert "Calls to 10.0.0.5:80" in found.claim and "42.0 ms each" in found.claim
     assert dict(found.claims) == {("net.receive", FAR): 8_400_000_000} and "TCP_NODELAY" in found.remedies[0].text
     assert "8.40 s of 8.80 s in 200 calls before their last piece was sent" in str(found.evidence)
     assert diagnose(model).findings[0].id == DELAYED
@@ -339,7 +341,7 @@ def test_on_a_whole_host_a_client_of_a_server_on_it_names_no_culprit(port: str, 
     named = assembly.make(model, diagnose(model), RUNBOOKS).verdict.ids
     assert (PEER in named) is (severity is Severity.WARNING), named
     if severity is Severity.INFO:
-        assert "wait 9.00 s for 127.0.0.1:3000, which is answered on it, too" in found.claim
+        assert "wait 9.00 s for 127.0.0.1:3000," in found.claim
 
 
 def test_of_servers_on_a_whole_host_each_that_is_named_has_its_port_in_the_remedy() -> None:
@@ -349,8 +351,8 @@ def test_of_servers_on_a_whole_host_each_that_is_named_has_its_port_in_the_remed
         builder.row("net.receive", f"peer:127.0.0.1:{port}", durations={"900 ms": 10 - number})
         builder.socket(f"peer:127.0.0.1:{port}", local=f"127.0.0.1:{43606 + number}")
         builder.exchange(f"port:{port}", "accepted", {"900 ms": 9})
-    found = next(each for each in findings(host(builder), PEER) if "answered on it, too" in each.claim)
+    found = next(each for each in findings(host(builder), PEER) if "and 1 more" in each.claim)
     assert "for 127.0.0.1:3000, 127.0.0.1:3001 and 1 more" in found.claim
     ways = [f"perfdiag latency --port {port}" for port in (3000, 3001)]
-    assert found.remedies[0].text == f"see what who answers suffers: {' and '.join(ways)}"
-    assert found.verify == "perfdiag host: waits for servers on it"
+    assert found.remedies[0].text.endswith(f": {' and '.join(ways)}")
+    assert found.verify.startswith("perfdiag host: ")

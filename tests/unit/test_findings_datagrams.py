@@ -30,7 +30,7 @@ def test_who_answers_nothing_is_named_with_what_he_got() -> None:
     model = asking(30, 0).model()
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", PEER): 9 * S}
-    assert "10.0.0.7:1812 has answered none of 30 datagrams, and threads wait there for 9.00 s." in found.claim
+    assert "10.0.0.7:1812 has answered none of 30 datagrams; threads wait there for 9.00 s." in found.claim
     verdict = decide(model, diagnose(model))
     assert verdict.kind == Kind.CAUSE.value and "not the slow part" not in verdict.text
 

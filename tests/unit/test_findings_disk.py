@@ -68,7 +68,7 @@ def test_waits_whose_rows_are_missing_are_not_fine(account: str) -> None:
     """A recording that was cut off before its details."""
     cut = replace(on(SSD, waiting(account)), rows=[])
     for id in (RULES[account], "DISK-ERRORS", "DISK-SATURATED", "DISK-QUEUEING", "DISK-MEMBER-SLOW", "DISK-THROTTLED"):
-        assert "not at what" in silence(cut, id).reason, id
+        assert "unknown what" in silence(cut, id).reason, id
 
 
 @pytest.mark.parametrize("account", RULES)

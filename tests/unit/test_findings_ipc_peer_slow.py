@@ -27,7 +27,7 @@ def test_who_is_at_the_other_end_of_a_pipe_is_named_and_what_it_fails_to_do() ->
     assert writing.confidence is Confidence.MEDIUM and any("sampled stacks" in limit for limit in writing.limits)
     reading = finding(beside_a_pipe("anon_pipe_read").model(), PEER)
     assert reading.severity is Severity.INFO
-    assert "waits 5.00 s at pipe 88, and half of that in waits of 50 ms for less (900)" in reading.claim
+    assert "waits 5.00 s at pipe 88; half of that in waits of 50 ms for less (900)" in reading.claim
 
 
 def test_a_name_that_was_not_recorded_may_have_been_met_on_a_cpu() -> None:
@@ -41,7 +41,7 @@ def test_a_child_that_answers_at_its_parents_socket_is_named_before_it() -> None
     builder = Builder().thread("client", cpu_user="1 s")
     builder.row("ipc.unix", "unix:700:cupsd", durations={"60 ms": 99}, waker_tid=701, waker_count=99, waker_comm="job")
     unasked = finding(builder.model(), PEER).claim
-    assert "at a unix socket of cupsd (700)" in unasked and "for job (701): for a slow writer or for work" in unasked
+    assert "at a unix socket of cupsd (700)" in unasked and "for job (701). It is unknown" in unasked
     builder.exchange("unix:700:cupsd", "connected", {"60 ms": 99})
     assert "job (701) answers slowly at a unix socket of cupsd (700): half" in finding(builder.model(), PEER).claim
 

@@ -50,12 +50,12 @@ def test_connections_that_wake_all_who_wait_are_a_herd() -> None:
     model = came(server())
     found = finding(model, HERD)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
-    assert len(found.limits) == 1 and "network namespace of their own" in found.limits[0]
+    assert len(found.limits) == 1 and "network namespace" in found.limits[0]
     assert "72,000 wake-ups of 24 processes for 3,000 connections" in found.claim
     whole_ns = model.accounts["runq.busy"].ns
     assert found.claims == {("runq.busy", "own:200:worker"): round(whole_ns * 23 / 24)}
     assert "at least 24.0 wake-ups for each" in found.evidence[0].text
-    assert "became ready 72,000 times, and at least 69,000 wake-ups found no connection" in found.evidence[1].text
+    assert "became runnable 72,000 times, and at least 69,000 wake-ups found no connection" in found.evidence[1].text
     assert "EPOLLEXCLUSIVE" in found.remedies[0].text and "SO_REUSEPORT" in found.remedies[0].text
 
 
@@ -111,7 +111,7 @@ def test_who_is_woken_to_an_idle_cpu_queues_for_nobody(busy: int, crunchers: boo
     """2,900 of the 3,000 wake-ups of each, or all: 144 ms in the run queue, or none."""
     builder = server(idle=3_000 - busy, cpus=32)
     checked = check(came(crunching(builder) if crunchers else builder), HERD)
-    assert "72,000 wake-ups to accept, 3,000 connections came" in checked.text
+    assert "72,000 wake-ups to accept, 3,000 connections arrived" in checked.text
     assert checked.number < 0.25
 
 
@@ -159,7 +159,7 @@ def test_threads_of_one_process_are_a_herd_too() -> None:
     ],
 )
 def test_what_is_no_herd_or_is_not_felt_is_fine(builder: Builder, connections: int) -> None:
-    assert f"{connections:,} connections came" in check(came(builder, connections), HERD).text
+    assert f"{connections:,} connections arrived" in check(came(builder, connections), HERD).text
 
 
 def test_one_that_accepts_for_all_is_not_even_asked() -> None:
@@ -173,11 +173,11 @@ def test_a_part_that_is_woken_looks_like_time_limits_too() -> None:
 
 
 def test_how_many_connections_came_may_not_be_known() -> None:
-    assert "not known" in silence(came(server(), None), HERD).reason
+    assert "unknown" in silence(came(server(), None), HERD).reason
     assert outcomes(came(server(wakes=100), None), HERD) == []
     contained = server().thread("worker", pid=300, namespace_tid=7, rest="net.accept")
     contained.row("net.accept", "port:80", "1 s", count=1)
-    assert "not known" in silence(came(contained), HERD).reason
+    assert "unknown" in silence(came(contained), HERD).reason
 
 
 def test_a_herd_takes_the_time_from_the_general_finding() -> None:

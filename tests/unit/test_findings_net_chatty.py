@@ -34,7 +34,7 @@ def test_twenty_calls_a_request_that_are_most_of_its_time() -> None:
     assert model.request_time is not None
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
-    assert "asks 10.0.0.5:5432 22 times, for 300 us each" in found.claim
+    assert "calls 10.0.0.5:5432 22 times, 300 us each" in found.claim
     assert dict(found.claims) == {("net.receive", DB): 6_000_000_000}
     first = diagnose(model).findings[0]
     assert first.id == ID and 0.6 < first.share < 0.7

@@ -32,7 +32,7 @@ def test_lost_queries_cost_five_seconds_each() -> None:
     model = waiting({"5 s": 1, "300 us": 99}).exchange(SERVER, "lookup", {"5 s": 1, "300 us": 99}, retries=1).model()
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
-    assert "Look-ups at name server 10.0.0.1:53 get lost: 1 query sent again, 5.03 s" in found.claim
+    assert "Look-ups at name server 10.0.0.1:53 get lost: 1 query repeated, 5.03 s" in found.claim
     assert found.claims == {("net.receive", SERVER): 5_029_700_000}
     texts = [remedy.text for remedy in found.remedies]
     assert "@10.0.0.1" in texts[0] and "timeout:1" in texts[1]
@@ -44,7 +44,7 @@ def test_lost_queries_cost_five_seconds_each() -> None:
 def test_a_name_server_that_never_answers() -> None:
     model = waiting({"5 s": 1}).exchange(SERVER, "lookup", {}, open=2, oldest_ns="5 s", retries=2).model()
     found = finding(model, ID)
-    assert "2 queries sent again, 2 not answered when the window ended" in found.claim
+    assert "2 queries repeated, 2 not answered when the window ended" in found.claim
     assert "0 look-ups answered" in found.evidence[1].text
 
 
@@ -57,7 +57,7 @@ def test_a_name_server_that_takes_long_loses_nothing() -> None:
 
 def test_a_few_that_take_long_are_told_though_most_are_answered_soon() -> None:
     found = finding(loop({"300 us": 900, "400 ms": 20}).model(), ID)
-    assert "half the time is in look-ups of 390 ms or more" in found.claim, found.claim
+    assert "half of the time is in look-ups of 390 ms or more" in found.claim, found.claim
 
 
 def test_prompt_name_servers_are_fine() -> None:

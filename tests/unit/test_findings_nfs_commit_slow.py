@@ -157,7 +157,7 @@ def test_without_any_calls_the_waits_alone_speak() -> None:
 def test_a_recording_that_was_cut_says_that_it_knows_no_mount() -> None:
     model = Builder().thread(cpu_user="1 s", nfs_commit=("5 s", 100)).cut().model()
     rowless = replace(model, rows=[])
-    assert "but not at what" in silence(rowless, ID).reason
+    assert "unknown what" in silence(rowless, ID).reason
 
 
 def test_lost_records_lower_the_confidence() -> None:

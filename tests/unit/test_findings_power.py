@@ -23,7 +23,7 @@ IDLE, IRQ = "CPU-IDLE-EXIT-LATENCY", "CPU-IRQ-HEAVY"
 def test_wake_ups_whose_rows_are_missing_are_not_fine() -> None:
     """A recording that was cut off before it said from which state."""
     cut = replace(woken({"idle:2": {"45 us": 20_000}}), rows=[])
-    assert "not at what" in silence(cut, IDLE).reason
+    assert "unknown what" in silence(cut, IDLE).reason
 
 
 def state(index: int, name: str, latency_ns: int | None, disabled: int = 0) -> IdleState:

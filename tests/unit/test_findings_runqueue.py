@@ -363,4 +363,4 @@ def test_own_threads_that_queue_because_neighbours_have_the_cpus_are_no_fault() 
 
 @pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
 def test_a_recording_cut_off_before_its_rows_does_not_know_who_ran(id: str) -> None:
-    assert "not at what" in silence(replace(waiting("task:7:x").model(), rows=[]), id).reason
+    assert "unknown what" in silence(replace(waiting("task:7:x").model(), rows=[]), id).reason

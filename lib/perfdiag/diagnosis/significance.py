@@ -1,4 +1,4 @@
-"""What rules have in common: when a time is worth a finding, how sure a rule may be, and how numbers are worded."""
+"""When a time is worth a finding, how confident a rule may be, and how numbers are worded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def worth(model: Model, ns: int) -> bool:
 
 
 def fault(model: Model, ns: int) -> Severity:
-    """Return WARNING for time that departs from a norm and is worth waking somebody, else INFO."""
+    """Return WARNING for a fault that takes enough time to be worth waking somebody, else INFO."""
     felt = model.busy_ns and ns / model.busy_ns >= FAULT_SHARE and ns >= FAULT_OF_WINDOW * model.window_ns
     return Severity.WARNING if felt else Severity.INFO
 
@@ -77,13 +77,13 @@ def recording_limits(model: Model) -> list[str]:
         worst = max(coverage.time_lost, key=lambda name: coverage.time_lost[name])
         found.append(f"{coverage.lost_total:,} records lost of {waits:,} waits (most: {worst})")
     if not coverage.complete:
-        found.append("the recording was cut off before its footer: losses are not known")
+        found.append("the recording was cut off before its end: losses are unknown")
     if coverage.contradictions:
         found.append(f"the recording contradicts itself: {plain(coverage.contradictions[0])}")
     if coverage.closed_error > CLOSED:
-        found.append(f"the books do not close: {percent(coverage.closed_error)} too much or too little is booked")
+        found.append(f"time does not add up: {percent(coverage.closed_error)} too much or too little is accounted for")
     if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
-        found.append(f"accounts agree with sampled stacks for {percent(coverage.stack_agreement)} of the time only")
+        found.append(f"accounts agree with sampled stacks for only {percent(coverage.stack_agreement)} of the time")
     return found
 
 
@@ -105,9 +105,9 @@ def without_rows(model: Model, id: str, *accounts: str) -> Silence | None:
         return None
     return Silence(
         id,
-        f"{duration(missing_ns)} of waiting ({', '.join(sorted(name for name in accounts if model.ns(name)))}), but not"
-        " at what: the recording ends before it says so",
-        "record again and let it end: a recorder that is told to stop (Ctrl-C) writes the rest",
+        f"it is unknown what {duration(missing_ns)} of waiting was for"
+        f" ({', '.join(sorted(name for name in accounts if model.ns(name)))}): the recording was cut off",
+        "record again and let it end, with Ctrl-C if need be: the recorder then writes the rest",
     )
 
 

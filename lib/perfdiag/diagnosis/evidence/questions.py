@@ -1,8 +1,8 @@
 """Whether threads that wait at a connection or a pipe have asked the other end for something.
 
-Waiting for an answer and waiting for work are the same system call.  A call that the recording counts was a question,
-unless what was sent is so short that it may only acknowledge what came.  A writer that waits for room waits for its
-reader.  By a pipe no question is seen.
+Waiting for an answer and waiting for work are the same system call. A call that the recording counts was a request,
+unless what was sent is so short that it may be an acknowledgement. A writer that waits for room waits for its reader.
+Requests through a pipe are not visible.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def may_acknowledge(model: Model, calls: Sequence[schema.Exchange]) -> bool:
 
 
 def part_that_writes(model: Model, rows: Sequence[Row]) -> tuple[float | None, bool]:
-    """Return the part of waits at one pipe or socket that are for room to write, and whether sampled stacks tell it;
-    None where nothing does."""
+    """Return which part of the waits at one pipe or socket are for room to write (None: unknown), and whether sampled
+    stacks show it."""
     sampled = _in_stacks(model, rows)
     return (_in_calls(model, rows[0].account), False) if sampled is None else (sampled, True)
 

@@ -1,7 +1,8 @@
-"""Pipes and connections at which nothing came, or nothing that was asked for: waited for as work, or as an answer?
+"""Pipes and connections where nothing arrived: waiting for work looks like waiting for an answer.
 
-A worker without a job and a client of a server that hangs stand in the same call, and so do who takes one message
-after the other and who is answered slowly.  Where nothing tells them apart nobody is accused, and nobody acquitted.
+An idle worker and a client of a server that hangs are in the same call; so are a consumer that takes one message
+after the other, and a client that is answered slowly. If nothing tells them apart, the finding blames nobody and
+rules nothing out.
 """
 
 from __future__ import annotations
@@ -33,20 +34,21 @@ def silent(
     may: str = "work or for an answer",
     limit: str = LOOKS_THE_SAME,
 ) -> Finding:
-    """Return the finding `id` on waits at `whom` that show nobody to be slow: profile, as long as nothing tells more;
-    `look` is what would."""
+    """Return the finding `id` on waits at `whom` that do not show anybody to be slow; `look` is what would tell
+    more."""
     confidence, limits = judged(model, Confidence.HIGH, [limit])
     return Finding(
         id,
         Severity.INFO,
         confidence,
-        f"{subject(model, begin=True)} waits {duration(total_ns(rows))} at {whom}, and {came}: for {may}, cannot tell.",
+        f"{subject(model, begin=True)} waits {duration(total_ns(rows))} at {whom}; {came}. It is unknown whether"
+        f" it waits for {may}.",
         claims_of(rows),
         [waits(together(rows), f"waits at {whom}")],
         [fix(look)],
-        alternatives=["a reader that waits for its next job", "somebody at the other end who is slow, or hangs"],
+        alternatives=["a reader that waits for its next job", "the other end is slow, or hangs"],
         limits=limits,
-        verify=f"{again(model)}, while work is being done: waits at {whom}",
+        verify=f"{again(model)}, under load: waits at {whom}",
         headline=f"{subject(model, begin=True)} waits at {brief(whom)}, for {may}",
         mechanism=Mechanism.UNDETERMINED,
     )

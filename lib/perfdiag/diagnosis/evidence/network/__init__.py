@@ -1,1 +1,1 @@
-"""From a `Model` to what rules about connections and peers have in common."""
+"""What rules about connections and peers have in common."""

@@ -1,4 +1,4 @@
-"""Limits of concurrency, concluded: calls to a peer stand at one number while more requests wait to call it."""
+"""Limits of concurrency: calls to a peer stay at one number while more requests wait to call it."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ class Limit:
 
     @property
     def number(self) -> str:
-        """The number as far as it is known: from 32 on, levels share a slot."""
+        """The number as far as it is known: from 32 on, several levels share a bucket."""
         low = told_as(self.most)
         return str(self.most) if low == highest(low) else f"{low} to {highest(low)}"
 
     @property
     def refused(self) -> int:
-        """Connections that were not made in the window: the peer may be who limits them."""
+        """Connections that failed in the window: the peer may be what limits them."""
         return self.call.line.connects_failed + self.call.line.connecting
 
 
 @once
 def limits(model: Model) -> dict[str, Limit]:
-    """Return the limits that were reached, by peer as rows name it, the one with most call time first."""
+    """Return the limits that were reached, by peer, the one with most call time first."""
     if model.requests_inside is None:
         return {}
     calls = [each for each in model.exchanges if each.line.direction == "connected" and each.line.levels]
@@ -82,7 +82,7 @@ def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit 
 
 
 def _share_connections(call: Exchange) -> bool:
-    """Return whether calls go out on connections on which earlier ones are not answered yet."""
+    """Return whether calls go out on connections whose earlier calls are not answered yet."""
     return call.line.sum_ns < AWAITED_PART * together_ns(call.line.levels)
 
 
@@ -102,17 +102,14 @@ def _are_delayed(model: Model, call: Exchange) -> bool:
 
 
 def with_limit(model: Model, finding: Finding, key: str) -> Finding:
-    """Return a finding on a slow peer; with the limit of calls to it, where requests wait at one: that multiplies what
-    the peer takes."""
+    """Return a finding on a slow peer, extended by the limit of calls to it if requests wait at one."""
     limit = limits(model).get(key)
     if limit is None or finding.mechanism is not Mechanism.SLOW:
         return finding
     calls, are = ("calls", "are") if limit.most > 1 else ("call", "is")
     name = name_of(key, limit.call.object)
     waiting = max(1, round(limit.waiting))
-    more = (
-        f"At most {limit.number} {calls} {are} under way to it at a time, while {waiting} requests wait for their turn."
-    )
+    more = f"At most {limit.number} {calls} {are} under way to it at a time; {waiting} requests wait for their turn."
     return replace(
         finding,
         claim=f"{finding.claim} {more}",
@@ -122,13 +119,13 @@ def with_limit(model: Model, finding: Finding, key: str) -> Finding:
 
 
 def raising(limit: Limit, name: str) -> Remedy:
-    """Return what to do about a limit."""
+    """Return the remedy for a limit."""
     kinds = "a pool of connections or threads, maxconn, a semaphore"
     if limit.most == 1:
         kinds = "a lock held over the call, one connection, one thread"
     return fix(
-        f"find what has the size {limit.number} ({kinds}) and raise it, if {name} can take more; else make the calls"
-        " fewer or faster"
+        f"find what has the size {limit.number} ({kinds}) and raise it, if {name} can take more; else make fewer or"
+        " faster calls"
     )
 
 

@@ -1,4 +1,4 @@
-"""Connections that take long to come about, told apart from slow peers."""
+"""Connections that take long to establish, as opposed to slow peers."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ class Connects:
 
     @property
     def name(self) -> str:
-        """Return the peer for people."""
+        """Return the name of the peer for a report."""
         of_call = self.call.object if self.call else self.key
         return name_of(self.key, self.rows[0].object if self.rows else of_call)
 
     @property
     def limit_ns(self) -> int:
-        """Return from when on a connect is slow: the kernel answers at once, however busy its programs are.
+        """Return the time from which a connect is slow: the kernel answers at once, however busy its programs are.
 
-        Where the round trip is unknown, only a repeated SYN proves a slow connect.  A peer that no connect reached has
-        no round trip: whoever gave up after a timeout of its own waited for nothing, however short that timeout is.
+        If the round trip is unknown, only a repeated SYN proves a slow connect. A peer that no connect reached has no
+        round trip: a program that gave up after its own timeout waited in vain, however short that timeout
+        is.
         """
         if self.way_ns is None:
             return SLOW_ANSWER_NS if self.none_succeeded else RETRIED_CONNECT_NS
@@ -60,7 +61,7 @@ class Connects:
 
     @property
     def waited_ns(self) -> int:
-        """Return how long threads waited for slow ones."""
+        """Return how long threads waited for slow connects."""
         whole = together(self.rows)
         if not self.rows or typical_ns(whole) < self.limit_ns:
             return 0
@@ -68,24 +69,24 @@ class Connects:
 
     @property
     def took_ns(self) -> int:
-        """Return how long slow ones took, whether a thread waited for them or none."""
+        """Return how long slow connects took, even if no thread waited."""
         return longer_ns(self.call.connect, self.limit_ns) if self.call else 0
 
     @property
     def unanswered(self) -> int:
-        """Return how many SYNs are known to have been sent in vain."""
+        """Return how many SYNs got no answer."""
         return self.call.line.retries + self.call.line.connecting if self.call else 0
 
     @property
     def retried(self) -> bool:
-        """Whether most of the time is that of SYNs that were sent again."""
+        """Whether most of the time is due to repeated SYNs."""
         if self.rows or self.call is None:
             return share_above(together(self.rows), RETRIED_CONNECT_NS) >= 0.5
         return 2 * longer_ns(self.call.connect, RETRIED_CONNECT_NS) >= self.took_ns > 0
 
 
 def connects_of(model: Model) -> list[Connects]:
-    """Return the connections that were asked for, by peer, those that took most first."""
+    """Return the connects by peer, those that took most first."""
     rows: dict[str, list[Row]] = {}
     for row in model.rows_of(CONNECT):
         rows.setdefault(row.key, []).append(row)
@@ -100,7 +101,7 @@ def connects_of(model: Model) -> list[Connects]:
 
 
 def told_apart(model: Model) -> frozenset[str]:
-    """Return the peers of which this rule tells why connecting takes long: no other one says it of them."""
+    """Return the peers for which NET-CONNECT-SLOW explains slow connects, so that no other rule does."""
     return frozenset(each.key for each in connects_of(model) if felt(model, each.waited_ns, 0))
 
 

@@ -1,4 +1,4 @@
-"""What rules on TCP share: waits joined with the connection they were on, and how much of them a cause explains."""
+"""What rules on TCP share: waits joined with their connection, and how much of them a cause explains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Cause = tuple[tuple[str, str], list[Row], schema.Socket, int]
 def _with_sockets(
     model: Model, accounts: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, str], list[Row], schema.Socket]]:
-    """Yield (account, key), rows and TCP socket of every wait on a connection that was looked at."""
+    """Yield (account, key), rows and TCP socket of every wait on a known connection."""
     sockets = connections_of(model).sockets
     for claim, rows in by_key(model.rows_of(*accounts)).items():
         if claim[1] in sockets:
@@ -41,11 +41,12 @@ def outcomes(
     finding: Callable[[Model, list[Cause]], Finding],
     what: str,
 ) -> Iterable[Outcome]:
-    """One finding over all connections of which `explained` says that the cause took time, or a check, or silence."""
+    """Yield one finding for all connections on which `explained` finds that the cause took time, or a check, or a
+    silence."""
     whole_ns = model.ns(*accounts)
     if not model.measured("tcp") or (worth(model, whole_ns) and not model.sockets):
         if worth(model, whole_ns):
-            yield Silence(id, "no TCP connection could be looked at", "see perfdiag check, feature tcp")
+            yield Silence(id, "no TCP connection was examined", "see perfdiag check, feature tcp")
         return
     causes = [(claim, rows, socket, explained(rows, socket)) for claim, rows, socket in _with_sockets(model, accounts)]
     causes = sorted((cause for cause in causes if cause[3] > 0), key=lambda cause: -cause[3])
@@ -58,15 +59,15 @@ def outcomes(
 
 
 def held_ns(rows: list[Row], socket: schema.Socket, waits_of_cause: int) -> int:
-    """Return the part of waits in send during which a cause held the connection, of those that it was asked for."""
+    """Return the part of waits in send during which a cause held the connection."""
     asked = socket.waits_congestion + socket.waits_receiver + socket.waits_buffer
     return round(total_ns(rows) * waits_of_cause / asked) if asked else 0
 
 
 def without_timeouts(distribution: Distribution, retransmits: int) -> Distribution:
-    """Return a distribution without as many of its longest waits as segments were sent again, if they can be timeouts.
+    """Return a distribution without its longest waits that can be timeouts, as many as segments were sent again.
 
-    Sums are scaled by the middles of the buckets, as in `weigh.share_above`.
+    Sums are scaled by the middles of the buckets, as in `significance.share_above`.
     """
     left, buckets = retransmits, dict(distribution.buckets)
     for bucket in sorted(buckets, reverse=True):
@@ -82,7 +83,7 @@ def without_timeouts(distribution: Distribution, retransmits: int) -> Distributi
 
 
 def named(causes: list[Cause]) -> str:
-    """Return the peers of `causes` in words, the one that took most first."""
+    """Return the names of the peers of `causes`, the one that took most first."""
     first = name_of(causes[0][0][1], causes[0][1][0].object)
     others = len({cause[0][1] for cause in causes}) - 1
     return first if not others else f"{first} and {others} other peer{'s' * (others > 1)}"

@@ -1,4 +1,4 @@
-"""What the target sent by UDP and what came back: a peer that answers nothing, or to whom news is sent."""
+"""UDP datagrams sent and received: peers that answer nothing, and one-way feeds."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Datagrams:
         return self.sent > 0 and not self.received
 
     def may_be_news(self, waits: int) -> bool:
-        """Return whether most of `waits` ended by their own timeout, and most of what was sent had no answer: who
-        publishes and listens for a heartbeat in between does that, and who asks a peer that loses most questions."""
+        """Return whether most of `waits` timed out and most datagrams had no answer: a publisher that listens for
+        heartbeats looks like that, and so does a client whose peer loses most requests."""
         return 0 < self.received < min(ANSWERED * self.sent, ANSWERED * waits)
 
     @property
@@ -39,15 +39,15 @@ class Datagrams:
 
 
 def datagrams(model: Model, keys: Iterable[str]) -> Datagrams:
-    """Return what was sent to the peers `keys`, and what they sent."""
+    """Return the datagrams sent to and received from the peers `keys`."""
     wanted = set(keys)
     lines = [each.line for each in model.exchanges if each.line.direction == "datagram" and each.line.object in wanted]
     return Datagrams(sum(line.unawaited for line in lines), sum(line.untimed for line in lines))
 
 
 def unanswered(model: Model) -> dict[str, int]:
-    """Return how many datagrams peers got that sent nothing back though somebody watches for that, by their names, most
-    first.  Who feeds others does not look at what comes."""
+    """Return how many datagrams went to peers that sent nothing back though a thread watches for answers, by peer, most
+    first. A sender that never reads does not count."""
     found: dict[str, int] = {}
     for each in model.exchanges:
         line = each.line

@@ -29,7 +29,7 @@ LATE_NS = 10_000_000
 NOT_HELD = 0.1
 # While a wait lasts: what the kernel holds back is "notsent", what the other has not acknowledged "unacked".
 TELLING = (
-    "set TCP_NODELAY on trial on the side that writes a message in several pieces, and look at ss -tin on both sides"
+    "try TCP_NODELAY on the side that writes a message in several pieces, and look at ss -tin on both sides"
     " (notsent and unacked while the other waits: held back)"
 )
 
@@ -41,8 +41,8 @@ def calls_by_connection(model: Model) -> dict[str, Exchange]:
 
 
 def _sent_at_once(model: Model, rows: Sequence[Row]) -> bool:
-    """Whether waits were those of calls that left this host when they were made: whoever takes long then, it is the
-    peer.  (The first byte of an answer it has no reason to hold back.)"""
+    """Return whether the calls left this host at once, so that the peer is slow: it has no reason to hold back the
+    first byte of an answer."""
     calls = [calls_by_connection(model).get(key) for key in {row.key for row in rows}]
     lines = [call.line for call in calls if call is not None and call.line.held_ns is not None]
     if len(lines) < len(calls) or not lines:
@@ -52,10 +52,8 @@ def _sent_at_once(model: Model, rows: Sequence[Row]) -> bool:
 
 
 def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> bool:
-    """Whether waits for peers may be for delayed acknowledgements: most of them last that long, nothing rules it out.
-
-    Nothing here proves it: a peer that works for 40 ms has its questions acknowledged late, too.
-    """
+    """Return whether waits for peers may be due to delayed acknowledgements: most last that long, and nothing rules it
+    out. It is no proof: the kernel of a peer that works for 40 ms acknowledges late, too."""
     answers = [row for row in rows if row.account == RECEIVE]
     if _sent_at_once(model, answers):
         return False
@@ -74,22 +72,22 @@ def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> 
 
 
 def lengths(rows: Sequence[Row]) -> str:
-    """Return between what the typical wait for an answer lies, "33.6 to 67.1 ms": more a histogram cannot tell."""
+    """Return the range of the typical wait for an answer, "33.6 to 67.1 ms", as exactly as a histogram shows it."""
     low, high = (f"{edge / 1e6:.1f}" for edge in _bucket(together(row for row in rows if row.account == RECEIVE)))
     return f"{low} to {high} ms"
 
 
 def telling() -> Remedy:
-    """Return how to tell a peer that takes 40 ms from an acknowledgement that does."""
+    """Return how to tell a slow peer from delayed acknowledgements."""
     return fix(f"to tell a slow peer from delayed acknowledgements: {TELLING}")
 
 
 def evidence_of(model: Model) -> list[Evidence]:
-    """Return how many acknowledgements were delayed here, for whomever."""
+    """Return how many acknowledgements this kernel delayed, on any connection."""
     seen = _counted(model)
     if seen is None:
         return []
-    text = f"{seen:,} acknowledgements delayed here, on any connection"
+    text = f"{seen:,} acknowledgements delayed by this kernel, on any connection"
     return [Evidence(text, float(seen), "count", "TcpExt.DelayedACKs")]
 
 

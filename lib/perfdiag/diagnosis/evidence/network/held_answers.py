@@ -1,4 +1,4 @@
-"""Answers whose end the kernel keeps back until the client has acknowledged the rest: part of NET-DELAYED-ACK."""
+"""Answers whose end the kernel holds back until the client has acknowledged the rest: part of NET-DELAYED-ACK."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perfdiag.model.requests.request_time import HELD
 
 
 def held_answers(model: Model, id: str) -> Finding | None:
-    """Return one finding for all names together, None where clients hardly wait for the ends of answers."""
+    """Return one finding for all names together, or None if clients hardly wait for the ends of answers."""
     time = model.request_time
     # Where the time of requests is not known, a name counts whose answers are mostly held.
     least = EXPLAINS if time is None else 0
@@ -33,20 +33,20 @@ def held_answers(model: Model, id: str) -> Finding | None:
         id,
         how,
         confidence,
-        f"Answers do not leave this host at once: {subject(model)} writes them in small pieces, and the kernel holds"
-        f" the last one back until the client has acknowledged the others, {_mean(held)} for each.",
+        f"Answers leave this host late: {subject(model)} writes them in small pieces, and the kernel holds the last"
+        f" piece back until the client has acknowledged the others, {_mean(held)} each.",
         {HELD: of_requests_ns} if of_requests_ns else {},
         [_evidence(each) for each in held[:2]],
         [
             fix(
-                "set TCP_NODELAY on the accepted connections, or give an answer one write: writev, a buffer, TCP_CORK"
-                " (strace -f -T -e trace=write,writev,sendto,sendmsg,sendfile shows the pieces)"
+                "set TCP_NODELAY on the accepted connections, or write each answer at once: writev, a buffer,"
+                " TCP_CORK (strace -f -T -e trace=write,writev,sendto,sendmsg,sendfile shows the pieces)"
             )
         ],
-        alternatives=["segments lost on the way to the client: see NET-RETRANSMITS"],
+        alternatives=["segments are lost on the way to the client: see NET-RETRANSMITS"],
         limits=limits,
-        verify=f"{again(model)}: less of request.held in the requests' time",
-        headline="Answers are held back until clients acknowledge their first pieces",
+        verify=f"{again(model)}: answers are no longer held back (request.held)",
+        headline="The kernel holds answers back until clients acknowledge their first pieces",
         mechanism=Mechanism.SLOW,
     )
 

@@ -1,4 +1,4 @@
-"""What is known of the waits for a peer, and of the way to it: was it asked, too often, and is it slow?"""
+"""What is known of the waits for a peer: whether it was asked, too often, and whether it is slow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONG_ANSWER_NS = 500_000_000
 
 @dataclass(frozen=True)
 class PeerWaits:
-    """The waits for one peer, or for several small ones together, and what is known of the way to them."""
+    """The waits for one peer, or for several small ones together."""
 
     rows: list[Row]
     peers: list[Peer]
@@ -41,21 +41,21 @@ class PeerWaits:
         """Return the peer, or how many there are."""
         if len(self.peers) == 1:
             return plain(str(self.peers[0]))
-        return f"{len(self.peers)} peers" if self.peers else "peers not named"
+        return f"{len(self.peers)} peers" if self.peers else "unnamed peers"
 
     @property
     def few_or_long(self) -> bool:
-        """Whether their number is not what costs: fewer of them would wait as long."""
+        """Whether the waits are few or long, so that their number is not the cost."""
         return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
 
     @property
     def receives(self) -> bool:
-        """Whether all it waits for are data that may be sent to it."""
+        """Whether the target only waits to receive from it."""
         return all(row.account == "net.receive" for row in self.rows)
 
     @property
     def silent(self) -> bool:
-        """Whether nothing shows that the target asked: it had nothing under way when it began to wait."""
+        """Whether nothing shows that the target asked: no call was under way when it began to wait."""
         return self.receives and not any(socket.in_flight for socket in self.sockets)
 
     @property
@@ -68,23 +68,24 @@ class PeerWaits:
 
     @property
     def one_way(self) -> bool:
-        """Whether all it got from there is nothing, though it sent: logs and measurements are sent so."""
+        """Whether nothing came back though the target sent, as with logs and metrics."""
         return self.silent and self.answers == 0
 
     @property
     def perhaps_acknowledges(self) -> bool:
-        """Whether what it sends may be no question: a consumer acknowledges each message, and waits for the next."""
+        """Whether what the target sends may be acknowledgements: a consumer acknowledges each message and waits for the
+        next."""
         return self.receives and self.short
 
     @property
     def slow(self) -> bool:
-        """Whether answers take longer than the way, as it varies, and some work of the peer's."""
+        """Whether answers take longer than the round trip with its variation, and some work of the peer."""
         way_ns = self.round_trip_ns or 0
         return self.typical_ns >= way_ns + max(SLOW_ANSWER_NS, VARIATION * way_ns)
 
     @property
     def beyond(self) -> float:
-        """Return the part of the waiting that a faster peer can give back: all but the round trips of slow answers."""
+        """Return the time that a faster peer would save: all but the round trips of slow answers."""
         if not self.slow or not self.taken_ns:
             return 1.0
         return max(0.0, 1 - together(self.rows).count * (self.round_trip_ns or 0) / self.taken_ns)
@@ -115,7 +116,7 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
 
 
 def _answers(calls: Sequence[schema.Exchange], keys: set[str]) -> int | None:
-    """Return how many answers came from the peers `keys`; None where that is not known of all of them."""
+    """Return how many answers came from the peers `keys`; None if that is unknown for one of them."""
     if {line.object for line in calls} != keys or any(line.unanswered for line in calls):
         return None
     return sum(line.count for line in calls)

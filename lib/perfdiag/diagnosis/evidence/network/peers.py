@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection, which side asked, and what the connection itself looked like."""
+"""The other end of a connection: who it is, and which side asked."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ DNS_PORT = 53
 
 @dataclass(frozen=True)
 class Peer:
-    """One end of a connection, as the object "peer:IP:PORT" names it."""
+    """One end of a connection, from the object "peer:IP:PORT"."""
 
     address: str
     port: int
 
     @property
     def local(self) -> bool:
-        """Whether it is this host itself."""
+        """Whether it is this host."""
         return is_loopback(self.address)
 
     @property
     def unconnected(self) -> bool:
-        """Whether the socket takes datagrams from anybody: nobody in particular is waited for."""
+        """Whether the socket receives datagrams from anybody, so that nobody in particular is waited for."""
         return self.port == 0
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ def peer_of(key: str) -> Peer | None:
 
 
 def name_of(key: str, otherwise: str) -> str:
-    """Return a peer for people: address and port, or what the report calls an object that names none."""
+    """Return the name of a peer for a report: address and port, or `otherwise` if the object names none."""
     return plain(str(peer_of(key) or otherwise))
 
 
@@ -76,18 +76,18 @@ class Connections:
         self._own_ports |= _answering(model, {key: s for key, s in near.items() if not self._known(key)})
 
     def asked(self, key: str) -> bool:
-        """Return False where the target is the side that was asked: it listens, and waits for its own clients.
+        """Return False if the target is the server of the connection and waits for its own clients.
 
-        Told by ports: its own is one on which the target waited for connections, or lies below the range handed out
-        to those who connect while the peer's lies inside it.  Where that says nothing and the target is both ends, the
-        end that is waited for longer was asked.  Else (no TCP socket seen, both ports alike) the target is taken to
-        have asked.
+        Ports tell: the target waited for connections on its port, or its port is below the ephemeral range and the
+        peer's is within it. If that says nothing and the target is both ends, the end that is waited for
+        longer is the server. Otherwise (no TCP socket seen, similar ports) the target is taken to be the
+        client.
         """
         socket = self.sockets.get(key)
         return self._asked_by_port(key) and not (socket and self.near(key) and _port(socket) in self._own_ports)
 
     def told(self, row: Row) -> bool:
-        """Return whether port numbers alone tell which side asked where a row waits."""
+        """Return whether port numbers alone tell which side of a row's connection asked."""
         return row.key not in self.sockets or self._known(row.key)
 
     def _known(self, key: str) -> bool:
@@ -103,7 +103,8 @@ class Connections:
         return own not in self._accepts and not 0 < int(own) < self._first <= peer.port
 
     def near(self, key: str) -> bool:
-        """Return whether the peer is on this host: by a local address, or the connection's own."""
+        """Return whether the peer is on this host: it has a local address, or the address of the connection's own
+        end."""
         peer, socket = peer_of(key), self.sockets.get(key)
         same = peer is not None and socket is not None and socket.local.rpartition(":")[0] == peer.address
         return peer is not None and (peer.local or same)
@@ -115,7 +116,7 @@ class Connections:
         return held and not self.answered_here(key)
 
     def answered_here(self, key: str) -> bool:
-        """Return whether the target is at the other end too: on this host, at a port where it accepts or answers."""
+        """Return whether the target is also the other end: on this host, at a port where it accepts or answers."""
         peer = peer_of(key)
         return peer is not None and self.near(key) and str(peer.port) in self._own_ports
 
@@ -135,8 +136,8 @@ def _asked_at(model: Model) -> set[str]:
 
 
 def _answering(model: Model, sockets: Mapping[str, schema.Socket]) -> set[str]:
-    """Return the ports of `sockets` that answer, of connections of which the target is both ends: those of several
-    connections (who connects gets a port of its own), else the end that is waited for longer."""
+    """Return the server ports among `sockets`, of connections of which the target is both ends: ports with several
+    connections (each client gets a port of its own), else the end that is waited for longer."""
     waited_ns: dict[str, int] = {}
     for row in model.rows:
         waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns

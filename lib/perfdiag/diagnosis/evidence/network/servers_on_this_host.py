@@ -1,4 +1,4 @@
-"""Waits for servers on the host that is recorded as a whole: part of NET-PEER-SLOW, and no fault of its own."""
+"""Waits for servers on a host that is recorded as a whole: part of NET-PEER-SLOW, and no fault."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ SHOWN = 2
 
 
 def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
-    """Return that clients and who answers them are both in these books: what those suffer is the cause, not this."""
+    """Return the finding that clients and their server are both in this report: the findings of the server are the
+    cause."""
     servers = {row.key: name_of(row.key, row.object) for row in rows}
     names = first_of(list(dict.fromkeys(servers.values())), SHOWN)
     ports = list(dict.fromkeys(key.rpartition(":")[2] for key in list(servers)[:SHOWN]))
     ways = " and ".join(f"perfdiag latency --port {port}" for port in ports)
-    confidence, limits = judged(model, Confidence.HIGH, ["who answers there is told by the number of the port"])
+    confidence, limits = judged(model, Confidence.HIGH, ["port numbers tell which process answers"])
     return Finding(
         "NET-PEER-SLOW",
         Severity.INFO,
         confidence,
-        f"Clients on this host wait {duration(total_ns(rows))} for {names}, which is answered on it, too: what"
-        " keeps the answers is in this report.",
+        f"Clients on this host wait {duration(total_ns(rows))} for {names}, which also runs here: this report shows"
+        " what delays the answers.",
         claims_of(rows),
         [waits(together(rows), f"waits for {names}")],
-        [fix(f"see what who answers suffers: {ways}")],
+        [fix(f"see what delays the server: {ways}")],
         limits=limits,
-        verify=f"{again(model)}: waits for servers on it",
-        headline=f"Clients on this host wait for {names}, which is answered here, too",
+        verify=f"{again(model)}: waits for servers on this host",
+        headline=f"Clients on this host wait for {names}, which also runs here",
         mechanism=Mechanism.OTHERS,
     )
 

@@ -1,4 +1,4 @@
-"""Peers that requests wait for while no thread does: calls that an event loop has sent and that are not answered."""
+"""Peers that requests wait for while no thread does: calls of an event loop that are not answered yet."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     slow = typical_ns >= SLOW_ANSWER_NS
     if slow:
         claim = (
-            f"{name} answers slowly: half the time is in calls of {about(typical_ns)} or more, and requests wait"
-            " for them."
+            f"{name} answers slowly: half of the time is in calls of {about(typical_ns)} or more. Requests wait for"
+            " them."
         )
     else:
         claim = f"{name} answers fast ({about(typical_ns)} a call), but there are many calls."
@@ -66,11 +66,11 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         [_evidence(model, call)],
         [measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
         limits=limits,
-        alternatives=["loss on the way: see NET-RETRANSMITS"],
+        alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: calls to {name} under {duration(SLOW_ANSWER_NS)}",
         headline=f"{brief(name)} answers slowly, and requests wait for it"
         if slow
-        else f"Requests ask {brief(name)} often; it answers fast",
+        else f"Requests call {brief(name)} often; it answers fast",
         mechanism=Mechanism.SLOW if slow else Mechanism.MANY,
     )
 

@@ -1,4 +1,4 @@
-"""Waiting for own clients: idle, or a client or the network is slow; nothing on this side tells which."""
+"""Waiting for own clients: idle between requests; inside a request, the client or the network is slow."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from perfdiag.model.model import Model, Row
 
 
 def clients_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
-    """Waiting for one's own clients departs from no norm: whether they are slow or silent cannot be seen from here."""
+    """Return the finding of waiting for own clients, which is no fault: from here, a slow client looks like a silent
+    one."""
     whole = together(group)
     found = [peer for peer in map(peer_of, dict.fromkeys(row.key for row in group)) if peer]
     peers, local = len({row.key for row in group}), bool(found) and all(peer.local for peer in found)
     names = (
         f"ss -tnp shows who has {plain(str(found[0]))}" if found and not found[0].unconnected else "ss -tnp shows them"
     )
-    confidence, limits = judged(model, Confidence.MEDIUM, ["which side asked is told by port numbers"])
-    in_pieces = (
-        "clients that write in small pieces, which wait for acknowledgements delayed by 40 ms: TCP_NODELAY there"
-    )
+    confidence, limits = judged(model, Confidence.MEDIUM, ["port numbers tell which side asked"])
+    in_pieces = "clients write in small pieces and wait for acknowledgements delayed by 40 ms: set TCP_NODELAY there"
     return Finding(
         "NET-PEER-SLOW",
         Severity.INFO,
         confidence,
-        f"{subject(model, begin=True)} waits for its own clients ({peers:,} peer{'s' * (peers != 1)}): between"
-        " requests that is idle, inside one the client or the network is slow; nothing here tells which.",
+        f"{subject(model, begin=True)} waits for its own clients ({peers:,} peer{'s' * (peers != 1)}). Between"
+        " requests it is idle; inside a request, the client or the network is slow. This side does not show which.",
         claims_of(group),
         [waits(whole, "waits for clients")],
         [fix(f"measure one of the clients: perfdiag latency {'on this host' if local else 'there'} ({names})")],

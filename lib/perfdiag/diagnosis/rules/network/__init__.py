@@ -1,1 +1,1 @@
-"""From a `Model` to findings about connections and peers; each module is named after its finding."""
+"""Rules about connections and peers, one finding a module."""

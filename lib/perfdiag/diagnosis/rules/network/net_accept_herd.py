@@ -1,4 +1,4 @@
-"""A rule on connections that wake many of those who wait for one, of whom one gets it: a thundering herd."""
+"""NET-ACCEPT-HERD: each new connection wakes several waiting threads, and only one gets it (a thundering herd)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALONE = 0.99
 
 @dataclass(frozen=True)
 class _Herd:
-    """Those who wait for connections, how often they were woken, and for how many connections at most."""
+    """The threads that wait for connections, how often they were woken, and an upper bound of the connections."""
 
     threads: int
     processes: int
@@ -39,7 +39,7 @@ class _Herd:
 
     @property
     def part(self) -> float:
-        """Return the part of their queueing that is for nothing: as much as of the times that they became ready."""
+        """Return the part of their queueing that was useless: useless wake-ups of all times they became runnable."""
         return min(1.0, max(0, self.for_nothing) / self.queues)
 
     @property
@@ -49,38 +49,38 @@ class _Herd:
 
     @property
     def woken_together(self) -> bool:
-        """Whether connections woke several at once: more wake-ups than connections, and not more than those who wait
-        can have been woken by them."""
+        """Whether connections woke several threads at once: more wake-ups than connections, but not more than every
+        waiting thread for every connection."""
         return MOST * self.opened <= self.wakes <= ONCE * self.threads * self.opened
 
     @property
     def who(self) -> str:
-        """Return how many wait, in words."""
+        """Return how many processes or threads wait."""
         return f"{self.processes:,} processes" if self.processes > 1 else f"{self.threads:,} threads"
 
 
 @rule(
     ID,
-    title="Each new connection wakes many, and one gets it",
+    title="Each new connection wakes several threads; only one gets it",
     accounts=("runq.busy",),
-    meaning="Several processes or threads wait for connections to one port in a way that wakes all of them for each"
-    " (poll or select on a shared listening socket). One gets it; the others queue for a CPU, find nothing and wait"
-    " again. With epoll nothing tells connections from other events: CPU-OVERSUBSCRIBED then says that many are woken"
-    " at once.",
-    measured="Waits for a connection that ended, against the connections that the target's network namespaces took in"
-    " (PassiveOpens: more than the target's own, never fewer), over the window. It is said where at least half of the"
-    " wake-ups were for nothing, but not more than one for each that waits and each connection. Claimed is the"
-    " queueing of those who wait for connections, by the part that such wake-ups are of the times that they became"
-    " ready, for an idle CPU too; of less than a tenth of the window nothing is said. Of waits behind neighbours those"
-    " up to 131 us are taken in (longer ones are CPU-CONTENTION), and behind own threads, where others than those who"
-    " wait for connections run or queue.",
-    alternatives="Waits for connections with a time limit that ends for all at once.",
-    remedies="Let a connection wake one: EPOLLEXCLUSIVE, SO_REUSEPORT, a blocking accept, or one that accepts for all.",
-    verify="Measure again: runq.busy behind own threads must be gone at the same number of connections.",
+    meaning="Several processes or threads wait for connections with poll() or select() on one listening socket, so"
+    " each connection wakes all of them. One gets it; the others queue for a CPU, find nothing and wait"
+    " again. Programs that use epoll are reported by CPU-OVERSUBSCRIBED instead, because epoll does not"
+    " show which wake-ups were for connections.",
+    measured="Waits for a connection that ended, against the connections that arrived in the target's network"
+    " namespaces (PassiveOpens, an upper bound), over the window. Reported if at least half of the"
+    " wake-ups found no connection, but not more than one for each waiting thread and connection. The"
+    " finding claims that part of the queueing of these threads, if it is at least a tenth of the window."
+    " It includes waits of up to 131 us behind other processes (longer ones are CPU-CONTENTION), and waits"
+    " behind the target's own threads.",
+    alternatives="Waits for connections with a time limit that ends for all threads at once.",
+    remedies="Wake one thread for each connection: EPOLLEXCLUSIVE, SO_REUSEPORT, a blocking accept(), or one thread"
+    " that accepts for all.",
+    verify="In the next report, queueing behind the target's own threads is gone at the same rate of connections.",
     beats=("CPU-OVERSUBSCRIBED",),
 )
 def accept_herd(model: Model) -> Iterable[Outcome]:
-    """Join waits for connections with the connections that came, and both with the queue behind own threads."""
+    """Compare ended waits for connections with the connections that arrived; claim the useless queueing."""
     rows = [row for row in model.rows_of("net.accept") if row.key.startswith("port:")]
     pids = {row.pid for row in rows}
     waiting = _waiting(model, pids)
@@ -95,19 +95,19 @@ def accept_herd(model: Model) -> Iterable[Outcome]:
     ns = sum(wanted.values())
     if opened is None:
         if felt(model, ns):
-            yield Silence(ID, "how many connections came is not known", "nstat -az TcpPassiveOpens, twice")
+            yield Silence(ID, "it is unknown how many connections arrived", "run nstat -az TcpPassiveOpens twice")
         return
     if not herd.woken_together or not felt(model, ns):
         share = ns / model.busy_ns if model.busy_ns and herd.woken_together else 0.0
-        counted = f"{herd.wakes:,} wake-ups to accept, {opened:,} connections came"
-        yield Check(ID, f"{counted}: queueing for nothing {percent(share)} of busy time", share, "share")
+        counted = f"{herd.wakes:,} wake-ups to accept, {opened:,} connections arrived"
+        yield Check(ID, f"{counted}: useless queueing {percent(share)} of busy time", share, "share")
         return
     yield _finding(model, herd, wanted)
 
 
 def _waiting(model: Model, pids: Collection[int]) -> list[ThreadLedger]:
-    """Return the threads of these processes that wait for connections: those of others wait at unix or vsock
-    sockets.  The rows of processes that ended stand under pid 0."""
+    """Return the threads of these processes that wait for connections; threads of other processes wait at unix or vsock
+    sockets. Rows of processes that ended are under pid 0."""
     return [
         thread
         for thread in model.threads
@@ -120,13 +120,13 @@ def _count(thread: ThreadLedger, account: str) -> int:
 
 
 def _alone(model: Model, waiting: Sequence[ThreadLedger]) -> bool:
-    """Return whether next to nobody else in the target runs or queues."""
+    """Return whether hardly any other thread of the target runs or queues."""
     return all(sum(map(of, waiting)) >= ALONE * sum(map(of, model.threads)) for of in (on_cpu_ns, queued_ns))
 
 
 def _opened(model: Model, waiting: Iterable[ThreadLedger]) -> int | None:
-    """Return how many connections came at most; None where it is not known, as in a container below the target: the
-    connections counted are those of the network namespaces of the processes asked for."""
+    """Return an upper bound of the connections that arrived, or None if it is unknown: only the network namespaces of
+    the processes given on the command line are counted, not those of containers below them."""
     contained = {target.namespace_pid != target.pid for target in model.header.targets}
     if any((thread.namespace_tid != thread.tid) not in contained for thread in waiting):
         return None
@@ -138,9 +138,9 @@ def _wakes(rows: Iterable[Row]) -> int:
 
 
 def _wanted(model: Model, herd: _Herd, pids: Collection[int], alone: bool) -> dict[str, int]:
-    """Return that part of what these processes queue behind own threads, and of their short waits behind neighbours:
-    who is not woken waits for nobody, but behind a neighbour who computes the next one waits as long.  So does who
-    waits behind an own thread that computes.  No more than those queue who wait for connections."""
+    """Return the useless part of the queueing behind own threads, and of short waits behind other processes. A thread
+    that is not woken delays nobody, but a thread that computes delays the next one just as long, whether it
+    belongs to the target or not. Never more than the threads that wait for connections queued."""
     competing = competition(model)
     own, neighbours = ([row for row in rows if row.pid in pids] for rows in (competing.own, competing.neighbours))
     wanted = all_ns(own) if alone else _short_ns(own)
@@ -162,8 +162,8 @@ def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
         model,
         Confidence.HIGH,
         [
-            "" if surely else "a wait that ends by a time limit counts as a wake-up, too",
-            "connections to workers with a network namespace of their own would not be counted",
+            "" if surely else "a wait that ends at its time limit counts as a wake-up, too",
+            "connections to workers in another network namespace are not counted",
         ],
     )
     more = f" and {len(herd.ports) - 1} more" if len(herd.ports) > 1 else ""
@@ -171,30 +171,30 @@ def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
         ID,
         fault(model, ns),
         confidence,
-        f"A new connection wakes many, and one gets it (a thundering herd): {herd.wakes:,} wake-ups of {herd.who} for"
-        f" {herd.opened:,} connections; they queue for a CPU for {duration(ns)}.",
+        f"Each new connection wakes several threads, and only one gets it (a thundering herd): {herd.wakes:,}"
+        f" wake-ups of {herd.who} for {herd.opened:,} connections. They queue for a CPU for {duration(ns)}.",
         claims(wanted),
         [
             Evidence(
-                f"{herd.wakes:,} waits for a connection to {herd.ports[0]}{more} ended, and at most {herd.opened:,}"
-                f" connections came: at least {at_once:.1f} wake-ups for each",
+                f"{herd.wakes:,} waits for a connection to {herd.ports[0]}{more} ended, but at most {herd.opened:,}"
+                f" connections arrived: at least {at_once:.1f} wake-ups for each",
                 at_once,
                 "ratio",
                 "ledger, /proc/PID/net/snmp",
             ),
             Evidence(
-                f"those who wait for connections queued for a CPU for {duration(herd.queued_ns)}; they became ready"
+                f"these threads queued for a CPU for {duration(herd.queued_ns)}; they became runnable"
                 f" {herd.queues:,} times, and at least {herd.for_nothing:,} wake-ups found no connection:"
-                f" {percent(herd.part)} of the queueing is taken to be for nothing",
+                f" {percent(herd.part)} of the queueing is counted as useless",
                 float(herd.queued_ns),
                 "ns",
                 "ledger",
             ),
         ],
         _remedies(),
-        alternatives=["waits for a connection with a time limit, which ends for all at once"],
+        alternatives=["waits for a connection with a time limit that ends for all threads at once"],
         limits=limits,
-        verify=f"{again(model)}: runq.busy behind own threads at the same number of connections",
+        verify=f"{again(model)}: no queueing behind own threads (runq.busy) at the same rate of connections",
         headline=f"Each new connection wakes several of {herd.who}; only one gets it",
         mechanism=Mechanism.MANY,
     )
@@ -203,10 +203,10 @@ def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
 def _remedies() -> list[Remedy]:
     return [
         fix(
-            "let a connection wake one: EPOLLEXCLUSIVE, a listening socket for each (SO_REUSEPORT; nginx: reuseport),"
-            " a blocking accept() instead of poll, or one that accepts for all"
+            "wake one thread for each connection: EPOLLEXCLUSIVE, one listening socket each (SO_REUSEPORT; nginx:"
+            " reuseport), a blocking accept() instead of poll(), or one thread that accepts for all"
         ),
-        fix("fewer workers that wait for connections: each is woken by every one"),
+        fix("reduce the number of workers that wait for connections: every connection wakes each of them"),
     ]
 
 

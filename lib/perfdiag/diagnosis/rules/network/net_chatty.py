@@ -1,4 +1,4 @@
-"""A rule on chatter: requests that make many short calls, one after the other."""
+"""NET-CHATTY: requests make many short calls, one after the other."""
 
 from __future__ import annotations
 
@@ -35,17 +35,16 @@ ENOUGH_OWNED = 0.5
     ID,
     title="Requests make many short calls",
     accounts=ACCOUNTS,
-    meaning="Each request asks the same peer for many little things, one after the other. Every answer is as fast as"
-    " the network allows, so that no faster peer helps: the number of round trips is what takes the time.",
-    measured="Calls over the window, from the last byte sent to the first byte of the answer, by peer and per request"
-    " served; of those that were made for requests, as far as the thread had read one before. A finding where half of"
-    " their time lies in calls of 1 ms, or two of the shortest round trips, or less; five or more are made for a"
-    " request, and they are a quarter of the requests' time; a fault from ten on that are half of it. Only where the"
-    " requests' time is known.",
-    alternatives="A protocol that cannot ask for several things at once; calls of a background job that runs on the"
-    " same threads.",
-    remedies="Ask for all of it at once: a join, a batch, a pipeline, a cache.",
-    verify="perfdiag latency again: calls per request.",
+    meaning="Each request makes many calls to the same peer, one after the other. Each answer is as fast as the"
+    " network allows, so a faster peer does not help: the round trips take the time.",
+    measured="Calls made for requests, by peer and per request served, from the last byte sent to the first byte of"
+    " the answer, over the window. Needs at least five calls a request, a quarter of the requests' time,"
+    " and half of the calls' time in calls of at most 1 ms (or two of the shortest round trips). It is a"
+    " warning from ten calls and half of the time.",
+    alternatives="The protocol cannot ask for several things at once; a background job makes its calls on the same"
+    " threads.",
+    remedies="Ask for everything at once: a join, a batch, a pipeline, a cache.",
+    verify="In the next report, each request makes fewer calls to the peer.",
     beats=(
         "NET-PEER-SLOW",
         "IPC-PEER-SLOW",
@@ -53,10 +52,10 @@ ENOUGH_OWNED = 0.5
     ),
 )
 def chatty(model: Model) -> Iterable[Outcome]:
-    """One finding for each peer that is asked many times a request."""
+    """Yield one finding for each peer that a request calls many times."""
     time = model.request_time
     if time is None or not_followed(model):
-        yield without_time(model, ID, "no requests were served: calls are not counted by request")
+        yield without_time(model, ID, "no requests were served, so calls are not counted per request")
         return
     counts = {key: _calls_a_request(model, call) for key, call in by_peer(model, "connected").items()}
     found = [
@@ -71,8 +70,8 @@ def chatty(model: Model) -> Iterable[Outcome]:
 
 
 def _calls_a_request(model: Model, call: Exchange) -> float:
-    """Return how many calls were made for each request; which ones were made for none is known of all peers together,
-    by time."""
+    """Return how many calls each request made to one peer. The part of calls made for requests is known only of all
+    peers together, by time."""
     served = [each.line for each in model.exchanges if each.served]
     all_ns = sum(each.line.sum_ns + each.connect.sum_ns for each in model.exchanges if not each.served)
     owned = min(1.0, sum(line.peers_ns for line in served) / all_ns) if all_ns else 0.0
@@ -96,7 +95,7 @@ def _judged(model: Model, time: RequestTime, call: Exchange, number: float) -> F
 
 
 def _inside_ns(model: Model, time: RequestTime, rows: list[Row]) -> float:
-    """Return the part of waits of threads that stands in the requests' time."""
+    """Return the part of threads' waits that is in the requests' time."""
     return sum(
         row.distribution.sum_ns * time.accounts.get(row.account, 0) / model.ns(row.account)
         for row in rows
@@ -112,8 +111,8 @@ def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, nu
         ID,
         Severity.WARNING if number >= MANY and part >= MOST else Severity.INFO,
         confidence,
-        f"Each request asks {name} {number:.0f} times, for {about(middle)} each: their number is {percent(part)} of the"
-        " requests' time, no answer is slow.",
+        f"Each request calls {name} {number:.0f} times, {about(middle)} each: together {percent(part)} of the"
+        " requests' time. No answer is slow; there are too many calls.",
         claimed({(account, line.object): _of_ns(rows, account) for account in ACCOUNTS}, requests_ns),
         [
             Evidence(f"{number:.1f} calls to {name} a request", number, "count", "sockets"),
@@ -125,13 +124,15 @@ def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, nu
             ),
         ],
         [
-            fix("ask once for what takes many calls now: a join or a list of keys instead of a loop, a batch"),
-            fix("where they must be many, send them without waiting for each answer (a pipeline), or remember answers"),
+            fix("ask once instead of many times: a join or a list of keys instead of a loop, a batch"),
+            fix(
+                "if there must be many calls, send them without waiting for each answer (a pipeline), or cache answers"
+            ),
         ],
-        alternatives=["a protocol that cannot ask for several things at once"],
+        alternatives=["the protocol cannot ask for several things at once"],
         limits=limits,
         verify=f"{again(model)}: fewer calls to {name} a request",
-        headline=f"Each request asks {brief(name)} {number:.0f} times; no answer is slow",
+        headline=f"Each request calls {brief(name)} {number:.0f} times; no answer is slow",
         mechanism=Mechanism.MANY,
     )
 

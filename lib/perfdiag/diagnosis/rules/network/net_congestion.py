@@ -1,4 +1,4 @@
-"""A rule on senders that the congestion window of the path holds back."""
+"""NET-CONGESTION: the congestion window of a connection holds a sender back."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ SMALL_WINDOW = 20
     "NET-CONGESTION",
     title="The path to the peer carries no more",
     accounts=("net.send",),
-    meaning="Threads wait in send because the congestion window is used up: the path is full, it loses packets, or the"
-    " connection has just begun or been idle and starts slowly. Without loss or queueing it is the path's own capacity,"
-    " which is profile.",
-    measured="At each wait in send the connection was asked what held it; the part of the waits held by the congestion"
-    " window (or by the own buffer, while packets queue on the way), times the time waited on that"
-    " connection. The norm is the shortest round trip: twice of it, or retransmissions, show a fault of the path."
-    " Nothing queues on the way to a peer on this host: there only retransmissions do.",
-    alternatives="Loss that has nothing to do with a full path (radio, bad cable); a short burst after an idle time.",
+    meaning="Threads wait in send because the congestion window is used up: the path is full or loses packets, or"
+    " the connection is new or was idle and starts slowly. Without loss or queueing this is the capacity of"
+    " the path, and no fault.",
+    measured="At each wait in send, what held the connection: the part of waits held by the congestion window (or"
+    " by the own send buffer while packets queue on the path), times the time waited there. A fault needs"
+    " a round trip of twice the shortest, or retransmissions; for a peer on this host, retransmissions.",
+    alternatives="Packets are lost for other reasons (radio, a bad cable); a short burst after an idle time.",
     remedies="Send less, more evenly, or over another path; keep the window after idle times.",
-    verify="ss -ti on this host: cwnd, rtt against minrtt, of the connection.",
+    verify="ss -ti on this host shows a growing cwnd, and an rtt near minrtt.",
     beats=(
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
     ),
 )
 def congestion(model: Model) -> Iterable[Outcome]:
-    """Join waits in send with what held the connection: the congestion window."""
+    """Join waits in send with what held the connection, here the congestion window."""
     return outcomes(
         model,
         "NET-CONGESTION",
@@ -53,7 +52,7 @@ def congestion(model: Model) -> Iterable[Outcome]:
 
 
 def _queued(model: Model, socket: schema.Socket) -> bool:
-    """Whether packets queue on the way; then the own buffer is full because of the path, whatever was full first."""
+    """Return whether packets queue on the path; the own buffer is then full because of the path."""
     shortest_ns = round_trip_ns([socket])
     longer = shortest_ns is not None and socket.rtt_us * 1000 >= QUEUED * shortest_ns
     return longer and not connections_of(model).near(socket.object)
@@ -98,7 +97,7 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
         {claim: ns for claim, _, _, ns in causes},
         evidence,
         _congestion_remedies(model, socket),
-        alternatives=["loss that has nothing to do with a full path", "a slow start after an idle time"],
+        alternatives=["packets are lost for a reason other than a full path", "a slow start after an idle time"],
         limits=limits,
         verify="ss -ti: cwnd grows, rtt stays near minrtt",
         headline=f"The path to {brief(named(causes))} holds data up: {why}",
@@ -107,7 +106,7 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
 
 
 def _congestion_remedies(model: Model, socket: schema.Socket) -> list[Remedy]:
-    remedies = [fix("send less or more evenly, compress, or take another path; look for who else fills it")]
+    remedies = [fix("send less or more evenly, compress, or take another path; find out who else fills it")]
     slow_start = "net.ipv4.tcp_slow_start_after_idle"
     if socket.congestion_window <= SMALL_WINDOW and model.facts.sysctl(slow_start.replace(".", "/")) == "1":
         remedies.insert(0, attempt(f"sysctl -w {slow_start}=0", f"sysctl -w {slow_start}=1", f"{slow_start} = 1"))

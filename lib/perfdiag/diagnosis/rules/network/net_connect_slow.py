@@ -1,4 +1,4 @@
-"""A rule on connections that take long to come about: SYNs that nobody answers, and the kernel sends again."""
+"""NET-CONNECT-SLOW: connecting takes long, because nobody answers SYNs and the kernel repeats them."""
 
 from __future__ import annotations
 
@@ -38,18 +38,19 @@ FAILED_SHARE = 0.1
 
 @rule(
     ID,
-    title="Connections to a peer take long to come about",
+    title="Connecting to a peer takes long",
     accounts=(CONNECT,),
-    meaning="A connection is answered by the peer's kernel, within one round trip, however busy its programs are. Where"
-    " no answer comes it is asked for again after 1, 3 and 7 seconds: the queue of the socket that listens there is"
-    " full, a firewall drops what it does not like, or the address is dead.",
-    measured="Waits of net.connect by peer over the window, and the time from the first SYN until the connection stood"
-    " or failed (inet_sock_set_state) with the SYNs sent again, also where no thread waited for it. The norm is the"
-    " shortest round trip and half of it, at least 10 ms more; where that is not known half a second, which only a"
-    " repeated SYN explains. What requests wait for in an event loop is shared out by what calls to each peer took.",
-    alternatives="A peer that is far away and was never measured; loss on the way (NET-RETRANSMITS).",
-    remedies="Look at the peer's queue of connections, then at the firewalls between, then whether anybody is there.",
-    verify="perfdiag latency again: waits of net.connect near the round trip; nstat TcpExtTCPSynRetrans does not grow.",
+    meaning="The peer's kernel accepts a connection within one round trip, however busy its programs are. Without"
+    " an answer, the kernel here repeats the SYN after 1, 3 and 7 seconds: the accept queue of the"
+    " listening socket is full, a firewall drops the packets, or the address is dead.",
+    measured="Waits to connect by peer, and the time from the first SYN until the connection stood or failed"
+    " (inet_sock_set_state), with repeated SYNs, even if no thread waited; over the window. Slow is more"
+    " than the shortest round trip plus the larger of half of it and 10 ms; if the round trip is unknown,"
+    " more than half a second, which only a repeated SYN explains. Waits of requests in an event loop are"
+    " divided by the time of calls to each peer.",
+    alternatives="The peer is far away and its round trip was never measured; packets are lost (NET-RETRANSMITS).",
+    remedies="Look at the peer's accept queue first, then at firewalls, then whether anything listens there.",
+    verify="In the next report, connecting takes about a round trip; nstat TcpExtTCPSynRetrans does not grow.",
     beats=(
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
@@ -57,7 +58,7 @@ FAILED_SHARE = 0.1
     elsewhere=True,
 )
 def connect_slow(model: Model) -> Iterable[Outcome]:
-    """One finding for each peer to which connecting is slow; a check of those that refuse at once."""
+    """Yield one finding for each peer to which connecting is slow, and a check of those that refuse at once."""
     said = 0
     for each in connects_of(model):
         requests_ns = of_requests_ns(model, each.took_ns)
@@ -69,11 +70,11 @@ def connect_slow(model: Model) -> Iterable[Outcome]:
             said += 1
             yield refused
     if not said:
-        yield fine_or_unknown(model, ID, "waiting for connections", CONNECT)
+        yield fine_or_unknown(model, ID, "connecting", CONNECT)
 
 
 def _refused(connects: Connects) -> Check | None:
-    """Return that many connects failed, which took no time that anybody waited for."""
+    """Return that many connects failed without making anybody wait."""
     line = connects.call.line if connects.call else None
     if line is None or line.connects_failed < ENOUGH_FAILED:
         return None
@@ -81,7 +82,9 @@ def _refused(connects: Connects) -> Check | None:
     if part < FAILED_SHARE:
         return None
     tried = plural(line.connects + line.connects_failed, "connect")
-    return Check(ID, f"{line.connects_failed:,} of {tried} to {connects.name} failed, soon", part, "share", large=True)
+    return Check(
+        ID, f"{line.connects_failed:,} of {tried} to {connects.name} failed, all quickly", part, "share", large=True
+    )
 
 
 def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
@@ -89,22 +92,25 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
     took_ns = max(connects.waited_ns, connects.took_ns)
     if connects.none_succeeded and connects.call:
         failed = connects.call.line.connects_failed
-        claim = f"None of {failed:,} connects to {name} succeeded: {duration(took_ns)} until {subject(model)} gave up."
+        claim = (
+            f"None of {failed:,} connects to {name} succeeded: {subject(model)} gave up after"
+            f" {duration(took_ns)} in all."
+        )
         headline, mechanism = f"None of {failed:,} connects to {brief(name)} succeeded", Mechanism.FAILED
     elif connects.retried:
         claim = (
-            f"Connecting to {name} takes retries: {duration(took_ns)} in all, because its queue of connections is full,"
-            " a firewall drops them, or nobody is there."
+            f"Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all: its accept queue is full, a"
+            " firewall drops packets, or nobody is there."
         )
-        headline, mechanism = f"Connecting to {brief(name)} takes retries", Mechanism.FAILED
+        headline, mechanism = f"Connecting to {brief(name)} needs repeated SYNs", Mechanism.FAILED
     else:
-        claim = f"Connecting to {name} takes far longer than the way: {duration(took_ns)} in all."
+        claim = f"Connecting to {name} takes far longer than the round trip: {duration(took_ns)} in all."
         headline, mechanism = f"Connecting to {brief(name)} is slow", Mechanism.SLOW
     hanging = [thread for thread, wait in still_waiting(model, CONNECT) if wait.object == key]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
-    counted = "" if connects.call else "SYNs sent again were not counted"
-    shared = "whose requests waited is shared out by what calls took" if requests_ns else ""
+    counted = "" if connects.call else "repeated SYNs were not counted"
+    shared = "waits of requests are divided by the time of calls to each peer" if requests_ns else ""
     confidence, limits = judged(model, Confidence.HIGH, [counted, shared, not_followed(model)])
     return Finding(
         ID,
@@ -115,7 +121,7 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
         _evidence(connects),
         _remedies(model, connects),
         limits=limits,
-        alternatives=["loss on the way: see NET-RETRANSMITS"],
+        alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: connecting to {name} takes a round trip",
         headline=headline,
         mechanism=mechanism,
@@ -132,7 +138,7 @@ def _evidence(connects: Connects) -> list[Evidence]:
         text = f"{plural(latencies.count, 'connect')}{failed}{slow}; longest {duration(latencies.max_ns)}"
         evidence.append(Evidence(text, float(latencies.sum_ns), "ns", "inet_sock_set_state"))
         if line.retries:
-            evidence.append(Evidence(f"{line.retries:,} SYNs sent again", float(line.retries), "count", "tcp_sock"))
+            evidence.append(Evidence(f"{line.retries:,} SYNs repeated", float(line.retries), "count", "tcp_sock"))
     if connects.way_ns is not None:
         text = f"shortest round trip {duration(connects.way_ns)}"
         evidence.append(Evidence(text, float(connects.way_ns), "ns", "tcp_info"))
@@ -145,15 +151,15 @@ def _remedies(model: Model, connects: Connects) -> list[Remedy]:
     present = model.facts.sysctl("net/core/somaxconn")
     limit = f" (present {plain(present)} here)" if peer and peer.local and present else ""
     queue = fix(
-        f"look at the peer's queue of connections: ss -ltn{port} (Recv-Q against Send-Q), nstat -az"
-        " TcpExtListenOverflows TcpExtListenDrops; if it is full its program accepts too slowly, or asks for too"
-        f" short a queue: listen() and net.core.somaxconn{limit}"
+        f"look at the peer's accept queue: ss -ltn{port} (Recv-Q against Send-Q), nstat -az TcpExtListenOverflows"
+        " TcpExtListenDrops; if it is full, the program there accepts too slowly, or its queue is too short:"
+        f" listen() and net.core.somaxconn{limit}"
     )
     dead = fix(
-        "check that the peer is up and listens; if it does, look for a firewall that drops instead of refusing; take"
-        " dead addresses out of the list of peers"
+        "check that the peer is up and listens; if it does, look for a firewall that drops instead of refusing;"
+        " remove dead addresses from the list of peers"
     )
-    pool = fix("keep connections open and share them (a pool): what is connected need not connect")
+    pool = fix("keep connections open and share them (a pool)")
     return [dead, queue, pool] if connects.none_succeeded else [queue, dead, pool]
 
 

@@ -1,4 +1,4 @@
-"""Exchanges that take 40 ms each: one side holds data back until the other's kernel acknowledges, or so it may be."""
+"""NET-DELAYED-ACK: exchanges take 40 ms each, because one kernel holds data back until the other acknowledges."""
 
 from __future__ import annotations
 
@@ -39,32 +39,33 @@ from perfdiag.recording import schema
     ID,
     title="Small writes wait for a delayed acknowledgement",
     accounts=(RECEIVE, HELD),
-    meaning="One side writes a message in several small pieces. Its kernel holds the second piece back until the first"
-    " is acknowledged (Nagle's algorithm), and the other side's kernel delays that by 40 ms, because it expects an"
-    " answer to carry it. Then every exchange takes 40 ms, however fast the peer is.",
-    measured="Calls and answers over the window whose last piece, smaller than a segment, the kernel of this host kept"
-    " back though the peer had room for it (tcp_sock), from written until it was sent, to a tick: a finding where that"
-    " is half of the calls' time and nothing was lost, or explains 1 % of the requests' time. And waits of net.receive"
-    " by peer, where both ends of a connection belong to the target: four fifths of the time lie in waits of one"
-    " length, 39 to 51 ms beyond the shortest round trip on average, and the two ends together wait longer than the"
-    " window lasts, which is at the same time. Of other connections NET-PEER-SLOW names it as what looks alike, unless"
-    " it is ruled out: calls that took as long as the waits left this host at once; the target's network namespace"
-    " delayed too few acknowledgements (TcpExt.DelayedACKs counts those of all its connections), and a peer elsewhere"
-    " did not delay them either (data in flight, and a mean round trip far above the shortest). What the peer holds"
-    " back is not seen, nor the last answer on a connection that stays open.",
-    alternatives="A protocol that waits for 40 ms of its own accord.",
-    remedies="TCP_NODELAY on the side that writes in pieces, or one write (writev, a buffer) for each message.",
-    verify="p50 of net.receive for this peer, request.held in the requests' time; ss -tin: notsent.",
+    meaning="One side writes a message in several small pieces. Its kernel holds the last piece back until the"
+    " first is acknowledged (Nagle's algorithm). The other side's kernel delays the acknowledgement by 40"
+    " ms, because it expects to send it along with an answer. Every exchange then takes 40 ms, however fast"
+    " the peer is.",
+    measured="Two ways, over the window. First, calls and answers whose last piece, smaller than a segment, this"
+    " kernel kept back though the peer had room for it (tcp_sock): half of the calls' time with nothing"
+    " lost, or 1 % of the requests' time. Second, connections of which the target is both ends: four"
+    " fifths of the waiting is in waits of one length, 39 to 51 ms beyond the shortest round trip, and"
+    " both ends wait at the same time. On other connections NET-PEER-SLOW names it as a possible cause,"
+    " unless it is ruled out: the calls left this host at once, the target's network namespace delayed too"
+    " few acknowledgements (TcpExt.DelayedACKs), and the peer did not delay them either. Data that the"
+    " peer holds back, and the last answer on a connection that stays open, are not seen.",
+    alternatives="A protocol that itself waits for 40 ms.",
+    remedies="Set TCP_NODELAY on the side that writes in pieces, or write each message at once (writev, a buffer).",
+    verify="In the next report, waits to receive from this peer are well under 39 ms; ss -tin shows no growing"
+    " notsent.",
     beats=("NET-PEER-SLOW", "NET-SELF-SLOW"),
 )
 def delayed(model: Model) -> Iterable[Outcome]:
-    """One finding for all connections whose two ends wait for each other that long, one for answers held back."""
+    """Yield one finding for connections whose two ends wait for each other that long, and one for answers held back."""
     connections, waited_ns = connections_of(model), dict[str, int]()
     for row in model.rows_of(RECEIVE):
         waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns
 
     def explained_ns(rows: list[Row], socket: schema.Socket) -> int:
-        """Return the waits of a connection during which nobody worked on the answer: the other end waited too."""
+        """Return the waits of a connection during which nobody worked on the answer, because the other end waited,
+        too."""
         if held_ns := _held_ns(model, socket):
             return min(total_ns(rows), held_ns)
         ns, other_ns = total_ns(rows), waited_ns.get(f"peer:{socket.local}", 0)
@@ -77,14 +78,14 @@ def delayed(model: Model) -> Iterable[Outcome]:
     if answers:
         yield answers
     for outcome in outcomes(
-        model, ID, (RECEIVE,), explained_ns, _finding, "questions held back, or both ends waiting at once"
+        model, ID, (RECEIVE,), explained_ns, _finding, "data held back, or both ends waiting at once"
     ):
         if not (answers and isinstance(outcome, Check)):  # that the other half is fine is not that of the rule
             yield outcome
 
 
 def _held_ns(model: Model, socket: schema.Socket) -> int:
-    """Return how long calls were held back here, 0 where that does not explain them: what is lost is held back, too."""
+    """Return how long calls were held back here, or 0 if that does not explain them: lost data is held back, too."""
     call = calls_by_connection(model).get(socket.object)
     held_ns = call.line.held_ns if call else None
     if call is None or not held_ns or socket.retransmits_seen >= ENOUGH_RETRANSMITS:
@@ -102,14 +103,14 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
     confidence, limits = judged(model, Confidence.HIGH, [unseen])
     if _held_ns(model, causes[0][2]):
         claim = (
-            f"Calls to {name} do not leave this host at once: {subject(model)} writes its messages in small pieces, and"
-            f" the kernel holds the last one back until the others are acknowledged, {_mean(calls)} for each."
+            f"Calls to {name} leave this host late: {subject(model)} writes its messages in small pieces, and the"
+            f" kernel holds the last piece back until the others are acknowledged, {_mean(calls)} each."
         )
     else:
         claim = (
             f"Exchanges with {name} wait for an acknowledgement that a kernel delays by 40 ms: both ends belong to"
-            f" {subject(model)} and wait for each other at the same time, in waits of {lengths(rows)}. One side writes"
-            " its messages in small pieces."
+            f" {subject(model)} and wait for each other in waits of {lengths(rows)}. One side writes its messages in"
+            " small pieces."
         )
     return Finding(
         ID,
@@ -121,10 +122,10 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
         [
             fix(
                 "set TCP_NODELAY on the side that writes a message in several pieces (strace -f -T -e"
-                " trace=write,sendto,sendmsg shows them), or give it one write: writev, a buffer"
+                " trace=write,sendto,sendmsg shows them), or let it write each message at once: writev, a buffer"
             )
         ],
-        alternatives=[] if len(calls) == len(causes) else ["a protocol that waits for 40 ms of its own accord"],
+        alternatives=[] if len(calls) == len(causes) else ["a protocol that itself waits for 40 ms"],
         limits=limits,
         verify=f"{again(model)}: waits for {name} well under {duration(DELAY_NS[0])}",
         headline=f"Small writes to {brief(name)} wait for delayed acknowledgements",

@@ -1,4 +1,4 @@
-"""A rule on name servers: look-ups that take long, are asked again, or are never answered."""
+"""NET-DNS-SLOW: look-ups of names take long, are repeated, or get no answer."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Server:
 
     @property
     def name(self) -> str:
-        """Return the name server for people."""
+        """Return the name of the name server for a report."""
         return name_of(self.key, self.key)
 
     @property
@@ -64,8 +64,8 @@ class _Server:
 
     @property
     def took_ns(self) -> int:
-        """Return how long slow look-ups took, whether a thread waited for them or none; open ones until now, and where
-        some found no answer as long as any had none."""
+        """Return how long slow look-ups took, even if no thread waited: open ones until now, and those that found no
+        answer for as long as one of them had none."""
         if self.lookups is None:
             return 0
         answered_ns = longer_ns(self.lookups.whole, SLOW_ANSWER_NS) + self.lookups.line.oldest_ns
@@ -73,13 +73,13 @@ class _Server:
 
     @property
     def lost(self) -> int:
-        """Return how many queries found no answer, or none in time."""
+        """Return how many queries got no answer, or none in time."""
         line = self.lookups.line if self.lookups else None
         return line.retries + line.unanswered + line.open if line else 0
 
     @property
     def loses(self) -> bool:
-        """Whether most of the time is that of lost queries or answers."""
+        """Whether most of the time is due to lost queries or answers."""
         if self.lookups and not self.lost:
             return False
         if self.rows or self.lookups is None:
@@ -92,17 +92,16 @@ class _Server:
     ID,
     title="A name server answers slowly, or not always",
     accounts=(RECEIVE,),
-    meaning="Names are looked up at a name server that takes long, or whose answers get lost: then the C library asks"
-    " again after 5 seconds, and whoever wants the name waits. Most programs look a name up for every connection that"
-    " they make, and the C library remembers none.",
-    measured="Waits of net.receive for peers at port 53 over the window, and look-ups by UDP from the query to its"
-    " answer, with those asked again after 100 ms or more and those never answered, also where no thread waited. The"
-    " norm is 10 ms for the wait in which half of the time was spent. Over sockets that are not connected look-ups are"
-    " not told from other datagrams.",
-    alternatives="A firewall or address translation that loses one of the two queries (A, AAAA) that are sent at once;"
-    " names that do not exist, tried with every suffix of the search list.",
-    remedies="Ask the name server itself; shorter timeouts in resolv.conf; a cache on this host.",
-    verify="perfdiag latency again; dig +tries=1 NAME at the name server, a hundred times.",
+    meaning="A name server takes long, or its answers get lost; the C library then asks again after 5 seconds. Most"
+    " programs look a name up for every connection they make, and the C library caches nothing.",
+    measured="Waits to receive from peers at port 53, and look-ups by UDP from the query to its answer, even if no"
+    " thread waited, with those repeated after 100 ms or more and those never answered; over the window."
+    " Slow is 10 ms, for the wait in which half of the time was spent. On sockets that are not connected,"
+    " look-ups cannot be told from other datagrams.",
+    alternatives="A firewall or address translation loses one of the two queries (A, AAAA) that are sent at once;"
+    " names that do not exist are tried with every suffix of the search list.",
+    remedies="Ask the name server yourself; set shorter timeouts in resolv.conf; run a cache on this host.",
+    verify="In the next report, look-ups take under 10 ms; or run dig +tries=1 NAME a hundred times.",
     beats=(
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
@@ -110,7 +109,7 @@ class _Server:
     elsewhere=True,
 )
 def dns_slow(model: Model) -> Iterable[Outcome]:
-    """One finding for each name server that holds somebody up."""
+    """Yield one finding for each name server that holds the target up."""
     said = 0
     for each in _servers(model):
         requests_ns = of_requests_ns(model, each.took_ns)
@@ -119,7 +118,7 @@ def dns_slow(model: Model) -> Iterable[Outcome]:
             said += 1
             yield _finding(model, each, requests_ns)
     if not said:
-        yield fine_or_unknown(model, ID, "waiting for data, name servers not noteworthy,", RECEIVE)
+        yield fine_or_unknown(model, ID, "waiting for data, name servers included,", RECEIVE)
 
 
 def _servers(model: Model) -> list[_Server]:
@@ -137,15 +136,15 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     name, took_ns = server.name, max(server.waited_ns, server.took_ns)
     if server.loses:
         counted = f" {_lost_words(server.lookups)}," if server.lookups else ""
-        claim = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are asked again."
+        claim = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are repeated."
     else:
         typical = about(_typical_ns(server))
-        claim = f"Look-ups at {name} take long: half the time is in look-ups of {typical} or more."
+        claim = f"Look-ups at {name} take long: half of the time is in look-ups of {typical} or more."
     hanging = [thread for thread, wait in still_waiting(model, RECEIVE) if wait.object == server.key]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
-    uncounted = "" if server.lookups else "look-ups were not counted: those asked again are told by their length"
-    shared = "whose requests waited is shared out by what calls took" if requests_ns else ""
+    uncounted = "" if server.lookups else "look-ups were not counted: repeated ones are recognized by their length"
+    shared = "waits of requests are divided by the time of calls to each peer" if requests_ns else ""
     confidence, limits = judged(model, Confidence.HIGH, [uncounted, shared, not_followed(model)])
     return Finding(
         ID,
@@ -156,7 +155,7 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         _evidence(server),
         _remedies(server),
         limits=limits,
-        alternatives=["names that do not exist, tried with every suffix of the search list"],
+        alternatives=["names that do not exist are tried with every suffix of the search list"],
         verify=f"{again(model)}: look-ups at {name} under {duration(SLOW_ANSWER_NS)}",
         headline=f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
         mechanism=Mechanism.FAILED if server.loses else Mechanism.SLOW,
@@ -172,7 +171,7 @@ def _typical_ns(server: _Server) -> int:
 def _lost_words(lookups: Exchange) -> str:
     line, parts = lookups.line, []
     if line.retries:
-        parts.append(f"{line.retries:,} {'query' if line.retries == 1 else 'queries'} sent again")
+        parts.append(f"{line.retries:,} {'query' if line.retries == 1 else 'queries'} repeated")
     if line.unanswered:
         parts.append(f"{line.unanswered:,} never answered")
     if line.open:
@@ -198,11 +197,11 @@ def _evidence(server: _Server) -> list[Evidence]:
 def _remedies(server: _Server) -> list[Remedy]:
     peer = peer_of(server.key)
     at = f" @{plain(peer.address.strip('[]'))}" if peer else ""
-    ask = fix(f"ask it yourself, more than once, for names that it wants: dig +tries=1 +time=2{at} NAME")
-    cache = fix("let a cache on this host answer (systemd-resolved, unbound, dnsmasq), or keep connections open")
+    ask = fix(f"ask the name server yourself, several times, for names the target wants: dig +tries=1 +time=2{at} NAME")
+    cache = fix("run a cache on this host (systemd-resolved, unbound, dnsmasq), or keep connections open")
     sooner = fix(
-        "let a lost query cost less, in its own /etc/resolv.conf: options timeout:1 attempts:3, rotate where"
-        " it names several servers; single-request where one of the two queries (A, AAAA) sent at once gets lost"
+        "make a lost query cheaper, in the target's /etc/resolv.conf: options timeout:1 attempts:3; rotate if it"
+        " names several servers; single-request if one of the two queries (A, AAAA) sent at once gets lost"
     )
     return [ask, sooner, cache] if server.loses else [ask, cache]
 

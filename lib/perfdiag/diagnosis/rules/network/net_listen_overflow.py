@@ -1,4 +1,4 @@
-"""A rule on connections that are dropped because the accept queue of the socket they came to is full."""
+"""NET-LISTEN-OVERFLOW: connections are dropped because the accept queue of a listening socket is full."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LOOK = "ss -ltn (Recv-Q against Send-Q); nstat -az TcpExtListenOverflows TcpExtL
 
 @dataclass(frozen=True)
 class _Overflow:
-    """What was dropped at the target's sockets."""
+    """Connections dropped at the target's listening sockets."""
 
     sockets: Sequence[Listener]  # at which something was dropped, most first
     least: int  # of what was dropped there: so many at least because a queue was full
@@ -55,12 +55,12 @@ class _Overflow:
 
     @property
     def share(self) -> float:
-        """Return the part of all attempts that this was, at least; 1 where the others are not known."""
+        """Return the least part of all connection attempts that was dropped; 1 if the others are unknown."""
         return self.least / (self.least + (self.opened or 0))
 
     @property
     def where(self) -> str:
-        """Return the sockets in words."""
+        """Return the names of the sockets."""
         return first_of([f"{plain(each.address)}:{each.port}" for each in self.sockets], 3)
 
 
@@ -68,18 +68,18 @@ class _Overflow:
     ID,
     title="Connections are dropped because an accept queue is full",
     accounts=(),
-    meaning="A connection that is complete waits in the queue of its listening socket until the program accepts it."
-    " Where the queue is full, the kernel drops what comes: the client asks again after a second, then after three,"
-    " then seven. No time of the target shows that: its clients wait. Either it accepts too slowly, or more come at"
-    " once than the queue holds.",
-    measured="Connections dropped at each listening socket of the target (sock_diag), joined with the counters"
-    " ListenOverflows and ListenDrops of its network namespace, over the window; the queue and its limit stand as at"
-    " the end. What others' sockets dropped is taken off the overflows: the number is the least it can be.",
-    alternatives="A SYN flood; health checks or a scanner that open many connections at once; a program that is stopped"
-    " or waits for something else, and accepts nothing at all.",
-    remedies="Accept faster: more workers, or one thread that does nothing else. A longer queue for bursts: the backlog"
-    " the program asks for, up to net.core.somaxconn.",
-    verify="nstat -az TcpExtListenOverflows, twice: it stands still under the same load.",
+    meaning="A complete connection waits in the accept queue of its listening socket until the program accepts it."
+    " If the queue is full, the kernel drops new ones, and the client asks again after 1, 3 and 7 seconds."
+    " Only the clients wait; the target loses no time. Either it accepts too slowly, or more connections"
+    " arrive at once than the queue holds.",
+    measured="Connections dropped at each listening socket of the target (sock_diag), with the counters"
+    " ListenOverflows and ListenDrops of its network namespace, over the window; queue and limit as at the"
+    " end. Drops of other processes' sockets are subtracted, so the number is a lower bound.",
+    alternatives="A SYN flood; health checks or a scanner that open many connections at once; a program that is"
+    " stopped or waits for something else, and accepts nothing.",
+    remedies="Accept faster: more workers, or one thread that only accepts. Against bursts, a longer queue: the"
+    " backlog the program asks for, up to net.core.somaxconn.",
+    verify="Run nstat -az TcpExtListenOverflows twice under the same load: it does not grow.",
     one_process=True,
 )
 def listen_overflow(model: Model) -> Iterable[Outcome]:
@@ -87,38 +87,44 @@ def listen_overflow(model: Model) -> Iterable[Outcome]:
     overflows, opened = model.facts.network_delta(OVERFLOWS), model.facts.network_delta(OPENED)
     if overflows is None:
         if "net.accept" in model.accounts:
-            reason = model.facts.reason("network_deltas") or f"{OVERFLOWS} is not known"
-            yield Silence(ID, f"whether accept queues were full is not known: {reason}", LOOK)
+            reason = model.facts.reason("network_deltas") or f"{OVERFLOWS} is unknown"
+            yield Silence(ID, f"it is unknown whether accept queues were full: {reason}", LOOK)
         return
     if not overflows:
         if opened:
-            yield Check(ID, f"full accept queues 0 times, {plural(opened, 'connection')} taken in", 0.0, "count")
+            yield Check(
+                ID, f"no accept queue was full, {plural(opened, 'connection')} accepted by the kernel", 0.0, "count"
+            )
         return
     listeners = model.facts.listeners
     unsaid = _unsaid(model, listeners)
     mine = [each for each in listeners.sockets if each.dropped] if listeners else []
     if not mine:
         if unsaid:
-            yield Silence(ID, f"accept queues were full {plural(overflows, 'time')}, but whose: {unsaid}", LOOK)
+            yield Silence(
+                ID, f"accept queues were full {plural(overflows, 'time')}, but it is unknown whose: {unsaid}", LOOK
+            )
         else:
-            yield Check(ID, f"full accept queues {plural(overflows, 'time')}, none of {subject(model)}'s", 0.0, "count")
+            yield Check(ID, f"full accept queues {plural(overflows, 'time')}, none of {subject(model)}", 0.0, "count")
         return
     found = _overflow(model, mine, overflows)
     if found.least:
         yield _finding(model, found, listeners, unsaid)
         return
-    reason = f"{plural(found.dropped, 'connection')} dropped at {found.where}, but whether for a full queue is not told"
+    reason = (
+        f"{plural(found.dropped, 'connection')} dropped at {found.where}, but it is unknown whether the queue was full"
+    )
     yield Silence(ID, reason, LOOK)
 
 
 def _unsaid(model: Model, listeners: Listeners | None) -> str:
-    """Return why there may be more sockets of the target's than are known, "" where there are not."""
+    """Return why the target may have more sockets than are known, or ""."""
     if listeners is None:
-        return model.facts.reason("listeners") or "its sockets were not asked for"
+        return model.facts.reason("listeners") or "its sockets were not read"
     if not listeners.complete:
-        return "some of its processes could not be asked for all of their sockets"
+        return "the sockets of some of its processes could not be read"
     if any(each.dropped is None for each in listeners.sockets):
-        return "what its sockets had dropped before is not known"
+        return "earlier drops of its sockets are unknown"
     return ""
 
 
@@ -141,7 +147,7 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
     first, acceptor = found.sockets[0], found.acceptor
     burst = acceptor is not None and acceptor.ns("net.accept") >= WAITING_PART * model.window_ns
     why = (
-        f"more come at once than its queue of {first.limit:,} holds, though {plain(acceptor.comm)} waits for them"
+        f"more arrive at once than its queue of {first.limit:,} holds, though {plain(acceptor.comm)} waits for them"
         if burst and acceptor
         else f"{subject(model)} does not accept them in time, and its queue holds {first.limit:,}"
     )
@@ -162,7 +168,7 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
         ),
     ]
     if found.opened is not None:
-        text = f"{plural(found.opened, 'connection')} taken in meanwhile: at least {percent(found.share)} were dropped"
+        text = f"{plural(found.opened, 'connection')} accepted meanwhile: at least {percent(found.share)} were dropped"
         evidence.append(Evidence(text, found.share, "share", "/proc/PID/net/snmp"))
     if acceptor is not None:
         waited_ns = acceptor.ns("net.accept")
@@ -180,17 +186,18 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
         _remedies(first, listeners, burst=burst),
         alternatives=[
             "a SYN flood, or checks that open many connections at once: ss -tn state syn-recv",
-            "a program that is stopped or waits for something else, and accepts nothing at all",
+            "the program is stopped or waits for something else, and accepts nothing",
         ],
         limits=limits,
-        verify=f"{again(model)}, or nstat -az TcpExtListenOverflows twice: it stands still under the same load",
+        verify=f"{again(model)}, or nstat -az TcpExtListenOverflows twice under the same load: it does not grow",
         headline=f"The accept queue of {brief(found.where)} is full; connections get no answer",
         mechanism=Mechanism.LIMIT,
     )
 
 
 def _severity(found: _Overflow) -> Severity:
-    """Where one in twenty is dropped, that is what clients feel, whatever the time of the threads says."""
+    """Return the severity by the part of connections dropped: clients feel one in twenty, though the threads lose no
+    time."""
     if found.least < ENOUGH or found.share < WORTH_SHARE:
         return Severity.INFO
     return Severity.CRITICAL if found.share >= FAULT_SHARE else Severity.WARNING
@@ -198,15 +205,15 @@ def _severity(found: _Overflow) -> Severity:
 
 def _remedies(first: Listener, listeners: Listeners | None, *, burst: bool) -> list[Remedy]:
     faster = fix(
-        "accept faster: more workers or processes on the port, or a thread that does nothing but accept; what its"
-        " threads wait for instead is in the findings above"
+        "accept faster: more workers or processes on the port, or a thread that only accepts; other findings say"
+        " what its threads wait for instead"
     )
     longer = [_longer(first, listeners)]
     return [*longer, faster] if burst else [faster, *longer]
 
 
 def _longer(first: Listener, listeners: Listeners | None) -> Remedy:
-    """Return what makes the queue longer: the program's own number, or the host's where that is what cuts it."""
+    """Return the remedy for a short queue: the program's own number, or the host's limit if that is the smaller one."""
     most = listeners.somaxconn if listeners else None
     if most is None or first.limit < most:
         upto = f", up to net.core.somaxconn ({most:,})" if most is not None else ""
@@ -218,7 +225,7 @@ def _longer(first: Listener, listeners: Listeners | None) -> Remedy:
     return attempt(
         f"{there}sysctl -w net.core.somaxconn={2 * most}",
         f"{there}sysctl -w net.core.somaxconn={most}",
-        f"net.core.somaxconn = {most} (a socket takes it when its program calls listen() again: reload or restart it)",
+        f"net.core.somaxconn = {most} (takes effect when the program calls listen() again: reload or restart it)",
     )
 
 

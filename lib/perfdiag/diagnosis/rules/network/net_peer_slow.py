@@ -1,4 +1,4 @@
-"""A rule on peers: who is waited for across the network, and whether it is they or the distance that takes the time."""
+"""NET-PEER-SLOW: the target waits for a peer, because the peer is slow or because it is asked often."""
 
 from __future__ import annotations
 
@@ -43,29 +43,26 @@ from perfdiag.recording import schema
     "NET-PEER-SLOW",
     title="A peer across the network answers slowly",
     accounts=(*ACCOUNTS, PEERS),
-    meaning="Threads wait for another host or a local server: until it answers, accepts a connection, or takes data."
-    " Answers that take much longer than the round trip are the peer's own time, and the place to look is there;"
-    " answers as fast as the network allows are profile: their number costs.",
-    measured="Joins waits of net.receive, net.connect and net.send by peer with the TCP socket's shortest round trip,"
-    " over the window. The norm is the round trip and half of it, at least 10 ms more, for the wait in which half of"
-    " the time was spent; of slower answers the round trips are not claimed: no peer gives them back."
-    " Connections on which the target itself was asked (by port numbers) are set apart: it waits for its clients."
-    " Those of which it is both ends are NET-SELF-SLOW. Waits of 40 ms may be delayed acknowledgements (see"
-    " NET-DELAYED-ACK): where those are not ruled out, the claim names both. Of requests: the calls made for them, from"
-    " the last byte sent to the first received, while an event loop serves others, or while the request's thread is"
-    " parked until another one comes with the answer. By UDP datagrams are counted by peer; of one that has sent"
-    " nothing back while threads wait there, how many it got is told.",
-    alternatives="Loss on the way (NET-RETRANSMITS); a peer that has nothing to say; 40 ms of a delayed"
-    " acknowledgement; a name server that does not answer. Where no wait ended and nothing was under way to the peer,"
-    " or nothing was written between the waits, or no more than acknowledges what came, or nothing ever came, or"
-    " most waits ended by their own timeout and most datagrams had no answer, whether for work or for an answer cannot"
-    " be told.",
+    meaning="Threads wait until another host or a local server answers, accepts a connection, or takes data. If"
+    " answers take much longer than the round trip, look at the peer. If they are as fast as the network"
+    " allows, the peer is fine and the number of calls is the cost.",
+    measured="Waits to receive, connect and send by peer, with the shortest round trip of its TCP connections, over"
+    " the window. Slow is more than the shortest round trip plus the larger of half of it and 10 ms, for"
+    " the wait in which half of the time was spent. Of requests, the calls made for them, from the last"
+    " byte sent to the first received, also while an event loop or another thread continues. The round"
+    " trips themselves are not claimed. Connections from clients (recognized by port numbers) are"
+    " separate; connections of the target to itself are NET-SELF-SLOW. If waits of 40 ms may be delayed"
+    " acknowledgements (NET-DELAYED-ACK), the finding names both. UDP datagrams are counted by peer. The"
+    ' finding says "work or an answer" if nothing shows that an answer was due: no wait ended, nothing'
+    " was sent between the waits, nothing ever came, or most waits timed out without an answer.",
+    alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
+    " ms; a name server that does not answer.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
-    verify="perfdiag latency on the peer: time inside its operations against the waits seen here.",
+    verify="Run perfdiag latency on the peer: compare the time of its operations with the waits seen here.",
     elsewhere=True,
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:
-    """One finding for each peer worth it, one for the other peers together, one for clients."""
+    """Yield one finding for each peer that takes enough time, one for all other peers, and one for clients."""
     connections = connections_of(model)
     rows = model.rows_of(*ACCOUNTS)
     mine: dict[str, list[Row]] = {}
@@ -110,10 +107,10 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         return _unanswered(model, found, sent)
     if found.receives and found.slow and sent.may_be_news(together(group).count):
         came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
-        may = "late answers or for what it has not asked for"
+        may = "late answers or for unsolicited data"
         return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
     if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
-        came, may = "asked for nothing meanwhile", "work or for one long answer"
+        came, may = "it asked for nothing meanwhile", "work or for one long answer"
         if found.one_way or nothing_came(model, group):
             came, may = "nothing came", "work or for an answer"
         look = f"{_look(found.peers)}; or {_where(found.peers)}"
@@ -128,7 +125,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     if round_trip is not None:
         evidence.append(Evidence(f"shortest round trip {duration(round_trip)}", float(round_trip), "ns", "tcp_info"))
     if found.repeated:
-        sent_again = f"{found.repeated:,} segments sent again"
+        sent_again = f"{found.repeated:,} segments retransmitted"
         evidence.append(Evidence(sent_again, float(found.repeated), "count", "tcp_retransmit_skb"))
     hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
     if hanging:
@@ -140,7 +137,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         evidence += evidence_of(model)
     perhaps_own = _perhaps_own(model, connections, keys)
     long = found.receives and found.typical_ns >= LONG_ANSWER_NS
-    for_work = "who asks a queue for work, which answers when there is some, waits in the same way" if long else ""
+    for_work = "a client of a queue that answers when there is work waits in the same way" if long else ""
     if perhaps_own:
         best = Confidence.MEDIUM
     held = any(map(connections.perhaps_answered_here, keys))
@@ -156,8 +153,8 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         remedies,
         limits=limits,
         alternatives=[
-            "loss on the way: see NET-RETRANSMITS",
-            "a peer that has nothing to say yet: then this is waiting for work",
+            "packets are lost on the way: see NET-RETRANSMITS",
+            "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=f"{again(model)}: waits for {found.name} near the round trip, or {duration(SLOW_ANSWER_NS)} above it",
         headline=headline,
@@ -166,20 +163,23 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
 
 
 def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
-    """Return that threads wait for the answers to datagrams of which none came."""
-    confidence, limits = judged(
-        model, Confidence.MEDIUM, ["by UDP nothing tells whether what was sent asks for anything"]
-    )
+    """Return the finding of threads that wait for answers to datagrams, none of which came."""
+    confidence, limits = judged(model, Confidence.MEDIUM, ["UDP does not show whether a datagram asks for an answer"])
     return Finding(
         "NET-PEER-SLOW",
         fault(model, together(found.rows).sum_ns),
         confidence,
-        f"{found.name} has answered none of {plural(sent.sent, 'datagram')}, and threads wait there for"
+        f"{found.name} has answered none of {plural(sent.sent, 'datagram')}; threads wait there for"
         f" {duration(together(found.rows).sum_ns)}.",
         claims_of(found.rows),
         [waits(together(found.rows), f"waits for {found.name}"), *sent.evidence],
-        [fix(f"see whether anybody answers there, and whether a firewall drops it; or {_where(found.peers)}")],
-        alternatives=["a feed that needs no answer, whose sender waits there for something else"],
+        [
+            fix(
+                "see whether anything answers there, and whether a firewall drops the datagrams; or"
+                f" {_where(found.peers)}"
+            )
+        ],
+        alternatives=["a feed that needs no answer; its sender waits there for something else"],
         limits=limits,
         verify=f"{again(model)}: datagrams from {found.name}",
         headline=f"{brief(found.name)} answers no datagram, and threads wait for it",
@@ -188,14 +188,14 @@ def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
 
 
 def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
-    """Return the limit that the target may answer there itself, "" where it cannot: a server in epoll shows no port.
-    Of a whole host it is of no account."""
+    """Return the limit that the target may be the server itself, or "": a server in epoll shows no port. Does not
+    matter for a whole host."""
     near = sorted(str(peer.port) for key in keys if (peer := peer_of(key)) and connections.near(key))
     serving = any("wait.events" in t.accounts and not set(ACCOUNTS) & t.accounts.keys() for t in model.threads)
     listeners = model.facts.listeners  # those at which it answers are known then
     if not near or not serving or model.host or (listeners and listeners.complete):
         return ""
-    return f"whether {subject(model)} answers there itself is not known: ss -ltnp sport = :{near[0]}"
+    return f"it is unknown whether {subject(model)} itself answers there: ss -ltnp sport = :{near[0]}"
 
 
 def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Remedy], Mechanism, str]:
@@ -205,41 +205,40 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
     if not found.slow:
         return (
             Severity.INFO,
-            f"{name} answers in {typical}, which is no long time: it is the number of waits"
-            f" ({together(found.rows).count:,}) that costs.",
+            f"{name} answers fast ({typical}), but there are many waits ({together(found.rows).count:,}).",
             remedies,
             Mechanism.MANY,
-            f"{brief(name)} is waited for often; it answers fast",
+            f"{brief(name)} answers fast, but threads wait for it often",
         )
     sending = all(row.account == "net.send" for row in found.rows)
     if sending and _own_buffer(found.sockets):
         return (
             Severity.INFO,
-            f"Sending to {name} waits for room in the own send buffer ({duration(found.taken_ns)}): it holds less than"
-            " the round trip takes, or the reader is as fast as this.",
+            f"Sending to {name} waits for room in the own send buffer ({duration(found.taken_ns)}): the buffer is"
+            " too small for the round trip, or the reader takes data at this rate.",
             [_buffer_remedy(model), *remedies],
             Mechanism.LIMIT,
             f"Sending to {brief(name)} waits for room in the own send buffer",
         )
     severity = fault(model, round(found.taken_ns * found.beyond))
     if sending:
-        claim = f"{name} takes data slowly: half the waiting time is in waits of {typical}."
+        claim = f"{name} takes data slowly: half of the waiting time is in waits of {typical}."
         return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} takes data slowly"
     if found.like_delayed:
         claim = (
-            f"{name} answers slowly, or as likely one side writes in small pieces, which wait until the other's kernel"
-            f" acknowledges, 40 ms late: half the waiting time is in waits of {lengths(found.rows)}."
+            f"{name} answers slowly, or one side writes in small pieces and the other's kernel acknowledges them 40"
+            f" ms late; both are as likely. Half of the waiting time is in waits of {lengths(found.rows)}."
         )
         headline = f"{brief(name)} answers slowly, or acknowledges small writes late"
         return severity, claim, [telling(), *remedies], Mechanism.SLOW, headline
     way_ns = found.round_trip_ns
     beyond = f", {about(found.typical_ns - way_ns)} more than the round trip" if way_ns is not None else ""
-    claim = f"{name} answers slowly: half the waiting time is in waits of {typical}{beyond}."
+    claim = f"{name} answers slowly: half of the waiting time is in waits of {typical}{beyond}."
     return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} answers slowly"
 
 
 def _own_buffer(sockets: list[schema.Socket]) -> bool:
-    """Whether most waits in send found room in the windows of peer and path, but none in the own buffer."""
+    """Return whether most waits in send had room in the windows of peer and path, but none in the own buffer."""
     return sum(socket.waits_buffer for socket in sockets) > sum(
         socket.waits_receiver + socket.waits_congestion for socket in sockets
     )
@@ -261,7 +260,7 @@ def _where(peers: list[Peer]) -> str:
 
 
 def _look(peers: list[Peer]) -> str:
-    """Return what shows who is at the other end, and whether it owes an answer."""
+    """Return the command that shows who is at the other end, and whether an answer is due."""
     local = len(peers) == 1 and peers[0].local
     if local:
         return f"see who answers there: ss -ltnp sport = :{peers[0].port}"

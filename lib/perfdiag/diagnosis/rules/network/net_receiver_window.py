@@ -1,4 +1,4 @@
-"""A rule on senders that the receive window of the peer holds back."""
+"""NET-RECEIVER-WINDOW: the peer's receive window holds a sender back."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from perfdiag.model.model import Model
 
 @rule(
     "NET-RECEIVER-WINDOW",
-    title="The peer does not take data fast enough",
+    title="The peer does not read fast enough",
     accounts=("net.send",),
     meaning="Threads wait in send because the peer's receive window is full: its program reads too slowly, or its"
     " receive buffer is too small for the distance.",
-    measured="At each wait in send the connection was asked what held it; the part of the waits held by the peer's"
-    " window, times the time waited on that connection, over the window.",
-    alternatives="A reader at the peer that is itself stopped (CPU, disk, lock); a receive buffer smaller than rate"
-    " times round trip.",
-    remedies="Measure the peer's reader; enlarge its receive buffer (net.ipv4.tcp_rmem there).",
-    verify="ss -tim on this host: rwnd_limited of the connection.",
+    measured="At each wait in send, what held the connection: the part of waits held by the peer's window, times"
+    " the time waited there, over the window.",
+    alternatives="The reader at the peer is itself held up (CPU, disk, lock); its receive buffer is smaller than"
+    " rate times round trip.",
+    remedies="Measure the reader at the peer; enlarge its receive buffer (net.ipv4.tcp_rmem there).",
+    verify="ss -tim on this host: rwnd_limited of the connection no longer grows.",
     beats=(
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
     ),
 )
 def receiver_window(model: Model) -> Iterable[Outcome]:
-    """Join waits in send with what held the connection: the peer's window.  Of clients NET-SLOW-CLIENT tells."""
+    """Join waits in send with what held the connection, here the peer's window. Clients belong to NET-SLOW-CLIENT."""
     asked = connections_of(model).asked
     return outcomes(
         model,
@@ -37,7 +37,7 @@ def receiver_window(model: Model) -> Iterable[Outcome]:
         ("net.send",),
         lambda rows, socket: held_ns(rows, socket, socket.waits_receiver) if asked(socket.object) else 0,
         _receiver_finding,
-        "receivers' windows",
+        "waits for receive windows",
     )
 
 
@@ -65,7 +65,7 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
         rate = socket.send_window_bytes * 1e9 / round_trip
         evidence.append(
             Evidence(
-                f"such a window lets {size(rate)}/s through at a round trip of {duration(round_trip)}",
+                f"such a window allows {size(rate)}/s at a round trip of {duration(round_trip)}",
                 rate,
                 "bytes/s",
                 "tcp_sock",
@@ -78,7 +78,7 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
         "NET-RECEIVER-WINDOW",
         fault(model, taken_ns),
         confidence,
-        f"{named(causes)} takes data too slowly: its receive window is full, {duration(taken_ns)} of waiting in send.",
+        f"{named(causes)} reads too slowly: its receive window is full, {duration(taken_ns)} of waiting in send.",
         {claim: ns for claim, _, _, ns in causes},
         evidence,
         [
@@ -88,10 +88,10 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
                 "rate times round trip"
             ),
         ],
-        alternatives=["a reader that is itself stopped", "a window too small for the distance"],
+        alternatives=["the reader is itself held up", "the window is too small for the distance"],
         limits=limits,
         verify="ss -tim: rwnd_limited of the connection no longer grows",
-        headline=f"{brief(named(causes))} takes data too slowly: its receive window is full",
+        headline=f"{brief(named(causes))} reads too slowly: its receive window is full",
         mechanism=Mechanism.SLOW,
     )
 

@@ -1,4 +1,4 @@
-"""A rule on segments that were lost and sent again."""
+"""NET-RETRANSMITS: segments are lost and sent again."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ NET = ("net.receive", "net.send")
     "NET-RETRANSMITS",
     title="Segments are lost and sent again",
     accounts=NET,
-    meaning="Packets from the target to a peer got lost and were sent again. Each timeout costs 200 ms or more, each"
-    " quick repetition a round trip; the thread waits for the answer all that time.",
-    measured="Joins retransmissions seen in the window (tracepoint tcp_retransmit_skb) with the waits on the same"
-    " connection: as many waits of 134 ms or more as there were retransmissions, and a round trip for each. The host's"
-    " own counters of the window are evidence beside it.",
-    alternatives="A peer that is merely slow and whose connection lost some packets too; loss towards the target, which"
-    " only the peer can see.",
-    remedies="Find where packets are dropped: interface errors, a full queue, a bad cable, a rate limit, wrong MTU.",
-    verify="nstat -az TcpRetransSegs TcpOutSegs TcpExtTCPTimeouts, twice.",
+    meaning="Packets from the target to a peer were lost and sent again. Each timeout costs 200 ms or more, each"
+    " fast retransmission a round trip; the thread waits all that time.",
+    measured="Retransmissions in the window (tracepoint tcp_retransmit_skb), with the waits on the same connection:"
+    " as many waits of 134 ms or more as there were retransmissions, and a round trip for each. The host's"
+    " own counters are shown as evidence.",
+    alternatives="The peer is merely slow, and its connection lost some packets too; packets to the target are"
+    " lost, which only the peer can count.",
+    remedies="Find out where packets are dropped: interface errors, a full queue, a bad cable, a rate limit, a"
+    " wrong MTU.",
+    verify="Run nstat -az TcpRetransSegs TcpOutSegs twice: less than one in a thousand.",
     beats=(
         "NET-PEER-SLOW",
         "NET-CONGESTION",
@@ -60,7 +61,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     taken_ns = sum(cause[3] for cause in causes)
     whole = together([row for cause in causes for row in cause[1]])
     evidence = [
-        Evidence(f"{seen:,} segments sent again to {named(causes)}", float(seen), "count", "tcp_retransmit_skb"),
+        Evidence(f"{seen:,} segments to {named(causes)} sent again", float(seen), "count", "tcp_retransmit_skb"),
         waits(whole, "waits on these connections"),
     ]
     tcp = model.facts.tcp
@@ -88,7 +89,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
             )
         )
     confidence, limits = judged(
-        model, Confidence.HIGH, ["which waits the lost packets made longer is inferred from their length"]
+        model, Confidence.HIGH, ["the waits prolonged by lost packets are inferred from their length"]
     )
     return Finding(
         "NET-RETRANSMITS",
@@ -100,13 +101,16 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
         evidence,
         [
             fix(
-                "find where packets are dropped: ip -s link on this host, the switch port, rate limits, the peer; ping"
-                " with full-sized packets (ping -M do -s 1472 PEER) shows a wrong MTU"
+                "find out where packets are dropped: ip -s link on this host, the switch port, rate limits, the"
+                " peer; ping with full-sized packets (ping -M do -s 1472 PEER) shows a wrong MTU"
             )
         ],
-        alternatives=["a peer that is slow besides", f"loss towards {subject(model)}, which only the peer can count"],
+        alternatives=[
+            "the peer is slow as well",
+            f"packets to {subject(model)} are lost, which only the peer can count",
+        ],
         limits=limits,
-        verify="nstat -az TcpRetransSegs TcpOutSegs, twice: under one in a thousand",
+        verify="nstat -az TcpRetransSegs TcpOutSegs, twice: less than one in a thousand",
         headline=f"Packets to {brief(named(causes))} are lost",
         mechanism=Mechanism.FAILED,
     )

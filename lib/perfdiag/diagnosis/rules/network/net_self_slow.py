@@ -1,4 +1,4 @@
-"""A rule on connections of which the target is both ends: what keeps the answer stands in the same books."""
+"""NET-SELF-SLOW: the target waits for its own threads at a connection to itself."""
 
 from __future__ import annotations
 
@@ -36,20 +36,19 @@ SHOWN = 2
     "NET-SELF-SLOW",
     title="The target waits for its own threads at a connection",
     accounts=ACCOUNTS,
-    meaning="Client and server of a connection both belong to the target: what keeps the answer is in this report, as"
-    " the time of the threads that answer. A fault where those mostly sleep on a timer; else their own"
-    " findings name the cause, and this is only its path.",
-    measured="Waits of net.receive, net.connect and net.send on this host, at ports on which the target itself waits"
-    " for connections or for questions, over the window; where requests are not measured, also at those on which it"
-    " listens. The threads that answer are those whose sampled stacks wait"
-    " there.",
-    alternatives="Another process on the same port (SO_REUSEPORT, a forked child that is not part of the target).",
-    remedies="Look at what the threads that answer do; more of them, or no connection to oneself.",
-    verify="perfdiag latency again: waits for the target's own ports.",
+    meaning="Client and server of a connection both belong to the target, so this report also covers the threads"
+    " that answer. It is a fault if those mostly sleep on a timer; else other findings of the same report"
+    " name the cause.",
+    measured="Waits to receive, connect and send on this host, at ports where the target itself accepts connections"
+    " or receives requests (without request tracing: at ports where it listens), over the window. Sampled"
+    " stacks show which threads answer.",
+    alternatives="Another process on the same port (SO_REUSEPORT, or a forked child that is not part of the target).",
+    remedies="See what the answering threads do; add more of them, or avoid the connection to the own process.",
+    verify="In the next report, waits at the target's own ports are gone.",
     one_process=True,
 )
 def own_threads(model: Model) -> Iterable[Outcome]:
-    """One finding for all connections of the target to itself."""
+    """Yield one finding for all connections of the target to itself."""
     connections = connections_of(model)
     rows = [
         row for row in model.rows_of(*ACCOUNTS) if connections.asked(row.key) and connections.answered_here(row.key)
@@ -74,21 +73,26 @@ def own_threads(model: Model) -> Iterable[Outcome]:
     if does:
         number = f"{len(threads)} thread{'s' * (len(threads) > 1)} that answer{'s' * (len(threads) == 1)}"
         evidence.append(Evidence(f"{number}: {top(does)}", float(sum(does.values())), "ns", "ledger"))
-    by = "port numbers" if all(map(connections.told, rows)) else "port numbers, which end answers by who waits longer"
-    confidence, limits = judged(model, Confidence.HIGH, [f"that the target is both ends is told by {by}"])
+    by = (
+        "port numbers"
+        if all(map(connections.told, rows))
+        else "port numbers, and which end answers by who waits longer"
+    )
+    confidence, limits = judged(model, Confidence.HIGH, [f"{by} tell that the target is both ends"])
     port = peers[0].port
     yield Finding(
         "NET-SELF-SLOW",
         fault(model, total_ns(rows)) if slept else Severity.INFO,
         confidence,
-        f"The target waits {duration(total_ns(rows))} for itself: {who} answer{'' if many else 's'} at {name}{doing}.",
+        f"{subject(model, begin=True)} waits {duration(total_ns(rows))} for itself: {who}"
+        f" answer{'' if many else 's'} at {name}{doing}.",
         claims_of(rows),
         evidence,
         [
             fix(
-                f"look at what {who} sleep{'' if many else 's'} for, or let more threads answer on port {port}"
+                f"find out why {who} sleep{'' if many else 's'}, or let more threads answer on port {port}"
                 if slept
-                else f"look at what keeps {who}, on port {port}: its own findings name that"
+                else f"find out what delays {who} on port {port}: other findings of this report name it"
             )
         ],
         limits=limits,
@@ -99,7 +103,7 @@ def own_threads(model: Model) -> Iterable[Outcome]:
 
 
 def _answering(model: Model, connections: Connections, peers: Iterable[Peer]) -> list[ThreadLedger]:
-    """Return the threads seen to wait for questions at these ports; they are known by their sampled stacks only."""
+    """Return the threads that were seen waiting for requests at these ports in sampled stacks."""
     ports = {str(peer.port) for peer in peers}
     asked = {key for key, socket in connections.sockets.items() if socket.local.rpartition(":")[2] in ports}
     tids = {stack.tid for stack in model.stacks if stack.kind == "wait" and stack.object in asked}
@@ -114,7 +118,7 @@ def _names(threads: list[ThreadLedger]) -> str:
 
 
 def _without_questions(threads: Iterable[ThreadLedger]) -> dict[str, int]:
-    """Return what threads do besides waiting for their next question."""
+    """Return what threads do besides waiting for their next request."""
     sums: dict[str, int] = {}
     for thread in threads:
         for name, total in thread.accounts.items():

@@ -1,4 +1,4 @@
-"""A rule on slow clients: those that send a request piece by piece, or do not take the answer."""
+"""NET-SLOW-CLIENT: clients send a request piece by piece, or read the answer slowly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NS_PER_BYTE = 8  # a line of 1 Gbit/s: who takes a long answer as fast as that 
 
 @dataclass(frozen=True)
 class _Clients:
-    """What clients hold up: requests that arrive piece by piece, and answers that they do not take."""
+    """What clients delay: requests that arrive piece by piece, and answers they do not read."""
 
     arriving: list[Row]  # waits of threads for the rest of a request, where the requests' time is not known
     coming_ns: int  # of requests, where it is
@@ -42,14 +42,14 @@ class _Clients:
 
     @property
     def slow(self) -> bool:
-        """Whether a client takes longer than its messages take on the way."""
+        """Whether a client takes longer than its messages need on the network."""
         waited = bool(self.arriving) and not self.delayed and typical_ns(together(self.arriving)) >= SLOW_ANSWER_NS
         arrived = self.coming_ns > 0 and any(map(_arrives_slowly, self.requests))
         return waited or arrived or any(map(_over_norm, self.full)) or bool(self.sending)
 
     @property
     def arrived(self) -> list[Exchange]:
-        """Return those whose clients are slow to send requests; where no client is slow, all: a profile."""
+        """Return the requests that clients send slowly; all of them if no client is slow."""
         arrived = [each for each in self.requests if each.line.count]
         return list(filter(_arrives_slowly, arrived)) if self.slow else arrived
 
@@ -60,7 +60,7 @@ class _Clients:
 
     @property
     def untaken(self) -> list[Exchange]:
-        """Return those whose clients are slow to take answers; where no client is slow, all that are a profile."""
+        """Return the requests whose answers clients read slowly; all of them if no client is slow."""
         return list(filter(_over_norm, self.full)) if self.slow else self.full
 
     @property
@@ -74,28 +74,27 @@ class _Clients:
         return self.arriving_ns + self.untaken_ns
 
     def severity(self, model: Model) -> Severity:
-        """Return what the time is worth, of threads and of requests; WARNING asks for clients that are slow."""
+        """Return the severity of the time lost by threads and requests; WARNING only if clients are slow."""
         loop_ns = sum(map(_untaken_ns, self.untaken))
         return severity(model, self.threads_ns, self.requests_ns, loop_ns) if self.slow else Severity.INFO
 
 
 @rule(
     ID,
-    title="Clients send requests slowly, or take answers slowly",
+    title="Clients send requests slowly, or read answers slowly",
     accounts=(RECEIVE, SEND, ARRIVING, UNTAKEN),
-    meaning="A request has begun to arrive and the rest of it does not come, or an answer finds the client's receive"
-    " window full, or this host's send buffer, because the client has not taken what is in it. Meanwhile a worker that"
-    " serves one client at a time is taken; an event loop serves others. The cause is the client, or the way to it.",
-    measured="Over the window, the time from a request's first byte read until its last, of all requests; where their"
-    " time is not known as a whole, waits of net.receive on accepted connections, which are counted inside of requests"
-    " only. Waits of net.send on accepted connections for the part that was held by the client's window; where nobody"
-    " waits in send, the time from a send that leaves the buffer full until the acknowledgement that makes room. The"
-    " norm is 10 ms on average for requests of one name, and for answers beside that what a line of 1 Gbit/s takes.",
-    alternatives="Loss on the way to the client (NET-RETRANSMITS); large messages over a thin line, which take their"
-    " time.",
-    remedies="A proxy in front that takes requests in whole before it hands them on, and answers off this host's hands;"
-    " limits on how long a client may take.",
-    verify="perfdiag latency again: request.arriving and request.untaken in the requests' time.",
+    meaning="A request has begun to arrive but the rest does not come, or the client's receive window or this"
+    " host's send buffer is full of an answer. A worker that serves one client at a time is occupied"
+    " meanwhile; an event loop can serve others. The cause is the client, or the network on the way to it.",
+    measured="The time from the first byte read of a request to its last; if the requests' time is unknown, waits"
+    " to receive inside of requests on accepted connections. Waits to send on accepted connections that"
+    " were held by the client's window; if nobody waits in send, the time from a send that fills the"
+    " buffer to the acknowledgement that makes room. All over the window. Slow is 10 ms on average for"
+    " requests of one name, plus, for answers, the time a line of 1 Gbit/s needs.",
+    alternatives="Packets to the client are lost (NET-RETRANSMITS); large messages over a slow line.",
+    remedies="Put a proxy in front that buffers whole requests and answers; limit how long a client may take.",
+    verify="In the next report, requests spend less time arriving and waiting to be read (request.arriving,"
+    " request.untaken).",
     beats=(
         "NET-PEER-SLOW",
         "NET-RECEIVER-WINDOW",
@@ -108,7 +107,7 @@ class _Clients:
     elsewhere=True,
 )
 def slow_client(model: Model) -> Iterable[Outcome]:
-    """One finding for all clients together: which ones they are changes by the minute."""
+    """Yield one finding for all clients together, because clients come and go."""
     clients = _clients(model)
     unknown = model.request_time is None and clients.severity(model) is not Severity.INFO
     if felt(model, clients.threads_ns, clients.requests_ns) or unknown:
@@ -143,7 +142,7 @@ def _clients(model: Model) -> _Clients:
 
 
 def _part_ns(ns: int, measure: Callable[[Exchange], int], some: list[Exchange], every: list[Exchange]) -> int:
-    """Return as much of a time as some exchanges have of a measure of all."""
+    """Return the part of a time that some exchanges have, by a measure of all."""
     whole = sum(map(measure, every))
     return ns * sum(map(measure, some)) // whole if whole else 0
 
@@ -165,7 +164,7 @@ def _untaken_ns(exchange: Exchange) -> int:
 
 
 def _over_norm(exchange: Exchange) -> bool:
-    """Return whether the answers of this name are taken slower than a line takes them."""
+    """Return whether clients read the answers of this name slower than a line carries them."""
     return _each_ns(exchange, _untaken_ns(exchange) - exchange.line.bytes_out * _NS_PER_BYTE) >= SLOW_ANSWER_NS
 
 
@@ -174,7 +173,7 @@ def _each_ns(exchange: Exchange, ns: int) -> int:
 
 
 def _finding(model: Model, clients: _Clients) -> Finding:
-    unasked = "" if model.measured("tcp") else "what holds answers up was not measured"
+    unasked = "" if model.measured("tcp") else "it was not measured what delays answers"
     confidence, limits = judged(model, Confidence.HIGH, [unasked, not_followed(model)])
     claims: dict[str | tuple[str, str], int] = {(SEND, key): ns for key, ns in clients.sending.items()}
     for (account, key), group in by_key(clients.arriving).items():
@@ -189,8 +188,8 @@ def _finding(model: Model, clients: _Clients) -> Finding:
         _evidence(clients),
         _remedies(clients),
         limits=limits,
-        alternatives=["loss on the way: see NET-RETRANSMITS", "large messages over a thin line"],
-        verify=f"{again(model)}: less of request.arriving, request.untaken, net.receive and net.send",
+        alternatives=["packets are lost on the way: see NET-RETRANSMITS", "large messages over a slow line"],
+        verify=f"{again(model)}: less waiting for clients (request.arriving, request.untaken, net.receive, net.send)",
         headline=_headline(clients),
         mechanism=Mechanism.SLOW if clients.slow else Mechanism.UNDETERMINED if clients.delayed else Mechanism.OTHERS,
     )
@@ -201,17 +200,17 @@ def _claim(model: Model, clients: _Clients) -> str:
     untaken_ns = sum(map(_untaken_ns, clients.untaken))
     if not clients.slow and clients.delayed:
         return (
-            f"The rest of requests comes after {lengths(clients.arriving)}, {duration(arriving_ns)} in all: as long as"
-            " a kernel delays an acknowledgement. Clients that write a request in small pieces wait for it."
+            f"The rest of a request arrives after {lengths(clients.arriving)}, {duration(arriving_ns)} in all: as"
+            " long as a kernel delays an acknowledgement. Clients that write a request in small pieces wait for it."
         )
     if not clients.slow:
-        ways = [f"Requests take {duration(arriving_ns)} in all to arrive, which is their way here."]
-        full = f"Answers find send buffers full for {duration(untaken_ns)} in all, as long ones do."
+        ways = [f"Requests take {duration(arriving_ns)} in all to arrive, as long as the network needs."]
+        full = f"Answers find send buffers full for {duration(untaken_ns)} in all, as long answers do."
         return " ".join([*(ways if arriving_ns or not untaken_ns else []), *([full] if untaken_ns else [])])
     parts = [f"send their requests slowly ({duration(arriving_ns)} from first byte to last)"] if arriving_ns else []
-    parts += [f"take answers slowly ({duration(sending_ns)} with their windows full)"] if sending_ns else []
-    parts += [f"take answers slowly ({duration(untaken_ns)} with send buffers full of them)"] if untaken_ns else []
-    return f"Clients {' and '.join(parts)}: {subject(model)} waits for them inside of requests."
+    parts += [f"read answers slowly ({duration(sending_ns)} with their windows full)"] if sending_ns else []
+    parts += [f"read answers slowly ({duration(untaken_ns)} with send buffers full of them)"] if untaken_ns else []
+    return f"Clients {' and '.join(parts)}. {subject(model, begin=True)} waits for them inside of requests."
 
 
 def _headline(clients: _Clients) -> str:
@@ -219,10 +218,10 @@ def _headline(clients: _Clients) -> str:
     takes = bool(clients.sending or clients.untaken)
     how = " slowly" if clients.slow else ""
     if clients.delayed and not clients.slow:
-        return "Clients send requests in pieces, perhaps held back by delayed acknowledgements"
+        return "Clients send requests in pieces; perhaps acknowledgements are delayed"
     if sends and takes:
-        return f"Clients send requests and take answers{how}"
-    return f"Clients send requests{how}" if sends else f"Clients take answers{how}"
+        return f"Clients send requests and read answers{how}"
+    return f"Clients send requests{how}" if sends else f"Clients read answers{how}"
 
 
 def _evidence(clients: _Clients) -> list[Evidence]:
@@ -247,7 +246,7 @@ def _evidence(clients: _Clients) -> list[Evidence]:
     unended = sum(each.line.open for each in clients.requests)
     if unended:
         oldest = duration(max(each.line.oldest_ns for each in clients.requests))
-        text = f"{unended:,} requests not answered when the window ended, the oldest since {oldest}"
+        text = f"{unended:,} requests not answered when the window ended, the oldest {oldest} old"
         evidence.append(Evidence(text, float(unended), "count", "sockets"))
     return evidence
 
@@ -256,19 +255,19 @@ def _remedies(clients: _Clients) -> list[Remedy]:
     if clients.delayed and not clients.slow:
         return [telling()]
     whose = fix(
-        "see whether it is the client or the way to it: ss -tin on this host; rwnd_limited is a client that does not"
-        " read, a small cwnd or retrans is the way"
+        "find out whether the client or the network is slow: ss -tin on this host; rwnd_limited means that the"
+        " client does not read, a small cwnd or retrans that the network is slow"
     )
-    smaller = fix("send less: compress answers, or give them in parts")
+    smaller = fix("send less: compress answers, or send them in parts")
     return [
         *([whose] if clients.sending or clients.untaken else []),
         fix(
-            "put a proxy in front that takes requests in whole before it hands them on, and answers at once (nginx:"
-            " proxy_request_buffering and proxy_buffering on)"
+            "put a proxy in front that buffers whole requests and answers (nginx: proxy_request_buffering and"
+            " proxy_buffering on)"
         ),
         fix(
-            "limit how long a client may take (nginx: client_header_timeout, client_body_timeout, send_timeout; Apache:"
-            " mod_reqtimeout), so that slow ones do not take all workers"
+            "limit how long a client may take (nginx: client_header_timeout, client_body_timeout, send_timeout;"
+            " Apache: mod_reqtimeout), so that slow clients do not occupy all workers"
         ),
         *([smaller] if clients.untaken else []),
     ]
