@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 
 from perfdiag.model.model import Model
@@ -217,6 +217,10 @@ def rule(
     def register(function: Callable[[Model], Iterable[Outcome]]) -> Callable[[Model], Iterable[Outcome]]:
         if id in RULES:
             raise ValueError(f"finding id {id} is registered twice")
+
+        def named(model: Model) -> Iterable[Outcome]:
+            return (outcome if outcome.id else replace(outcome, id=id) for outcome in function(model))
+
         RULES[id] = Rule(
             id,
             title,
@@ -226,7 +230,7 @@ def rule(
             alternatives,
             remedies,
             verify,
-            function,
+            named,
             beats=beats,
             one_process=one_process,
             multiplier=multiplier,

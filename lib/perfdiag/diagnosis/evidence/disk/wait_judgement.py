@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neig
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.locks.wait_paths import behind_ns
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -29,7 +30,6 @@ from perfdiag.diagnosis.significance import (
     duration,
     fault,
     fix,
-    judged,
     percent,
     together,
     total_ns,
@@ -91,26 +91,29 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     severity, claimed, claim, mechanism, headline = judgement
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
-    confidence, limits = judged(model, best, [_limit(model, case), LIMIT if others else "", STARVED if starved else ""])
     alternatives = ["other processes use the same disk (all requests are counted together)"]
     if case.above or others:
         alternatives = [kind.above] if case.above else ["the disk is slow without that work, too"]
-    return Finding(
-        kind.id,
-        severity,
-        confidence,
-        claim,
+    return conclude(
+        model,
         {(kind.account, case.rows[0].key): claimed},
-        [*_evidence(model, kind, case), *([others.evidence] if others else [])],
-        [*([WHO_HAS_CPUS] if starved else []), *([others.remedy] if others else []), *_remedies(kind, case, severity)],
+        headline=headline,
+        claim=claim,
+        mechanism=mechanism,
+        severity=severity,
+        best=best,
+        doubts=[_limit(model, case), LIMIT if others else "", STARVED if starved else ""],
+        evidence=[*_evidence(model, kind, case), *([others.evidence] if others else [])],
+        remedies=[
+            *([WHO_HAS_CPUS] if starved else []),
+            *([others.remedy] if others else []),
+            *_remedies(kind, case, severity),
+        ],
         ruled_out=[]
         if case.above or others or not case.chain.count or slow
         else ["a slow device", "a delay above the device"],
         alternatives=alternatives,
-        limits=limits,
         verify=f"{again(model)}   (p50 of {kind.account} on {name})",
-        headline=headline,
-        mechanism=mechanism,
     )
 
 

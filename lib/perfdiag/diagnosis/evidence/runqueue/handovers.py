@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, felt, long_ns
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import again, widened_affinity
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import duration, fix, judged, together, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
+from perfdiag.diagnosis.significance import duration, fix, together, waits
 from perfdiag.model.model import Model, Row
 
 ID = "CPU-OVERSUBSCRIBED"
@@ -30,28 +31,25 @@ def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
     woken = _woken(model)
     if woken < WOKEN_PART * whole.count:
         return None  # they alternate by yielding or preemption
-    confidence, limits = judged(model, Confidence.HIGH)
     wider = widened_affinity(model)
-    return Finding(
-        ID,
-        Severity.INFO,
-        confidence,
-        f"Woken threads waited {duration(ns)} until their waker, another own thread, left the CPU.",
+    return conclude(
+        model,
         claims({key: part for key, part in short.items() if part}),
-        [
+        headline="Threads hand work to each other on one CPU",
+        claim=f"Woken threads waited {duration(ns)} until their waker, another own thread, left the CPU.",
+        mechanism=Mechanism.MANY,
+        departs=False,
+        evidence=[
             waits(whole, "short waits behind own threads"),
             Evidence(f"{woken:,} wake-ups by own threads", float(woken), "count", "sched_waking"),
             *host(model),
         ],
-        [
+        remedies=[
             *([wider] if wider else []),
             fix("hand over less often: batch messages, use larger pieces of work, or do both jobs in one thread"),
         ],
         alternatives=["request and reply between threads: each message needs a wake-up"],
-        limits=limits,
         verify=f"{again(model)}   (runq.busy behind own threads)",
-        headline="Threads hand work to each other on one CPU",
-        mechanism=Mechanism.MANY,
     )
 
 

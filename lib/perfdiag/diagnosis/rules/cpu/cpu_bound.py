@@ -9,18 +9,16 @@ from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, called_by, words
 from perfdiag.diagnosis.evidence.cpu.time_split import NO_SPLIT, cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     EvidenceKind,
-    Finding,
     Mechanism,
     Outcome,
-    Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, worth
 from perfdiag.model.model import Model
 
 # Above half of the busy time no other cause can be larger.
@@ -68,7 +66,6 @@ def bound(model: Model) -> Iterable[Outcome]:
         *_threads(model),
         *_functions(samples),
     ]
-    confidence, limits = judged(model, Confidence.HIGH, [*sample_limits(model, samples), split_limit(error)])
     garbage = collection(model, samples)
     if garbage:
         evidence.append(garbage.evidence)
@@ -79,14 +76,16 @@ def bound(model: Model) -> Iterable[Outcome]:
     own = "its own code" if error <= NO_SPLIT else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {percent(share)} of its busy time in {own}.{top}"
     remedy = fix(f"{cheaper(samples)}, or use more or faster CPUs")
-    yield Finding(
-        "CPU-BOUND",
-        Severity.INFO,
-        confidence,
-        claim,
+    yield conclude(
+        model,
         {"cpu.user": ns},
-        evidence,
-        [*([garbage.remedy] if garbage else []), remedy],
+        headline=f"{subject(model, begin=True)} computes{' and collects garbage' if garbage else ' in its own code'}",
+        claim=claim,
+        mechanism=Mechanism.WORK,
+        departs=False,
+        doubts=[*sample_limits(model, samples), split_limit(error)],
+        evidence=evidence,
+        remedies=[*([garbage.remedy] if garbage else []), remedy],
         alternatives=[
             "cache misses or a busy sibling hyperthread slow this code (not measured here)",
             *(
@@ -95,10 +94,7 @@ def bound(model: Model) -> Iterable[Outcome]:
                 else []
             ),
         ],
-        limits=limits,
         verify=f"{again(model)}   (less CPU time for the same work)",
-        headline=f"{subject(model, begin=True)} computes{' and collects garbage' if garbage else ' in its own code'}",
-        mechanism=Mechanism.WORK,
     )
 
 

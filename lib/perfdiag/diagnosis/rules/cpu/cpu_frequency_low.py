@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.delivered_clock import Clock, read_clock, read_loop
 from perfdiag.diagnosis.evidence.target import RUNNING, again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import attempt, duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import attempt, duration, fault, fix, percent, plain, worth
 from perfdiag.facts.host_facts import FrequencyPolicy
 from perfdiag.model.model import Model
 
@@ -78,37 +79,34 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         )
         return
     hot = model.facts.thermal_throttle_events
-    confidence, limits = judged(
+    policies = model.facts.frequency_policies
+    yield conclude(
         model,
-        Confidence.HIGH,
-        [
+        {name: ns for name, ns in lost.items() if ns},
+        headline=(
+            f"CPUs {'are set to run' if clock.asked_for else 'run'} at {percent(clock.ratio)} of their"
+            f" {clock.reference.removeprefix('the ')} clock"
+        ),
+        claim=(
+            f"Busy CPUs {'were set to run' if clock.asked_for else 'ran'} at {_words(clock)}. This costs"
+            f" {subject(model)} up to {duration(ns)} of CPU time."
+        ),
+        mechanism=Mechanism.LIMIT,
+        severity=fault(model, ns),
+        doubts=[
             f"the clock is an estimate ({clock.method})" if "APERF" not in clock.method else "",
             _others(model, clock),
             "thermal throttling was not measured" if hot is None else "",
         ],
-    )
-    policies = model.facts.frequency_policies
-    yield Finding(
-        "CPU-FREQUENCY-LOW",
-        fault(model, ns),
-        confidence,
-        f"Busy CPUs {'were set to run' if clock.asked_for else 'ran'} at {_words(clock)}. This costs {subject(model)}"
-        " up"
-        f" to {duration(ns)} of CPU time.",
-        {name: ns for name, ns in lost.items() if ns},
-        [
+        evidence=[
             Evidence(f"{_words(clock)} on {clock.cpus} CPUs", clock.ratio, "share", clock.method, error=clock.error),
             *_heat(hot),
             *_held_down(model, policies),
         ],
-        _clock_remedies(policies, hot),
+        remedies=_clock_remedies(policies, hot),
         ruled_out=_ruled_out(model, policies, hot),
         alternatives=["the chassis limits power"],
-        limits=limits,
         verify=f"{again(model, '--full')}   (delivered clock under RULED OUT)",
-        headline=f"CPUs {'are set to run' if clock.asked_for else 'run'} at {percent(clock.ratio)} of their"
-        f" {clock.reference.removeprefix('the ')} clock",
-        mechanism=Mechanism.LIMIT,
     )
 
 

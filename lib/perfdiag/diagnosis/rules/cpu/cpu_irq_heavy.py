@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
-    Finding,
     Mechanism,
     Outcome,
     Remedy,
@@ -19,7 +18,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.significance import duration, fault, fix, percent, plain, worth
 from perfdiag.model.model import Model
 
 # A network server spends about a tenth of its CPU time in interrupts; a quarter is too much.
@@ -79,29 +78,27 @@ def heavy(model: Model) -> Iterable[Outcome]:
     own = loopback is not None and _talks_locally(model)
     loaded = part >= HEAVY_PART and ns >= LOADED_PART * model.window_ns
     severity = fault(model, ns) if loaded and not own else Severity.INFO
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["softirqs were counted by type, not timed" if loopback else ""]
-    )
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
-    yield Finding(
-        "CPU-IRQ-HEAVY",
-        severity,
-        confidence,
-        f"Interrupts and softirqs took {duration(ns)} of CPU from {subject(model)}, {percent(part)} of its CPU"
-        f" time{mostly}.",
+    yield conclude(
+        model,
         {"cpu.irq": ns},
-        [
+        headline=f"Interrupts take {percent(part)} of the CPU time{' for loopback traffic' if loopback else ''}",
+        claim=(
+            f"Interrupts and softirqs took {duration(ns)} of CPU from {subject(model)}, {percent(part)} of its CPU"
+            f" time{mostly}."
+        ),
+        mechanism=Mechanism.BUSY,
+        severity=severity,
+        doubts=["softirqs were counted by type, not timed" if loopback else ""],
+        evidence=[
             Evidence(f"{duration(ns)} of {duration(cpu)} on a CPU", float(ns), "ns", "ledger, irq"),
             *_vectors(model),
             *([loopback] if loopback else _packets(model)),
         ],
-        _local_remedies(own=own) if loopback else _device_remedies(),
+        remedies=_local_remedies(own=own) if loopback else _device_remedies(),
         alternatives=["packets of other processes arrive on the same CPU"],
-        limits=limits,
         verify=f"{again(model)}   (cpu.irq), and mpstat -P ALL 1 (%soft)",
-        headline=f"Interrupts take {percent(part)} of the CPU time{' for loopback traffic' if loopback else ''}",
-        mechanism=Mechanism.BUSY,
     )
 
 

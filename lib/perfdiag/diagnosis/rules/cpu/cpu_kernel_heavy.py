@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
 from perfdiag.diagnosis.evidence.cpu.time_split import NO_SPLIT, SPLIT_ERROR, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -17,11 +18,10 @@ from perfdiag.diagnosis.rule import (
     Finding,
     Mechanism,
     Outcome,
-    Severity,
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fault, fix, judged, percent, worth
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, worth
 from perfdiag.model.model import Model
 
 # A fifth of the busy time and two fifths of the CPU time: below that the target's own code dominates.
@@ -78,14 +78,14 @@ def _spun_ns(model: Model, spins: Part) -> int:
 
 def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
     lock_ns = _spun_ns(model, spins)
-    confidence, limits = judged(model, Confidence.MEDIUM, [])
-    return Finding(
-        "CPU-KERNEL-HEAVY",
-        fault(model, lock_ns),
-        confidence,
-        f"CPUs spin for a kernel lock held by another CPU in {spins} of the CPU samples.",
+    return conclude(
+        model,
         {"cpu.kernel": lock_ns},
-        [
+        headline="CPUs spin for a kernel lock held by another CPU",
+        claim=f"CPUs spin for a kernel lock held by another CPU in {spins} of the CPU samples.",
+        mechanism=Mechanism.BUSY,
+        best=Confidence.MEDIUM,
+        evidence=[
             Evidence(
                 f"{duration(lock_ns)}: {spins.count:,} of {samples.count:,} CPU samples in contended kernel locks",
                 float(lock_ns),
@@ -95,12 +95,9 @@ def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
             ),
             *_paths(samples, work(samples)),
         ],
-        [fix("use fewer threads on the same file, socket, address space or cgroup (see the functions above)")],
+        remedies=[fix("use fewer threads on the same file, socket, address space or cgroup (see the functions above)")],
         alternatives=["in a guest: the host stopped the virtual CPU with the lock (CPU-STOLEN)"],
-        limits=limits,
         verify=f"{again(model)}   (samples in contended kernel locks)",
-        headline="CPUs spin for a kernel lock held by another CPU",
-        mechanism=Mechanism.BUSY,
     )
 
 
@@ -128,17 +125,18 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
     found = work(samples)
     mostly = f"; {found[0].part} of it is {found[0].name}" if found else ""
 
-    confidence, limits = judged(
-        model, Confidence.HIGH, [*sample_limits(model, samples, kernel=True), split_limit(error)]
-    )
-    return Finding(
-        "CPU-KERNEL-HEAVY",
-        Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)} spends {percent(kernel / model.busy_ns)} of its busy time in the"
-        f" kernel{mostly}.",
+    return conclude(
+        model,
         {"cpu.kernel": kernel},
-        [
+        headline=f"{subject(model, begin=True)} computes in the kernel{f': {found[0].name}' if found else ''}",
+        claim=(
+            f"{subject(model, begin=True)} spends {percent(kernel / model.busy_ns)} of its busy time in the"
+            f" kernel{mostly}."
+        ),
+        mechanism=Mechanism.WORK,
+        departs=False,
+        doubts=[*sample_limits(model, samples, kernel=True), split_limit(error)],
+        evidence=[
             Evidence(
                 f"{duration(kernel)} of {duration(cpu)} of CPU time in the kernel",
                 float(kernel),
@@ -148,12 +146,9 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
             ),
             *_paths(samples, found),
         ],
-        remedies(model, found) or [fix(GENERAL)],
+        remedies=remedies(model, found) or [fix(GENERAL)],
         alternatives=["another tool traces, audits or filters system calls"],
-        limits=limits,
         verify=f"{again(model)}   (cpu.kernel for the same work)",
-        headline=f"{subject(model, begin=True)} computes in the kernel{f': {found[0].name}' if found else ''}",
-        mechanism=Mechanism.WORK,
     )
 
 

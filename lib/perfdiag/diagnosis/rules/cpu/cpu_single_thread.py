@@ -10,9 +10,9 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, Cpu
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
 from perfdiag.diagnosis.evidence.pipelines import Pipeline, Stage, pipelines
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, usable_cpus
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     EvidenceKind,
     Finding,
@@ -22,7 +22,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged, percent, plain, total_ns, worth
+from perfdiag.diagnosis.significance import by_key, duration, fault, fix, percent, plain, total_ns, worth
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
@@ -155,23 +155,23 @@ def _finding(
     purposes = work(samples) if kernel_part > 0.5 else []
     if kernel_part > 0.5:
         claim += f"; {percent(kernel_part)} of its CPU time is in the kernel{_what_for(purposes)}"
-    confidence, limits = judged(
+    return conclude(
         model,
-        Confidence.HIGH,
-        [
+        {account: thread.accounts[account].ns for account in CPU if account in thread.accounts},
+        headline=(
+            f"One thread, {name} ({thread.tid}), is the limit: it"
+            f" {'runs kernel code' if kernel_part > 0.5 else 'computes'} all the time"
+        ),
+        claim=claim + (", and others wait for it." if severity is not Severity.INFO and not waits_told else "."),
+        mechanism=Mechanism.ONE_THREAD,
+        severity=severity,
+        doubts=[
             ""
             if samples.count >= ENOUGH
             else f"only {samples.count} CPU samples of its process, too few to name functions"
         ],
-    )
-    return Finding(
-        "CPU-SINGLE-THREAD",
-        severity,
-        confidence,
-        claim + (", and others wait for it." if severity is not Severity.INFO and not waits_told else "."),
-        {account: thread.accounts[account].ns for account in CPU if account in thread.accounts},
-        evidence,
-        [
+        evidence=evidence,
+        remedies=[
             *remedies(model, purposes),
             fix(
                 f"take work off this thread: {cheaper(samples)}, hand work to the others in batches, or run several of"
@@ -179,11 +179,7 @@ def _finding(
             ),
         ],
         alternatives=["one thread by design", "a busy-poller"],
-        limits=limits,
         verify=f"{again(model)}   (CPU time of {name})",
-        headline=f"One thread, {name} ({thread.tid}), is the limit: it"
-        f" {'runs kernel code' if kernel_part > 0.5 else 'computes'} all the time",
-        mechanism=Mechanism.ONE_THREAD,
     )
 
 

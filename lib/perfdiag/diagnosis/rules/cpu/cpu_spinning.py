@@ -8,9 +8,9 @@ from perfdiag.diagnosis.evidence.cpu.spinning import Loop, asking_call, sleeples
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     EvidenceKind,
     Finding,
@@ -20,7 +20,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, total_ns, worth
+from perfdiag.diagnosis.significance import duration, fault, fix, plain, total_ns, worth
 from perfdiag.model.model import Model
 
 ID = "CPU-SPINNING"
@@ -87,22 +87,21 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     thread = first.thread
     asks = ", ".join(f"{plain(name)} {part}" for name, part in first.calls)
     others = f" {len(loops) - 1} more processes do the same." if len(loops) > 1 else ""
-    confidence, limits = judged(
+    return conclude(
         model,
-        Confidence.HIGH,
-        [
+        {account: each for account, each in zip(CPU, (user_ns, kernel_ns), strict=True) if each},
+        headline=f"{plain(thread.comm)} ({first.pid}) polls for work in a loop instead of sleeping",
+        claim=(
+            f"{plain(thread.comm)} ({first.pid}) polls for work in {first.asking} of its CPU samples. This burns"
+            f" {duration(ns)} of {subject(model)}'s CPU time.{others}"
+        ),
+        mechanism=Mechanism.WORK,
+        severity=severity,
+        doubts=[
             "only function names show the polling" if first.by_name else "",
             "the code between two polls is counted as polling" if first.around else "",
         ],
-    )
-    return Finding(
-        ID,
-        severity,
-        confidence,
-        f"{plain(thread.comm)} ({first.pid}) polls for work in {first.asking} of its CPU samples. This burns"
-        f" {duration(ns)} of {subject(model)}'s CPU time.{others}",
-        {account: each for account, each in zip(CPU, (user_ns, kernel_ns), strict=True) if each},
-        [
+        evidence=[
             Evidence(
                 f"{asks} of {first.samples:,} CPU samples",
                 first.asking.share,
@@ -130,7 +129,7 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
                 else []
             ),
         ],
-        [
+        remedies=[
             fix(
                 "sleep until there is work: poll or epoll_wait with a timeout, a condition variable, an eventfd; at"
                 " most"
@@ -139,10 +138,7 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs"),
         ],
         alternatives=["an event loop with a little work at every call", "polling by design"],
-        limits=limits,
         verify=f"{again(model)}   (CPU time of {plain(thread.comm)} for the same work)",
-        headline=f"{plain(thread.comm)} ({first.pid}) polls for work in a loop instead of sleeping",
-        mechanism=Mechanism.WORK,
     )
 
 

@@ -8,9 +8,9 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, backing, device_of
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -20,7 +20,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import brief, duration, fix, judged, plain, share_above
+from perfdiag.diagnosis.significance import brief, duration, fix, plain, share_above
 from perfdiag.facts.host_facts import Disk, LogLine
 from perfdiag.model.model import Model, once
 from perfdiag.recording import schema
@@ -100,26 +100,23 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
     claims = _timeouts(model, where)
     timeouts, now = sum(claims.values()), bool(failed or recent)
     severity = Severity.CRITICAL if now else Severity.WARNING if missing else Severity.INFO
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        [
-            "" if model.facts.kernel_log is not None else "the kernel log could not be read",
-            "" if model.measured("block") else "failed requests were not measured",
-        ],
-    )
     what = [f"{failed:,} requests failed"] if failed else []
     what += [f"errors in {plural(len(recent), 'kernel log line')}"] if recent else []
     what += [f"its array has {plural(missing, 'missing member')}"] if missing else []
     what += [] if now or missing else [f"errors in {plural(len(log), 'kernel log line')} before this window"]
     state = "reports errors" if now else "runs without all members" if missing else "had errors before"
-    yield Finding(
-        "DISK-ERRORS",
-        severity,
-        confidence,
-        f"Disk {where.name}: {', '.join(what)}.",
+    yield conclude(
+        model,
         claims,
-        [
+        headline=f"Disk {brief(where.name)} {state}",
+        claim=f"Disk {where.name}: {', '.join(what)}.",
+        mechanism=Mechanism.FAILED,
+        severity=severity,
+        doubts=[
+            "" if model.facts.kernel_log is not None else "the kernel log could not be read",
+            "" if model.measured("block") else "failed requests were not measured",
+        ],
+        evidence=[
             *(_failed(model, line) for line in lines[:3]),
             *(
                 Evidence(f"kernel log: {plain(line.text)[:160]}", 1.0, "count", "/dev/kmsg")
@@ -131,12 +128,9 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
                 else []
             ),
         ],
-        _remedies(missing),
+        remedies=_remedies(missing),
         alternatives=["a multipath failover", "a detached volume"],
-        limits=limits,
         verify=f"{again(model)}   (no failed request), and dmesg shows no new line",
-        headline=f"Disk {brief(where.name)} {state}",
-        mechanism=Mechanism.FAILED,
     )
 
 

@@ -8,8 +8,9 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing
 from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, unmeasured, waited
 from perfdiag.diagnosis.evidence.disk.slow_members import Comparison, comparisons
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, plain, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.significance import brief, duration, fix, plain, worth
 from perfdiag.model.model import Model
 
 CLAIMED = {"read": ("disk.read",), "write": ("disk.write", "disk.flush"), "flush": ("disk.flush",)}
@@ -82,16 +83,18 @@ def _compare(model: Model, item: Waited) -> Outcome:
 
 def _finding(model: Model, item: Waited, found: Comparison, claims: dict[str | tuple[str, str], int]) -> Finding:
     few = "" if len(found.members) > 2 else "there is only one other disk to compare with"
-    confidence, limits = judged(model, Confidence.HIGH, [few])
     shown = plain(model.facts.disk_name(found.slowest))
-    return Finding(
-        "DISK-MEMBER-SLOW",
-        fault(model, sum(claims.values())),
-        confidence,
-        f"{shown} takes {duration(found.slow_ns)} per {found.operation}, the other disks of {item.where.name}"
-        f" {duration(found.peer_ns)}.",
+    return conclude(
+        model,
         claims,
-        [
+        headline=f"Disk {brief(shown)} is slower than the other disks of {brief(item.where.name)}",
+        claim=(
+            f"{shown} takes {duration(found.slow_ns)} per {found.operation}, the other disks of {item.where.name}"
+            f" {duration(found.peer_ns)}."
+        ),
+        mechanism=Mechanism.SLOW,
+        doubts=[few],
+        evidence=[
             Evidence(
                 f"{duration(requests.mean_ns)} per {found.operation} on {plain(model.facts.disk_name(disk))}"
                 f" ({requests.count:,} requests)",
@@ -101,17 +104,14 @@ def _finding(model: Model, item: Waited, found: Comparison, claims: dict[str | t
             )
             for disk, requests in sorted(found.members.items(), key=lambda pair: -pair[1].mean_ns)[:4]
         ],
-        [
+        remedies=[
             fix(
                 f"check smartctl -a, cable and port of {shown}; if errors grow, replace it once no other member is"
                 " missing (cat /proc/mdstat, lvs)"
             )
         ],
         alternatives=["other use of that disk alone", "a rebuild", "a slower cable or port"],
-        limits=limits,
         verify=f"{again(model)}, and iostat -x 1   (equal await of the members)",
-        headline=f"Disk {brief(shown)} is slower than the other disks of {brief(item.where.name)}",
-        mechanism=Mechanism.SLOW,
     )
 
 

@@ -9,9 +9,9 @@ from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits, unmeasure
 from perfdiag.diagnosis.evidence.disk.disk_waits import CHAIN, KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again, setting, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -27,7 +27,6 @@ from perfdiag.diagnosis.significance import (
     by_key,
     fault,
     fix,
-    judged,
     percent,
     plain,
     size,
@@ -101,16 +100,19 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
     requests, name = case.chain, case.where.name
     queue_ns, part = typical_ns(requests.queue), requests.queued_part
     others = neighbours(model, case.where, case.rows)
-    confidence, limits = judged(model, Confidence.HIGH, ["requests of all processes are counted together"])
     in_flight = (requests.queue.sum_ns + requests.service.sum_ns) / model.window_ns
-    return Finding(
-        "DISK-QUEUEING",
-        Severity.INFO if requests.streams and not others else fault(model, ns),
-        confidence,
-        f"Requests to {name} wait {about(queue_ns)} in its queue; the disk needs {about(typical_ns(requests.service))}."
-        f"{f' {others.sentence}' if others else ''}",
+    return conclude(
+        model,
         {(account, case.rows[0].key): ns},
-        [
+        headline=f"Requests queue at disk {brief(name)}{', mostly those of other processes' if others else ''}",
+        claim=(
+            f"Requests to {name} wait {about(queue_ns)} in its queue; the disk needs"
+            f" {about(typical_ns(requests.service))}.{f' {others.sentence}' if others else ''}"
+        ),
+        mechanism=Mechanism.BUSY,
+        severity=Severity.INFO if requests.streams and not others else fault(model, ns),
+        doubts=["requests of all processes are counted together"],
+        evidence=[
             Evidence(
                 f"{percent(part)} of request time is queueing: {requests.count:,} requests of"
                 f" {size(requests.bytes / requests.count)}, {in_flight:.1f} in flight",
@@ -121,7 +123,7 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
             *([others.evidence] if others else []),
             *_busy(model, case.where),
         ],
-        [
+        remedies=[
             *([others.remedy] if others else []),
             *_scheduler(model, case.where),
             fix(
@@ -130,10 +132,7 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
             ),
         ],
         alternatives=[f"a scheduler or I/O priority delays {subject(model)}", "another process streams large files"],
-        limits=limits,
         verify=f"{again(model)}, and iostat -x 1   (aqu-sz, await)",
-        headline=f"Requests queue at disk {brief(name)}{', mostly those of other processes' if others else ''}",
-        mechanism=Mechanism.BUSY,
     )
 
 

@@ -9,13 +9,13 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, STREAM_BYTES, R
 from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, waited
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     brief,
     duration,
     fault,
     fix,
-    judged,
     percent,
     plain,
     size,
@@ -136,15 +136,18 @@ def _full(item: Waited, load: _Load) -> bool:
 def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[str, str], int]) -> Finding:
     per_second, bytes_per_second = load.requests / load.seconds, load.bytes / load.seconds
     others = neighbours(model, item.where, item.rows)
-    confidence, limits = judged(model, Confidence.HIGH, [_LIMITS.get(item.where.medium, "")])
-    return Finding(
-        "DISK-SATURATED",
-        Severity.INFO if load.streams and not others else fault(model, sum(claims.values())),
-        confidence,
-        f"{load.name} is busy {percent(min(1.0, load.busy))} of the time with {load.in_flight:.1f} requests in flight,"
-        f" {duration(load.mean_ns)} each.{f' {others.sentence}' if others else ''}",
+    return conclude(
+        model,
         claims,
-        [
+        headline=f"Disk {brief(load.name)} is at its limit{', mostly for other processes' if others else ''}",
+        claim=(
+            f"{load.name} is busy {percent(min(1.0, load.busy))} of the time with {load.in_flight:.1f} requests in"
+            f" flight, {duration(load.mean_ns)} each.{f' {others.sentence}' if others else ''}"
+        ),
+        mechanism=Mechanism.BUSY,
+        severity=Severity.INFO if load.streams and not others else fault(model, sum(claims.values())),
+        doubts=[_LIMITS.get(item.where.medium, "")],
+        evidence=[
             Evidence(
                 f"{per_second:,.0f} requests/s, {size(bytes_per_second)}/s on {load.name}",
                 per_second,
@@ -154,7 +157,7 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[s
             Evidence(f"{load.in_flight:.1f} requests in flight", load.in_flight, "count", "diskstats"),
             *([others.evidence] if others else []),
         ],
-        [
+        remedies=[
             *([others.remedy] if others else []),
             fix("give this disk less work: a larger cache, batches, backups and scans at another time"),
             fix("use more or faster disks; raise the provisioned limit of a network volume if the rates match it"),
@@ -163,10 +166,7 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[s
             "a provisioned limit of a network volume",
             *([] if others else ["other processes on the same disk"]),
         ],
-        limits=limits,
         verify=f"{again(model)}, and iostat -x 1   (%util, aqu-sz, await)",
-        headline=f"Disk {brief(load.name)} is at its limit{', mostly for other processes' if others else ''}",
-        mechanism=Mechanism.BUSY,
     )
 
 

@@ -9,15 +9,14 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.target import again, setting, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
     brief,
     by_key,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     plain,
     size,
@@ -137,34 +136,29 @@ def _most(model: Model, case: Case, limit: Limit) -> float | None:
 def _finding(model: Model, account: str, case: Case, limit: Limit) -> Finding:
     ns, kind = total_ns(case.rows), KINDS[account]
     claimed = case.lost_ns
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        [
-            "" if limit.used is not None else "the use of the limit is not counted here",
-            "" if case.chain.count else "the device's own times are unknown",
-        ],
-    )
     used = f", {percent(min(1.0, limit.used))} used" if limit.used is not None else ""
     value = f"{size(limit.value)}/s" if limit.key.endswith("bps") else f"{limit.value:,} operations/s"
     device = f"; the disk answers in {about(case.chain.typical_ns)}" if case.chain.count else ""
-    return Finding(
-        "DISK-THROTTLED",
-        fault(model, claimed),
-        confidence,
-        f"Cgroup {plain(limit.group.path)} is limited to {value} ({limit.key}) on {case.where.name}. Its {kind.nouns}"
-        f" wait {about(case.wait_ns)}{device}.",
+    return conclude(
+        model,
         {(account, case.rows[0].key): claimed},
-        [
+        headline=f"io.max of cgroup {brief(plain(limit.group.path))} slows {kind.nouns} on {brief(case.where.name)}",
+        claim=(
+            f"Cgroup {plain(limit.group.path)} is limited to {value} ({limit.key}) on {case.where.name}."
+            f" Its {kind.nouns} wait {about(case.wait_ns)}{device}."
+        ),
+        mechanism=Mechanism.LIMIT,
+        doubts=[
+            "" if limit.used is not None else "the use of the limit is not counted here",
+            "" if case.chain.count else "the device's own times are unknown",
+        ],
+        evidence=[
             Evidence(f"{limit.key}={limit.value}{used}", float(limit.value), "1/s", f"{limit.group.path}/io.max"),
             Evidence(f"{duration(ns)} in {case.wait.count:,} {kind.nouns}", float(ns), "ns", "ledger"),
         ],
-        [_raised(limit), fix(f"move less: {kind.fewer}")],
+        remedies=[_raised(limit), fix(f"move less: {kind.fewer}")],
         alternatives=["a device-mapper layer delays requests", "io.latency or io.cost of the cgroup"],
-        limits=limits,
         verify=f"{again(model)}   (p50 of {account} on {case.where.name})",
-        headline=f"io.max of cgroup {brief(plain(limit.group.path))} slows {kind.nouns} on {brief(case.where.name)}",
-        mechanism=Mechanism.LIMIT,
     )
 
 

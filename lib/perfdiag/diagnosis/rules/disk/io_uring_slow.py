@@ -6,23 +6,19 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
-    Confidence,
     Evidence,
-    Finding,
     Mechanism,
     Outcome,
-    Severity,
     rule,
 )
 from perfdiag.diagnosis.significance import (
     about,
     claims_of,
     duration,
-    fault,
     fine,
     fix,
-    judged,
     plain,
     together,
     total_ns,
@@ -82,33 +78,27 @@ def io_uring(model: Model) -> Iterable[Outcome]:
                 "block_rq_complete",
             )
         )
-    confidence, limits = judged(
+    yield conclude(
         model,
-        Confidence.HIGH,
-        [
+        claims_of(rows),
+        headline="Threads wait for completions of asynchronous I/O",
+        claim=(
+            f"Threads waited {duration(taken_ns)} for completions, half of it in waits of {about(typical)} or"
+            f" more.{untold}"
+        ),
+        mechanism=(
+            Mechanism.UNDETERMINED if untold else Mechanism.SLOW if typical >= SLOW_COMPLETION_NS else Mechanism.OTHERS
+        ),
+        departs=explained and typical >= SLOW_COMPLETION_NS,
+        doubts=[
             "where the requests go (disk, peer) is unknown",
             "some waits may have had no request in flight (not counted)" if uncounted else "",
             "" if model.measured("block") else "block requests were not measured",
         ],
-    )
-    yield Finding(
-        "IO-URING-SLOW",
-        fault(model, taken_ns) if explained and typical >= SLOW_COMPLETION_NS else Severity.INFO,
-        confidence,
-        f"Threads waited {duration(taken_ns)} for completions, half of it in waits of {about(typical)} or"
-        f" more.{untold}",
-        claims_of(rows),
-        evidence,
-        [fix("see the disk and network findings for where the requests go; submit fewer at once")],
+        evidence=evidence,
+        remedies=[fix("see the disk and network findings for where the requests go; submit fewer at once")],
         alternatives=["idle waits without requests in flight"] * uncounted,
-        limits=limits,
         verify=f"{again(model)}   (p50 of wait.io_uring)",
-        headline="Threads wait for completions of asynchronous I/O",
-        mechanism=Mechanism.UNDETERMINED
-        if untold
-        else Mechanism.SLOW
-        if typical >= SLOW_COMPLETION_NS
-        else Mechanism.OTHERS,
     )
 
 

@@ -9,16 +9,15 @@ from pathlib import PurePosixPath
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
     attempt,
     brief,
     claims_of,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     plain,
     together,
@@ -121,26 +120,22 @@ def _finding(model: Model, case: Case) -> Finding:
     whole = claims_of(case.rows)
     claimed = {claim: part for claim, each_ns in whole.items() if (part := int(case.extra_part * each_ns)) > 0}
     claimed_ns = sum(claimed.values())
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        ["" if case.disk_ns else "the time of the same requests without the file is unknown"],
-    )
     place = f" on {plain(case.below.mountpoint)} ({plain(case.below.fstype)})" if case.below else ""
-    return Finding(
-        ID,
-        fault(model, claimed_ns) if claimed_ns else Severity.INFO,
-        confidence,
-        f"{case.where.name} is the file {file}{place}."
-        + (f" The second file system takes {percent(case.extra_part)} of {duration(ns)}." if claimed_ns else ""),
+    return conclude(
+        model,
         claimed,
-        _evidence(model, case),
-        _remedies(model, case),
-        alternatives=["other processes use the disk below", "large requests are split on the way"],
-        limits=limits,
-        verify=f"{again(model)}   (p50 of disk.* on {case.where.name})",
         headline=f"{brief(case.where.name)} is a file, not a disk: requests pass a second file system",
+        claim=(
+            f"{case.where.name} is the file {file}{place}."
+            + (f" The second file system takes {percent(case.extra_part)} of {duration(ns)}." if claimed_ns else "")
+        ),
         mechanism=Mechanism.SLOW,
+        departs=claimed_ns > 0,
+        doubts=["" if case.disk_ns else "the time of the same requests without the file is unknown"],
+        evidence=_evidence(model, case),
+        remedies=_remedies(model, case),
+        alternatives=["other processes use the disk below", "large requests are split on the way"],
+        verify=f"{again(model)}   (p50 of disk.* on {case.where.name})",
     )
 
 

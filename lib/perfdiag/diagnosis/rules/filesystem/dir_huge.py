@@ -9,8 +9,9 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.system_calls import system_call
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, percent, worth
 from perfdiag.model.model import Model
 
 # Functions that walk directory entries; nothing else calls them.
@@ -183,16 +184,6 @@ def _evidence(taken: _Taken) -> list[Evidence]:
 
 
 def _finding(model: Model, taken: _Taken) -> Finding:
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        [
-            "CPU time in directories is sampled" if taken.walk_ns else "",
-            "reads of directory blocks were not separated from other reads"
-            if worth(model, model.ns("disk.read")) and not model.measured("operations")
-            else "",
-        ],
-    )
     why = _huge(taken.samples)
     if why:
         claim = f"Walking directories took {duration(taken.total_ns)}. A directory is too large: {why}."
@@ -201,14 +192,25 @@ def _finding(model: Model, taken: _Taken) -> Finding:
     else:
         claim = f"Walking directories took {duration(taken.total_ns)}: a scan, or the same directory again and again."
     finder = with_stacks(model, "names the listing function")
-    return Finding(
-        "DIR-HUGE",
-        fault(model, taken.total_ns) if why else Severity.INFO,
-        confidence,
-        claim,
+    return conclude(
+        model,
         {claim: ns for claim, ns in (("cpu.kernel", taken.walk_ns), ("disk.read", taken.read_ns)) if ns},
-        _evidence(taken),
-        [
+        headline=(
+            "A directory is too large: walking its entries takes the time"
+            if why
+            else "Walking directories and looking up names takes the time"
+        ),
+        claim=claim,
+        mechanism=Mechanism.SLOW if why else Mechanism.MANY,
+        severity=fault(model, taken.total_ns) if why else Severity.INFO,
+        doubts=[
+            "CPU time in directories is sampled" if taken.walk_ns else "",
+            "reads of directory blocks were not separated from other reads"
+            if worth(model, model.ns("disk.read")) and not model.measured("operations")
+            else "",
+        ],
+        evidence=_evidence(taken),
+        remedies=[
             fix(
                 f"find it ({finder}; ls -ld DIRECTORY shows its size), then spread the files over subdirectories (by"
                 " hash"
@@ -220,12 +222,7 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         alternatives=["a small directory is listed again and again"]
         if why
         else ["a recursive scan (find, backup)", "a directory is too large"],
-        limits=limits,
         verify=f"ls -ld on the directories of {subject(model)}   (column 5: size of the directory itself)",
-        headline="A directory is too large: walking its entries takes the time"
-        if why
-        else "Walking directories and looking up names takes the time",
-        mechanism=Mechanism.SLOW if why else Mechanism.MANY,
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -17,7 +18,6 @@ from perfdiag.diagnosis.significance import (
     fault,
     fine,
     fix,
-    judged,
     percent,
     plain,
     share_above,
@@ -87,28 +87,26 @@ def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
     typical = typical_ns(whole)
     hanging = [thread for thread, wait in still_waiting(model, *REMOTE, part=HANGING_PART) if wait.object in keys]
     severity, claim, mechanism, headline = _remote_claim(model, name, whole, len(hanging), several=bool(others))
-    confidence, limits = judged(model, Confidence.HIGH, ["" if fstype else "the mount is unknown"])
     stalled = share_above(whole, STALL_NS)
     evidence = [waits(whole, "answers")]
     if stalled:
         evidence.append(Evidence(f"{percent(stalled)} of that time in answers over 134 ms", stalled, "share", "ledger"))
-    return Finding(
-        "FS-REMOTE-SLOW",
-        severity,
-        confidence,
-        claim,
+    return conclude(
+        model,
         claims_of(rows),
-        evidence,
-        _remote_remedies(fstype, typical, _daemon(model, rows)),
+        headline=headline,
+        claim=claim,
+        mechanism=mechanism,
+        severity=severity,
+        doubts=["" if fstype else "the mount is unknown"],
+        evidence=evidence,
+        remedies=_remote_remedies(fstype, typical, _daemon(model, rows)),
         alternatives=[
             "the network to the server (retransmissions, a full link)",
             "the server's own disk, CPU or memory",
             *(["the FUSE daemon waits or has no CPU"] if fstype.startswith("fuse") else []),
         ],
-        limits=limits,
         verify=f"{again(model)}   (p50 under {duration(SLOW_ANSWER_NS)} on {name})",
-        headline=headline,
-        mechanism=mechanism,
     )
 
 

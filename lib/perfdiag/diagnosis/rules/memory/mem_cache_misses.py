@@ -7,23 +7,20 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
     Outcome,
     Remedy,
-    Severity,
     Silence,
     rule,
 )
 from perfdiag.diagnosis.significance import (
     duration,
-    fault,
     fix,
-    judged,
     percent,
     size,
     together,
@@ -130,23 +127,23 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         text = f"{near:,} of them would fit in a little more memory"
         evidence.append(Evidence(text, float(near), "count", again.probe))
     named = "" if model.measured("page_cache") else "the files read are unknown"
-    confidence, limits = judged(model, Confidence.HIGH, [named, _nameless(model)])
-    return Finding(
-        "MEM-CACHE-MISSES",
-        fault(model, ns) if again.short else Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)} waited {duration(ns)} for evicted pages, {percent(part)} of its disk"
-        f" reads{_mostly(model)}.",
+    return conclude(
+        model,
         {READ: ns},
-        evidence,
-        _remedies(again),
+        headline=f"{subject(model, begin=True)} reads evicted page-cache data from disk again",
+        claim=(
+            f"{subject(model, begin=True)} waited {duration(ns)} for evicted pages, {percent(part)} of its disk"
+            f" reads{_mostly(model)}."
+        ),
+        mechanism=Mechanism.LIMIT,
+        departs=again.short,
+        doubts=[named, _nameless(model)],
+        evidence=evidence,
+        remedies=_remedies(again),
         alternatives=["one scan larger than any memory"]
         if again.short
         else ["pages paged out by request (madvise, DAMON)", "a shortage of memory that ended before the window"],
-        limits=limits,
         verify=f"grep workingset_refault {shlex.quote(again.probe)}   (stops growing)",
-        headline=f"{subject(model, begin=True)} reads evicted page-cache data from disk again",
-        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -15,8 +15,8 @@ from perfdiag.diagnosis.evidence.memory.page_dirtiers import (
     rate_evidence,
 )
 from perfdiag.diagnosis.evidence.target import again, setting, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -31,10 +31,8 @@ from perfdiag.diagnosis.significance import (
     brief,
     by_key,
     duration,
-    fault,
     fine,
     fix,
-    judged,
     percent,
     plain,
     size,
@@ -131,27 +129,20 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
         text = f"{size(case.elsewhere.bytes)} dirty on {case.elsewhere.name} at most, far more than on {name}"
         evidence.append(Evidence(text, float(case.elsewhere.bytes), "bytes", "balance_dirty_pages"))
         evidence += connection_evidence(model, case.elsewhere.device)
-    confidence, limits = judged(
+    return conclude(
         model,
-        Confidence.HIGH,
-        ["" if counted else "the writers of the dirty pages are unknown"],
-    )
-    return Finding(
-        "MEM-DIRTY-THROTTLE",
-        fault(model, taken_ns),
-        confidence,
-        _claim(model, case, taken_ns),
         {claim: taken_ns},
-        evidence,
-        _remedies(model, case),
+        headline=_headline(model, case),
+        claim=_claim(model, case, taken_ns),
+        mechanism=Mechanism.LIMIT,
+        doubts=["" if counted else "the writers of the dirty pages are unknown"],
+        evidence=evidence,
+        remedies=_remedies(model, case),
         alternatives=[
             *([] if case.elsewhere else ["another slow mount holds the host's dirty pages"]),
             "bursts larger than the dirty limit",
         ],
-        limits=limits,
         verify=f"{again(model)}   (memory.dirty_throttle)",
-        headline=_headline(model, case),
-        mechanism=Mechanism.LIMIT,
         others=_others(case),
     )
 

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, huge_order, made_later, order_of
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
-    fault,
     fine,
     fix,
-    judged,
     size,
     together,
     total_ns,
@@ -58,21 +57,21 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
         evidence.append(Evidence(f"{text} (whole host)", float(stalls), "count", "/proc/vmstat"))
     if order is not None:
         evidence += _free_evidence(model, order)
-    confidence, limits = judged(model, Confidence.HIGH, ["" if order is not None else "the requested size is unknown"])
     huge = order is not None and huge_order(model) == order
-    yield Finding(
-        "MEM-FRAGMENTATION",
-        fault(model, taken_ns),
-        confidence,
-        f"Threads of {subject(model)} compacted memory for {duration(taken_ns)} {_for_what(model, order, huge=huge)}.",
+    yield conclude(
+        model,
         claims_of(rows),
-        evidence,
-        _remedies(model, huge=huge or order is None),
-        alternatives=["the host is short of memory: reclaim then takes time, too"],
-        limits=limits,
-        verify="grep -e compact_stall -e compact_fail /proc/vmstat   (stop growing)",
         headline=f"Threads compact memory for {'huge pages' if huge else 'large pieces of free memory'}",
+        claim=(
+            f"Threads of {subject(model)} compacted memory for {duration(taken_ns)}"
+            f" {_for_what(model, order, huge=huge)}."
+        ),
         mechanism=Mechanism.LIMIT,
+        doubts=["" if order is not None else "the requested size is unknown"],
+        evidence=evidence,
+        remedies=_remedies(model, huge=huge or order is None),
+        alternatives=["the host is short of memory: reclaim then takes time, too"],
+        verify="grep -e compact_stall -e compact_fail /proc/vmstat   (stop growing)",
     )
 
 

@@ -8,13 +8,12 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.memory.memory_high import CGROUP, HIGH, high_rows
 from perfdiag.diagnosis.evidence.target import again, setting, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     plain,
     size,
@@ -67,31 +66,27 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
         yield Check("MEM-HIGH-THROTTLE", text, share, "share")
         return
     named = all(row.key == HIGH for row in rows)
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        [
-            "" if named else "only the group's events show it: kernel functions have no names",
-            "" if group else "the group over its memory.high could not be read",
-        ],
-    )
     evidence = [waits(together(rows), "delays, asleep or reclaiming")]
     if group:
         evidence.append(Evidence(_events(group), float(times), "count", "memory.events"))
-    yield Finding(
-        "MEM-HIGH-THROTTLE",
-        fault(model, taken_ns),
-        confidence,
-        f"The kernel slowed {subject(model)} down for {duration(taken_ns)} because it is over memory.high{_of(group)}.",
+    yield conclude(
+        model,
         claims_of(rows),
-        evidence,
-        _remedies(group),
+        headline=f"The kernel slows {subject(model)} down: its cgroup is over memory.high",
+        claim=(
+            f"The kernel slowed {subject(model)} down for {duration(taken_ns)} because it is over memory.high"
+            f"{_of(group)}."
+        ),
+        mechanism=Mechanism.LIMIT,
+        doubts=[
+            "" if named else "only the group's events show it: kernel functions have no names",
+            "" if group else "the group over its memory.high could not be read",
+        ],
+        evidence=evidence,
+        remedies=_remedies(group),
         ruled_out=[] if group is None or group.events.get("max", 0) else ["the hard limit: memory.max was not hit"],
         alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
-        limits=limits,
         verify=f"cat {shlex.quote(f'{group.path}/memory.events')}   (high stops growing)" if group else again(model),
-        headline=f"The kernel slows {subject(model)} down: its cgroup is over memory.high",
-        mechanism=Mechanism.LIMIT,
     )
 
 

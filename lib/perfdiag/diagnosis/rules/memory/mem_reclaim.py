@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import attempt, duration, fault, fix, judged, percent, size, together, waits, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import attempt, duration, fix, percent, size, together, waits, worth
 from perfdiag.model.model import Model
 
 RECLAIM = "memory.reclaim"
@@ -54,20 +55,16 @@ def reclaim(model: Model) -> Iterable[Outcome]:
     if available is not None:
         text = f"{size(available)} available at the end"
         evidence.append(Evidence(text, float(available), "bytes", "/proc/meminfo"))
-    confidence, limits = judged(model, Confidence.HIGH)
-    yield Finding(
-        "MEM-RECLAIM",
-        fault(model, taken_ns),
-        confidence,
-        f"Threads of {subject(model)} spent {duration(taken_ns)} in direct reclaim.",
+    yield conclude(
+        model,
         {RECLAIM: taken_ns},
-        evidence,
-        _reclaim_remedies(model),
-        alternatives=["one memory node is full, another is not", "dirty pages wait for writeback"],
-        limits=limits,
-        verify="grep allocstall /proc/vmstat   (stops growing)",
         headline=f"Threads of {subject(model)} must free memory themselves (direct reclaim)",
+        claim=f"Threads of {subject(model)} spent {duration(taken_ns)} in direct reclaim.",
         mechanism=Mechanism.LIMIT,
+        evidence=evidence,
+        remedies=_reclaim_remedies(model),
+        alternatives=["one memory node is full, another is not", "dirty pages wait for writeback"],
+        verify="grep allocstall /proc/vmstat   (stops growing)",
     )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.memory.refaults import SHORT, reclaimed
 from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
-    Confidence,
     Evidence,
-    Finding,
     Mechanism,
     Outcome,
     Remedy,
@@ -19,10 +18,8 @@ from perfdiag.diagnosis.significance import (
     attempt,
     claims_of,
     duration,
-    fault,
     fine,
     fix,
-    judged,
     size,
     together,
     total_ns,
@@ -77,30 +74,25 @@ def swap_in(model: Model) -> Iterable[Outcome]:
         evidence.append(
             Evidence(f"{size(left)} of {subject(model)} still in swap", float(left), "bytes", "/proc/PID/status")
         )
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        ["" if out is not None else "/proc/vmstat has no swap counters: a present shortage is unknown"],
-    )
     stolen = reclaimed(model)
     by_request = out is not None and stolen is not None and stolen < SHORT * out
     if by_request:
         text = f"{stolen:,} pages reclaimed for lack of memory (whole host)"
         evidence.append(Evidence(text, float(stolen or 0), "count", "/proc/vmstat"))
-    yield Finding(
-        "MEM-SWAP-IN",
-        fault(model, taken_ns),
-        confidence,
-        f"{subject(model, begin=True)} waited {duration(taken_ns)} for its own memory in swap."
-        f"{_when(out, by_request=by_request)}",
+    yield conclude(
+        model,
         claims_of(rows),
-        evidence,
-        _swap_remedies(model, short_now=bool(out) and not by_request),
-        limits=limits,
+        headline=f"{subject(model, begin=True)} waits for its memory in swap",
+        claim=(
+            f"{subject(model, begin=True)} waited {duration(taken_ns)} for its own memory in swap."
+            f"{_when(out, by_request=by_request)}"
+        ),
+        mechanism=Mechanism.LIMIT,
+        doubts=["" if out is not None else "/proc/vmstat has no swap counters: a present shortage is unknown"],
+        evidence=evidence,
+        remedies=_swap_remedies(model, short_now=bool(out) and not by_request),
         alternatives=[f"a cgroup limit swaps {subject(model)} out", "a slow swap device"],
         verify="vmstat 1   (si and so stay at 0)",
-        headline=f"{subject(model, begin=True)} waits for its memory in swap",
-        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, DEFRAG, huge_order, made_later, order_of
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.significance import duration, fix, percent, together, waits, worth
 from perfdiag.model.model import Model
 
 # A fault stalls at most once: with fewer than half as many huge page faults, something else needs large pages.
@@ -94,25 +95,22 @@ def _details(model: Model, stalls: int | None) -> str:
 
 
 def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
-    confidence, limits = judged(model, Confidence.HIGH, ["stalls and faults are counted for the whole host"])
     ask = fix("or use huge pages only where the program asks: madvise(MADV_HUGEPAGE)")
-    return Finding(
-        "THP-STALL",
-        fault(model, ns),
-        confidence,
-        f"Threads of {subject(model)} compacted memory for {duration(ns)} to get transparent huge pages.",
+    return conclude(
+        model,
         {COMPACTION: ns},
-        [
+        headline="Threads compact memory for transparent huge pages",
+        claim=f"Threads of {subject(model)} compacted memory for {duration(ns)} to get transparent huge pages.",
+        mechanism=Mechanism.LIMIT,
+        doubts=["stalls and faults are counted for the whole host"],
+        evidence=[
             waits(together(model.rows_of(COMPACTION)), "compactions"),
             Evidence(f"{stalls:,} compaction stalls (whole host)", float(stalls), "count", "/proc/vmstat"),
             Evidence(f"{wanted:,} huge page faults (whole host)", float(wanted), "count", "/proc/vmstat"),
         ],
-        [*made_later(model), ask],
+        remedies=[*made_later(model), ask],
         alternatives=["other large pages: driver buffers, hugetlbfs"],
-        limits=limits,
         verify=f"{again(model)}   ({COMPACTION}; compact_stall in /proc/vmstat stops growing)",
-        headline="Threads compact memory for transparent huge pages",
-        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -8,8 +8,9 @@ from perfdiag.diagnosis.evidence.nfs.mount_calls import usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
 from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, SLOW_COMMIT_NS, Use, uses
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, percent, plain, worth
 from perfdiag.model.model import Model
 
 ID = "NFS-CLIENT-QUEUE"
@@ -68,22 +69,20 @@ def _queued(use: Use) -> Mapping[str, float]:
 
 def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int) -> Finding:
     names = list(dict.fromkeys(name for account in parts for name in use.names(account)))
-    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     queue_ns = usual_ns(use.calls(*names).queue)
     why, remedies = _why(model, use)
-    return Finding(
-        ID,
-        fault(model, claimed_ns),
-        confidence,
-        f"Calls to {use.name} wait {duration(queue_ns)} in the queue of this host{why}.",
+    return conclude(
+        model,
         use.claims(parts),
-        [*calls_evidence(use, names), *_counters(use), *trip_evidence(use), *mount_evidence(use)],
-        remedies,
-        alternatives=["CPUs are too busy to send (CPU-CONTENTION)", "a full link"],
-        limits=limits,
-        verify=f"{again(model)}   (queue of {plain(', '.join(names[:3]))} on {use.name})",
         headline=f"NFS calls to {use.in_brief} queue in this host before they are sent",
+        claim=f"Calls to {use.name} wait {duration(queue_ns)} in the queue of this host{why}.",
         mechanism=Mechanism.LIMIT,
+        severity=fault(model, claimed_ns),
+        doubts=doubts(model, use),
+        evidence=[*calls_evidence(use, names), *_counters(use), *trip_evidence(use), *mount_evidence(use)],
+        remedies=remedies,
+        alternatives=["CPUs are too busy to send (CPU-CONTENTION)", "a full link"],
+        verify=f"{again(model)}   (queue of {plain(', '.join(names[:3]))} on {use.name})",
     )
 
 

@@ -29,13 +29,13 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import (
     uses,
 )
 from perfdiag.diagnosis.evidence.target import again, idle_share
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
     fault,
     fix,
-    judged,
     percent,
     together,
     waits,
@@ -116,16 +116,17 @@ def _case(use: Use) -> Case:
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
     local = use.nfsd.requests.count > 0
-    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     whole_ns = use.ns(*case.parts)
     rest_ns = whole_ns - claimed_ns
-    return Finding(
-        ID,
-        fault(model, claimed_ns) if case.slow else Severity.INFO,
-        confidence,
-        _claim(case, nfsd_part(use)),
+    return conclude(
+        model,
         use.claims(case.parts),
-        [
+        headline=_headline(case),
+        claim=_claim(case, nfsd_part(use)),
+        mechanism=Mechanism.OTHERS if not case.names else Mechanism.SLOW if case.slow else Mechanism.MANY,
+        severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
+        doubts=doubts(model, use),
+        evidence=[
             waits(together(use.rows_of(case.parts)), "waits for safe data or names"),
             *calls_evidence(use, case.names),
             *trip_evidence(use),
@@ -134,19 +135,18 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
             *(disk_evidence(model) if local else []),
             *mount_evidence(use),
         ],
-        _remedies(use, case.slow, local=local),
+        remedies=_remedies(use, case.slow, local=local),
         alternatives=[
             *([above] if (above := above_disk(model, use)) else []),
             "other users of the server's disk",
             _busy_server(model) if local else "no free nfsd thread on the server (th in /proc/net/rpc/nfsd)",
         ],
-        limits=limits,
         verify=f"{again(model)}   (p50 of nfs.commit on {use.name})",
-        returns=f"With instant commits {duration(rest_ns)} of {duration(whole_ns)} would remain."
-        if rest_ns >= PROFILE_SHARE * whole_ns
-        else "",
-        headline=_headline(case),
-        mechanism=Mechanism.OTHERS if not case.names else Mechanism.SLOW if case.slow else Mechanism.MANY,
+        returns=(
+            f"With instant commits {duration(rest_ns)} of {duration(whole_ns)} would remain."
+            if rest_ns >= PROFILE_SHARE * whole_ns
+            else ""
+        ),
     )
 
 

@@ -15,13 +15,12 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import HANGING_PART, LOCK, SLOW_ANSWER_NS, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     still_waiting,
     together,
@@ -88,7 +87,6 @@ def _finding(
 ) -> Finding:
     names = use.names(LOCK)
     calls, still = use.calls(*names), _still(model, use)
-    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns
     claim = f"Half of the time of lock calls to {use.name} is in calls of {about(each_ns)} or more."
     evidence = [waits(together(use.rows_of([LOCK])), "lock waits"), *calls_evidence(use, names)]
@@ -97,23 +95,23 @@ def _finding(
         claim += f"; {plural(still, 'thread')} still waited at the end." if still else "."
         text = f"{duration(took_ns)} in all {calls.count:,} lock calls; the rest is waiting for the holder"
         evidence.append(Evidence(text, float(took_ns), "ns", use.probe or "ledger"))
-    return Finding(
-        ID,
-        fault(model, sum(claimed.values())),
-        confidence,
-        claim,
+    return conclude(
+        model,
         claimed,
-        [*evidence, *trip_evidence(use), *mount_evidence(use)],
-        _remedies(use, held=held),
+        headline=(
+            f"Another process holds the locks on {use.in_brief}"
+            if held
+            else f"Locks on {use.in_brief} are granted slowly"
+        ),
+        claim=claim,
+        mechanism=Mechanism.BUSY if held else Mechanism.SLOW,
+        doubts=doubts(model, use),
+        evidence=[*evidence, *trip_evidence(use), *mount_evidence(use)],
+        remedies=_remedies(use, held=held),
         alternatives=["a firewall blocks the server's lock callback"]
         if held
         else ["a slow or lossy network", "a server short of threads"],
-        limits=limits,
         verify=f"{again(model)}   (p50 of nfs.lock on {use.name})",
-        headline=f"Another process holds the locks on {use.in_brief}"
-        if held
-        else f"Locks on {use.in_brief} are granted slowly",
-        mechanism=Mechanism.BUSY if held else Mechanism.SLOW,
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
 from perfdiag.diagnosis.evidence.nfs.wait_parts import METADATA, NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -19,7 +19,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, without_rows, worth
+from perfdiag.diagnosis.significance import duration, fault, fix, percent, without_rows, worth
 from perfdiag.model.model import Model
 
 ID = "NFS-METADATA-CHATTY"
@@ -78,30 +78,30 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
     asking = use.calls(*ASKING).count
     trips = round(claimed_ns / use.trip_ns) if use.trip_ns else 0
     forced = _forced(use) if calls.count and asking >= MOSTLY * calls.count else []
-    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     claim = f"{subject(model, begin=True)} waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.name}"
     reason = f"because of {' and '.join(forced)}" if forced else "add up"
-    return Finding(
-        ID,
-        fault(model, claimed_ns) if forced else Severity.INFO,
-        confidence,
-        f"{claim}. Most revalidate caches because the mount has {' and '.join(forced)}."
-        if forced
-        else f"{claim}. A faster server does not help.",
+    return conclude(
+        model,
         use.claims(parts),
-        [
+        headline=f"{trips:,} round trips to {use.in_brief} {reason}",
+        claim=(
+            f"{claim}. Most revalidate caches because the mount has {' and '.join(forced)}."
+            if forced
+            else f"{claim}. A faster server does not help."
+        ),
+        mechanism=Mechanism.MANY,
+        severity=fault(model, claimed_ns) if forced else Severity.INFO,
+        doubts=doubts(model, use),
+        evidence=[
             *_often(model, use, trips, asking, calls.count),
             *calls_evidence(use, dict.fromkeys(names), most=4),
             *trip_evidence(use),
             *mount_evidence(use),
         ],
-        _remedies(forced),
+        remedies=_remedies(forced),
         ruled_out=["the server's disk: round trips do not include it"],
         alternatives=["many small files", "other clients write the same files"],
-        limits=limits,
         verify=f"{again(model)}   (count and time of nfs.metadata on {use.name})",
-        headline=f"{trips:,} round trips to {use.in_brief} {reason}",
-        mechanism=Mechanism.MANY,
     )
 
 

@@ -31,13 +31,13 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import (
     uses,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
     fault,
     fix,
-    judged,
     percent,
     still_waiting,
     together,
@@ -153,30 +153,28 @@ def _answered(use: Use, account: str) -> list[str]:
 
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
-    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use))
     names = [name for account in case.parts for name in (use.names if use.far else partial(_answered, use))(account)]
-    return Finding(
-        ID,
-        fault(model, claimed_ns) if case.slow else Severity.INFO,
-        confidence,
-        _claim(case),
+    return conclude(
+        model,
         use.claims(case.parts),
-        [
+        headline=_headline(case),
+        claim=_claim(case),
+        mechanism=Mechanism.SLOW if case.slow or use.far else Mechanism.MANY,
+        severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
+        doubts=doubts(model, use),
+        evidence=[
             waits(together(use.rows_of(case.parts)), "answers"),
             *calls_evidence(use, dict.fromkeys(names)),
             *trip_evidence(use),
             *nfsd_evidence(use),
             *mount_evidence(use),
         ],
-        _remedies(use, case),
+        remedies=_remedies(use, case),
         alternatives=[
             "a lossy or full network (rtt and retrans in ss -ti dport = :2049)",
             "a server short of threads, memory or CPU, or other users of its disk",
         ],
-        limits=limits,
         verify=f"{again(model)}   (p50 of {', '.join(case.parts)} on {use.name})",
-        headline=_headline(case),
-        mechanism=Mechanism.SLOW if case.slow or use.far else Mechanism.MANY,
     )
 
 
@@ -221,27 +219,24 @@ def _hanging(model: Model, use: Use) -> Finding | None:
     hanging = [thread for thread, _ in still_waiting(model, *ANSWERED, part=HANGING_PART, key=use.key)]
     if not hanging:
         return None
-    confidence, limits = judged(model, Confidence.HIGH)
     waiting = "with a hard mount, threads then go on"
     if {"soft", "softerr"} & use.options.keys():
         waiting = "a soft mount fails after retrans times timeo, with errors"
     count = len(hanging)
-    return Finding(
-        ID,
-        Severity.CRITICAL,
-        confidence,
-        f"{plural(count, 'thread')} waited for {use.name} most of the window, and still at the end.",
+    return conclude(
+        model,
         use.claims({account: use.ns(account) for account in ANSWERED}),
-        [waits(together(use.rows_of(ANSWERED)), "waits"), *mount_evidence(use)],
-        [
+        headline=f"Threads hang on {use.in_brief}: its server or the network may be dead",
+        claim=f"{plural(count, 'thread')} waited for {use.name} most of the window, and still at the end.",
+        mechanism=Mechanism.FAILED,
+        severity=Severity.CRITICAL,
+        evidence=[waits(together(use.rows_of(ANSWERED)), "waits"), *mount_evidence(use)],
+        remedies=[
             fix(f"bring the server or the network back: {waiting}"),
             fix(f"rpcinfo -t {server_of(use)} nfs   (does it answer?), and dmesg (since when not)"),
         ],
         alternatives=["another client must return a lease or delegation first", "an overloaded server"],
-        limits=limits,
         verify=f"{again(model)}   (no thread hangs on {use.name})",
-        headline=f"Threads hang on {use.in_brief}: its server or the network may be dead",
-        mechanism=Mechanism.FAILED,
     )
 
 

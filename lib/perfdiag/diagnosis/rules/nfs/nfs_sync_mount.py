@@ -13,8 +13,9 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import WRITE, Use, uses
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, RemedyKind, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, without_rows, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, RemedyKind, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, percent, together, waits, without_rows, worth
 from perfdiag.model.model import Model
 
 ID = "NFS-SYNC-MOUNT"
@@ -54,28 +55,26 @@ def sync_mount(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, use: Use) -> Finding:
     ns, options = use.ns(WRITE), [name for name in SYNCHRONOUS if name in use.options]
     whole = together(use.rows_of([WRITE]))
-    confidence, limits = judged(model, Confidence.HIGH, doubts(model, use)[:2])
     each = f" {duration(whole.sum_ns / whole.count)}" if whole.count else ""
-    return Finding(
-        ID,
-        fault(model, ns),
-        confidence,
-        f"Each write to {use.name} waits{each} until the server has it safe.",
+    return conclude(
+        model,
         use.claims({WRITE: ns}),
-        [
+        headline=f"Each write waits for the server: {use.in_brief} is mounted with {' and '.join(options)}",
+        claim=f"Each write to {use.name} waits{each} until the server has it safe.",
+        mechanism=Mechanism.LIMIT,
+        severity=fault(model, ns),
+        doubts=doubts(model, use)[:2],
+        evidence=[
             waits(whole, "writes"),
             *mount_evidence(use),
             *calls_evidence(use, use.names(WRITE)),
             *trip_evidence(use),
             *flush_evidence(use),
         ],
-        _remedies(options),
+        remedies=_remedies(options),
         alternatives=["writes that need the server anyway: O_DIRECT, a partly read file"],
-        limits=limits,
         verify=f"{again(model)}   (nfs.write on {use.name})",
         returns="The bytes must still reach the server, but not one write after the other.",
-        headline=f"Each write waits for the server: {use.in_brief} is mounted with {' and '.join(options)}",
-        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -13,8 +13,9 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, LOCK, METADATA, NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, together, waits, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import duration, fix, percent, together, waits, worth
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
@@ -89,19 +90,19 @@ def _finding(
     samples, whole = sum(stack.count for stack in stacks), use.ns(*NFS)
     error = _error(part, samples)
     claimed = use.claims({account: part * use.ns(account) for account in NFS})
-    confidence, limits = judged(
-        model, Confidence.HIGH, [f"only {samples} sampled waits" if error > ENOUGH_ERROR else ""]
-    )
     asked = sum(flush.count for flush in use.flushes if flush.cause in ("fsync", "fdatasync", "msync"))
     unlocking = sum(flush.count for flush in use.flushes if flush.cause in ("fcntl", "flock", "close"))
-    return Finding(
-        ID,
-        fault(model, sum(claimed.values())),
-        confidence,
-        f"SQLite makes {percent(part)} of the waits on {use.name}: each lock, look-up and commit is a call to the"
-        " server.",
+    return conclude(
+        model,
         claimed,
-        [
+        headline=f"A SQLite database on {use.in_brief} (NFS) makes a call for each step",
+        claim=(
+            f"SQLite makes {percent(part)} of the waits on {use.name}: each lock, look-up and commit is a call to the"
+            " server."
+        ),
+        mechanism=Mechanism.MANY,
+        doubts=[f"only {samples} sampled waits" if error > ENOUGH_ERROR else ""],
+        evidence=[
             waits(together(use.rows_of(NFS)), "waits"),
             Evidence(
                 f"{percent(part)} with SQLite on the stack ({sum(stack.count for stack in own)} of {samples} sampled"
@@ -117,15 +118,12 @@ def _finding(
             *trip_evidence(use),
             *mount_evidence(use),
         ],
-        _remedies(),
+        remedies=_remedies(),
         ruled_out=[f"PRAGMA synchronous: {unlocking:,} flushes came from unlock or close, {asked:,} from fsync"]
         if unlocking > asked
         else [],
         alternatives=["another part of the program uses the same mount"],
-        limits=limits,
         verify=f"{again(model)}   (nfs.* on {use.name})",
-        headline=f"A SQLite database on {use.in_brief} (NFS) makes a call for each step",
-        mechanism=Mechanism.MANY,
     )
 
 

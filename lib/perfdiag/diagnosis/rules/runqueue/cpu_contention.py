@@ -30,10 +30,9 @@ from perfdiag.diagnosis.evidence.target import (
     widened_affinity,
     yielding,
 )
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
-    Confidence,
     Evidence,
-    Finding,
     Mechanism,
     Other,
     Outcome,
@@ -49,7 +48,6 @@ from perfdiag.diagnosis.significance import (
     duration,
     fault,
     fix,
-    judged,
     percent,
     plain,
     together,
@@ -107,26 +105,24 @@ def contention(model: Model) -> Iterable[Outcome]:
     whole = together(competing.neighbours + competing.unnamed if inferred_ns else competing.neighbours)
     names = _names(competing.neighbours, inferred_ns)
     not_named = f"{duration(inferred_ns)} is inferred: the running process is unknown" if inferred_ns > ns / 10 else ""
-    confidence, limits = judged(model, Confidence.HIGH, [not_named, *what_is_missing(model, competing, ns, unknown_ns)])
-    yield Finding(
-        id,
-        fault(model, ns) if typical_ns(whole) >= SLICE_NS and not _is_accident(whole) else Severity.INFO,
-        confidence,
-        _claim(model, names, ns),
+    yield conclude(
+        model,
         claims(wanted),
-        [
+        headline=_headline(competing.neighbours, inferred_ns),
+        claim=_claim(model, names, ns),
+        mechanism=Mechanism.BUSY,
+        severity=fault(model, ns) if typical_ns(whole) >= SLICE_NS and not _is_accident(whole) else Severity.INFO,
+        doubts=[not_named, *what_is_missing(model, competing, ns, unknown_ns)],
+        evidence=[
             *named_waits(competing.neighbours, "other processes", wanted),
             *_shown(names, ns),
             *without_names(model, inferred_ns),
             *_yields(model),
             *host(model),
         ],
-        _remedies(model, competing.neighbours, inferred_ns),
+        remedies=_remedies(model, competing.neighbours, inferred_ns),
         alternatives=[f"these processes work for {subject(model)} (a local database, a kernel thread)"],
-        limits=limits,
         verify=f"{again(model)}   (runq.busy)",
-        headline=_headline(competing.neighbours, inferred_ns),
-        mechanism=Mechanism.BUSY,
         others=_others(competing.neighbours),
     )
 

@@ -16,13 +16,13 @@ from perfdiag.diagnosis.evidence.cpu.idle_states import (
     trials,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
     by_key,
     duration,
     fault,
-    judged,
     percent,
     plain,
     together,
@@ -99,10 +99,26 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
             f"when the host is less busy: {again(model)}",
         )
         return
-    confidence, limits = judged(
+    names = ", ".join(
+        f"{name_of(states.get(index_of(key)), key)} {percent(claimed_ns / ns)}"
+        for key, claimed_ns in claims.items()
+        if claimed_ns
+    )
+    yield conclude(
         model,
-        Confidence.HIGH,
-        [
+        {("runq.waking", key): claimed_ns for key, claimed_ns in claims.items() if claimed_ns},
+        headline=(
+            "Halted virtual CPUs wake slowly: the hypervisor must run them first"
+            if halts
+            else "CPUs wake slowly from deep idle states"
+        ),
+        claim=(
+            f"Woken threads waited {duration(ns)}{' longer' if shallow_ns else ''} for their idle CPU to wake"
+            + (": the hypervisor must run the virtual CPU first." if halts else f" from {names}.")
+        ),
+        mechanism=Mechanism.SLOW,
+        severity=Severity.INFO if halts else fault(model, ns),
+        doubts=[
             ""
             if states or halts
             else f"no idle state declares its exit latency ({model.facts.idle_driver or 'no driver'})",
@@ -112,34 +128,16 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
             else "",
             *(not_as_declared(states.get(index_of(key)), together(group)) for key, group in deep.items()),
         ],
-    )
-    names = ", ".join(
-        f"{name_of(states.get(index_of(key)), key)} {percent(claimed_ns / ns)}"
-        for key, claimed_ns in claims.items()
-        if claimed_ns
-    )
-    yield Finding(
-        "CPU-IDLE-EXIT-LATENCY",
-        Severity.INFO if halts else fault(model, ns),
-        confidence,
-        f"Woken threads waited {duration(ns)}{' longer' if shallow_ns else ''} for their idle CPU to wake"
-        + (": the hypervisor must run the virtual CPU first." if halts else f" from {names}."),
-        {("runq.waking", key): claimed_ns for key, claimed_ns in claims.items() if claimed_ns},
-        [
+        evidence=[
             *(measured(states.get(index_of(key)), key, group) for key, group in deep.items()),
             *_stays(shallow_ns),
             *(e for key in deep if (e := slept(model, states.get(index_of(key)))) is not None),
         ],
-        trials(list(states.values()), [index_of(key) for key in deep], halts),
+        remedies=trials(list(states.values()), [index_of(key) for key in deep], halts),
         alternatives=["the hypervisor schedules this virtual CPU late"]
         if halts
         else ["interrupts were disabled on that CPU", "if this is a guest: its hypervisor"],
-        limits=limits,
         verify=f"{again(model)}   (runq.waking, p50 per wake-up)",
-        headline="Halted virtual CPUs wake slowly: the hypervisor must run them first"
-        if halts
-        else "CPUs wake slowly from deep idle states",
-        mechanism=Mechanism.SLOW,
     )
 
 

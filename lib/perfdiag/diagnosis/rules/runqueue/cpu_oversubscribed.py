@@ -24,8 +24,9 @@ from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.diagnosis.evidence.runqueue.whole_host import SLICE_NS, host
 from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, usable_cpus, widened_affinity
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, together, total_ns, typical_ns, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, plain, together, total_ns, typical_ns, worth
 from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -85,36 +86,32 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
     crowded = total_ns(competing.neighbours) + others_ns > total_ns(competing.own) + inferred_ns
     said = f" ({duration(inferred_ns)} inferred)" if inferred_ns > ns / 10 else ""
     mostly = f"{duration(inferred_ns)} is inferred from own CPU time: the running threads are unknown"
-    confidence, limits = judged(
+    who = "processes" if _many_processes(crowd) else "threads"
+    yield conclude(
         model,
-        Confidence.HIGH,
-        [
+        claims(wanted),
+        headline=f"{crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}",
+        claim=(
+            f"{subject(model, begin=True)}'s {who} waited {duration(ns)}{said} for CPUs used by each other: on average"
+            f" {crowd.runnable:.1f} were runnable on {plural(crowd.cpus, 'CPU')}."
+        ),
+        mechanism=Mechanism.BUSY,
+        severity=fault(model, ns) if (crowd.dense or typical_ns(whole) >= SLICE_NS) and not crowded else Severity.INFO,
+        doubts=[
             mostly if inferred_ns > ns / 2 else "",
             *what_is_missing(model, competing, ns, 0 if inferred_ns else unknown_ns),
             "" if crowd.known else "the affinity of its threads was not recorded",
         ],
-    )
-    who = "processes" if _many_processes(crowd) else "threads"
-    yield Finding(
-        ID,
-        fault(model, ns) if (crowd.dense or typical_ns(whole) >= SLICE_NS) and not crowded else Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)}'s {who} waited {duration(ns)}{said} for CPUs used by each other: on average"
-        f" {crowd.runnable:.1f} were runnable on {plural(crowd.cpus, 'CPU')}.",
-        claims(wanted),
-        [
+        evidence=[
             *named_waits(competing.own, "own threads", own),
             *_inferred(inferred_ns, crowd, most_behind_own_ns(model)),
             *host(model),
             *_bound(model, crowd),
         ],
-        _remedies(model, crowd),
+        remedies=_remedies(model, crowd),
         alternatives=["all threads wake at once, in bursts"],
-        limits=limits,
         verify=f"{again(model)}: runq.busy",
         returns=_returns(crowd),
-        headline=f"{crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}",
-        mechanism=Mechanism.BUSY,
     )
 
 
@@ -128,27 +125,27 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
     if ns < BURST * ran_ns or not felt(model, ns):
         return None
     who = "processes" if _many_processes(crowd) else "threads"
-    confidence, limits = judged(model, Confidence.HIGH, ["the common waker is not recorded"])
-    return Finding(
-        ID,
-        Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)}'s {who} waited {duration(ns)} for CPUs used by each other,"
-        f" {ns / max(1, ran_ns):.0f} times as long as they ran. On average only {crowd.runnable:.1f} were runnable on"
-        f" {plural(crowd.cpus, 'CPU')}.",
+    return conclude(
+        model,
         claims(own),
-        [*named_waits(competing.own, "own threads", own), *host(model), *_bound(model, crowd)],
-        [
+        headline=f"Many {who} are woken at once and compete for {plural(crowd.cpus, 'CPU')}",
+        claim=(
+            f"{subject(model, begin=True)}'s {who} waited {duration(ns)} for CPUs used by each other,"
+            f" {ns / max(1, ran_ns):.0f} times as long as they ran. On average only {crowd.runnable:.1f} were runnable"
+            f" on {plural(crowd.cpus, 'CPU')}."
+        ),
+        mechanism=Mechanism.BUSY,
+        departs=False,
+        doubts=["the common waker is not recorded"],
+        evidence=[*named_waits(competing.own, "own threads", own), *host(model), *_bound(model, crowd)],
+        remedies=[
             fix(
                 "wake one thread per piece of work: notify_one instead of notify_all, EPOLLEXCLUSIVE or SO_REUSEPORT on"
                 f" a shared socket; or use fewer {who}"
             )
         ],
         alternatives=["a thundering herd: one event wakes all its waiters", "work arrives in bursts"],
-        limits=limits,
         verify=f"{again(model)}: runq.busy",
-        headline=f"Many {who} are woken at once and compete for {plural(crowd.cpus, 'CPU')}",
-        mechanism=Mechanism.BUSY,
     )
 
 

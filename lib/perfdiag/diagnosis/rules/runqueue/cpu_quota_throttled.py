@@ -7,12 +7,11 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.target import CPU, again, setting, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     EvidenceKind,
-    Finding,
     Mechanism,
     Outcome,
     Remedy,
@@ -20,7 +19,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, percent, plain, together, waits, worth
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, together, waits, worth
 from perfdiag.facts.host_facts import CpuGroup
 from perfdiag.model.model import Model
 
@@ -65,30 +64,29 @@ def throttled(model: Model) -> Iterable[Outcome]:
         text = f"CPU quota cost {percent(share)} of busy time"
         yield Check("CPU-QUOTA-THROTTLED", f"{text} ({_quotas(model)})", share, "share")
         return
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        ["" if group else f"the group's quota is unknown: {model.facts.reason('cpu_groups') or 'no group shows one'}"],
-    )
     evidence = [waits(together(model.rows_of("runq.throttled")), "waits for the next period")]
     if group:
         evidence.extend(_periods(group))
     evidence.extend(_used_for(model))
-    yield Finding(
-        "CPU-QUOTA-THROTTLED",
-        fault(model, ns),
-        confidence,
-        f"Runnable threads were stopped for {duration(ns)} because their cgroup had used up its CPU quota"
-        + (f" of {group.quota_cpus:g} CPUs ({plain(group.path)})." if group else "."),
+    yield conclude(
+        model,
         {"runq.throttled": ns},
-        evidence,
-        [*_raised(group), _FEWER],
-        alternatives=["more work, or a spinning thread, uses up the quota"],
-        limits=limits,
-        verify=f"{again(model)}   (runq.throttled; nr_throttled in cpu.stat stops growing)",
-        headline="Threads are stopped by the CPU quota"
-        + (f" of {brief(plain(group.path))}, {group.quota_cpus:g} CPUs" if group else ""),
+        headline=(
+            "Threads are stopped by the CPU quota"
+            + (f" of {brief(plain(group.path))}, {group.quota_cpus:g} CPUs" if group else "")
+        ),
+        claim=(
+            f"Runnable threads were stopped for {duration(ns)} because their cgroup had used up its CPU quota"
+            + (f" of {group.quota_cpus:g} CPUs ({plain(group.path)})." if group else ".")
+        ),
         mechanism=Mechanism.LIMIT,
+        doubts=[
+            "" if group else f"the group's quota is unknown: {model.facts.reason('cpu_groups') or 'no group shows one'}"
+        ],
+        evidence=evidence,
+        remedies=[*_raised(group), _FEWER],
+        alternatives=["more work, or a spinning thread, uses up the quota"],
+        verify=f"{again(model)}   (runq.throttled; nr_throttled in cpu.stat stops growing)",
     )
 
 
@@ -118,24 +116,20 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
             return
     elif group and group.periods and group.throttled_periods is not None:
         if _often(group):
-            confidence, limits = judged(
+            yield conclude(
                 model,
-                Confidence.HIGH,
-                ["the waits of single threads were not measured; they are in runq.busy"],
-            )
-            yield Finding(
-                "CPU-QUOTA-THROTTLED",
-                Severity.WARNING,
-                confidence,
-                f"The cgroup {plain(group.path)} used up its CPU quota of {group.quota_cpus:g} CPUs in"
-                f" {group.throttled_periods:,} of {group.periods:,} periods.",
                 {},
-                _periods(group),
-                [*_raised(group), _FEWER],
-                limits=limits,
-                verify="nr_throttled in cpu.stat stops growing",
                 headline=f"The CPU quota of {brief(plain(group.path))} is used up",
+                claim=(
+                    f"The cgroup {plain(group.path)} used up its CPU quota of {group.quota_cpus:g} CPUs in"
+                    f" {group.throttled_periods:,} of {group.periods:,} periods."
+                ),
                 mechanism=Mechanism.LIMIT,
+                severity=Severity.WARNING,
+                doubts=["the waits of single threads were not measured; they are in runq.busy"],
+                evidence=_periods(group),
+                remedies=[*_raised(group), _FEWER],
+                verify="nr_throttled in cpu.stat stops growing",
             )
         else:
             part = group.throttled_periods / group.periods

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
 from perfdiag.diagnosis.evidence.target import again, setting
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -21,9 +21,7 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     together,
     total_ns,
@@ -89,7 +87,6 @@ def _state(model: Model, facts: SamePageMerging) -> str:
 def _finding(model: Model, facts: SamePageMerging | None, rows: list[Row]) -> Finding:
     ns = total_ns(rows)
     used_ns = model.facts.kernel_threads_ns.get(THREAD)
-    confidence, limits = judged(model, Confidence.HIGH)
     evidence = [waits(together(rows), f"waits behind {THREAD}")]
     if used_ns is not None and model.window_ns:
         part = used_ns / model.window_ns
@@ -102,19 +99,16 @@ def _finding(model: Model, facts: SamePageMerging | None, rows: list[Row]) -> Fi
     remedies = [fix("scan less: lower pages_to_scan or raise sleep_millisecs in /sys/kernel/mm/ksm, or use ksmtuned")]
     if facts is not None and facts.running:
         remedies.insert(0, setting("/sys/kernel/mm/ksm/run", "0", "1"))
-    return Finding(
-        "KSM-SCAN",
-        fault(model, ns),
-        confidence,
-        f"Runnable threads waited {duration(ns)} for CPUs used by {THREAD}.",
+    return conclude(
+        model,
         claims_of(rows),
-        evidence,
-        remedies,
-        alternatives=[f"{THREAD} ran there because no other CPU was free"],
-        limits=limits,
-        verify=f"{again(model)}   (runq.busy behind {THREAD})",
         headline="Threads wait for CPUs used by ksmd to merge equal pages",
+        claim=f"Runnable threads waited {duration(ns)} for CPUs used by {THREAD}.",
         mechanism=Mechanism.BUSY,
+        evidence=evidence,
+        remedies=remedies,
+        alternatives=[f"{THREAD} ran there because no other CPU was free"],
+        verify=f"{again(model)}   (runq.busy behind {THREAD})",
         others=[Other(0, THREAD, Relation.COMPETITOR)],
     )
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
-    Finding,
     Mechanism,
     Outcome,
     Severity,
@@ -21,7 +20,6 @@ from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fix,
-    judged,
     percent,
     plain,
     together,
@@ -71,25 +69,21 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     fifo = 2 * total_ns(opened) > taken_ns
     named = bool(largest[0].key)  # a script does not tell, and what it cannot tell apart is in here, too
     large = named and taken_ns - total_ns(opened) >= LARGE_SHARE * model.busy_ns
-    confidence, limits = judged(
+    yield conclude(
         model,
-        Confidence.HIGH,
-        ["" if named else "which call it is was not recorded", _FIFO if fifo else ""],
-    )
-    yield Finding(
-        "KERNEL-OTHER",
-        Severity.WARNING if large else Severity.INFO,
-        confidence,
-        f"{duration(taken_ns)} blocked in the kernel for other reasons: "
-        f"{top(names) if named else 'cannot tell in which calls'}{_PERHAPS if fifo else ''}.",
         claims_of(rows),
-        [waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
-        [fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
-        alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
-        limits=limits,
-        verify=f"{again(model)}: kernel.other",
         headline="Threads are blocked in the kernel for other reasons",
+        claim=(
+            f"{duration(taken_ns)} blocked in the kernel for other reasons: "
+            f"{top(names) if named else 'cannot tell in which calls'}{_PERHAPS if fifo else ''}."
+        ),
         mechanism=Mechanism.UNDETERMINED if fifo or not named else Mechanism.OTHERS,
+        severity=Severity.WARNING if large else Severity.INFO,
+        doubts=["" if named else "which call it is was not recorded", _FIFO if fifo else ""],
+        evidence=[waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
+        remedies=[fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
+        alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
+        verify=f"{again(model)}: kernel.other",
     )
 
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     EvidenceKind,
-    Finding,
     Mechanism,
     Outcome,
-    Severity,
     rule,
 )
 from perfdiag.diagnosis.significance import (
     duration,
     fix,
-    judged,
     percent,
     plain,
     top,
@@ -67,24 +64,18 @@ def unexplained(model: Model) -> Iterable[Outcome]:
                 kind=EvidenceKind.FUNCTIONS,
             )
         )
-    confidence, limits = judged(
+    yield conclude(
         model,
-        Confidence.HIGH,
-        [f"{percent(part)} of busy time has no known cause", "" if functions else "no stack of it was sampled"],
-    )
-    yield Finding(
-        "UNEXPLAINED",
-        Severity.INFO,
-        confidence,
-        f"The cause of {duration(taken_ns)} is unknown, {percent(part)} of busy time.",
         {UNEXPLAINED: taken_ns},
-        evidence,
-        [fix(_report_it(model))],
-        alternatives=["lost records"],
-        limits=limits,
-        verify=f"{again(model)}   (unexplained under 1 %)",
         headline=f"{percent(part)} of busy time has no known cause",
+        claim=f"The cause of {duration(taken_ns)} is unknown, {percent(part)} of busy time.",
         mechanism=Mechanism.OTHERS,
+        departs=False,
+        doubts=[f"{percent(part)} of busy time has no known cause", "" if functions else "no stack of it was sampled"],
+        evidence=evidence,
+        remedies=[fix(_report_it(model))],
+        alternatives=["lost records"],
+        verify=f"{again(model)}   (unexplained under 1 %)",
     )
 
 

@@ -6,17 +6,16 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.evidence.virtual.host_side import queued
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
-    Finding,
     Mechanism,
     Outcome,
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.facts.texts import lines_of, words_of
 from perfdiag.model.model import Model
 
@@ -46,14 +45,13 @@ def stolen(model: Model) -> Iterable[Outcome]:
         return
     whole, beneath = model.facts.steal_share, queued(model)
     if worth(model, ns):
-        confidence, limits = judged(model, Confidence.HIGH, [])
-        yield Finding(
-            "CPU-STOLEN",
-            fault(model, ns),
-            confidence,
-            f"The hypervisor{_named(model)} took the CPU from running threads for {duration(ns)}.",
+        yield conclude(
+            model,
             {"cpu.stolen": ns},
-            [
+            headline="The hypervisor takes the CPU away from running threads",
+            claim=f"The hypervisor{_named(model)} took the CPU from running threads for {duration(ns)}.",
+            mechanism=Mechanism.BUSY,
+            evidence=[
                 Evidence(f"{duration(ns)} stolen while threads ran", float(ns), "ns", "ledger, steal clock"),
                 *(
                     [Evidence(f"{percent(whole)} of all CPU time of this guest stolen", whole, "share", "/proc/stat")]
@@ -62,7 +60,7 @@ def stolen(model: Model) -> Iterable[Outcome]:
                 ),
                 *(beneath.evidence if beneath else []),
             ],
-            [
+            remedies=[
                 fix(
                     "ask the host's operator for this guest's ready time (or CPU credits); move it to a less crowded"
                     " host or"
@@ -71,10 +69,7 @@ def stolen(model: Model) -> Iterable[Outcome]:
                 fix("give the guests of that host fewer virtual CPUs than it has real ones"),
             ],
             alternatives=["used-up CPU credits of a small cloud instance", "a CPU limit set on this guest"],
-            limits=limits,
             verify=f"{again(model)}   (cpu.stolen), and vmstat 1 (st)",
-            headline="The hypervisor takes the CPU away from running threads",
-            mechanism=Mechanism.BUSY,
         )
     elif beneath and (not model.measured("steal") or _never_moved(model)):
         text = f"steal {percent(share)} of busy time, or not reported; {beneath.evidence[0].text}"

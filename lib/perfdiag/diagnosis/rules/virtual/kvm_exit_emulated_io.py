@@ -15,8 +15,9 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     runs_guests,
     unknown,
 )
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, plain, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -82,23 +83,22 @@ def emulated_io(model: Model) -> Iterable[Outcome]:
         )
         return
     groups = grouped((_name(line), line) for line in asked.lines)
-    confidence, limits = judged(model, Confidence.HIGH, [_cut(model)])
     top, exits = next(iter(groups.items()))
-    yield Finding(
-        ID,
-        fault(model, ns),
-        confidence,
-        f"Virtual CPUs left their guests {asked.count:,} times for devices emulated in user space. This took"
-        f" {duration(ns)}, {percent(exits.running_ns / max(1, asked.running_ns))} of it for"
-        f" {plain(_words(top, exits))}.",
+    yield conclude(
+        model,
         claims,
-        [_evidence(model, name, group) for name, group in list(groups.items())[:3]],
-        _remedies(list(groups)[:2]),
-        alternatives=["a guest that boots or shuts down"],
-        limits=limits,
-        verify=f"{again(model, '--full')}   (exits of {plain(top)}, vm.exit)",
         headline=f"Guests wait for an emulated device: {brief(plain(_words(top, exits)))}",
+        claim=(
+            f"Virtual CPUs left their guests {asked.count:,} times for devices emulated in user space. This took"
+            f" {duration(ns)}, {percent(exits.running_ns / max(1, asked.running_ns))} of it for"
+            f" {plain(_words(top, exits))}."
+        ),
         mechanism=Mechanism.MANY,
+        doubts=[_cut(model)],
+        evidence=[_evidence(model, name, group) for name, group in list(groups.items())[:3]],
+        remedies=_remedies(list(groups)[:2]),
+        alternatives=["a guest that boots or shuts down"],
+        verify=f"{again(model, '--full')}   (exits of {plain(top)}, vm.exit)",
     )
 
 

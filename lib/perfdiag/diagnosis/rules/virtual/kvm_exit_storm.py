@@ -16,8 +16,9 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     runs_guests,
     unknown,
 )
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, judged, percent, plain, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, percent, plain, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 
@@ -99,21 +100,21 @@ def storm(model: Model) -> Iterable[Outcome]:
     groups = grouped((reason(line), line) for line in handled.lines)
     top, exits = next(iter(groups.items()))
     lost = model.coverage.lost.get("vm_exits_full", 0)
-    confidence, limits = judged(model, Confidence.HIGH, [f"{lost:,} exits have no reason" if lost else ""])
-    yield Finding(
-        STORM,
-        fault(model, ns) if rate >= STORM_PER_BUSY_SECOND else Severity.INFO,
-        confidence,
-        f"Virtual CPUs left their guests {handled.count:,} times. Handling the exits took {duration(ns)},"
-        f" {percent(exits.running_ns / max(1, handled.running_ns))} of it for {plain(top)}.",
+    yield conclude(
+        model,
         claims,
-        [_by_reason(model, name, group) for name, group in list(groups.items())[:4]],
-        [fix(_WHY.get(top, f"find the cause of {plain(top)} in the guest: perf kvm stat live"))],
-        alternatives=["the guest boots, or runs nested guests"],
-        limits=limits,
-        verify=f"{again(model)}   (exits per second and vm.exit for the same work)",
         headline=f"Virtual CPUs leave their guests {rate:,.0f} times a second, mostly for {brief(plain(top))}",
+        claim=(
+            f"Virtual CPUs left their guests {handled.count:,} times. Handling the exits took {duration(ns)},"
+            f" {percent(exits.running_ns / max(1, handled.running_ns))} of it for {plain(top)}."
+        ),
         mechanism=Mechanism.MANY,
+        severity=fault(model, ns) if rate >= STORM_PER_BUSY_SECOND else Severity.INFO,
+        doubts=[f"{lost:,} exits have no reason" if lost else ""],
+        evidence=[_by_reason(model, name, group) for name, group in list(groups.items())[:4]],
+        remedies=[fix(_WHY.get(top, f"find the cause of {plain(top)} in the guest: perf kvm stat live"))],
+        alternatives=["the guest boots, or runs nested guests"],
+        verify=f"{again(model)}   (exits per second and vm.exit for the same work)",
     )
 
 

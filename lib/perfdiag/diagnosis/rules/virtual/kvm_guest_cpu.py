@@ -10,8 +10,9 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     runs_guests,
     unknown,
 )
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import duration, fix, judged, percent, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.model import Model
 
 GUEST = "KVM-GUEST-CPU"
@@ -47,22 +48,20 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
         yield Check(GUEST, f"guests' own code {percent(share)} of busy time", share, "share")
         return
     ticks = "" if exact else "KVM could not be traced: times come from ticks, and halts are unknown"
-    confidence, limits = judged(model, Confidence.HIGH, [ticks])
     idle_text = f", {duration(model.ns('vm.halt'))} halted" if exact else ""
-    yield Finding(
-        GUEST,
-        Severity.INFO,
-        confidence,
-        f"Guests ran their own code for {duration(ns)}, {percent(share)} of {subject(model)}'s busy time.",
+    yield conclude(
+        model,
         {"vm.guest": ns},
-        [
+        headline="Guests run their own code",
+        claim=f"Guests ran their own code for {duration(ns)}, {percent(share)} of {subject(model)}'s busy time.",
+        mechanism=Mechanism.WORK,
+        departs=False,
+        doubts=[ticks],
+        evidence=[
             Evidence(f"{duration(ns)} in guests{idle_text}", float(ns), "ns", "kvm_entry" if exact else "tick"),
         ],
-        [fix("run perfdiag latency inside the guest, on its slow process")],
-        limits=limits,
+        remedies=[fix("run perfdiag latency inside the guest, on its slow process")],
         verify=f"{again(model)} here, and perfdiag latency inside the guest",
-        headline="Guests run their own code",
-        mechanism=Mechanism.WORK,
     )
 
 

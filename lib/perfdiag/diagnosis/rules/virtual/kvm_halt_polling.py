@@ -14,8 +14,9 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     runs_guests,
     unknown,
 )
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import duration, fix, judged, percent, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 
@@ -57,20 +58,21 @@ def halt_polling(model: Model) -> Iterable[Outcome]:
         text = f"{duration(ns)} busy in {halts.count:,} halts, {percent(share)} of busy time"
         yield Check(ID, f"{text}, successful polling {duration(polled_ns)}", share, "share", large=False)
         return
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["" if setting_ns is not None else "the present halt_poll_ns is unknown"]
-    )
     remedies = [fix("use fewer timers and wake-ups inside the guest")]
     if setting_ns:
         remedies.insert(0, setting(PARAMETER, "0", str(setting_ns)))
-    yield Finding(
-        ID,
-        Severity.INFO,
-        confidence,
-        f"The host polled {duration(ns)} for work of halted guests"
-        + (f" (halt_poll_ns {setting_ns:,})." if setting_ns else "."),
+    yield conclude(
+        model,
         claims,
-        [
+        headline="The host polls for work of halted guests",
+        claim=(
+            f"The host polled {duration(ns)} for work of halted guests"
+            + (f" (halt_poll_ns {setting_ns:,})." if setting_ns else ".")
+        ),
+        mechanism=Mechanism.WORK,
+        departs=False,
+        doubts=["" if setting_ns is not None else "the present halt_poll_ns is unknown"],
+        evidence=[
             Evidence(
                 f"{halts.count:,} halts ({per_second(model, halts.count):,.0f}/s): {duration(ns)} busy,"
                 f" {duration(polled_ns)} of successful polling, {duration(model.ns('vm.halt'))} asleep",
@@ -79,12 +81,9 @@ def halt_polling(model: Model) -> Iterable[Outcome]:
                 "kvm_exit, kvm_vcpu_wakeup",
             )
         ],
-        remedies,
+        remedies=remedies,
         alternatives=["very many halts without polling"],
-        limits=limits,
         verify=f"{again(model)}   (vm.exit), and request times in the guests",
-        headline="The host polls for work of halted guests",
-        mechanism=Mechanism.WORK,
     )
 
 

@@ -8,8 +8,9 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, DRIVERS, said, sampled
 from perfdiag.diagnosis.evidence.virtual.host_side import of_clock
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, plain, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.significance import duration, fix, plain, worth
 from perfdiag.model.model import Model
 
 # Clock sources read without leaving the CPU (or the guest); all others access a device.
@@ -100,7 +101,6 @@ def clocksource(model: Model) -> Iterable[Outcome]:
             )
         return
     unstable = clock is not None and clock.marked_unstable
-    confidence, limits = judged(model, Confidence.MEDIUM, [bound.contradicts(sampled_ns)])
     evidence = [sampled(part, samples, f"reading {current}", sampled_ns, model), *bound.evidence]
     if clock is not None:
         evidence.append(
@@ -117,18 +117,17 @@ def clocksource(model: Model) -> Iterable[Outcome]:
         if unstable
         else "make the hypervisor offer its paravirtual clock or an invariant counter to this guest"
     )
-    yield Finding(
-        "VIRT-CLOCKSOURCE",
-        fault(model, ns),
-        confidence,
-        f"Reading the clock took {duration(ns)}: the clock source {current} is a device, not the CPU's counter.",
+    yield conclude(
+        model,
         claims,
-        evidence,
-        [fix(why), fix("read the clock less often: cache timestamps for logs and statistics")],
-        limits=limits,
-        verify=f"{again(model)}; cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
         headline=f"Reading the clock is slow: the clock source {current} is a device",
+        claim=f"Reading the clock took {duration(ns)}: the clock source {current} is a device, not the CPU's counter.",
         mechanism=Mechanism.SLOW,
+        best=Confidence.MEDIUM,
+        doubts=[bound.contradicts(sampled_ns)],
+        evidence=evidence,
+        remedies=[fix(why), fix("read the clock less often: cache timestamps for logs and statistics")],
+        verify=f"{again(model)}; cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
     )
 
 

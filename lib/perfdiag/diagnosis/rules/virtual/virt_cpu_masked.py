@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, SAMPLED, CpuSamples
 from perfdiag.diagnosis.evidence.target import CPU, again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
     duration,
     fault,
     fix,
-    judged,
     plain,
     worth,
 )
@@ -89,15 +89,16 @@ def masked(model: Model) -> Iterable[Outcome]:
     if part.share - part.error < MASKED_SHARE or not worth(model, ns):
         yield Check(id, f"{names} hidden by the CPU model; replacements {part} of CPU samples", part.share, "share")
         return
-    confidence, limits = judged(model, Confidence.MEDIUM)
     error_ns = part.error * model.ns(*SAMPLED)
-    yield Finding(
-        id,
-        fault(model, ns),
-        confidence,
-        f"The kernel computed {duration(ns)} without {names}: the CPU model of this guest hides it.",
+    yield conclude(
+        model,
         claims,
-        [
+        headline=f"The CPU model of this guest hides {names}: the kernel computes without it",
+        claim=f"The kernel computed {duration(ns)} without {names}: the CPU model of this guest hides it.",
+        mechanism=Mechanism.LIMIT,
+        severity=fault(model, ns),
+        best=Confidence.MEDIUM,
+        evidence=[
             Evidence(
                 f"{part} of CPU samples in functions that replace {names} ({part.count:,} of {samples.count:,})",
                 float(ns),
@@ -106,12 +107,9 @@ def masked(model: Model) -> Iterable[Outcome]:
                 error=error_ns,
             )
         ],
-        [fix("give this guest the host's CPU model (host-passthrough, -cpu host); power it off first")],
+        remedies=[fix("give this guest the host's CPU model (host-passthrough, -cpu host); power it off first")],
         alternatives=["the hardware lacks it (check /proc/cpuinfo of the host)"],
-        limits=limits,
         verify=f"grep -m1 flags /proc/cpuinfo shows {names}; {again(model)}",
-        headline=f"The CPU model of this guest hides {names}: the kernel computes without it",
-        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -9,8 +9,9 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, EMULATED, said, sampled
 from perfdiag.diagnosis.evidence.virtual.host_side import of_driver
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, plain, worth
+from perfdiag.diagnosis.significance import brief, duration, fix, plain, worth
 from perfdiag.facts.host_facts import Disk, Hypervisor, Interface
 from perfdiag.model.model import Model
 
@@ -127,16 +128,19 @@ def _touched(
     limit: str,
 ) -> Finding:
     ns = sum(claims.values())
-    confidence, limits = judged(model, Confidence.MEDIUM, [limit])
-    return Finding(
-        "VIRT-EMULATED-DEVICE",
-        fault(model, ns),
-        confidence,
-        f"Accesses to {worst.name}, an emulated device ({worst.driver}) of this {machine.name} guest, took"
-        f" {duration(ns)} of CPU time.",
+    return conclude(
+        model,
         claims,
-        evidence,
-        [
+        headline=f"{brief(worst.name)} is an emulated device ({worst.driver}) and takes CPU time",
+        claim=(
+            f"Accesses to {worst.name}, an emulated device ({worst.driver}) of this {machine.name} guest, took"
+            f" {duration(ns)} of CPU time."
+        ),
+        mechanism=Mechanism.SLOW,
+        best=Confidence.MEDIUM,
+        doubts=[limit],
+        evidence=evidence,
+        remedies=[
             fix(
                 "give the guest a paravirtual device (virtio, vmxnet3, pvscsi or the provider's own), usually powered"
                 " off"
@@ -144,10 +148,7 @@ def _touched(
             fix("or move this work out of the guest"),
         ],
         alternatives=["a real device passed through to the guest"],
-        limits=limits,
         verify=f"{again(model)}   (no samples in {worst.driver}; lspci -k shows the new driver)",
-        headline=f"{brief(worst.name)} is an emulated device ({worst.driver}) and takes CPU time",
-        mechanism=Mechanism.SLOW,
     )
 
 

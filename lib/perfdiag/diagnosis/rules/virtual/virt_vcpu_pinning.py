@@ -7,13 +7,12 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, widened_affinity
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     together,
     total_ns,
@@ -58,24 +57,24 @@ def pinning(model: Model) -> Iterable[Outcome]:
     ns = total_ns(rows)
     if doubled and worth(model, ns):
         bound = [thread for thread in vcpus if allowed[thread.tid] == {doubled[0]}]
-        confidence, limits = judged(model, Confidence.HIGH, [f"the waits include all threads of {subject(model)}"])
         trial = widened_affinity(model, bound[0])
-        yield Finding(
-            id,
-            fault(model, ns),
-            confidence,
-            f"The threads of {subject(model)} waited {duration(ns)} for each other.",
+        yield conclude(
+            model,
             claims_of(rows),
-            [
+            headline=f"{len(bound)} virtual CPUs are bound to CPU {doubled[0]} and wait for each other",
+            claim=f"The threads of {subject(model)} waited {duration(ns)} for each other.",
+            mechanism=Mechanism.BUSY,
+            doubts=[f"the waits include all threads of {subject(model)}"],
+            evidence=[
                 waits(together(rows), "waits behind own threads"),
                 Evidence(_bound(vcpus, allowed), float(len(single)), "count", "/proc/PID/task/TID/status"),
             ],
-            [*([trial] if trial else []), fix("bind each virtual CPU to its own CPU, or none (virsh vcpupin)")],
+            remedies=[
+                *([trial] if trial else []),
+                fix("bind each virtual CPU to its own CPU, or none (virsh vcpupin)"),
+            ],
             alternatives=["the guest has more virtual CPUs than the host has CPUs"],
-            limits=limits,
             verify=f"{again(model)}   (runq.busy behind own threads)",
-            headline=f"{len(bound)} virtual CPUs are bound to CPU {doubled[0]} and wait for each other",
-            mechanism=Mechanism.BUSY,
         )
         return
     waited = sum(thread.ns("runq.busy") for thread in vcpus)

@@ -1,0 +1,63 @@
+"""The frame of a rule: what every finding gets from the time it claims and from the recording it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Remedy, Severity
+from perfdiag.diagnosis.significance import fault, judged
+from perfdiag.model.model import Model
+
+
+def conclude(
+    model: Model,
+    claims: Mapping[str | tuple[str, str], int],
+    *,
+    headline: str,
+    claim: str,
+    mechanism: Mechanism,
+    evidence: Sequence[Evidence],
+    remedies: Sequence[Remedy],
+    departs: bool = True,
+    severity: Severity | None = None,
+    best: Confidence = Confidence.HIGH,
+    doubts: Iterable[str] = (),
+    ruled_out: Sequence[str] = (),
+    alternatives: Sequence[str] = (),
+    verify: str = "",
+    returns: str = "",
+    weight: float = 0,
+    others: Sequence[Other] = (),
+    inside: bool = False,
+) -> Finding:
+    """Return a finding of the rule that calls this; the engine adds the rule's id.
+
+    Its severity follows from the time it claims, in ns; it is INFO unless that time `departs` from a norm.  A rule
+    that knows better gives the `severity`.  Its confidence is the `best` the rule can have, lowered by the rule's own
+    `doubts` and by what the recording lost.
+    """
+    confidence, limits = judged(model, best, doubts)
+    if severity is None:
+        severity = fault(model, sum(claims.values())) if departs else Severity.INFO
+    return Finding(
+        "",
+        severity,
+        confidence,
+        claim,
+        claims,
+        evidence,
+        remedies,
+        ruled_out=ruled_out,
+        alternatives=alternatives,
+        limits=limits,
+        verify=verify,
+        returns=returns,
+        weight=weight,
+        others=others,
+        inside=inside,
+        headline=headline,
+        mechanism=mechanism,
+    )
+
+
+__all__ = ["conclude"]
