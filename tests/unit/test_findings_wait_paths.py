@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.engine import Diagnosis, diagnose
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity, is_elsewhere
 from perfdiag.model.model import Model
+from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
 from unit.support.disks import disk, disks
@@ -47,6 +48,39 @@ def test_forty_waiters_behind_one_flush_are_the_flush() -> None:
     assert "Others waited 270 s behind that, most of it lock.futex -> disk.flush 254:0" in first.claim
     assert named(found, LOCK) is None, "the lock is its path"
     assert LOCK in {each.id for each in found.superseded}
+
+
+def calling_under_a_lock(account: str, root: str, behind: str = "3 s") -> Builder:
+    """One thread at a time has the lock of a file and calls a peer that takes 30 ms; the others wait for the lock."""
+    builder = Builder().thread("worker", tid=101, cpu_user="100 ms", rest="wait.events")
+    builder.row(account, root, durations={"30 ms": 100})
+    builder.thread("worker", tid=102, cpu_user="100 ms", rest="wait.events").row("lock.file", SESSION, behind)
+    return builder.because("lock.file", SESSION, account, behind, root, root_tid=101)
+
+
+SESSION, PEER = "file:254:0:794623:sess_abc", "peer:10.0.0.5:5432"
+
+
+def test_a_lock_that_is_held_during_calls_acquits_nobody_and_is_to_be_released() -> None:
+    """The peer is as slow for a target without the lock, where nobody waits behind it."""
+    model = calling_under_a_lock("net.receive", PEER).model()
+    first = diagnose(model).findings[0]
+    assert first.id == "NET-PEER-SLOW" and first.is_root and not is_elsewhere(first)
+    assert "lock on sess_abc" in first.remedies[0].text and "3.00 s" in first.remedies[0].text
+    assert "sess_abc" in first.headline
+    assert decide(model, diagnose(model)).kind == "cause"
+
+
+def test_a_lock_that_is_hardly_waited_for_leaves_the_peer_alone() -> None:
+    model = calling_under_a_lock("net.receive", PEER, behind="100 ms").model()
+    first = diagnose(model).findings[0]
+    assert first.id == "NET-PEER-SLOW" and is_elsewhere(first)
+    assert "lock" not in first.headline + first.remedies[0].text
+
+
+def test_who_waits_for_room_waits_there_without_the_lock_too() -> None:
+    first = diagnose(calling_under_a_lock("net.send", PEER).model()).findings[0]
+    assert first.id == "NET-PEER-SLOW" and first.is_root and is_elsewhere(first)
 
 
 def test_what_lies_on_several_ways_is_not_said_to_lie_on_one() -> None:

@@ -143,7 +143,7 @@ class Finding:
     role: Role = Role.UNKNOWN
     others: Sequence[Other] = ()  # whom it names, the one that matters most first
     _: KW_ONLY
-    inside: bool = False  # who is waited for belongs to the target: it is not acquitted by that
+    inside: bool = False  # who is waited for is the target's own, or it holds a lock meanwhile: that acquits nobody
     headline: str  # subject, active verb, cause: one plain sentence of about 75 characters, without its full stop
     mechanism: Mechanism
 

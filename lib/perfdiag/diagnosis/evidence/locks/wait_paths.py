@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.locks.database_locks import of_serving
+from perfdiag.diagnosis.evidence.locks.held_while_waiting import with_held_locks
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity
 from perfdiag.diagnosis.significance import duration, lowered, worth
 from perfdiag.model.model import Model, once
@@ -123,7 +124,8 @@ def by_pair(model: Model) -> dict[Pair, int]:
 def _with_paths(model: Model, finding: Finding) -> Finding:
     if finding.severity is Severity.INFO:
         return finding
-    claims, longest, longest_ns, moved, in_line = dict(finding.claims), None, 0, 0, False
+    claims, longest, longest_ns, in_line = dict(finding.claims), None, 0, False
+    behind: dict[Chain, int] = {}
     for pair, part in _parts(model, finding).items():
         for chain in _by_root(model)[pair]:
             more = _for_all_in_line(model, chain)
@@ -132,17 +134,19 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
                 continue  # it is its own path
             claimed_ns = round(part * _of_row_ns(model, chain))
             claims[chain.account, chain.key] = claims.get((chain.account, chain.key), 0) + claimed_ns
-            moved += ns
+            behind[chain] = ns
             in_line |= more > 1
             if longest is None or ns > longest_ns:
                 longest, longest_ns = chain, ns
+    moved = sum(behind.values())
     if longest is None or not worth(model, moved):
         return finding
     most = "most of it" if 2 * longest_ns > moved else "on several ways, the most common"
-    claim = f"{finding.claim} Others waited {duration(moved)} behind that, {most} {longest.path}."
+    behind_it = f"Others waited {duration(moved)} behind that, {most} {longest.path}."
     text = f"{duration(moved)} behind it: what those were in that others waited for, at each wake-up ({longest.path})"
     evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
-    made = replace(finding, claim=claim, claims=claims, evidence=evidence, is_root=True)
+    told = with_held_locks(model, finding, behind)
+    made = replace(told, claim=f"{told.claim} {behind_it}", claims=claims, evidence=evidence, is_root=True)
     if not in_line:
         return made
     return replace(made, limits=[*finding.limits, OF_LINE_ONLY], confidence=lowered(finding.confidence))

@@ -17,14 +17,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.common.units import duration
+from perfdiag.diagnosis.evidence.locks.held_while_waiting import ANSWERS
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.rule import RULES, Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import WORTH_SHARE
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import PEERS, QUEUED, RequestTime
+from perfdiag.model.requests.request_time import QUEUED, RequestTime
 
 # Waits of a worker that take nothing from the others.
-OF_ITS_OWN = (PEERS, "net.receive", "net.connect", "ipc.unix", "wait.events", "wait.timer")
+OF_ITS_OWN = (*ANSWERS, "wait.events", "wait.timer")
 
 
 def with_queues(model: Model, findings: Iterable[Finding]) -> list[Finding]:

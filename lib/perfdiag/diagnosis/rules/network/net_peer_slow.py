@@ -57,7 +57,8 @@ from perfdiag.recording import schema
     " was sent between the waits, nothing ever came, or most waits timed out without an answer.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
-    remedies="Measure the peer in the same way; ask for less, in fewer round trips.",
+    remedies="Measure the peer in the same way; ask for less, in fewer round trips; release locks before the call if"
+    " other threads wait for them meanwhile.",
     verify="Run perfdiag latency on the peer: compare the time of its operations with the waits seen here.",
     elsewhere=True,
 )
