@@ -26,7 +26,7 @@ def test_61_forks_of_256_mib(start: Start, attach: Attach) -> None:
     copying = found.evidence[0]
     assert copying.error is not None
     assert abs(copying.value - truth["forking_ns"]) < copying.error + 0.3 * truth["forking_ns"], (copying, truth)
-    (children,) = [each.value for each in found.evidence if each.text.endswith("processes came")]
+    (children,) = [each.value for each in found.evidence if each.text.endswith("processes started")]
     assert children == 61
 
 

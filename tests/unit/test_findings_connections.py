@@ -43,7 +43,7 @@ def test_a_peer_inside_the_target_is_not_somebody_else() -> None:
     found = finding(model, SELF)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", BACKEND): 9_000_000_000}
     assert "its own thread answers (102) answers at 127.0.0.1:18102" in found.claim
-    assert "wait.timer 96 %" in found.claim and "answers (102)" in found.remedies[0].text
+    assert "sleeping 96 %" in found.claim and "answers (102)" in found.remedies[0].text
     verdict = decide(model, diagnose(model))
     assert verdict.kind != "elsewhere" and verdict.ids == [SELF]
 

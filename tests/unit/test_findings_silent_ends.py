@@ -110,7 +110,7 @@ def test_a_process_that_waits_at_its_own_pair_of_sockets_is_not_acquitted() -> N
     ):
         found = finding(model, IPC)
         assert "at a unix socket made by reads (100) itself" in found.claim and found.severity is Severity.INFO
-        assert any("may hold the other end too" in limit for limit in found.limits)
+        assert any("may hold the other end, too" in limit for limit in found.limits)
         assert "lsof" in found.remedies[0].text and "--pid 100" not in found.remedies[0].text
         assert verdict(model)[0] == "cannot tell"
 

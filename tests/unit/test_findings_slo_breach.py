@@ -35,7 +35,7 @@ def test_slow_operations_are_named_with_their_own_accounts() -> None:
     found = finding(flushing().model(), ID)
     assert found.severity is Severity.WARNING and not found.claims
     assert "10 of 1,000 fdatasync took longer than 250 ms" in found.claim and "disk.flush" in found.claim
-    assert "disk.flush 95 %, cpu.user 5 %" in found.evidence[1].text
+    assert "flushing to disk 95 %, own code on a CPU 5 %" in found.evidence[1].text
     assert "(1 %)" in found.evidence[0].text
 
 
@@ -102,7 +102,10 @@ def test_nobody_is_sent_to_findings_that_are_not_there() -> None:
 def test_what_several_names_took_together_is_none_of_one() -> None:
     for found in findings(serving("GET /a", "GET /b").model(), ID):
         assert "disk.flush" not in found.claim, found.claim
-        assert "slow requests of all names took beyond the median of their name: disk.flush" in found.evidence[1].text
+        assert (
+            "slow requests of all names took beyond the median of their name: flushing to disk"
+            in found.evidence[1].text
+        )
 
 
 def test_each_name_has_its_own_limit_and_a_plain_one_is_for_the_others() -> None:

@@ -12,6 +12,7 @@ from perfdiag.diagnosis.rule import Check, Confidence, Evidence, EvidenceKind, R
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.distribution import Distribution, edges_ns, merged
 
 # Below one in a hundred of the busy time a cause cannot be felt: it is checked and fine.
@@ -229,10 +230,13 @@ def _by_tid(model: Model) -> dict[int, ThreadLedger]:
 
 
 def top(accounts: Mapping[str, int], count: int = 3) -> str:
-    """Return the largest of some accounts in words: "disk.flush 79 %, cpu.user 12 %"."""
+    """Return the largest of some accounts or functions: "flushing to disk 79 %, own code on a CPU 12 %"."""
     whole = sum(accounts.values())
-    largest = sorted(accounts.items(), key=lambda item: -item[1])[:count]
-    return ", ".join(f"{name} {percent(ns / whole)}" for name, ns in largest if ns) if whole else "nothing"
+    if not whole:
+        return "nothing"
+    first, *others = sorted(accounts.items(), key=lambda item: -item[1])[:count]
+    largest = [first, *((name, ns) for name, ns in others if ns >= WORTH_SHARE * whole)]
+    return ", ".join(f"{phrase_of(name)} {percent(ns / whole)}" for name, ns in largest)
 
 
 def attempt(command: str, undo: str, present: str) -> Remedy:

@@ -1,8 +1,8 @@
 """Members of the target that wait for each other at pipes and unix sockets: who they are, and which of them works.
 
-A pipe belongs to the target where members of it end the waits at it.  All that ended some count, also those that have
-ended themselves since.  Processes that share pipes are one pipeline; its *stage that works* is the one the others
-wait for, directly or through each other: it waits clearly less than any of them.
+A pipe belongs to the target if its members end the waits at it; the waits that ended count, also of members that have
+ended since. Processes that share pipes are one pipeline. Its working stage is the one the others wait for, directly or
+through each other: it waits clearly less than any of them.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Pipeline:
 
     @property
     def waiting_words(self) -> str:
-        """How much of its life each stage waits for others, in words."""
+        """How much of its life each stage waits for others."""
         stages = ", ".join(f"{plain(stage.thread.comm)} {percent(stage.waiting)}" for stage in self.stages[:4])
         return f"part of its time that each stage waits for others: {stages}"
 
     @property
     def works(self) -> Stage | None:
-        """The stage the others wait for; None where the work is shared, or the others are not known."""
+        """The stage the others wait for; None if they share the work, or the others are unknown."""
         if len(self.stages) < 2:
             return None
         first, second = self.stages[:2]

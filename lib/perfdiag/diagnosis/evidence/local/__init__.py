@@ -1,1 +1,1 @@
-"""From a `Model` to what rules about other processes of this host have in common."""
+"""What rules about other processes of this host have in common."""

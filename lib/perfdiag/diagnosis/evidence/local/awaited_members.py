@@ -1,4 +1,4 @@
-"""Processes of the target that wait for each other at pipes and unix sockets: which of them the others wait for."""
+"""Processes of the target that wait for each other at pipes and unix sockets: which one the others wait for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAJORITY = 0.5
 
 
 def inside(model: Model, pipeline: Pipeline) -> Finding:
-    """Return the finding on one pipeline: profile, but for a stage that sleeps on a timer."""
+    """Return the finding on one pipeline: a fault only if a stage sleeps on a timer."""
     confidence, limits = judged(model, Confidence.HIGH)
     severity, claim, remedy, mechanism, headline = _judgement(model, pipeline)
     return Finding(
@@ -48,7 +48,7 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
         ],
         [remedy],
         limits=limits,
-        verify=f"{again(model)}, after its cause is gone: waits at its pipes and sockets",
+        verify=f"{again(model)}: waits at its pipes and sockets",
         headline=headline,
         mechanism=mechanism,
         others=_others(pipeline),
@@ -57,24 +57,24 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
 
 
 def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy, Mechanism, str]:
-    """Return what to say and do of processes of the target that wait for each other."""
+    """Return the severity, sentences and remedy for processes of the target that wait for each other."""
     works = pipeline.works
     if works is None:
         return (
             Severity.INFO,
             f"{_members(pipeline)} of {subject(model)} wait for each other at pipes or sockets for"
-            f" {duration(pipeline.ns)}, and no one of them is the limit: both ends are measured here, and what the one"
-            " that works does is in the other findings.",
-            fix("look at the findings of the threads that are waited for"),
+            f" {duration(pipeline.ns)}. None of them limits the others; other findings show what the working one"
+            " does.",
+            fix("read the findings of the threads that are waited for"),
             Mechanism.OTHERS,
-            f"{_members(pipeline)} wait for each other at pipes or sockets; no one of them is the limit",
+            f"{_members(pipeline)} wait for each other at pipes or sockets; none limits the others",
         )
     who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
     waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
     if _stopped(works):
         return (
             Severity.INFO,
-            f"{waited} that nobody wakes; {who} of the same target was stopped meanwhile ({_does(works)}).",
+            f"{waited}, and nobody wakes them; {who} of the same target was stopped meanwhile ({_does(works)}).",
             fix(_lets_go(model, works.thread.pid)),
             Mechanism.STOPPED,
             f"Processes wait at pipes or sockets for {who}, which was stopped",
@@ -85,15 +85,15 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
     if idle:
         return (
             Severity.INFO,
-            f"{waited} for {who}, which mostly waits itself ({idle}).",
-            fix(f"see who {who} waits for: perfdiag explain {idle}"),
+            f"{waited} for {who}, which itself mostly waits ({idle}).",
+            fix(f"see what {who} waits for: perfdiag explain {idle}"),
             Mechanism.OTHERS,
-            f"Processes wait at pipes or sockets for {who}, which waits itself",
+            f"Processes wait at pipes or sockets for {who}, which itself waits",
         )
     return (
         Severity.INFO,
-        f"{waited} for {who}, the stage that works: its own time is {_does(works)}.",
-        fix(f"make {who} faster, or run several of it: the findings name what its time goes to"),
+        f"{waited} for {who}, the stage that works ({_does(works)}).",
+        fix(f"make {who} faster, or run several of it: other findings show where its time goes"),
         Mechanism.OTHERS,
         f"Processes wait at pipes or sockets for {who}, which works",
     )
@@ -102,8 +102,8 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
 def _of_a_sleeper(
     model: Model, pipeline: Pipeline, sleeper: Stage, waited: str
 ) -> tuple[Severity, str, Remedy, Mechanism, str]:
-    """Return what to say and do where the others wait for a stage that sleeps.  A stage that works has findings of its
-    own; a sleep has none, as at connections (NET-SELF-SLOW) and under locks.  It holds up only who has asked it."""
+    """Return the same if the others wait for a stage that sleeps: a working stage has findings of its own, a sleep has
+    none. A sleeper delays only those that have asked it for something."""
     who = f"{plain(sleeper.thread.comm)} ({sleeper.thread.pid})"
     awaited, asked_ns = f"Processes wait at pipes or sockets for {who}", _asked_ns(model, pipeline, sleeper)
     shows = with_stacks(model, "shows where it sleeps")
@@ -115,14 +115,14 @@ def _of_a_sleeper(
         return severity, claim, shorten, Mechanism.SLEEP, f"{awaited}, which sleeps"
     if not any(row.pid == sleeper.thread.pid for row in pipeline.rows):
         claim = (
-            f"{waited} for {who}, which sends by the clock: it sleeps on a timer in between ({ASLEEP}), and"
-            " nothing shows that anybody asked it for anything."
+            f"{waited} for {who}, which sends at intervals: it sleeps on a timer in between ({ASLEEP}), and nothing"
+            " shows that anybody asked it for anything."
         )
-        sooner = fix(f"none is needed if that is its work; if more should come sooner, {shorten.text}")
-        return Severity.INFO, claim, sooner, Mechanism.OTHERS, f"{awaited}, which sends by the clock"
+        sooner = fix(f"none is needed if that is its work; to get data sooner, {shorten.text}")
+        return Severity.INFO, claim, sooner, Mechanism.OTHERS, f"{awaited}, which sends at intervals"
     claim = (
-        f"{waited} for {who}, which sleeps on a timer ({ASLEEP}) and waits for them in turn. Cannot tell"
-        " whether they wait for work or for an answer."
+        f"{waited} for {who}, which sleeps on a timer ({ASLEEP}) and waits for them in turn. It is unknown whether"
+        " they wait for work or for an answer."
     )
     headline = f"{awaited}, which sleeps: for work or for an answer"
     return Severity.INFO, claim, shorten, Mechanism.UNDETERMINED, headline
@@ -150,7 +150,7 @@ def _lets_go(model: Model, pid: int) -> str:
     tracer = number((process.status or {}).get("TracerPid")) if process else 0
     if tracer:
         return f"the debugger or tracer with pid {tracer} holds it: end or detach that one"
-    return f"let it go on: kill -CONT {pid}; a debugger or a freezer may hold it too"
+    return f"let it continue: kill -CONT {pid}; a debugger or a freezer may hold it, too"
 
 
 def _others(pipeline: Pipeline) -> list[Other]:
@@ -163,7 +163,7 @@ def _members(pipeline: Pipeline) -> str:
 
 
 def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
-    """Return what the threads do that end the waits, besides waiting themselves: a sleep has no finding of its own."""
+    """Return what the threads that end the waits do, besides waiting themselves."""
     tids = {row.waker_tid for row in pipeline.rows}
     sums: dict[str, int] = {}
     for thread in model.threads:
@@ -172,7 +172,7 @@ def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
                 sums[name] = sums.get(name, 0) + total.ns
     if not sums:
         return []
-    return [Evidence(f"those that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]
+    return [Evidence(f"threads that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]
 
 
 def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
@@ -187,7 +187,7 @@ def _stopped(stage: Stage) -> bool:
 
 
 def _idles(stage: Stage) -> str:
-    """Return the account, idle or parked, in which a stage spends most of the time that it does not wait for others."""
+    """Return the idle account in which a stage spends most of the time that it does not wait for others, or ""."""
     own = {name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)}
     longest = max(own, key=lambda name: own[name], default="")
     idle = kind_of(longest) is not Kind.LATENCY
@@ -195,7 +195,7 @@ def _idles(stage: Stage) -> str:
 
 
 def _does(stage: Stage) -> str:
-    """Return what the time of a stage goes to besides waiting for other stages."""
+    """Return what the time of a stage goes to, besides waiting for other stages."""
     return top({name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)})
 
 

@@ -1,4 +1,4 @@
-"""Processes that live for moments only: how many a second, and what starting and ending them takes."""
+"""Short-lived processes: how many a second, and how much CPU time starting and ending them takes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LOADERS = ("(ld-linux", "(ld-musl", "(ld.so", "(ld-2")
 
 @dataclass(frozen=True)
 class Churn:
-    """The short lives of the window."""
+    """The short-lived processes of the window."""
 
     processes: int
     per_second: float
@@ -57,16 +57,16 @@ class Churn:
 
     @property
     def nothing_else(self) -> bool:
-        """Whether the processes take so little CPU time that it is that of starting and ending them."""
+        """Whether the processes use so little CPU time that starting and ending them is all they do."""
         return self.cpu_ns <= START_NS
 
     @property
     def rate(self) -> str:
-        """How many, in words."""
+        """Return their number in words."""
         return f"{self.processes:,} processes, {self.per_second:,.0f} a second"
 
     def evidence(self) -> list[Evidence]:
-        """Return what carries the claim."""
+        """Return the evidence for the claim."""
         programs = f", {self.programs:,} programs started (exec)" if self.programs else ""
         found = [
             Evidence(
@@ -93,7 +93,7 @@ class Churn:
 
 
 def churn(model: Model) -> Churn | None:
-    """Return the short lives of the window if they are many, and their time can be felt."""
+    """Return the short-lived processes of the window if they are many and take enough time."""
     short = [t for t in model.threads if t.exited and t.wall_ns < SHORT_NS * max(t.processes, 1)]
     processes = sum(thread.processes for thread in short)
     seconds = model.window_ns / 1e9

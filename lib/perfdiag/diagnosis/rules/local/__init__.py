@@ -1,1 +1,1 @@
-"""From a `Model` to findings about other processes of this host; each module is named after its finding."""
+"""Rules about other processes of this host, one finding a module."""

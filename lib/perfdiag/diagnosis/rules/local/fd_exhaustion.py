@@ -1,4 +1,4 @@
-"""A rule on descriptors that run out."""
+"""FD-EXHAUSTION: file descriptors run out."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ NEAR_PART = 0.8
 SOON_S = 3600.0
 # How the recorder's events say that the kernel refused a descriptor.
 EMFILE, ENFILE = REFUSALS = ("EMFILE", "ENFILE")
-_OTHERS = "a call with a limit of its own that fails alike: inotify_init() at fs.inotify.max_user_instances"
+_OTHERS = "a call with another limit that fails with the same error: inotify_init() at fs.inotify.max_user_instances"
 
 
 @rule(
     "FD-EXHAUSTION",
     title="File descriptors run out",
     accounts=(),
-    meaning="The kernel refused a descriptor (EMFILE: the process's own limit; ENFILE: the system's), or the number in"
-    " use is near its limit and grows: soon open(), accept() and socket() fail.",
-    measured="Events of refused descriptors (with --slo only: they are seen where system calls return, also of"
-    " processes that end then), and entries of /proc/PID/fd against the soft limit of /proc/PID/limits,"
-    " as a series over the window; the system's from /proc/sys/fs/file-nr.",
-    alternatives="A leak, which a higher limit only delays; a burst of connections; many files that are really needed.",
-    remedies="Close what is not needed; raise the limit.",
+    meaning="The kernel refused a descriptor (EMFILE: the limit of the process; ENFILE: the limit of the system),"
+    " or the number in use grows and is near its limit. Then open(), accept() and socket() fail.",
+    measured="Refused descriptors (only with --slo, when system calls are traced), entries of /proc/PID/fd against"
+    " the soft limit in /proc/PID/limits as a series over the window, and /proc/sys/fs/file-nr for the"
+    " system.",
+    alternatives="A leak, which a higher limit only delays; a burst of connections; the files are really needed.",
+    remedies="Close descriptors that are not needed; raise the limit.",
     verify="ls /proc/PID/fd | wc -l stays far below the limit.",
     one_process=True,
 )
@@ -65,14 +65,14 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     if found or rest:
         return
     if not known:
-        reason = model.facts.reason("descriptors") or "descriptors of the target were not counted"
+        reason = model.facts.reason("descriptors") or "the target's descriptors were not counted"
         yield Silence("FD-EXHAUSTION", reason, "run as root, so that /proc/PID/fd can be read")
         return
     worst = max(known, key=lambda each: _part(each) or 0.0)
     part = _part(worst) or 0.0
     used = f"{worst.latest:,} of {_limit(worst)} ({percent(part)})"
     # Between two counts, and above all before an end, there may have been more.
-    unseen = "" if model.measured("operations") else " when last counted; who was refused one is told with --slo only"
+    unseen = "" if model.measured("operations") else " when last counted; refusals are seen only with --slo"
     yield Check("FD-EXHAUSTION", f"descriptors {used}{unseen}", part, "share", large=part >= NEAR_PART)
 
 
@@ -81,12 +81,12 @@ def _words(event: schema.Event) -> str:
 
 
 def _concerns(event: schema.Event, pid: int) -> bool:
-    """Whether a refusal was for the limit of process `pid`, or (pid 0) for the system's."""
+    """Return whether a refusal was due to the limit of process `pid`, or (pid 0) of the system."""
     return ENFILE in _words(event) if not pid else event.pid == pid and EMFILE in _words(event)
 
 
 def _part(descriptors: Descriptors) -> float | None:
-    """Return the part of the limit in use; None when either is not known, 0 when there is no limit."""
+    """Return the part of the limit in use; None if either is unknown, 0 if there is no limit."""
     if descriptors.latest is None or not descriptors.soft_limit:
         return None
     return descriptors.latest / descriptors.soft_limit
@@ -98,7 +98,7 @@ def _limit(descriptors: Descriptors) -> str:
 
 
 def _seconds_left(descriptors: Descriptors) -> float | None:
-    """Return when the limit is reached at the present growth; None where nothing grows."""
+    """Return when the limit is reached at the present growth; None if nothing grows."""
     growth, latest, limit = descriptors.growth_per_second, descriptors.latest, descriptors.soft_limit
     if not growth or growth <= 0 or latest is None or not limit or math.isinf(limit):
         return None
@@ -114,10 +114,10 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
     who = _name(model, descriptors.pid)
     claim = f"{who} has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
     if refused and part < NEAR_PART:
-        claim = f"{who} was refused a descriptor {_times(refused)}, though of {_limit(descriptors)} it had"
-        claim += f" {descriptors.latest:,} open when they were last counted"
+        claim = f"{who} was refused a descriptor {_times(refused)}, though it had only"
+        claim += f" {descriptors.latest:,} of {_limit(descriptors)} open when they were last counted"
     elif refused:
-        claim += f", and was refused more ({_times(refused)})"
+        claim += f", and was refused more {_times(refused)}"
     if part >= 1:
         claim += ": it is at its limit"
     elif growing and left is not None:
@@ -136,7 +136,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
     if refused:
         evidence.append(_refusals(refused))
     confidence, limits = judged(
-        model, Confidence.HIGH, ["" if growth is not None else "counted once only: growth is not known"]
+        model, Confidence.HIGH, ["" if growth is not None else "counted only once: growth is unknown"]
     )
     return Finding(
         "FD-EXHAUSTION",
@@ -148,7 +148,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         _remedies(model, descriptors),
         alternatives=[
             "a leak, which a higher limit only delays",
-            "a burst that passes",
+            "a short burst",
             *([_OTHERS] if refused else []),
         ],
         limits=limits,
@@ -159,12 +159,12 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
 
 
 def _times(number: int) -> str:
-    """Return how often, at least: of each thread one refusal a second is told."""
+    """Return how often, as a lower bound: at most one refusal a second and thread is recorded."""
     return f"at least {plural(number, 'time')}"
 
 
 def _refusals(number: int) -> Evidence:
-    text = f"{plural(number, 'refusal')} in the window, of each thread at most one a second counted"
+    text = f"{plural(number, 'refusal')} in the window (at most one a second and thread is counted)"
     return Evidence(text, float(number), "count", "events")
 
 
@@ -175,11 +175,11 @@ def _headline(who: str, *, refused: bool, full: bool) -> str:
 
 
 def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
-    """Return the finding where only the refusals are known."""
+    """Return the finding if only the refusals are known."""
     comms = {thread.pid: thread.comm for thread in model.threads}
     pids = sorted({event.pid for event in refused})
     names = [f"{plain(comms[pid])} ({pid})" if pid in comms else f"process {pid}" for pid in pids]
-    confidence, limits = judged(model, Confidence.HIGH, ["how many are in use could not be counted"])
+    confidence, limits = judged(model, Confidence.HIGH, ["it is unknown how many descriptors are in use"])
     return Finding(
         "FD-EXHAUSTION",
         Severity.CRITICAL,
@@ -206,9 +206,12 @@ def _name(model: Model, pid: int) -> str:
 def _remedies(model: Model, descriptors: Descriptors) -> list[Remedy]:
     if any(thread.exited and thread.pid == thread.tid == descriptors.pid for thread in model.threads):
         return [
-            fix("it has ended: raise its limit where it is started (LimitNOFILE, ulimit -n), or find its leak there")
+            fix(
+                "the process has ended: raise its limit where it is started (LimitNOFILE, ulimit -n), or find its"
+                " leak there"
+            )
         ]
-    find = fix(f"find what is left open: ls -l /proc/{descriptors.pid or 'PID'}/fd | sort -k 11 | uniq -cf 10")
+    find = fix(f"find out what is left open: ls -l /proc/{descriptors.pid or 'PID'}/fd | sort -k 11 | uniq -cf 10")
     soft, hard, pid = descriptors.soft_limit, descriptors.hard_limit, descriptors.pid
     if not pid:
         present = f"{soft or 0:.0f}"

@@ -1,4 +1,4 @@
-"""A rule on local processes that others wait for at a pipe or a unix socket."""
+"""IPC-PEER-SLOW: threads wait at a pipe or a unix socket for a local process."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ MANY_WAITS = 20
     "IPC-PEER-SLOW",
     title="Another local process answers slowly",
     accounts=(PIPE, UNIX),
-    meaning="Threads wait at a pipe or a unix socket for another process of this host: until it writes, or until it"
-    " reads what fills the pipe. Where that process belongs to the target it is measured here already; else the place"
-    " to look is there. Who was asked for nothing, as who writes to a pipe, may be slow or have nothing to say.",
-    measured="Waits of ipc.pipe by pipe and of ipc.unix by peer process over the window; who ended them"
-    " (sched_waking); whether they began in calls that write (operations, sampled stacks). The norm is 10 ms, for the"
-    " wait in which half of the time was spent; a writer that waits for room waits for a slow reader, for any time. Of"
-    " processes of the target that wait for each other the stage that works, or sleeps, is named: it waits at most a"
-    " quarter of its time, and at most half as much as any other; a fault where it sleeps"
-    " and others have asked it (calls, requests that wait there, writers without room).",
-    alternatives="A worker that reads its jobs from a pipe or socket waits for work, which looks the same from here:"
-    " where nothing came at all, nothing was asked for, or no more was sent than acknowledges what came, neither is"
-    " said.",
+    meaning="Threads wait at a pipe or a unix socket until another process of this host writes, or reads from a"
+    " full pipe. If that process belongs to the target, this report covers it, too; else look there."
+    " Nothing asks the writer of a pipe for data: it may be slow or have nothing to write.",
+    measured="Waits at pipes by pipe and at unix sockets by peer process, over the window, with the thread that"
+    " ended them (sched_waking), and whether they began in calls that write (operations, sampled stacks)."
+    " Slow is 10 ms, for the wait in which half of the time was spent; a writer that waits for room always"
+    " waits for a slow reader. If processes of the target wait for each other, the finding names the stage"
+    " that works or sleeps: it waits at most a quarter of its time, and at most half as much as any other."
+    " It is a fault if that stage sleeps and others have asked it for something.",
+    alternatives="A worker that reads its jobs from a pipe or socket looks like a client of a slow server. If"
+    " nothing arrived at all, nothing was asked for, or only acknowledgements were sent, the finding"
+    " does not decide.",
     remedies="Measure the other process in the same way.",
     verify="perfdiag latency --pid PEER, while this target waits.",
     elsewhere=True,
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:
-    """One finding for each peer or pipe worth it; each pipeline inside the target is one: a fault if a stage sleeps."""
+    """Yield one finding for each peer, pipe or pipeline inside the target that takes enough time."""
     own, outside = pipelines(model)
     small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
     found = 0
@@ -76,7 +76,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
 
 
 def _waker(rows: list[Row]) -> int:
-    """Return the thread that ended most of the waits, 0 if there is none such."""
+    """Return the thread that ended most of the waits, or 0."""
     ended: dict[int, int] = {}
     for row in rows:
         if row.waker_tid:
@@ -91,9 +91,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     who, where = _other_end(model, rows, waker)
     evidence = [waits(whole, f"waits for {who}{where}")]
     if waker:
-        evidence.append(
-            Evidence(f"most of them ended by {who}, outside {subject(model)}", waker, "tid", "sched_waking")
-        )
+        evidence.append(Evidence(f"{who}, outside {subject(model)}, ended most of them", waker, "tid", "sched_waking"))
     in_turn, asked = _in_turn(model, rows), _asked(model, rows)
     writing, sampled = part_that_writes(model, rows)
     writes = writing is not None and writing >= MAJORITY
@@ -114,23 +112,26 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may=may)
     other_end, mechanism = brief(who.removesuffix(OTHER_END)), Mechanism.OTHERS
     if in_turn:
-        headline = f"Threads wait at {other_end}; several others end their waits"
+        headline = f"Threads wait at {other_end}; several other threads end their waits"
         claim = (
-            f"Waits at {who.removesuffix(OTHER_END)} take {duration(whole.sum_ns)}; several threads end them in turn,"
-            f" perhaps those of {in_turn}, which are measured here, too."
+            f"Threads wait {duration(whole.sum_ns)} at {who.removesuffix(OTHER_END)}. Several threads end these"
+            f" waits in turn, perhaps those of {in_turn}, which this report covers, too."
         )
     elif not slow and not asked:
-        headline, mechanism = f"{other_end} writes often, and each is waited for", Mechanism.MANY
-        claim = f"{who} writes often{where} ({about(typical_ns(whole))} a wait): there are {whole.count:,} waits."
+        headline, mechanism = f"Threads wait for {other_end} often, but not long", Mechanism.MANY
+        claim = (
+            f"Threads wait for {who}{where} often, but not long: {whole.count:,} waits of about"
+            f" {about(typical_ns(whole))}."
+        )
     elif not slow:
-        headline, mechanism = f"{other_end} is asked often; it answers fast", Mechanism.MANY
+        headline, mechanism = f"Threads wait often for {other_end}, which answers fast", Mechanism.MANY
         claim = f"{who} answers fast{where} ({about(typical_ns(whole))} a wait), but there are {whole.count:,} waits."
     elif writes:
         headline, mechanism = f"{other_end} reads slowly, and writers wait for it", Mechanism.SLOW
         claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
     else:
         headline, mechanism = f"{other_end} answers slowly", Mechanism.SLOW
-        claim = f"{who} answers slowly{where}: half the waiting time is in waits of {about(typical_ns(whole))}."
+        claim = f"{who} answers slowly{where}: half of the waiting time is in waits of {about(typical_ns(whole))}."
     hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
     if hanging:
         claim += f" {hanging} of the threads still waited at the end."
@@ -138,9 +139,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         model,
         Confidence.HIGH,
         [
-            "who ends the waits is not known: no thread ends half of them" if in_turn else "",
+            "it is unknown who ends the waits: no thread ends half of them" if in_turn else "",
             "" if writes or not slow else LOOKS_THE_SAME,
-            "that it writes is told by sampled stacks" if writes and slow and sampled else "",
+            "sampled stacks tell that it writes" if writes and slow and sampled else "",
         ],
     )
     return Finding(
@@ -161,14 +162,14 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
 
 
 def _asked(model: Model, rows: list[Row]) -> bool:
-    """Return whether somebody was asked for something; where calls are not measured a socket's peer may have been.
-    Nothing is asked for by a pipe, nor by one of a pair of sockets that shows no calls."""
+    """Return whether a request was sent; if calls are not measured, one may have been sent to a socket's peer. Nothing
+    is requested through a pipe, nor through a pair of sockets without calls."""
     calls = {each.line.object for each in model.exchanges if each.line.direction == "connected"}
     return rows[0].account == UNIX and (not model.measured("requests") or any(row.key in calls for row in rows))
 
 
 def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Finding:
-    """Return the finding on ends of which nothing is known but that they were waited for."""
+    """Return the finding on ends of which nothing is known except that threads waited there."""
     who, _ = _other_end(model, rows, 0)
     several = len({row.key for row in rows}) > 1
     whom = who if several or rows[0].account == UNIX else who.removesuffix(OTHER_END)
@@ -177,16 +178,17 @@ def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Findi
     pids = sorted({row.pid for row in rows} - {0})
     holds = f"see who holds the other end: lsof -E +c0 -p {','.join(map(str, pids[:3])) or 'PID'}"
     may = "work, for an answer or for room to write" if written else "work or for an answer"
-    came = "nothing came" if nothing_came(model, rows) else "who ended that is not known"
-    limit = "the process itself may hold the other end too" if own else LOOKS_THE_SAME
+    came = "nothing came" if nothing_came(model, rows) else "it is unknown who ended the waits"
+    limit = "the process itself may hold the other end, too" if own else LOOKS_THE_SAME
     return silent(model, "IPC-PEER-SLOW", rows, whom, holds, came=came, may=may, limit=limit)
 
 
 def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
-    """Return who is waited for, and (" at pipe 88") where: a pipe alone names nobody, a socket who listened."""
+    """Return who is waited for, and where (" at pipe 88"): a pipe names nobody, a socket names the process that
+    listened."""
     if len({row.key for row in rows}) > 1:
         return f"{len({row.key for row in rows})} local peers", ""
-    place = plain(rows[0].object or "a peer not named")
+    place = plain(rows[0].object or "an unnamed peer")
     listener = peer_pid(rows[0].key)
     if not waker or waker == listener:
         return place + OTHER_END * (rows[0].account == PIPE and rows[0].object != ""), ""
@@ -194,7 +196,7 @@ def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
 
 
 def _others(model: Model, rows: list[Row], waker: int) -> list[Other]:
-    """Return the thread that ended most waits, or whom the socket names."""
+    """Return the thread that ended most waits, or the process that the socket names."""
     if waker:
         comm = next((row.waker_comm for row in rows if row.waker_tid == waker), "")
         return [Other(waker, plain(comm), Relation.PEER)]
@@ -203,8 +205,8 @@ def _others(model: Model, rows: list[Row], waker: int) -> list[Other]:
 
 
 def _in_turn(model: Model, rows: list[Row]) -> str:
-    """Return which others of the target could be those that end waits of which nobody ends half, "" if none could: of
-    many wakers that take turns the recording keeps none."""
+    """Return which other threads of the target may end the waits, "" if none: the recording keeps no names if many
+    threads take turns."""
     if any(row.waker_count for row in rows) or sum(row.distribution.count for row in rows) < MANY_WAITS:
         return ""
     waiting = {row.pid for row in rows}

@@ -1,4 +1,4 @@
-"""A rule on children: the wait for one is idle in itself, what it does takes the time; of thousands, their start."""
+"""PROC-CHILD-SLOW: a thread waits for child processes, or the target starts them by the thousand."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ SHOWN = 3
 
 @rule(
     "PROC-CHILD-SLOW",
-    title="A child process is waited for",
+    title="A thread waits for child processes",
     accounts=(CHILD, *CPU),
-    meaning="A thread waits for child processes to end. That is idle in itself and counted nowhere: where the children"
-    " belong to the target their time is measured here, too, and their findings are the cause; with --only they are"
-    " outside, and nothing here can say what they do. Inside a request it is the request's time, and claimed where the"
-    " children sleep on a timer. Where children live for moments only, and there are many, it says"
-    " how many a second and what starting and ending them takes: fork, exec, the loader, exit.",
-    measured="Waits of wait.child by thread over the window, and what those that ended them were in meanwhile. Where"
-    " that is not known, the accounts of the processes whose parent the waiting process is (PPid), or of all whose"
-    " parent is not known. From 20 ended"
-    " processes a second on that lived under 50 ms on average: their number, and the part of the CPU samples that"
-    " starts or ends one, times the exact CPU time, with the error of the sample; only that part is claimed, or all of"
-    " lives that take up to 1 ms of CPU time, which fork, exec, loader and exit need.",
+    meaning="A thread waits for child processes to end. If the children belong to the target, their own findings"
+    " show the cause; with --only they are not measured. The wait itself is idle time, except inside a"
+    " request: the finding then claims it if the children sleep on a timer. If there are many short-lived"
+    " children, the finding says how many are started a second, and how much CPU time that takes (fork,"
+    " exec, loader, exit).",
+    measured="Waits for children by thread over the window, and what the children did meanwhile; if that is"
+    " unknown, the accounts of the processes whose parent is the waiting process (PPid). From 20 ended"
+    " processes a second that lived under 50 ms on average: their number, and the sampled part of the CPU"
+    " time that starts or ends a process. The finding claims only that part, or all CPU time of processes"
+    " that used at most 1 ms.",
     alternatives="A supervisor or shell, whose work is to wait.",
-    remedies="Look at the findings of the child; measure it with the parent (without --only). Of many: start fewer.",
+    remedies="Read the findings of the children; measure them together with the parent (without --only). Start"
+    " fewer processes.",
     verify="perfdiag latency on the child.",
     beats=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
     one_process=True,
 )
 def child_slow(model: Model) -> Iterable[Outcome]:
-    """Name the path from the longest waiting thread to its children; outside of requests the wait claims nothing."""
+    """Name the thread that waits longest, and its children; outside of requests the wait claims no time."""
     many = churn(model)
     if many:
         yield _churn_finding(model, many)
@@ -74,12 +74,16 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     limits = []
     if followed:
         children = _awaited(model, worst) or _children(model, worst)
-        claim += f"; {children.who} were in {top(children.sums)}" if children.sums else "; they did next to nothing"
+        claim += (
+            f". {children.who} spent their time as follows: {top(children.sums)}"
+            if children.sums
+            else ". They did next to nothing"
+        )
         evidence += children.evidence
         limits.append(children.limit)
     else:
         claim += ", which were not measured (--only)"
-        limits.append(f"the children are outside {subject(model)}: what they did is not known")
+        limits.append(f"the children are outside {subject(model)} and were not measured")
     if slept_ns:
         claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer"
         headline = "Requests wait for child processes, which sleep"
@@ -91,7 +95,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
         f"{claim}.",
         {CHILD: model.ns(CHILD)} if slept_ns else {},
         evidence,
-        [fix("look at the findings of the children: their cause is the cause")]
+        [fix("read the findings of the children: they show the cause")]
         if followed
         else [fix("measure parent and children together: the same command without --only")],
         alternatives=["a supervisor or a shell, whose work is to wait"],
@@ -103,19 +107,20 @@ def child_slow(model: Model) -> Iterable[Outcome]:
 
 
 def _churn_finding(model: Model, many: Churn) -> Finding:
-    """Starting processes is what the target does, by thousands: profile, because no norm says how many are too many."""
+    """Return the finding of a target that starts processes by the thousand: no fault, because no limit says how many
+    are too many."""
     waited_ns = max((t.ns(CHILD) for t in model.threads), default=0)
     claims: dict[str | tuple[str, str], int] = {
         account: ns for account, ns in zip(CPU, (many.user_ns, many.kernel_ns), strict=True) if ns
     }
     if many.nothing_else:
-        costs = f"starting and ending is nearly all they do, {duration(many.cpu_ns)} of CPU time each"
-        limit = "who takes under a millisecond of CPU time is taken to do nothing but start and end"
+        costs = f"starting and ending takes nearly all their time, {duration(many.cpu_ns)} of CPU time each"
+        limit = "a process that used less than a millisecond of CPU time counts as only started and ended"
     elif claims:
         costs = f"starting and ending them takes at least {duration(sum(claims.values()))} of CPU time"
-        limit = "what starting and ending them takes is sampled"
+        limit = "the cost of starting and ending them is sampled"
     else:
-        costs = limit = "what starting and ending them takes was not sampled"
+        costs = limit = "the cost of starting and ending them was not sampled"
     confidence, limits = judged(model, Confidence.HIGH, [limit])
     waited = f" A parent waited {duration(waited_ns)} for them." if waited_ns else ""
     return Finding(
@@ -127,21 +132,21 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
         many.evidence(),
         [
             fix(
-                "start fewer: many items in one process (xargs without -n 1, find -exec ... +), the shell's own"
-                " commands, a library instead of a program, a pool of workers that stay"
+                "start fewer processes: many items in one process (xargs without -n 1, find -exec ... +), the"
+                " shell's own commands, a library instead of a program, a pool of permanent workers"
             )
         ],
         alternatives=["a build or a test suite, whose work is many short programs"],
         limits=limits,
-        verify=f"{again(model)}: processes started a second, at the same work",
+        verify=f"{again(model)}: processes started a second, for the same work",
         headline=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second",
         mechanism=Mechanism.MANY,
     )
 
 
 def _slept_in_requests_ns(model: Model) -> int:
-    """Return how long requests wait for children, where that is a good part of their time and those mostly sleep: what
-    else children do has findings of its own."""
+    """Return how long requests wait for children, if that is a good part of their time and the children mostly sleep:
+    any other cause has findings of its own."""
     time = model.request_time
     ns = time.accounts.get(CHILD, 0) if time else 0
     if time is None or ns < FAULT_SHARE * time.ns:
@@ -156,7 +161,7 @@ def _slept_in_requests_ns(model: Model) -> int:
 
 @dataclass(frozen=True)
 class Children:
-    """Who was waited for, as far as that is known, and what they did."""
+    """The children waited for, as far as they are known, and what they did."""
 
     who: str
     sums: Mapping[str, int]
@@ -166,14 +171,14 @@ class Children:
 
     @property
     def evidence(self) -> list[Evidence]:
-        """Return their names; nothing where none is known."""
+        """Return their names, if any is known."""
         names = list(dict.fromkeys(f"{plain(each.comm)} ({each.pid or 'exited'})" for each in self.threads))[:SHOWN]
         return [Evidence(f"children: {', '.join(names)}", float(len(names)), "count", self.probe)] if names else []
 
 
 def _awaited(model: Model, parent: ThreadLedger) -> Children | None:
-    """Return those that ended its waits, and what they were in meanwhile; None where that is known of less than half of
-    the time."""
+    """Return the children that ended the parent's waits, with what they did meanwhile; None if less than half is
+    known."""
     sums: dict[str, int] = {}
     tids: set[int] = set()
     for chain in model.chains:
@@ -184,11 +189,11 @@ def _awaited(model: Model, parent: ThreadLedger) -> Children | None:
     if sum(sums.values()) < KNOWN_PART * waited_ns:
         return None
     threads = [thread for thread in model.threads if thread.tid and thread.tid in tids and thread.pid != parent.pid]
-    return Children("meanwhile those that ended", sums, threads, "sched_waking")
+    return Children("The processes that ended the waits", sums, threads, "sched_waking")
 
 
 def _children(model: Model, parent: ThreadLedger) -> Children:
-    """Return its children, or those that may be, and what they did and where they slept."""
+    """Return the children of a process, or those that may be, and what they did."""
     parents = {pid: process.status.get("PPid", "").strip() for pid, process in model.facts.processes.items()}
     own = [thread for thread in model.threads if parents.get(thread.pid) == str(parent.pid)]
     # Of whom another parent is known, none is a child of this one.
@@ -199,9 +204,9 @@ def _children(model: Model, parent: ThreadLedger) -> Children:
             if name != CHILD and total.ns:  # a child that waits for its own children: those are measured, too
                 sums[name] = sums.get(name, 0) + total.ns
     if own:
-        return Children("they", sums, own, "/proc/PID/status")
-    limit = f"whose children they are is not known: processes of {subject(model)} whose parent is not known were taken"
-    return Children("those that may be its children", sums, others, "/proc/PID/status", limit)
+        return Children("They", sums, own, "/proc/PID/status")
+    limit = f"it is unknown whose children these processes of {subject(model)} are"
+    return Children("Processes that may be its children", sums, others, "/proc/PID/status", limit)
 
 
 __all__ = ["child_slow"]

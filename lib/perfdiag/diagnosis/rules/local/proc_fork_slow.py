@@ -1,4 +1,4 @@
-"""A rule on forks of a large process: the kernel copies the tables of all its memory, and mostly for nothing."""
+"""PROC-FORK-SLOW: each fork of a large process copies its page tables, mostly in vain."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ THERE_PART = 0.99
 
 @dataclass(frozen=True)
 class _Forks:
-    """What forks of a target cost."""
+    """What the forks of a target cost."""
 
     pid: int  # of the process that forks: the one with most samples
     copying: Part  # of the target's CPU samples: copying address spaces
@@ -45,40 +45,40 @@ class _Forks:
 
     @property
     def each_ns(self) -> float | None:
-        """Return the mean of one fork."""
+        """Return the mean cost of one fork."""
         return self.copying_ns / self.children if self.children else None
 
     @property
     def slow(self) -> bool:
-        """Return whether it is the size of the process that makes forks slow."""
+        """Return whether the size of the process makes forks slow."""
         if self.each_ns is not None:
             return self.each_ns >= SLOW_FORK_NS
         return self.resident_bytes is not None and self.resident_bytes >= LARGE_BYTES
 
     @property
     def ns(self) -> int:
-        """Return what a fork without a copy would give back."""
+        """Return the time that a fork without a copy would save."""
         return self.copying_ns + self.freeing_ns
 
 
 @rule(
     ID,
-    title="Forks of a large process copy the tables of all its memory",
+    title="Forks of a large process copy its page tables",
     accounts=(*CPU, PIPE),
-    meaning="fork() copies the page tables of the process, 8 bytes for each page of 4 KiB that it uses, and marks its"
-    " pages read-only: of gigabytes that takes tens of milliseconds each time, the process's other threads wait where"
-    " they map or touch new memory, and each page they write next is a fault. A child that starts another program at"
-    " once throws all of that away.",
-    measured="CPU stacks inside the copying of address spaces (dup_mmap), and inside giving the copies back in"
-    " children that run no other program before they end, over the window, times the exact CPU time; joined with the"
-    " number of processes that came and the memory of the one that forks. Its waits at pipes, until children run their"
-    " program, are added where they take no longer than giving the copies back. Said where a fork takes at least 1 ms"
-    " on average, or where children are not watched (--only), for a process of 64 MiB and more.",
-    alternatives="A snapshot of the memory is what is wanted (a database that saves itself in a child): then the copy"
-    " is needed. Many processes by a small one are PROC-CHILD-SLOW.",
-    remedies="posix_spawn or vfork with exec instead of fork; a small process that forks for the large one; larger"
-    " pages.",
-    verify="Measure again: CPU time inside copy_page_range, with the same number of children.",
+    meaning="fork() copies the page tables of the process, 8 bytes for each used page of 4 KiB, and marks its pages"
+    " read-only. With gigabytes of memory that takes tens of milliseconds, other threads wait if they map"
+    " or touch new memory, and each next write to a page is a fault. A child that starts another program at"
+    " once discards the copy.",
+    measured="CPU stacks that copy address spaces (dup_mmap) or free the copies in children that start another"
+    " program, over the window, times the exact CPU time; with the number of new processes and the memory"
+    " of the parent. The parent's waits at pipes until its children run their program are added if they"
+    " take no longer than freeing the copies. Reported if a fork takes at least 1 ms on average; without"
+    " watched children (--only), if the process has at least 64 MiB.",
+    alternatives="A database saves a snapshot of its memory in a child: it needs the copy. Many processes started"
+    " by a small one are PROC-CHILD-SLOW.",
+    remedies="Use posix_spawn(), or vfork() and exec, instead of fork(); let a small process fork for the large"
+    " one; use larger pages.",
+    verify="In the next report, copy_page_range takes less CPU time at the same number of children.",
     beats=(
         "IPC-PEER-SLOW",
         "PROC-CHILD-SLOW",
@@ -89,11 +89,11 @@ class _Forks:
     ),
 )
 def fork_slow(model: Model) -> Iterable[Outcome]:
-    """Join CPU samples in the copying of address spaces with the children and the memory of who forks."""
+    """Join CPU samples in the copying of address spaces with the children and the memory of the parent."""
     samples, children = CpuSamples(model), _children(model)
     if samples.count < ENOUGH:
         if children and _largest_bytes(model) >= LARGE_BYTES and worth(model, model.ns("cpu.kernel")):
-            reason = f"{children:,} processes came, and what forking them took is not told: {samples.count} CPU samples"
+            reason = f"{children:,} processes started, but only {samples.count} CPU samples show what forking costs"
             yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")
         return
     found = _forks(model, samples, children)
@@ -107,7 +107,7 @@ def fork_slow(model: Model) -> Iterable[Outcome]:
 
 
 def _children(model: Model) -> int | None:
-    """Return how many processes came in the window; None where those of the target are not watched."""
+    """Return how many processes started in the window; None if the target's children are not watched."""
     if not model.header.options.descendants:
         return None
     there = {target.pid for target in model.header.targets}
@@ -151,16 +151,16 @@ def _inside(stack: schema.Stack, functions: tuple[str, ...]) -> bool:
 
 
 def _is_replaced(stack: schema.Stack) -> bool:
-    """Return whether a child that becomes another program gives its copy back."""
+    """Return whether a child that starts another program frees its copy."""
     return _inside(stack, REPLACING) or (_inside(stack, STARTING) and _inside(stack, ENDING))
 
 
 def _awaited(model: Model, found: _Forks) -> list[Row]:
-    """Return the waits of the process that forks for its children, until these have given the copy back and run.
+    """Return the parent's waits for its children, until these have freed the copy and run.
 
-    The child holds the other end of a pipe that is closed when it runs another program: libuv, Python's subprocess and
-    Go wait for that.  Each pipe is used once, and who was waited for computed.  Others may be waits for anything: they
-    take longer than what was given back.
+    The child holds the other end of a pipe that is closed when it starts another program: libuv, Python's subprocess
+    and Go wait for that. Each pipe is used once, and the child that was waited for computed. Other waits at pipes may
+    be for anything: they take longer than freeing the copy.
     """
     ran = {(chain.pid, chain.key): chain.ns for chain in model.chains if chain.account == PIPE and chain.root in CPU}
     rows = [row for row in model.rows_of(PIPE) if row.pid == found.pid and row.distribution.count == 1]
@@ -172,7 +172,7 @@ def _awaited(model: Model, found: _Forks) -> list[Row]:
 def _finding(model: Model, found: _Forks) -> Finding:
     ran_ns = model.ns(*CPU)
     comm = next((thread.comm for thread in model.threads if thread.pid == found.pid), "a process")
-    resident = f", whose memory is {size(found.resident_bytes)}," if found.resident_bytes is not None else ""
+    resident = f", which uses {size(found.resident_bytes)} of memory," if found.resident_bytes is not None else ""
     each = f" A fork takes about {duration(found.each_ns)}." if found.each_ns is not None else ""
     evidence = [
         Evidence(
@@ -184,50 +184,51 @@ def _finding(model: Model, found: _Forks) -> Finding:
         )
     ]
     if found.freeing_ns:
-        text = f"giving the copies back takes the children {duration(found.freeing_ns)} more"
+        text = f"children need {duration(found.freeing_ns)} more to free the copies"
         evidence.append(Evidence(text, float(found.freeing_ns), "ns", FUNCTIONS, error=found.freeing.error * ran_ns))
     awaited = _awaited(model, found)
     if awaited:
         text = (
-            f"it waits {duration(total_ns(awaited))} more, at pipes, until {len(awaited):,} children run their program"
+            f"the parent waits {duration(total_ns(awaited))} more, at pipes, until {len(awaited):,} children run"
+            " their program"
         )
         evidence.append(Evidence(text, float(total_ns(awaited)), "ns", "ledger"))
     if found.children:
-        evidence.append(Evidence(f"{found.children:,} processes came", float(found.children), "count", "ledger"))
+        evidence.append(Evidence(f"{found.children:,} processes started", float(found.children), "count", "ledger"))
     if found.resident_bytes is not None:
-        text = f"{plain(comm)} ({found.pid}) has {size(found.resident_bytes)} in memory"
+        text = f"{plain(comm)} ({found.pid}) uses {size(found.resident_bytes)} of memory"
         evidence.append(Evidence(text, float(found.resident_bytes), "bytes", "/proc/PID/status"))
     confidence, limits = judged(
         model,
         Confidence.HIGH,
-        ["how often it forks is not known: its children were not watched" if found.children is None else ""],
+        ["it is unknown how often it forks: its children were not watched" if found.children is None else ""],
     )
     return Finding(
         ID,
         fault(model, found.ns),
         confidence,
-        f"Forks of {plain(comm)} ({found.pid}){resident} copy the tables of all its memory: {duration(found.ns)} of CPU"
-        f" time to make the copies and to give them back.{each}",
+        f"Each fork of {plain(comm)} ({found.pid}){resident} copies its page tables: {duration(found.ns)} of CPU"
+        f" time to make and free the copies.{each}",
         {"cpu.kernel": found.ns, **claims_of(awaited)},
         evidence,
         _remedies(model),
-        alternatives=["a database that saves a snapshot of its memory in a child: then the copy is what is wanted"],
+        alternatives=["a database saves a snapshot of its memory in a child: it needs the copy"],
         limits=limits,
-        verify=f"{again(model)}: CPU time inside copy_page_range, with the same number of children",
-        headline=f"Forks of {plain(comm)} ({found.pid}) copy the tables of all its memory",
+        verify=f"{again(model)}: CPU time inside copy_page_range, at the same number of children",
+        headline=f"Each fork of {plain(comm)} ({found.pid}) copies its page tables",
         mechanism=Mechanism.MANY,
     )
 
 
 def _remedies(model: Model) -> Sequence[Remedy]:
     starting = fix(
-        "start other programs by posix_spawn(), or vfork() and exec: nothing is copied then; or let a small process"
-        " that is started early do it for the large one"
+        "start other programs by posix_spawn(), or vfork() and exec, which copy nothing; or let a small process"
+        " that is started early fork for the large one"
     )
-    early = fix("fork the workers before the memory fills, or use threads: neither has anything to copy")
+    early = fix("fork the workers before the memory fills, or use threads: neither copies anything")
     huge = fix(
-        "huge pages for the large ranges, madvise(MADV_HUGEPAGE): one entry is copied instead of 512, but each first"
-        " write after a fork may copy 2 MiB"
+        "use huge pages for the large ranges, madvise(MADV_HUGEPAGE): one entry is copied instead of 512, but each"
+        " first write after a fork may copy 2 MiB"
     )
     programs = any(event.name == "exec" for event in model.events)
     return [starting, early, huge] if programs else [early, starting, huge]

@@ -1,4 +1,4 @@
-"""A rule on senders that wait for room in a message queue."""
+"""QUEUE-FULL: senders wait for room in a message queue."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ SLEEPS = 0.5
     ID,
     title="Senders wait for room in a message queue",
     accounts=(OTHER,),
-    meaning="Threads wait in mq_send() or msgsnd() until somebody takes a message out of a queue that is full: its"
-    " reader is slower than its senders. It is profile where that reader is a thread of the target that works: its time"
-    " is in the other findings.",
-    measured="Waits of kernel.other in mq_timedsend and msgsnd over the window, and who ended them (sched_waking): a"
-    " sender is woken by whoever takes a message. Which queue it is was not recorded.",
-    alternatives="A burst of messages that is larger than the queue.",
-    remedies="Measure the reader; run more of them; a larger queue helps with bursts only.",
-    verify="perfdiag latency again: kernel.other.",
+    meaning="Threads wait in mq_send() or msgsnd() until a reader takes a message out of the full queue: the reader"
+    " is slower than the senders. If that reader is a thread of the target that works, its own findings"
+    " show the cause.",
+    measured="Waits in mq_timedsend and msgsnd over the window, and the thread that ended them (sched_waking): the"
+    " reader of a message wakes a sender. The queue itself was not recorded.",
+    alternatives="A burst of messages larger than the queue.",
+    remedies="Measure the reader; run more readers. A larger queue helps only against bursts.",
+    verify="In the next report, no more waits in mq_timedsend or msgsnd (kernel.other).",
     beats=("KERNEL-OTHER",),
 )
 def queue_full(model: Model) -> Iterable[Outcome]:
@@ -78,13 +78,13 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     evidence = [waits(whole, "waits for room in a message queue")]
     if reader:
         who = f"{comm} ({reader})" if own else ended_by(model, rows, reader)
-        evidence.append(Evidence(f"most of them ended by {who}, which took a message", reader, "tid", "sched_waking"))
-    limit = "" if reader else "who reads the queue is not known: no thread ends half of the waits"
+        evidence.append(Evidence(f"{who}, which takes messages, ended most of them", reader, "tid", "sched_waking"))
+    limit = "" if reader else "it is unknown who reads the queue: no thread ends half of the waits"
     confidence, limits = judged(model, Confidence.HIGH, [limit])
     pids = sorted({row.pid for row in rows} - {0})
     look = f"see which queue it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (POSIX), ipcs -q -p (System V)"
-    does = "sleeps on a timer between messages" if sleeps else "takes messages out slowly"
-    measured = ", and what it does meanwhile is in the other findings" if own and not sleeps else ""
+    does = "sleeps on a timer between messages" if sleeps else "reads messages slowly"
+    measured = "; other findings show what it does meanwhile" if own and not sleeps else ""
     return Finding(
         ID,
         Severity.INFO if measured else fault(model, whole.sum_ns),
@@ -95,7 +95,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         [fix(f"measure the reader: perfdiag latency --pid {reader}" if reader else f"{look}, and measure its reader")],
         alternatives=["a burst of messages larger than the queue"],
         limits=limits,
-        verify=f"{again(model)}: kernel.other",
+        verify=f"{again(model)}: no waits to send (kernel.other)",
         headline=f"Senders wait for room in a message queue; {brief(who)} {'sleeps' if sleeps else 'reads slowly'}",
         mechanism=Mechanism.OTHERS if measured else Mechanism.SLEEP if sleeps else Mechanism.SLOW,
         others=[Other(reader, comm, Relation.PEER)] if reader else [],
@@ -103,7 +103,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
 
 
 def _reader(rows: list[Row]) -> int:
-    """Return the thread that ended at least half of the waits, 0 if there is none such."""
+    """Return the thread that ended at least half of the waits, or 0."""
     ended: Counter[int] = Counter()
     for row in rows:
         if row.waker_tid:

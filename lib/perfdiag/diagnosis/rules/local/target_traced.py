@@ -1,4 +1,4 @@
-"""A rule on a tracer (strace, gdb) that stops the target again and again."""
+"""TARGET-TRACED: a tracer such as strace or gdb stops the target again and again."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ STOPS_A_SECOND = 10
     accounts=(STOPPED,),
     meaning="strace, gdb or another user of ptrace(2) is attached. Each system call it traces stops the thread twice,"
     " and the thread goes on only when the tracer has run.",
-    measured="TracerPid of /proc/PID/status when the window begins and ends; time in wait.stopped and how often; waits"
-    " for a CPU on which the tracer ran.",
+    measured="TracerPid of /proc/PID/status when the window begins and ends; how long and how often threads were"
+    " stopped (wait.stopped); waits for a CPU on which the tracer ran.",
     alternatives="Stops by signals (cpulimit) in the same window.",
-    remedies="Detach the tracer; to watch system calls at less cost, use perf trace or bpftrace.",
-    verify="No wait.stopped in the next report, and shorter requests.",
+    remedies="Detach the tracer. To watch system calls at less cost, use perf trace or bpftrace.",
+    verify="In the next report, no thread is stopped, and requests are shorter.",
 )
 def target_traced(model: Model) -> Iterable[Outcome]:
     """Join the tracer of each process with the stops of its threads."""
     if not model.facts.processes:
-        yield Silence(ID, "/proc/PID/status was not recorded", "grep TracerPid /proc/PID/status")
+        yield Silence(ID, "/proc/PID/status was not recorded", "run grep TracerPid /proc/PID/status")
         return
     tracers = _tracers(model)
     traced = [t for t in model.threads if t.pid in tracers and STOPPED in t.accounts]
@@ -100,7 +100,7 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
         evidence,
         [fix(f"detach {who}: end it, or detach in the debugger")],
         limits=limits,
-        verify=f"{again(model)}: no wait.stopped",
+        verify=f"{again(model)}: no thread is stopped (wait.stopped)",
         headline=f"{who} traces {subject(model)} and stops its threads",
         mechanism=Mechanism.STOPPED,
         others=others,

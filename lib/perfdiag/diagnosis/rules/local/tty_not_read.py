@@ -1,4 +1,4 @@
-"""A rule on writers that wait until somebody reads a terminal."""
+"""TTY-NOT-READ: writers wait until a terminal takes their output."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ MOSTLY = 0.9
     "TTY-NOT-READ",
     title="Writing to a terminal waits for its reader",
     accounts=(OTHER,),
-    meaning="Threads wait in write() until a terminal takes what they print: its reader (a terminal program, ssh, a"
-    " container's log driver) is slow or stopped (Ctrl-S), or the line itself is (a serial console).",
-    measured="Waits of kernel.other by system call, nine tenths of whose sampled kernel stacks stand in n_tty_write,"
-    " over the window. Which terminal it is was not recorded.",
-    alternatives="A serial console, which takes 11,520 characters a second at most.",
-    remedies="Write to a file or a pipe instead; let the reader of the terminal go on.",
-    verify="perfdiag latency again: kernel.other.",
+    meaning="Threads wait in write() until a terminal takes their output: its reader (a terminal program, ssh, a"
+    " container's log driver) is slow or stopped (Ctrl-S), or the line itself is slow (a serial console).",
+    measured="Waits in the kernel by system call, if nine tenths of their sampled kernel stacks are in n_tty_write,"
+    " over the window. The terminal itself was not recorded.",
+    alternatives="A serial console, which takes at most 11,520 characters a second.",
+    remedies="Write to a file or a pipe instead; let the reader of the terminal continue.",
+    verify="In the next report, no more waits in write() (kernel.other).",
     beats=("KERNEL-OTHER",),
 )
 def not_read(model: Model) -> Iterable[Outcome]:
-    """One finding for all calls whose sampled stacks stand in the terminal."""
+    """Yield one finding for all system calls whose sampled stacks are in the terminal driver."""
     groups = by_key(model.rows_of(OTHER)).values()
     sampled = [(part, group) for group in groups if (part := _in_terminal(model, group)) >= MOSTLY]
     rows = [row for _, group in sampled for row in group]
@@ -63,27 +63,27 @@ def _in_terminal(model: Model, rows: list[Row]) -> float:
 
 def _finding(model: Model, rows: list[Row], part: float) -> Finding:
     ns, pids = total_ns(rows), sorted({row.pid for row in rows} - {0})
-    confidence, limits = judged(model, Confidence.HIGH, ["that it is a terminal is told by sampled stacks"])
+    confidence, limits = judged(model, Confidence.HIGH, ["sampled stacks tell that it is a terminal"])
     return Finding(
         "TTY-NOT-READ",
         fault(model, ns),
         confidence,
-        f"Writers wait {duration(ns)} until a terminal takes what they print: its reader is slow or stopped.",
+        f"Writers wait {duration(ns)} until a terminal takes their output: its reader is slow or stopped.",
         claims_of(rows),
         [
             waits(together(rows), "waits in write()"),
-            Evidence(f"{percent(part)} of the sampled waits stand in {WRITING}", part, "share", "stack samples"),
+            Evidence(f"{percent(part)} of the sampled waits are in {WRITING}", part, "share", "stack samples"),
         ],
         [
             fix(
-                f"see which terminal it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (pts/N, tty, console); then let"
-                " its reader go on (Ctrl-Q after a Ctrl-S, a terminal program or ssh that hangs)"
+                f"see which terminal it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (pts/N, tty, console); then"
+                " let its reader continue (Ctrl-Q after a Ctrl-S, or restart a terminal program or ssh that hangs)"
             ),
-            fix("print less, or into a file or a pipe whose reader keeps up"),
+            fix("print less, or print into a file or a pipe whose reader keeps up"),
         ],
         alternatives=["a serial console, which is as slow as its line"],
         limits=limits,
-        verify=f"{again(model)}: kernel.other",
+        verify=f"{again(model)}: no waits to write (kernel.other)",
         headline="Writers wait for a terminal whose reader is slow or stopped",
         mechanism=Mechanism.SLOW,
     )

@@ -65,7 +65,7 @@ def own_threads(model: Model) -> Iterable[Outcome]:
     slept = 2 * does.get(ASLEEP, 0) >= sum(does.values()) > 0 and typical_ns(together(rows)) >= SLOW_ANSWER_NS
     many = len(threads) != 1
     who = _names(threads)
-    doing = f"; {'those are' if many else 'it is'} mostly in {top(does, 1)}" if does else ""
+    doing = f" (mostly {top(does, 1)})" if does else ""
     if slept:
         sleep = "sleep on a timer" if many else "sleeps on a timer"
         doing = f", which mostly {sleep} ({top(does, 1)})"
