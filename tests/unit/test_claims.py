@@ -117,12 +117,23 @@ def test_idle_and_parked_time_is_no_share_of_anything() -> None:
         [wanting("A", wait_child=90, wait_parked=50, cpu_user=4)],
         {"A": rule_named("A")},
     )
-    assert (settled.findings[0].claimed_ns, settled.unclaimed_ns) == (4, 6)
+    found = settled.findings[0]
+    assert (found.claimed_ns, found.idle_ns, settled.unclaimed_ns) == (4, 90, 6)
 
 
 def test_a_finding_that_claims_no_time_stays() -> None:
     settled = settle(target({"cpu.user": 10}), [wanting("A")], {"A": rule_named("A")})
     assert [finding.share for finding in settled.findings] == [0.0]
+
+
+def test_idle_time_is_granted_once_and_ranks_faults_alone() -> None:
+    """A process that is stopped for long is a larger fault than slow reads; idle time is no cause of anything."""
+    profile = replace(wanting("IDLE", wait_timer=100), severity=Severity.INFO)
+    busy = replace(wanting("BUSY", cpu_user=5), severity=Severity.INFO)
+    model = target({"cpu.user": 10, "disk.read": 50, "wait.timer": 100})
+    found = [busy, profile, wanting("READ", disk_read=50), wanting("STOPPED", wait_timer=80)]
+    settled = settle(model, found, {}).findings
+    assert [(each.id, each.idle_ns) for each in settled] == [("STOPPED", 80), ("READ", 0), ("BUSY", 0), ("IDLE", 20)]
 
 
 def test_a_target_that_did_nothing_has_no_shares() -> None:
@@ -211,7 +222,10 @@ def test_the_order_in_which_rules_ran_never_shows(
 @given(model_strategy(), findings_strategy(), rules_strategy())
 def test_ranking(model: Model, findings: list[Finding], rules: dict[str, Rule]) -> None:
     ranked = settle(model, findings, rules).findings
-    order = [(finding.severity is Severity.INFO, -finding.share) for finding in ranked]
+    order = [
+        (each.severity is Severity.INFO, -each.claimed_ns - (each.idle_ns if each.severity is not Severity.INFO else 0))
+        for each in ranked
+    ]
     assert order == sorted(order)
 
 

@@ -42,5 +42,7 @@ def test_a_stop_that_hardly_anybody_met() -> None:
 
 
 def test_without_requests_it_is_not_known_who_waited() -> None:
-    model = stopped(3000).without("requests").model()
+    model = stopped(300).without("requests").model()
     assert silence(model, ID).reason == "requests were not measured"
+    found = finding(stopped(3000).without("requests").model(), ID)
+    assert found.headline.startswith("app (100) was stopped") and found.claims == {"wait.stopped": 24 * S}

@@ -157,7 +157,7 @@ def test_a_server_that_is_stopped_all_the_time_is_asked_in_vain() -> None:
     model = builder.model()
     assert not model.coverage.contradictions
     assert model.request_time and model.request_time.accounts == {"wait.stopped": 24 * S}
-    assert "is stopped" in decide(model, diagnose(model)).text
+    assert "app (100), stopped by" in decide(model, diagnose(model)).text
 
 
 def test_who_reads_nothing_all_the_time_is_told_by_what_he_is_in() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.diagnosis.rule import Mechanism
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.stops import stops
+from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
+from perfdiag.model.model import Model
 from perfdiag.report.verdict.sentences import Kind
-from perfdiag.report.verdict.stopped import stop
 
 from unit.support import Builder
 from unit.support.judging import findings
@@ -27,44 +29,52 @@ def stopped(state: str = "T (stopped)", tracer: int = 0) -> Builder:
     )
 
 
+def finding_of(model: Model) -> Finding:
+    return next(each for each in diagnose(model).findings if each.id == "TARGET-STOPPED")
+
+
 def test_a_stopped_target_is_said_first_whatever_was_found() -> None:
     """Its child waits at the other end of a pipe, and the pipe was blamed."""
     model = stopped().thread("cat", pid=200, ipc_pipe="10 s").model()
     pipe = finding("IPC-PEER-SLOW", {"ipc.pipe": 10 * S}, "pipe 7 answers slowly.")
     kind, text = verdict(model, pipe)
     assert kind == Kind.CAUSE.value and ACQUITTAL not in text
-    assert text.startswith("Process python3 (100) is stopped, 10.0 s of 10.0 s: a signal did it")
-    assert "kill -CONT 100 lets it go on." in text and "may follow from that: IPC-PEER-SLOW (100 %)." in text
+    assert text.startswith("python3 (100) is stopped by a signal (10.0 s).")
+    assert "may follow from that: IPC-PEER-SLOW (100 %)." in text
+    found = finding_of(model)
+    assert (found.severity, found.idle_ns, found.remedies[0].text) == (Severity.WARNING, 10 * S, "kill -CONT 100")
 
 
 @pytest.mark.parametrize(
     ("builder", "told"),
     [
-        (stopped("t (tracing stop)", 77), "the debugger or tracer with pid 77 holds it"),
-        (stopped("D (disk sleep)"), "so its control group is frozen; docker unpause or systemctl thaw"),
+        (stopped("t (tracing stop)", 77), "end or detach process 77"),
+        (stopped("D (disk sleep)"), "docker unpause or systemctl thaw"),
         (
             Builder().thread(rest="wait.stopped", open=("wait.stopped", "", "10 s")),
-            "by a signal, a debugger or a freezer (cgroup.freeze); after a signal, kill -CONT 100 lets it go on",
+            "after a signal kill -CONT 100; docker unpause or systemctl thaw where its control group is frozen",
         ),
     ],
 )
 def test_who_stopped_it(builder: Builder, told: str) -> None:
-    assert told in verdict(builder.model())[1]
+    assert finding_of(builder.model()).remedies[0].text == told
 
 
 def test_several_stopped_processes() -> None:
     builder = Builder()
     for pid in (100, 200, 300, 400):
         builder.thread("w", pid=pid, rest="wait.stopped", open=("wait.stopped", "", "10 s"))
-    _, text = verdict(builder.model())
-    assert text.startswith("Processes app (100), w (200), w (300) and 1 more are stopped")
-    assert "kill -CONT 100 200 300" in text
+    found = finding_of(builder.model())
+    assert found.headline.startswith("app (100), w (200), w (300) and 1 more are stopped")
+    assert "kill -CONT 100 200 300" in found.remedies[0].text and found.idle_ns == 40 * S
 
 
 def test_a_target_that_was_stopped_for_a_while() -> None:
-    kind, text = verdict(Builder().thread("a", wait_stopped="3 s").model())
+    model = Builder().thread("a", wait_stopped="3 s").model()
+    kind, text = verdict(model)
+    assert finding_of(model).severity is Severity.INFO and finding_of(model).idle_ns == 3 * S
     assert kind == Kind.PROFILE.value and ACQUITTAL not in text
-    assert text.startswith("Process app (100) was stopped for 3.00 s of 10.0 s by a signal, a debugger or a freezer")
+    assert text.startswith("app (100) was stopped by a signal, a debugger or a freezer.")
     assert "Otherwise no work came." in text
     peer = finding("NET-PEER-SLOW", {"net.receive": 5 * S}, "10.0.0.7:80 answers slowly.")
     kind, text = verdict(Builder().thread("a", wait_stopped="3 s", net_receive="5 s").model(), peer)
@@ -75,7 +85,7 @@ def test_a_stop_of_a_moment_is_none() -> None:
     """Being attached to by a tracer stops a process for less than a millisecond."""
     builder = Builder().thread("a", wait_stopped="1 ms")
     model = builder.exchange("port:8080", "accepted", {"100 us": 3}).model()
-    assert stop(model) is None and verdict(model)[0] == Kind.ELSEWHERE.value
+    assert not stops(model) and verdict(model)[0] == Kind.ELSEWHERE.value
 
 
 def test_a_stopped_thread_still_waits() -> None:
@@ -88,7 +98,5 @@ def test_a_traced_stage_is_not_let_go_by_a_signal() -> None:
         model = stopped("t (tracing stop)", tracer).thread("cat", pid=200).row("ipc.pipe", "pipe:9", "9 s", count=1)
         (found,) = findings(model.model(), "IPC-PEER-SLOW")
         text = found.remedies[0].text
-        assert found.mechanism is Mechanism.STOPPED and ("kill -CONT" in text, "pid 55" in text) == (
-            not tracer,
-            bool(tracer),
-        )
+        told = ("kill -CONT" in text, "process 55" in text)
+        assert found.mechanism is Mechanism.STOPPED and told == (not tracer, bool(tracer))

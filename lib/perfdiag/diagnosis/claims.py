@@ -10,12 +10,14 @@ that makes it slow and the cgroup limit that fills the queue.  `settle` grants i
 
 A multiplier (low clock, remote memory) makes each nanosecond longer instead of adding some: it is granted its
 fraction of what is *left* of an account, so two multipliers never give back more than there is.
-Time of idle and "cannot tell" accounts is never granted: no share counts it.
+Idle time is granted in the same order, but apart (`Finding.idle_ns`): no share counts it.  Time of "cannot tell"
+accounts is never granted.
 
 Of a target that serves requests (`Model.request_time`) the whole is their time, not that of its threads: of what a
 finding wants of an account, it is granted the part that requests spent there.
 
-Ranked is by the time granted, faults before profile, and what background threads alone suffer below the rest.
+Ranked is by the time granted, faults before profile, and what background threads alone suffer below the rest.  Idle
+time makes only a fault larger: what most of the busy time is stands above where a target was idle.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import together
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
+from perfdiag.recording.accounts import Kind, kind_of
 
 # A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
 # do not: it is set aside, and the crumbs it was granted go back to the unclaimed.
@@ -66,15 +69,17 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
             for claim, wanted in sorted(finding.claims.items(), key=str)
         }
         total, wanted = sum(granted.values()), purse.worth(finding)
+        idle_ns = sum(purse.grant_idle(account_of(claim), ns) for claim, ns in finding.claims.items())
         threads, role = roles.of(claim for claim, ns in granted.items() if ns)
         part = total / purse.whole_ns if purse.whole_ns else 0.0
         settled = replace(
             finding,
-            severity=_felt(model, finding, part, total),
+            severity=_felt(model, finding, part, total + idle_ns),
             threads=threads,
             role=role,
             claims={claim: ns for claim, ns in granted.items() if ns},
             claimed_ns=total,
+            idle_ns=idle_ns,
             share=part,
         )
         if wanted and total < RESIDUE * wanted:
@@ -130,6 +135,8 @@ class _Purse:
         self.accounts = whole_accounts(model)
         self.left_ns = self.whole_ns = whole_ns(model)
         self.account_ns = dict(self.accounts)
+        idle = (name for name in model.accounts if kind_of(name) is Kind.IDLE and name not in self.accounts)
+        self.idle = {name: model.ns(name) for name in idle}
         self.inside = _inside(model)
         rows: defaultdict[tuple[str, str], int] = defaultdict(int)
         for row in model.rows:
@@ -154,6 +161,11 @@ class _Purse:
             wanted_ns = wanted_ns * left // whole
         granted = min(wanted_ns, left)
         self._take(claim, granted)
+        return granted
+
+    def grant_idle(self, account: str, wanted_ns: int) -> int:
+        granted = min(max(wanted_ns, 0), self.idle.get(account, 0))
+        self.idle[account] = self.idle.get(account, 0) - granted
         return granted
 
     def give_back(self, granted: Mapping[Claim, int]) -> None:
@@ -206,7 +218,7 @@ def _rank(finding: Finding) -> tuple[object, ...]:
     return (
         finding.severity is Severity.INFO,
         finding.role is Role.BACKGROUND,
-        -finding.claimed_ns,
+        -finding.claimed_ns - (finding.idle_ns if finding.severity is not Severity.INFO else 0),
         _SEVERITY[finding.severity],
         _CONFIDENCE[finding.confidence],
         finding.id,

@@ -138,6 +138,7 @@ class Finding:
     weight: float = 0  # of several of one rule, where time does not tell them apart: the larger stands first
     is_root: bool = False  # others waited behind it, and it claims their time too: set by `with_paths` (wait_paths.py)
     claimed_ns: int = 0
+    idle_ns: int = 0  # what it was granted of idle time, which no share counts
     share: float = 0.0
     threads: Sequence[str] = ()  # names of those that suffer it, set by `settle` too
     role: Role = Role.UNKNOWN

@@ -22,6 +22,8 @@ class Process:
     pid: int
     comm: str
     status: Mapping[str, str]  # /proc/PID/status
+    state: str  # its letter there: "T" stopped by a signal, "t" by a tracer; "" not known
+    tracer: int  # the pid of who traces it, 0: nobody
     threads: int | None
     nice: int | None  # of the first thread
     resident_bytes: int | None
@@ -90,6 +92,8 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         pid=pid,
         comm=status["Name"] or NO_NAME if "Name" in status else "",
         status=status,
+        state=status.get("State", "")[:1],
+        tracer=number(status.get("TracerPid")) or 0,
         threads=(end or begin).get("threads"),
         nice=(end or begin).get("nice"),
         resident_bytes=sizes.get("VmRSS"),

@@ -81,7 +81,8 @@ def _says(finding: Finding, said: str, page: Page) -> list[str]:
 
 def _title(page: Page, index: int, finding: Finding) -> list[Text]:
     fault = {"critical": "   critical", "info": "   no fault"}.get(finding.severity, "")
-    took = f"{share(finding.share):>5}   {duration(finding.ns):>7}" if finding.ns else "no time of its own"
+    took = f"idle    {duration(finding.idle_ns):>7}" if finding.idle_ns else "no time of its own"
+    took = f"{share(finding.share):>5}   {duration(finding.ns):>7}" if finding.ns else took
     number = f"{index + 1} "
     left, right = f"{number}{finding.id:<23} {took}{fault}", f"{finding.confidence} confidence"
     style = _STYLES.get(finding.severity, HEADING)

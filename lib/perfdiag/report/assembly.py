@@ -122,6 +122,7 @@ def _finding(finding: found.Finding, config: Config) -> contract.Finding:
         verify=_text(finding.verify),
         runbook=config.runbook(finding.id),
         accounts=_by_account(finding),
+        idle_ns=finding.idle_ns,
     )
 
 

@@ -23,6 +23,7 @@ from perfdiag.diagnosis.rule import (
     Severity,
     Silence,
 )
+from perfdiag.diagnosis.rules import RULES
 from perfdiag.model import builder as ledger
 from perfdiag.model.model import Model
 from perfdiag.recording import reader
@@ -31,6 +32,7 @@ from perfdiag.report.assembly import Report, make
 from conftest import ROOT
 from unit.support.recording import Builder
 
+SITUATIONS = ("TARGET-STOPPED",)
 RECORDINGS = ROOT / "tests/data/recordings"
 RUNBOOKS = Config(runbook_url="https://wiki.example/perfdiag/{id}")
 
@@ -79,8 +81,9 @@ def finding(
 def diagnosis(
     model: Model, *findings: Finding, checks: Sequence[Check] = (), silences: Sequence[Silence] = ()
 ) -> Diagnosis:
-    """Return findings settled as the rules' own would be."""
-    settled = claims.settle(model, findings, {})
+    """Return findings settled as the rules' own would be, with those on idle time that the rules make."""
+    own = [each for id in SITUATIONS for each in RULES[id].function(model) if isinstance(each, Finding)]
+    settled = claims.settle(model, [*findings, *own], {})
     return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
 
 

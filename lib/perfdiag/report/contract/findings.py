@@ -66,6 +66,7 @@ class Finding(Part, frozen=True, kw_only=True):
     verify: Untrusted
     runbook: str | None
     accounts: dict[str, int] = {}  # what it claims, by account
+    idle_ns: int = 0  # what it explains of idle time, which no share counts
 
 
 class Checked(Part, frozen=True, kw_only=True):

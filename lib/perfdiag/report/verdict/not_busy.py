@@ -26,7 +26,7 @@ from perfdiag.model.waits.receiving_calls import CALL
 from perfdiag.report.database_lock_waits import waits_for_lock
 from perfdiag.report.stacks import natural_waits
 
-TIMER, STOPPED, PARKED, CHILD = "wait.timer", "wait.stopped", "wait.parked", "wait.child"
+TIMER, PARKED, CHILD = "wait.timer", "wait.parked", "wait.child"
 EVENTS = "wait.events"
 # What somebody else ends, as a rule by sending work; the words fit "waited 3 s ...".  Whose events a server waits for,
 # its clients' or those of whoever it asks in turn, no wait shows.

@@ -5,16 +5,14 @@ from __future__ import annotations
 from perfdiag.common.units import duration, first_of, share
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity, is_elsewhere, is_objective
-from perfdiag.diagnosis.significance import FAULT_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report import contract, database_lock_waits
-from perfdiag.report.verdict import clear_of_fault, stopped
+from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.fault_found import SECOND_CAUSE
-from perfdiag.report.verdict.not_busy import STOPPED
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     Kind,
@@ -23,6 +21,8 @@ from perfdiag.report.verdict.sentences import (
     left_unread,
     lost_share,
     next_step,
+    said,
+    stop_of,
     told,
     unanswered,
     verdict,
@@ -38,19 +38,13 @@ UNTOLD = {PARKED: "are blocked or idle", "wait.events": "wait for events", "wait
 
 def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Verdict:
     """Name what takes the requests' time; without a fault say how fast they are answered here."""
-    stop = stopped.stop(model)
-    begin = [stop.sentence] if stop else []
+    stop = stop_of(diagnosis)
+    begin = [said(stop)] if stop and not stop.claimed_ns else []
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     timed = [finding for finding in faults if finding.share >= SECOND_CAUSE]
     broken = [finding for finding in faults if finding.severity is Severity.CRITICAL and finding not in timed]
     begin += [failed(finding) for finding in broken[:1]]
-    if timed:
-        made = _timed(model, time, timed)
-    elif stop and time.accounts.get(STOPPED, 0) >= FAULT_SHARE * time.ns:
-        waited = f"Requests waited for it for {share(time.accounts[STOPPED] / time.ns)} of their time."
-        made = verdict(Kind.CAUSE, [waited, *_answers(model)])
-    else:
-        made = _no_fault(model, time, diagnosis)
+    made = _timed(model, time, timed) if timed else _no_fault(model, time, diagnosis)
     named = [finding.id for finding in broken[:1]] + made.ids
     kind = Kind.CAUSE if broken and not timed else Kind(made.kind)
     return with_objective(worded(kind, [*begin, *made.sentences], named, tells=made.tells), diagnosis)

@@ -11,6 +11,7 @@ from enum import Enum
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural, share
+from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import CPU
@@ -26,6 +27,7 @@ from perfdiag.report.verdict import not_busy
 SHOWN = 3  # ports
 CLIENTS_LOOK = "If clients see more, the delay is before this process: run perfdiag there."
 CANNOT_TELL = "Cannot tell: "
+STOPPED = "TARGET-STOPPED"
 LONGEST_SENTENCE = 600
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 LONGEST_TEXT = 1000  # of a report, such as a claim
@@ -148,9 +150,14 @@ def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
     return next((finding for finding in findings[:1] if finding.mechanism is Mechanism.ONE_THREAD), None)
 
 
+def stop_of(diagnosis: Diagnosis) -> Finding | None:
+    """Return the finding that processes were stopped."""
+    return next((finding for finding in diagnosis.findings if finding.id == STOPPED), None)
+
+
 def told(finding: Finding) -> str:
-    """Return the sentence on a finding: its headline, and which part of the busy time it takes."""
-    part = share(finding.share)
+    """Return the sentence on a finding: its headline, and what it takes of the busy time, or of idle time."""
+    part = share(finding.share) if finding.claimed_ns or not finding.idle_ns else duration(finding.idle_ns)
     if finding.is_root:  # the headline is of its own time, without that of those who waited behind it
         part = f"{part} with what queued behind it"
     return f"{finding.headline} ({part})."
@@ -210,6 +217,7 @@ __all__ = [
     "of_busy_time",
     "reasons",
     "said",
+    "stop_of",
     "told",
     "unanswered",
     "uncertain_ns",

@@ -43,8 +43,8 @@ class Situation:
 
     @property
     def first(self) -> Sequence[Finding]:
-        """The largest finding, if there is any."""
-        return self.diagnosis.findings[:1]
+        """The largest finding that takes time, if there is any."""
+        return [finding for finding in self.diagnosis.findings if finding.claimed_ns][:1]
 
     @cached_property
     def sleep(self) -> not_busy.Sleep | None:

@@ -7,12 +7,13 @@ from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Severity, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract
-from perfdiag.report.verdict import stopped
 from perfdiag.report.verdict.fault_found import with_time
 from perfdiag.report.verdict.no_fault_found import without_time
 from perfdiag.report.verdict.sentences import (
     Kind,
     said,
+    stop_of,
+    told,
     uncertain_ns,
     verdict,
     worded,
@@ -28,16 +29,16 @@ def _decided(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
     """Return the verdict on where the time went; that the target was stopped stands before everything else."""
     if not model.wall_ns:
         return verdict(Kind.CANNOT_TELL, ["Cannot tell: nothing of the target was measured."])
-    stop = stopped.stop(model)
+    stop = stop_of(diagnosis)
     if stop is None:
         return _running(model, diagnosis, acquit=True)
-    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
-    if stop.lasts and 2 * stop.ns >= model.window_ns:
-        found = ", ".join(f"{finding.id} ({share(finding.share)})" for finding in faults[:2])
+    if stop.severity is not Severity.INFO:
+        others = [each for each in diagnosis.findings if each.severity is not Severity.INFO and each is not stop]
+        found = ", ".join(f"{finding.id} ({share(finding.share)})" for finding in others[:2])
         follows = f"What else was found may follow from that: {found}." if found else ""
-        return verdict(Kind.CAUSE, [stop.sentence, follows], faults)
+        return verdict(Kind.CAUSE, [told(stop), follows], [stop, *others])
     other = _running(model, diagnosis, acquit=False)
-    return worded(Kind(other.kind), [stop.sentence, *other.sentences], other.ids, tells=other.tells)
+    return worded(Kind(other.kind), [said(stop), *other.sentences], [stop.id, *other.ids], tells=other.tells)
 
 
 def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Verdict:

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
+from perfdiag.diagnosis.evidence.stops import STOPPED, who_and_remedy
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
 from perfdiag.diagnosis.significance import (
@@ -24,7 +25,6 @@ from perfdiag.diagnosis.significance import (
     typical_ns,
     waits,
 )
-from perfdiag.facts.texts import number
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.accounts import Kind, kind_of
 
@@ -72,10 +72,11 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
     who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
     waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
     if _stopped(works):
+        by, remedy = who_and_remedy(model, [works.thread.pid])
         return (
             Severity.INFO,
             f"{waited}, and nobody wakes them; {who} of the same target was stopped meanwhile ({_does(works)}).",
-            fix(_lets_go(model, works.thread.pid)),
+            fix(f"{by} stopped it: {remedy}"),
             Mechanism.STOPPED,
             f"Processes wait at pipes or sockets for {who}, which was stopped",
         )
@@ -144,15 +145,6 @@ def _have_asked(model: Model, rows: Sequence[Row]) -> bool:
     return (writing or 0) >= MAJORITY or (bool(calls) and not may_acknowledge(model, calls))
 
 
-def _lets_go(model: Model, pid: int) -> str:
-    """Return what lets a stopped process go on: SIGCONT does not lift the stop of a tracer."""
-    process = model.facts.processes.get(pid)
-    tracer = number((process.status or {}).get("TracerPid")) if process else 0
-    if tracer:
-        return f"the debugger or tracer with pid {tracer} holds it: end or detach that one"
-    return f"let it continue: kill -CONT {pid}; a debugger or a freezer may hold it, too"
-
-
 def _others(pipeline: Pipeline) -> list[Other]:
     works = pipeline.works
     return [Other(works.thread.pid, plain(works.thread.comm), Relation.PEER)] if works else []
@@ -183,7 +175,7 @@ def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
 
 def _stopped(stage: Stage) -> bool:
     accounts = stage.thread.accounts
-    return "wait.stopped" in accounts and 2 * accounts["wait.stopped"].ns >= stage.thread.wall_ns
+    return STOPPED in accounts and 2 * accounts[STOPPED].ns >= stage.thread.wall_ns
 
 
 def _idles(stage: Stage) -> str:

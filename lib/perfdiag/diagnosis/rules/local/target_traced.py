@@ -69,8 +69,7 @@ def target_traced(model: Model) -> Iterable[Outcome]:
 
 def _tracers(model: Model) -> Mapping[int, int]:
     """Return the tracer of each traced process, both as pids."""
-    found = {pid: number((process.status or {}).get("TracerPid")) for pid, process in model.facts.processes.items()}
-    return {pid: tracer for pid, tracer in found.items() if tracer}
+    return {pid: process.tracer for pid, process in model.facts.processes.items() if process.tracer}
 
 
 def _pid_of(row: Row) -> int:

@@ -1,61 +1,91 @@
-"""A rule on requests that wait because who serves them is stopped, traced or frozen."""
+"""A rule on processes that are stopped, traced or frozen, and on requests that wait for them meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import HELD_UP_NS
+from perfdiag.diagnosis.evidence.stops import SHOWN, STOPPED, Stop, stops, who_and_remedy
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, plain
 from perfdiag.model.model import Model
 
-ID, STOPPED = "TARGET-STOPPED", "wait.stopped"
-SHOWN = 3
+ID = "TARGET-STOPPED"
+MOST = 0.5  # of the window: who is stopped for so long does nothing else worth a word
 
 
 @rule(
     ID,
-    title="Requests wait for a process that is stopped",
+    title="A process of the target is stopped",
     accounts=(STOPPED,),
-    meaning="Who serves requests is stopped by a signal (SIGSTOP, Ctrl-Z), held by a debugger or tracer, or frozen with"
-    " its control group (docker pause, systemctl freeze, a snapshot or checkpoint). It does nothing meanwhile, and"
-    " whoever has asked it waits.",
-    measured="wait.stopped inside requests over the window: in the thread that serves one, and, while one lies unread,"
-    " in the thread that then reads it, or would.",
-    alternatives="None: the kernel itself keeps the thread from running. Who asked for it is not recorded.",
-    remedies="Find who stops it: snapshots and checkpoints of the container, a debugger or core dumper that attaches, a"
-    " supervisor or a limit of CPU time by signals (cpulimit).",
-    verify="perfdiag latency again: wait.stopped in the requests' time.",
+    meaning="A process is stopped by a signal (SIGSTOP, Ctrl-Z), held by a debugger or tracer, or frozen with its"
+    " control group (docker pause, systemctl freeze, a snapshot or checkpoint). It does nothing meanwhile, and whoever"
+    " has asked it waits.",
+    measured="wait.stopped over the window, from a tenth of it on: of processes, with State and TracerPid of"
+    " /proc/PID/status; and inside requests: in the thread that serves one, and, while one lies unread, in the thread"
+    " that then reads it, or would.",
+    alternatives="None: the kernel itself keeps the thread from running. Who sent the signal is not recorded.",
+    remedies="Let it go on: kill -CONT, detach the debugger, thaw the control group. Find who stops it: snapshots and"
+    " checkpoints of the container, a debugger or core dumper that attaches, a supervisor or a limit of CPU time by"
+    " signals (cpulimit).",
+    verify="perfdiag latency again: wait.stopped of its threads, and in the requests' time.",
+    one_process=True,
 )
 def target_stopped(model: Model) -> Iterable[Outcome]:
-    """One finding where a good part of the requests' time is spent stopped."""
-    time = model.request_time
-    if time is None or not model.measured("requests"):
+    """One finding where a good part of the requests' time is spent stopped, or of the window of a process."""
+    time, stopped = model.request_time if model.measured("requests") else None, stops(model)
+    ns = time.accounts.get(STOPPED, 0) if time else 0
+    many = model.accounts[STOPPED].count if STOPPED in model.accounts else 0
+    if time and ns >= FAULT_SHARE * time.ns and model.ns(STOPPED) >= HELD_UP_NS * many:
+        yield _of_requests(model, ns, stopped)
+    elif stopped:
+        yield _of_processes(model, stopped)
+    elif time:
+        part = ns / time.ns
+        yield Check(ID, f"requests wait {percent(part)} of their time for who is stopped", part, "share")
+    else:
         yield without_time(model, ID, "no requests were served that a stop could have held up")
-        return
-    ns = time.accounts.get(STOPPED, 0)
-    stops = model.accounts[STOPPED].count if STOPPED in model.accounts else 0
-    if ns < FAULT_SHARE * time.ns or model.ns(STOPPED) < HELD_UP_NS * stops:
-        yield Check(
-            ID, f"requests wait {percent(ns / time.ns)} of their time for who is stopped", ns / time.ns, "share"
-        )
-        return
-    confidence, limits = judged(model, Confidence.HIGH, [])
-    yield Finding(
-        ID,
-        Severity.WARNING,
-        confidence,
-        f"Requests wait {duration(ns)} for threads that are stopped by a signal, a debugger or a freezer.",
+
+
+def _of_requests(model: Model, ns: int, stopped: Sequence[Stop]) -> Finding:
+    lasting = [stop for stop in stopped if stop.lasts]
+    by, remedy = who_and_remedy(model, [stop.pid for stop in lasting]) if lasting else ("", "")
+    who = f"{first_of([stop.name for stop in lasting], 1)}, stopped by {by}" if lasting else "threads that are stopped"
+    finds = "find who stops it: docker pause, systemctl freeze, snapshots, a debugger, cpulimit, SIGSTOP"
+    return conclude(
+        model,
         {STOPPED: model.ns(STOPPED)},
-        [Evidence(_who(model), float(model.ns(STOPPED)), "ns", "ledger")],
-        [fix("find who stops it: docker pause, systemctl freeze, snapshots, a debugger, cpulimit, SIGSTOP")],
-        limits=limits,
-        verify=f"{again(model)}: no wait.stopped in the requests' time",
-        headline="Requests wait for threads that are stopped",
+        severity=Severity.WARNING,
+        headline=f"Requests wait for {who}",
+        claim=f"Requests wait {duration(ns)} for threads that are stopped by a signal, a debugger or a freezer.",
         mechanism=Mechanism.STOPPED,
+        evidence=[Evidence(_who(model), float(model.ns(STOPPED)), "ns", "ledger")],
+        remedies=[fix(each) for each in (remedy, finds) if each],
+        verify=f"{again(model)}: no wait.stopped in the requests' time",
+    )
+
+
+def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
+    """Name who is stopped still; who went on was stopped by somebody that nothing shows any more."""
+    first, pids, total_ns = stopped[0], [stop.pid for stop in stopped], sum(stop.total_ns for stop in stopped)
+    by, remedy = who_and_remedy(model, pids)
+    be = ("is" if first.lasts else "was") if len(pids) == 1 else ("are" if first.lasts else "were")
+    names = first_of([stop.name for stop in stopped], SHOWN)
+    continued = "" if first.lasts else ", and went on"
+    return conclude(
+        model,
+        {STOPPED: total_ns},
+        severity=Severity.WARNING if first.ns >= MOST * model.window_ns else Severity.INFO,
+        headline=f"{names} {be} stopped by {by}",
+        claim=f"{names} {be} stopped for {duration(first.ns)} of {duration(model.window_ns)} by {by}{continued}.",
+        mechanism=Mechanism.STOPPED,
+        evidence=[Evidence(_who(model), float(total_ns), "ns", "ledger")],
+        remedies=[fix(remedy if first.lasts else f"find who stopped {'it' if len(pids) == 1 else 'them'}: {by}")],
+        verify=f"{again(model)}: no wait.stopped",
     )
 
 

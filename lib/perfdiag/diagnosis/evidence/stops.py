@@ -1,0 +1,69 @@
+"""Processes that were stopped, traced or frozen: for how long, by whom, and what lets them go on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.common.text import printable
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
+
+STOPPED = "wait.stopped"
+FELT = 0.1  # of the window: a tracer that attaches stops a process for less than a millisecond
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A process that was stopped for a part of the window that is felt."""
+
+    pid: int
+    name: str  # "app (100)"
+    ns: int  # of the thread that was stopped for longest
+    total_ns: int  # of all its threads
+    lasts: bool  # still stopped when the window ended
+
+
+def stops(model: Model) -> list[Stop]:
+    """Return the stopped processes, the longest stop first; where some last, only these."""
+    processes: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
+    for thread in model.threads:
+        if thread.ns(STOPPED) >= max(1, FELT * model.window_ns):
+            processes[thread.pid].append(thread)
+    comms = {target.pid: target.comm for target in model.header.targets}
+    found = [
+        Stop(
+            pid,
+            f"{printable(comms.get(pid, threads[0].comm))}{f' ({pid})' if pid else ''}",
+            max(thread.ns(STOPPED) for thread in threads),
+            sum(thread.ns(STOPPED) for thread in threads),
+            any(map(_is_stopped, threads)),
+        )
+        for pid, threads in processes.items()
+    ]
+    found.sort(key=lambda stop: (-stop.ns, stop.pid))
+    return [stop for stop in found if stop.lasts] or found
+
+
+def _is_stopped(thread: ThreadLedger) -> bool:
+    return thread.still_waiting is not None and thread.still_waiting.account == STOPPED
+
+
+def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:
+    """Return by whom processes are stopped and what lets them go on, as far as /proc/PID/status of the first told; of
+    one that went on it no longer does."""
+    lasts = any(thread.pid == pids[0] and _is_stopped(thread) for thread in model.threads)
+    process = model.facts.processes.get(pids[0]) if lasts else None
+    cont, thaw = f"kill -CONT {' '.join(map(str, pids[:SHOWN]))}", "docker unpause or systemctl thaw"
+    if process and process.tracer:  # SIGCONT does not lift its stop
+        return f"the debugger or tracer with pid {process.tracer}", f"end or detach process {process.tracer}"
+    if process and process.state == "T":
+        return "a signal", cont
+    if process and process.state not in ("", "t"):
+        return "the freezer of its control group", thaw
+    return "a signal, a debugger or a freezer", f"after a signal {cont}; {thaw} where its control group is frozen"
+
+
+__all__ = ["FELT", "STOPPED", "Stop", "stops", "who_and_remedy"]
