@@ -112,7 +112,7 @@ def test_who_queues_behind_a_process_outside_is_not_said_to_hold_the_lock_of_a_f
             os.killpg(holder.pid, signal.SIGKILL)
     made = json.loads(run.stdout)
     (found,) = (each for each in made["findings"] if each["id"] == "LOCK-CONTENTION")
-    outside = ("none of the threads", "outside the target")  # whoever runs the command at the time may be seen
+    outside = ("no thread of the target", "outside the target")  # whoever runs the command at the time may be seen
     assert any(words in found["claim"] for words in outside) and "in turn" not in found["claim"], found
     released = [row["released_by"] for row in made["accounts"] if row["account"] == "lock.file"]
     assert not [each for each in released if each and each["tid"] in own], released

@@ -64,7 +64,7 @@ def test_who_sleeps_longer_than_a_lock_can_be_held_sleeps_without_it() -> None:
         builder.thread("worker", tid=tid, cpu_user="10 ms", rest="wait.timer")
         builder.row("lock.futex", FUTEX, "4 s", count=100)
     found = finding(builder.model(), ID)
-    assert "4 threads in turn take it" in found.claim and "sleep" not in found.claim
+    assert "taken by 4 threads in turn" in found.claim and "sleep" not in found.claim
 
 
 def test_a_holder_that_sleeps_is_told_from_one_that_works() -> None:
@@ -259,9 +259,9 @@ def test_who_queues_behind_a_process_outside_does_not_hold_a_files_lock(known: s
     builder.row("lock.file", "file:254:0:99", "8 s", count=300, waker_tid=101, waker_count=100)
     builder.because("lock.file", "file:254:0:99", "wait.timer", known)
     (found,) = (each for each in findings(builder.model(), ID) if "inode 99" in each.claim)
-    assert ("none of the threads" in found.claim) is not inside
+    assert ("no thread of the target" in found.claim) is not inside
     assert ("threads in turn" in found.claim) is inside
-    assert any("who had the lock is not known" in limit for limit in found.limits) is not inside
+    assert any("unknown who had the lock" in limit for limit in found.limits) is not inside
 
 
 def test_of_a_target_that_hardly_works_little_warns_nobody() -> None:

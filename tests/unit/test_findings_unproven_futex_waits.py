@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
-from perfdiag.diagnosis.rule import Finding, Severity, Silence
+from perfdiag.diagnosis.rule import Finding, Mechanism, Severity, Silence
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, outcomes
@@ -16,7 +16,7 @@ def test_parked_threads_without_stacks_cannot_be_told() -> None:
     builder = Builder().thread("idle?", cpu_user="1 s").row("wait.parked", FUTEX, "4 s", count=400, waker_tid=100)
     model = builder.without("stacks").model()
     said = [each for each in outcomes(model, ID) if isinstance(each, Silence)]
-    assert len(said) == 1 and "no stack with names" in said[0].reason and not findings(model, ID)
+    assert len(said) == 1 and "no stack with function names" in said[0].reason and not findings(model, ID)
 
 
 def test_a_thread_that_is_joined_is_nobodys_lock() -> None:
@@ -88,8 +88,8 @@ def test_a_lock_may_be_held_by_who_waits_for_work(account: str) -> None:
         return finding(builder.model(), ID)
 
     idle = found("futex:0x10", "futex:0x10", "futex:0x10")
-    assert idle.severity is Severity.INFO and "cannot tell whether its holder hangs" in idle.claim
-    assert f"leader (100) is in {account} all along" in idle.claim
+    assert idle.severity is Severity.INFO and idle.mechanism is Mechanism.UNDETERMINED
+    assert f"leader (100), which waits for work all along ({account})" in idle.claim
     assert found("futex:0x10", "futex:0x20").severity is Severity.CRITICAL, "one cannot hold both"
 
 
@@ -129,4 +129,4 @@ def test_nobody_takes_a_lock_in_turn_for_which_no_wait_ended() -> None:
         builder.row("wait.parked", "futex:0x10", "5 s", count=1)
     builder.stack("wait", "wait.parked", object="futex:0x10", user=code("work"), weight="5 s")
     found = finding(builder.model(), ID)
-    assert "in turn" not in found.claim and any("who had the lock is not known" in limit for limit in found.limits)
+    assert "in turn" not in found.claim and any("unknown who had the lock" in limit for limit in found.limits)

@@ -179,7 +179,7 @@ def test_behind_a_slow_flush_it_is_the_flush() -> None:
     found = told(seen(builder, "disk.flush", "19 s", 400, DEVICE))
     first = found.findings[0]
     assert first.id == FLUSH and first.share == pytest.approx(19 / 20.4, rel=0.01), first
-    assert "Others waited 19.0 s behind that, most of it wait.parked -> disk.flush 254:0" in first.claim
+    assert "Others waited 19.0 s behind that (mostly wait.parked -> disk.flush 254:0)" in first.claim
     assert ID in {each.id for each in found.superseded}
 
 
@@ -195,7 +195,7 @@ def test_of_a_line_those_in_front_tell_for_all_if_all_was_the_same(others: str, 
     flush = next(each for each in found.findings if each.id == FLUSH)
     assert flush.share == pytest.approx(moved_s / 20.4, rel=0.02), flush
     assert f"Others waited {moved_s}.0{'0' * (moved_s < 10)} s behind that" in flush.claim
-    assert any("those in front were followed" in each for each in flush.limits) is (moved_s == 20)
+    assert any("only the first threads" in each for each in flush.limits) is (moved_s == 20)
 
 
 @pytest.mark.parametrize("known", ["0.02 s", "0 s"])
@@ -211,7 +211,7 @@ def test_a_line_of_which_hardly_anything_was_seen_is_not_taken_for_another(known
     seen(builder, "disk.flush", "4 s", 102, DEVICE, key=OTHER)
     found = told(seen(builder, "disk.flush", known, 102, DEVICE))
     flush = next(each for each in found.findings if each.id == FLUSH)
-    assert flush.share < 0.25 and not any("in front were followed" in each for each in flush.limits), flush
+    assert flush.share < 0.25 and not any("only the first threads" in each for each in flush.limits), flush
 
 
 def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:

@@ -1,1 +1,1 @@
-"""From a `Model` to what rules about locks have in common."""
+"""What rules about locks have in common."""

@@ -1,4 +1,4 @@
-"""Threads that are woken from a condition variable and then meet at its mutex: a thundering herd."""
+"""Threads that are woken from a condition variable and then queue for its mutex: a thundering herd."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 0.5  # of the sampled waits
 
 
 def woken_ns(model: Model, key: str) -> int:
-    """Return how long the sampled waits for a lock were of threads that had just been woken, 0 unless most were."""
+    """Return how long the sampled waits for a lock were of threads just woken from a condition, 0 unless most were."""
     whole_ns = herd_ns = 0
     for stack in model.wait_stacks("lock.futex", key=key):
         whole_ns += stack.weight_ns
@@ -26,32 +26,33 @@ def woken_ns(model: Model, key: str) -> int:
 
 
 def _woken(names: Iterable[str]) -> bool:
-    """Return whether the nearest function that is known is the end of a wait for a condition."""
+    """Return whether the nearest known function is the end of a wait for a condition."""
     known = (name for name in map(symbol_of, names) if _WAKES.fullmatch(name) or _ASKS.fullmatch(name))
     return bool(_WAKES.fullmatch(next(known, "")))
 
 
 def claim(name: str, ns: int, code: str, *, at_once: bool) -> tuple[str, list[Remedy]]:
-    """Return the claim about such a lock, without an end, and what to do about it in `code`."""
+    """Return the claim about such a lock, without its full stop, and the remedies."""
     where = f"in {code}: " if code else ""
     why = (
-        "more are woken at once than can go on" if at_once else "several at once, or before the one that wakes unlocks"
+        "more threads are woken at once than can continue"
+        if at_once
+        else "several threads are woken at once, or before the waker unlocks"
     )
     return (
-        f"Threads wait {duration(ns)} for one lock ({name}), most of it as they wake from its condition: {why}",
+        f"Threads wait {duration(ns)} for one lock ({name}), mostly just after they were woken from its condition:"
+        f" {why}",
         [
-            fix(
-                f"{where}wake one waiter (pthread_cond_signal, notify_one), not all of them, where one can do the work"
-            ),
-            fix(f"{where}wake after the mutex is unlocked; keep fewer threads that wait for the same condition"),
+            fix(f"{where}wake one waiter (pthread_cond_signal, notify_one), not all of them, if one can do the work"),
+            fix(f"{where}wake after unlocking the mutex; let fewer threads wait for the same condition"),
         ],
     )
 
 
 def shown(ns: int) -> Evidence:
-    """Return what shows it."""
+    """Return the evidence for it."""
     return Evidence(
-        f"{duration(ns)} of the sampled waits took the mutex again after a wait for the condition",
+        f"{duration(ns)} of the sampled waits were for the mutex just after a wait for the condition",
         float(ns),
         "ns",
         "stack samples",

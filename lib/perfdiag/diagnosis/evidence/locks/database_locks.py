@@ -1,4 +1,4 @@
-"""Waits for the locks of a database, in calls that look idle: what stacks prove of them, and whose requests wait."""
+"""Waits for the locks of a database in calls that look idle: what stacks prove, and whether requests wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_LONGEST = 0.1  # processes that wait for less of what the longest does waited
 
 @dataclass(frozen=True)
 class Proven:
-    """Waits for one kind of lock, as far as sampled stacks show them."""
+    """Waits for one kind of lock, as far as sampled stacks prove them."""
 
     ns: int
     pids: Sequence[int]
@@ -26,8 +26,7 @@ class Proven:
 
 
 def proven(model: Model, kind: HiddenLock, among: Set[int] | None = None) -> Proven:
-    """Return what stacks prove of one kind, of all processes or some: of the idle time of each the part of its
-    samples."""
+    """Return the waits that stacks prove of one kind: the idle time of each process times the part of its samples."""
     sampled: Counter[int] = Counter()
     locked: Counter[int] = Counter()
     functions: Counter[str] = Counter()
@@ -49,13 +48,13 @@ def proven(model: Model, kind: HiddenLock, among: Set[int] | None = None) -> Pro
 
 @once
 def of_serving(model: Model) -> list[tuple[HiddenLock, Proven]]:
-    """Return what stacks prove of each kind, of the processes that serve alone where those are known."""
+    """Return the proven waits of each kind, only of processes that serve clients if those are known."""
     return [(kind, proven(model, kind, _serving(model, kind))) for kind in HIDDEN_LOCKS]
 
 
 def _serving(model: Model, kind: HiddenLock) -> set[int] | None:
-    """Return the processes that are seen to talk to clients, None where no function tells: others that wait for locks,
-    as an autovacuum worker does, keep no request waiting."""
+    """Return the processes seen to talk to clients, None if no function shows that: a background process such as an
+    autovacuum worker delays no request."""
     if not kind.serves:
         return None
     stacks = model.wait_stacks(kind.account)
@@ -63,7 +62,7 @@ def _serving(model: Model, kind: HiddenLock) -> set[int] | None:
 
 
 def idle_ns(model: Model, account: str) -> Counter[int]:
-    """Return the time in an account by process; exited ones may have none of their own."""
+    """Return the time in an account by process; ended processes may have none of their own."""
     idle: Counter[int] = Counter()
     for thread in model.threads:
         if thread.pid and account in thread.accounts:
@@ -72,7 +71,7 @@ def idle_ns(model: Model, account: str) -> Counter[int]:
 
 
 def database_locks(model: Model) -> Iterable[Finding]:
-    """Return that requests wait for such locks for a good part of their time: part of LOCK-CONTENTION."""
+    """Yield the findings that requests wait for such locks for a good part of their time: part of LOCK-CONTENTION."""
     time = model.request_time
     if time is None:
         return
@@ -81,8 +80,8 @@ def database_locks(model: Model) -> Iterable[Finding]:
         ns = min(inside_ns, waits.ns)  # sessions without a request wait for no lock
         if ns < max(FAULT_SHARE * time.ns, FAULT_OF_WINDOW * model.window_ns):
             continue
-        whole = "what is for locks was measured over the whole window, not in the slow requests alone"
-        estimated = ["how long they wait is estimated from sampled stacks", *([whole] if time.excess else [])]
+        whole = "the part of lock waits is that of the whole window, not of the slow requests alone"
+        estimated = ["sampled stacks estimate how long they wait", *([whole] if time.excess else [])]
         confidence, limits = judged(model, Confidence.HIGH, estimated)
         where = f" ({plain(waits.function)})" if waits.function else ""
         yield Finding(
@@ -92,10 +91,10 @@ def database_locks(model: Model) -> Iterable[Finding]:
             f"Requests wait {duration(ns)} for {kind.name}{where}: {kind.cause}.",
             {kind.account: round(model.ns(kind.account) * ns / inside_ns)},
             [Evidence(f"{duration(ns // time.count)} a request, on average", float(ns), "ns", "stack samples")],
-            [fix(f"see who holds them, and what for: {kind.tells}; shorten what is done under them: {kind.shorter}")],
-            alternatives=["many sessions that take the same lock in turn for a short time each"],
+            [fix(f"see who holds them, and why: {kind.tells}; shorten the work under them: {kind.shorter}")],
+            alternatives=["many sessions take the same lock in turn, each for a short time"],
             limits=limits,
-            verify=f"{again(model)}: less of {kind.account} in the requests' time",
+            verify=f"{again(model)}: requests wait less for them ({kind.account})",
             headline=f"Requests wait for {kind.name}",
             mechanism=Mechanism.BUSY,
         )

@@ -1,8 +1,8 @@
 """Locks that threads of the target hold while they wait for the answer to a call of their own.
 
-Each thread behind such a lock waits for that answer, too.  A slow peer is then half of the cause.  The lock is the
-target's own: where it is released before the call, others wait no longer, however slow the peer stays.  Not of waits
-for room in a pipe or a connection: whoever had the lock next would wait for the same room.
+Each thread behind such a lock waits for that answer, too, so a slow peer is only half of the cause. The lock is the
+target's own: if it is released before the call, others wait no longer, however slow the peer is. This does not apply to
+waits for room in a pipe or a connection: the next holder would wait for the same room.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANSWERS = (PEERS, "net.receive", "net.connect", "ipc.unix")
 
 
 def with_held_locks(model: Model, finding: Finding, behind: Mapping[Chain, int]) -> Finding:
-    """Return a finding on somebody else, with the lock that the target holds meanwhile if that costs others time.
+    """Return a finding on somebody else, with the lock that the target holds meanwhile if that delays others.
 
     `behind`: how long others waited behind the finding, by the way of their waits.
     """
@@ -49,7 +49,7 @@ def with_held_locks(model: Model, finding: Finding, behind: Mapping[Chain, int])
 
 
 def _name(chain: Chain) -> str:
-    """Return what the lock is called, short enough for a headline; of a file, that it is its lock."""
+    """Return the name of the lock, short enough for a headline."""
     if not chain.lock:
         return "a lock"
     name = brief(plain(chain.lock.partition(" (inode ")[0]))

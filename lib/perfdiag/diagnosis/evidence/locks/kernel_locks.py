@@ -1,4 +1,4 @@
-"""What a lock inside the kernel protects, read from the stacks of those who wait for it."""
+"""What a lock inside the kernel protects, read from the stacks of the threads that wait for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfdiag.recording import schema
 
 @dataclass(frozen=True)
 class Subject:
-    """What the lock protects, in words, and what makes it contended."""
+    """What the lock protects, and what makes it contended."""
 
     name: str
     remedy: str
@@ -19,8 +19,8 @@ class Subject:
 
 _ADDRESS_SPACE = Subject(
     "mmap_lock, which guards the address space",
-    "map and unmap less: keep freed memory (malloc trim and mmap thresholds), map large ranges once, avoid mprotect in"
-    " a loop, read no /proc/PID/maps while others work",
+    "map and unmap less: keep freed memory (malloc trim and mmap thresholds), map large ranges once, avoid mprotect"
+    " in a loop, do not read /proc/PID/maps under load",
 )
 _INODE = Subject(
     "the write lock of one file (i_rwsem)",
@@ -28,10 +28,12 @@ _INODE = Subject(
 )
 _DIRECTORY = Subject(
     "the lock of one directory",
-    "several threads create, rename or delete in one directory: give each its own",
+    "several threads create, rename or delete in one directory: use a directory for each",
 )
-_PIPE = Subject("a pipe's lock", "many readers or writers share one pipe: give each its own")
-_CGROUP = Subject("the cgroup lock", "something creates, removes or moves between cgroups: look at the service manager")
+_PIPE = Subject("a pipe's lock", "many readers or writers share one pipe: use a pipe for each")
+_CGROUP = Subject(
+    "the cgroup lock", "something creates or removes cgroups, or moves tasks between them: look at the service manager"
+)
 _NETWORK = Subject(
     "the network configuration lock (rtnl)",
     "something configures interfaces or reads their state all the time: look for agents that poll links",
@@ -43,7 +45,7 @@ _PROCESS = Subject(
 _JOURNAL = Subject("the file system's journal", "commits are slow or frequent: see DISK-FLUSH-SLOW")
 _UNKNOWN = Subject(
     "a lock",
-    "shows what the waiters were doing: do less of that at once",
+    "shows what the waiting threads were doing: do less of that at once",
 )
 
 # The first match from the innermost function outwards decides: nearer functions took the lock.

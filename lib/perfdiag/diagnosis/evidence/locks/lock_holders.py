@@ -1,4 +1,4 @@
-"""Who holds a lock, and what that thread does besides: from a lock to its root."""
+"""Who holds a lock, and what that thread does meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfdiag.diagnosis.significance import plain, thread_of, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.symbols import caller
 from perfdiag.model.thread_accounts import ThreadLedger, summed
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 
 # Half of the wake-ups known to come from one thread make it the holder; below, holders take turns.
 MAJORITY = 0.5
@@ -35,15 +35,15 @@ SLEEP = "wait.timer"
 ROOTS = {
     "disk.flush": (
         "waits until data is on disk (disk.flush)",
-        "flush less often or outside the lock; then see DISK-FLUSH-SLOW",
+        "flush less often, or outside the lock; see DISK-FLUSH-SLOW",
     ),
     "disk.read": ("waits for reads from disk", "read before taking the lock"),
     "disk.write": ("waits for writes to disk", "write after releasing the lock"),
-    "net.receive": ("waits for a peer", "do not hold the lock across a request; then see NET-PEER-SLOW"),
+    "net.receive": ("waits for a peer", "do not hold the lock across a request; see NET-PEER-SLOW"),
     "runq.throttled": ("is stopped by its CPU quota", "raise the quota: see CPU-QUOTA-THROTTLED"),
     "runq.busy": (
-        "waits for a CPU, ready to run (runq.busy)",
-        "the lock is held for as long as its holder has no CPU: see CPU-CONTENTION and CPU-OVERSUBSCRIBED",
+        "waits for a CPU, runnable (runq.busy)",
+        "the lock is held while its holder has no CPU: see CPU-CONTENTION and CPU-OVERSUBSCRIBED",
     ),
     "cpu.user": ("runs its own code", "shorten the code under the lock or split the lock"),
     "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
@@ -54,13 +54,13 @@ ROOTS = {
     "ipc.unix": ("waits for another process at a socket", "do not wait for another process while holding the lock"),
     "remote.fs": ("waits for a remote file system", "do not hold the lock across file access; see FS-REMOTE-SLOW"),
     "nfs.commit": (
-        "waits until an NFS server has data safe (nfs.commit)",
-        "flush less often or outside the lock; then see NFS-COMMIT-SLOW",
+        "waits until an NFS server has flushed its data (nfs.commit)",
+        "flush less often, or outside the lock; see NFS-COMMIT-SLOW",
     ),
-    "nfs.read": ("waits for reads from NFS", "read before taking the lock; then see NFS-SERVER-SLOW"),
-    "nfs.write": ("waits for writes to NFS", "write after releasing the lock; then see NFS-SYNC-MOUNT"),
+    "nfs.read": ("waits for reads from NFS", "read before taking the lock; see NFS-SERVER-SLOW"),
+    "nfs.write": ("waits for writes to NFS", "write after releasing the lock; see NFS-SYNC-MOUNT"),
     "nfs.metadata": ("waits for names and attributes on NFS", "open and look up files before taking the lock"),
-    "nfs.lock": ("waits for a lock on NFS", "do not take one lock while holding another; then see NFS-LOCK-SLOW"),
+    "nfs.lock": ("waits for a lock on NFS", "do not take one lock while holding another; see NFS-LOCK-SLOW"),
 }
 
 
@@ -70,18 +70,19 @@ _IN_BRIEF = {
     "wait.events": "waits for events",
     "wait.timer": "sleeps",
     "wait.parked": "is blocked or idle (unknown)",
-    "nfs.commit": "waits until an NFS server has data safe",
+    "nfs.commit": "waits until an NFS server has flushed its data",
 }
 
 
 def does_in_brief(account: str) -> str:
-    """Return what somebody does who is in an account, as a headline says it."""
-    return _IN_BRIEF.get(account) or ROOTS.get(account, (f"is in {account}", ""))[0]
+    """Return what a thread in this account does, as a headline says it."""
+    return _IN_BRIEF.get(account) or ROOTS.get(account, (f"spends time on {phrase_of(account)}", ""))[0]
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who had a lock most of the time, or who took turns, and what their ledgers show besides locks."""
+    """The thread that had a lock most of the time, or those that took turns, and what they do besides waiting for
+    locks."""
 
     name: str
     one: bool  # most waits were for one thread; else all that waited take turns
@@ -101,15 +102,15 @@ class Holder:
 
     @property
     def waits(self) -> bool:
-        """Whether the root is a wait of the holder's, not that it computes or has no CPU."""
+        """Whether the holder itself waits, as opposed to computing or having no CPU."""
         return bool(self.another) or (bool(self.root) and not self.root.startswith(("cpu.", "runq.")))
 
 
 def holder_of(model: Model, rows: list[Row]) -> Holder | None:
-    """Return who the waiters of one lock wait for; None where neither a waker nor a waiter is known.
+    """Return the holder of the lock that these rows wait for; None if neither a waker nor a waiter is known.
 
-    What the holder was in meanwhile was seen at each wake-up.  Where it was not, its ledger has to do: that is of the
-    whole window, not only of the time it held the lock.
+    What the holder did meanwhile was seen at each wake-up. If it was not, its ledger decides, which is of the whole
+    window, not only of the time it held the lock.
     """
     holder = _guessed(model, rows)
     if holder and (holder.tid or not holder.one) and is_outside(model, rows):
@@ -118,17 +119,17 @@ def holder_of(model: Model, rows: list[Row]) -> Holder | None:
 
 
 def is_outside(model: Model, rows: Sequence[Row]) -> bool:
-    """Whether a file's lock was most of the time with none of the threads that have books of their own.
+    """Return whether a file's lock was mostly held by threads outside the target.
 
-    Threads that queue behind somebody outside take the lock more often than he does, and wake each other; what one of
-    them was in while others waited is known.
+    Threads that queue behind an outside holder take the lock more often than it does, and wake each other; what one of
+    them did while others waited is known.
     """
     known_ns = sum(roots_of(model, rows[0].account, rows[0].key).values())
     return rows[0].account == "lock.file" and known_ns < MAJORITY * total_ns(rows)
 
 
 def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
-    """Return the holder with what it was in while others waited, as far as that is known of most of their time."""
+    """Return the holder with what it did while others waited, if most of that time is known."""
     waited_ns = total_ns(rows)
     roots = roots_of(model, rows[0].account, rows[0].key)
     if not waited_ns or sum(roots.values()) < HELD_PART * waited_ns:
@@ -172,9 +173,10 @@ def _guessed(model: Model, rows: list[Row]) -> Holder | None:
 
 
 def code_of(model: Model, holder: Holder) -> str:
-    """Return the function in which one holder is sampled most in its root, "" where that is not known.
+    """Return the function in which one holder is sampled most, "" if unknown.
 
-    Equal stacks of a process stand at the first of its threads: only where no other one does the like are they its own.
+    Equal stacks of a process are at the first of its threads: they are the holder's own only if no other thread does
+    the like.
     """
     kind = "cpu" if holder.root.startswith("cpu.") else "wait"
     thread = thread_of(model, holder.tid)
@@ -192,7 +194,7 @@ def code_of(model: Model, holder: Holder) -> str:
 
 
 def under(model: Model, rows: list[Row], account: str) -> Holder | None:
-    """Return the threads that take a lock under which they wait in `account`; None where that is too short."""
+    """Return the threads that take a lock and wait in `account` while they hold it; None if that is too short."""
     waiters = _waiters(model, rows)
     number = max(1, sum(each.threads for each in waiters))
     ns = sum(each.ns(account) for each in waiters)
@@ -203,7 +205,7 @@ def under(model: Model, rows: list[Row], account: str) -> Holder | None:
 
 
 def _another(model: Model, holder: ThreadLedger, key: str, least_ns: float) -> str:
-    """Return the other lock that the holder of `key` waits for most, "" where that is for less than `least_ns`."""
+    """Return the other lock that the holder of `key` mostly waits for, "" if that is for less than `least_ns`."""
     weights: dict[str, int] = {}
     for stack in model.stacks:
         if stack.kind == "wait" and stack.tid == holder.tid and _lock(stack.account):
@@ -221,20 +223,19 @@ def _waiters(model: Model, rows: list[Row]) -> list[ThreadLedger]:
 
 
 def _starved_part(model: Model) -> float:
-    """Return the part of the time in run queues that was behind neighbours, in waits longer than a hand-over."""
+    """Return the part of the time in run queues that was behind other processes, in waits longer than a hand-over."""
     competing, queued_ns = competition(model), model.ns("runq.busy")
     behind = sum(long_ns(competing.neighbours).values()) + sum(surely_neighbours(model, competing).values())
     return min(1.0, behind / queued_ns) if queued_ns else 0.0
 
 
 def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapping[str, float]) -> tuple[str, float]:
-    """Return the account that is most of what `threads` did outside locks, busy time first, and its part; of the
-    accounts in `parts` only that much counts.
+    """Return the account that is most of what `threads` did outside locks, busy time first, and its part; "" if that
+    cannot be most of what they did with the lock.
 
-    "" where that cannot be most of what they did with the lock.  It was held while somebody waited, `waited_ns` at
-    least: whoever did less holds it while waiting for another lock, or others hold it.  It was held by one at a time,
-    for `held_ns` at most: what they did beyond that they did without it, and who sleeps more than that sleeps without
-    it, perhaps always.
+    Of the accounts in `parts` only that much counts. The lock was held while somebody waited, for at least `waited_ns`:
+    threads that did less hold it while waiting for another lock, or others hold it. One thread held it at a time, for
+    at most `held_ns`: what they did beyond that, they did without the lock.
     """
     everything = summed(threads)
     sums = {
@@ -259,14 +260,14 @@ def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapp
 
 
 def remedy_of(holder: Holder) -> str:
-    """Return what to do about the root, "" where none is known or the lock's own remedies say so."""
+    """Return the remedy for what the holder does, "" if that is unknown or the lock's own remedies say so."""
     if holder.another:
-        return f"do not wait for {holder.another} while holding this lock; that lock has a line of its own"
+        return f"do not wait for {holder.another} while holding this lock; that lock has its own row"
     if not holder.root or holder.known:
         return ""
     if holder.way:
         return ROOTS.get(holder.way, ("", "do not wait for another thread while holding the lock"))[1]
-    return ROOTS.get(holder.root, ("", f"look at {holder.root} of the holder"))[1]
+    return ROOTS.get(holder.root, ("", f"see why the holder spends its time on {phrase_of(holder.root)}"))[1]
 
 
 def _lock(account: str) -> bool:
@@ -278,7 +279,7 @@ def _busy(account: str) -> bool:
 
 
 def in_brief(holder: Holder) -> str:
-    """Return how a headline goes on: what the holder does meanwhile, "" where nothing is known of it."""
+    """Return how a headline continues: what the holder does meanwhile, "" if unknown."""
     if holder.another:
         return ", and its holder waits for another lock"
     if not holder.root:
@@ -288,20 +289,20 @@ def in_brief(holder: Holder) -> str:
 
 
 def path(holder: Holder) -> str:
-    """Return how the claim goes on: from the lock to its root."""
+    """Return how the claim continues: from the lock to what its holder does."""
     if holder.another:
         waits = f"itself waits for another lock ({holder.another})"
         return f", because its holder, {holder.name}, {waits}. Fix that one first"
     if not holder.root:
-        return f"; most waits are for {holder.name}" if holder.one else f"; {holder.name} take it"
-    does = ROOTS.get(holder.root, (f"is in {holder.root}", ""))[0]
+        return f"; most waits are for {holder.name}" if holder.one else f"; it is taken by {holder.name}"
+    does = ROOTS.get(holder.root, (f"spends time on {phrase_of(holder.root)}", ""))[0]
     if holder.known:
         return f", which {does}. Fix that, not the lock"
-    who = f"its holder, {holder.name}," if holder.one else f"each of its holders ({holder.name})"
+    who = f"its holder, {holder.name}," if holder.one else f"whoever holds it ({holder.name})"
     if holder.root_object:
         does += f" on {holder.root_object}"
     if holder.way:
-        waits = ROOTS.get(holder.way, (f"is in {holder.way}", ""))[0]
+        waits = ROOTS.get(holder.way, (f"spends time on {phrase_of(holder.way)}", ""))[0]
         return f", because {who} mostly {waits}, while the thread that it waits for {does}"
     computes = holder.root.startswith("cpu.")
     advice = ": the section under the lock is long" if computes else ". Fix that, not the lock"

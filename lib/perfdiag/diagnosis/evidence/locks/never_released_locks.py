@@ -1,4 +1,4 @@
-"""Locks that nobody released through the whole window: a deadlock, or a holder that hangs."""
+"""Locks that nobody released during the whole window: a deadlock, or a holder that hangs."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ FOR_WORK = ("wait.events", "net.accept", "net.request")
 def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
     """Return the rows of locks that nobody released, and the threads that waited for them all along.
 
-    A runtime may wait with a timeout and look again, so that waits end without a release.  What guards all of a runtime
-    is none of these locks: a collection of garbage, or native code under the GIL, may take longer than the window.
+    A runtime may wait with a timeout and look again, so that waits end without a release. Locks that protect a whole
+    runtime do not count: a garbage collection, or native code under the GIL, may take longer than the window.
     """
     waiting: dict[tuple[int, str], list[ThreadLedger]] = {}
     for thread, wait in still_waiting(model, FUTEX, part=0.0):
@@ -75,13 +75,13 @@ def _observed_ns(model: Model, threads: list[ThreadLedger]) -> int:
 
 
 def _threads_of(row: Row, observed_ns: int) -> int:
-    """Return how many threads waited for this all along, 0 where somebody ended waits or waited for less."""
+    """Return how many threads waited for this lock all along, 0 if a thread ended waits or waited for less."""
     number = round(row.distribution.sum_ns / max(1, observed_ns)) if not row.waker_tid else 0
     return number if row.distribution.sum_ns >= ALL_ALONG * number * observed_ns else 0
 
 
 def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: dict[str, str]) -> Finding | None:
-    """Return one finding on all of them; `code` is who wants each, by key."""
+    """Return one finding on all such locks; `code` has the function that wants each, by key."""
     if not rows or not worth(model, total_ns(rows)):
         return None
     several = len(rows) > 1
@@ -92,8 +92,8 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
     idle = _may_hold(model, threads)
     innocent = len(idle) >= _least_locks(groups)
     if innocent:
-        why = f"cannot tell whether its holder hangs, or waits for work with it: {first_of(idle, 1)}"
-    confidence, limits = judged(model, Confidence.HIGH, ["who holds a lock of a program is not visible from outside"])
+        why = f"its holder hangs, or is {first_of(idle, 1)}"
+    confidence, limits = judged(model, Confidence.HIGH, ["the holder of such a lock is not visible from outside"])
     return Finding(
         "LOCK-CONTENTION",
         Severity.INFO if innocent else Severity.CRITICAL,
@@ -109,7 +109,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
             ),
         ],
         [fix(f"see what each thread holds: {shows_stacks(model, rows[0].pid)}; then take the locks in one order")],
-        alternatives=["locks that are held for longer than the window on purpose"],
+        alternatives=["locks that are meant to be held for longer than the window"],
         limits=limits,
         verify=f"{again(model, '--duration 60')}: no thread waits for these locks all along",
         headline=f"{plural(len(threads), 'thread')} waited for a lock that nobody released",
@@ -118,11 +118,11 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
 
 
 def _may_hold(model: Model, threads: list[ThreadLedger]) -> list[str]:
-    """Return who else of these processes waited for work all along."""
+    """Return which other threads of these processes waited for work all along."""
     pids, tids = {thread.pid for thread in threads}, {thread.tid for thread in threads}
     idle = [thread for thread in model.threads if thread.pid in pids and thread.tid not in tids and thread.tid]
     return [
-        f"{plain(thread.comm)} ({thread.tid}) is in {account} all along"
+        f"{plain(thread.comm)} ({thread.tid}), which waits for work all along ({account})"
         for thread in idle
         for account in FOR_WORK
         if thread.ns(account) >= ALL_ALONG * _observed_ns(model, [thread])
@@ -130,12 +130,13 @@ def _may_hold(model: Model, threads: list[ThreadLedger]) -> list[str]:
 
 
 def _least_locks(groups: dict[str, list[Row]]) -> int:
-    """Return how many locks it must be: of a program's own words each is one, of a runtime's several can be for one."""
+    """Return the least number of locks: each word of a program's own is one; several words of a runtime's may be
+    one."""
     return len(groups) if lock_of_key(next(iter(groups))) is None else 1
 
 
 def _locks(groups: dict[str, list[Row]]) -> str:
-    """Return what is waited for; where each thread waits on a word of its own, how many locks they are is unknown."""
+    """Return the name of the locks; if each thread waits on a word of its own, their number is unknown."""
     runtime = lock_of_key(next(iter(groups)))
     if len(groups) == 1 and runtime and runtime.words is not Words.OF_LOCKS:
         return plain(next(iter(groups.values()))[0].object)

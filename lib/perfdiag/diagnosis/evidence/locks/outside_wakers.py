@@ -1,4 +1,4 @@
-"""Threads outside the target that end its waits, by name."""
+"""Names of threads outside the target that end its waits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perfdiag.model.model import Model, Row
 
 
 def ended_by(model: Model, rows: Iterable[Row], tid: int) -> str:
-    """Return the name of a thread that ended waits of `rows`: as recorded with them, or as it was met on a CPU."""
+    """Return the name of a thread that ended waits of `rows`, as recorded with them or as seen on a CPU."""
     comm = next((row.waker_comm for row in rows if row.waker_tid == tid and row.waker_comm), "")
     met = next((row.object for row in model.rows_of("runq.busy") if row.key.startswith(f"task:{tid}:")), "")
     return f"{plain(comm)} ({tid})" if comm else plain(met) or f"thread {tid}"

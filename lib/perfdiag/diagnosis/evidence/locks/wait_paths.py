@@ -1,8 +1,9 @@
-"""What others waited behind a cause: a lock whose holder waits for a flush is the flush, the lock is its path.
+"""Waits for others behind a cause: if a lock's holder waits for a flush, the flush is the cause of both waits.
 
-Rules claim the time of threads that are in the cause themselves; `with_paths` adds that of the threads which waited for
-those, as the recorder found it at each wake-up.  Only of causes that are a fault: behind what is as fast as it can be,
-the lock is what can be mended.  And only of waits: of a holder that computes, the section under the lock is the cause.
+Rules claim the time of threads that are in the cause themselves; `with_paths` adds that of the threads that waited for
+those, as recorded at each wake-up. It does so only for causes that are a fault: behind anything that is as fast as it
+can be, only the lock can be improved. And only for waits: if the holder computes, the section under the lock is the
+cause.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ PARKED, CHILD = "wait.parked", "wait.child"
 # each moment that is known of one of them.  If it was nearly always the same, that is what the whole line waits for.
 SAME = 0.9
 OF_LINE = 0.1
-OF_LINE_ONLY = "of a line of waiters only those in front were followed: the others are taken to wait for the same"
+OF_LINE_ONLY = "only the first threads of a queue were followed: the others are taken to wait for the same"
 
 
 def behind_ns(model: Model, account: str, key: str) -> int:
-    """Return the time that threads waited for others which were in `account` on that object."""
+    """Return the time that threads waited for others that were in `account` on that object."""
     return sum(_of_row_ns(model, chain) for chain in _by_root(model).get((account, key), ()))
 
 
 def with_paths(model: Model, findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings; those that are the root of waits for others claim these too, and say so."""
+    """Return the findings; those that cause waits for others claim these too, and say so."""
     return [_with_paths(model, finding) for finding in findings]
 
 
 @once
 def _by_root(model: Model) -> dict[Pair, list[Chain]]:
-    """Chains from a wait that counts to another one, by their root; of ways that are told apart the longest first."""
+    """Return chains of waits by their cause, the longest first."""
     found: dict[Pair, list[Chain]] = {}
     for chain in model.chains:
         if _counts(model, chain) and not chain.root.startswith(("cpu.", "lock.")):
@@ -48,8 +49,8 @@ def _by_root(model: Model) -> dict[Pair, list[Chain]]:
 
 
 def _counts(model: Model, chain: Chain) -> bool:
-    """Return whether somebody pays for that wait: inside a request also for one for a child, on a futex, or for the
-    lock of a database."""
+    """Return whether that wait costs something: inside a request also a wait for a child, on a futex, or for a lock of
+    a database."""
     time = model.request_time
     if time and ((chain.account, chain.key) in time.rows or (chain.account == CHILD and CHILD in time.accounts)):
         return chain.inside
@@ -57,7 +58,7 @@ def _counts(model: Model, chain: Chain) -> bool:
 
 
 def _is_for_database_lock(model: Model, chain: Chain) -> bool:
-    """Return whether that is a wait of requests for the lock of a database, in a call that looks idle."""
+    """Return whether requests wait for the lock of a database there, in a call that looks idle."""
     in_requests = model.request_time is not None and chain.account in model.request_time.accounts
     return in_requests and any(
         kind.account == chain.account and chain.pid in waits.pids for kind, waits in of_serving(model)
@@ -65,7 +66,8 @@ def _is_for_database_lock(model: Model, chain: Chain) -> bool:
 
 
 def _of_row_ns(model: Model, chain: Chain) -> int:
-    """Return how much of its row's time a chain tells of: where requests were parked, the same part as of theirs."""
+    """Return how much of its row's time a chain explains: if requests were blocked or idle, the same part as of
+    theirs."""
     pair, time = (chain.account, chain.key), model.request_time
     if time and _is_for_database_lock(model, chain):
         return by_pair(model).get(pair, 0) * chain.ns // max(1, time.accounts[chain.account], chain.ns)
@@ -78,7 +80,7 @@ def _of_row_ns(model: Model, chain: Chain) -> int:
 
 
 def _for_all_in_line(model: Model, chain: Chain) -> float:
-    """Return for how much more time what a chain tells holds than was seen: 1 for no more."""
+    """Return the factor by which the time of a chain exceeds what was seen of it: 1 for no more."""
     pair, time = (chain.account, chain.key), model.request_time
     if time is None or not chain.inside or pair not in _lines(model):
         return 1.0
@@ -87,8 +89,8 @@ def _for_all_in_line(model: Model, chain: Chain) -> float:
 
 @once
 def _lines(model: Model) -> frozenset[Pair]:
-    """Return where threads that serve requests are parked behind each other, all for the same thing, of which so much
-    was seen that it stands for the rest.  Lines for several things are not told apart: of those nothing is added."""
+    """Return where threads that serve requests queue behind each other for the same thing, and enough of it was seen to
+    stand for the rest. Queues for several things cannot be told apart: nothing is added for those."""
     time = model.request_time
     if time is None:
         return frozenset()
@@ -141,9 +143,9 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
     moved = sum(behind.values())
     if longest is None or not worth(model, moved):
         return finding
-    most = "most of it" if 2 * longest_ns > moved else "on several ways, the most common"
-    behind_it = f"Others waited {duration(moved)} behind that, {most} {longest.path}."
-    text = f"{duration(moved)} behind it: what those were in that others waited for, at each wake-up ({longest.path})"
+    most = "mostly" if 2 * longest_ns > moved else "most often"
+    behind_it = f"Others waited {duration(moved)} behind that ({most} {longest.path})."
+    text = f"{duration(moved)} of waiting behind it, followed at each wake-up ({longest.path})"
     evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
     told = with_held_locks(model, finding, behind)
     made = replace(told, claim=f"{told.claim} {behind_it}", claims=claims, evidence=evidence, is_root=True)
@@ -153,7 +155,7 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
 
 
 def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
-    """Return which roots a finding claims, and what part of their time."""
+    """Return the causes that a finding claims, and the part of their time."""
     parts: dict[Pair, float] = {}
     for pair in _by_root(model):
         wanted = finding.claims.get(pair)
@@ -165,7 +167,7 @@ def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
 
 
 def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]:
-    """Return what was waited for behind an account and object, by account and object for people, the largest first."""
+    """Return the causes behind waits for an account and object, the largest first."""
     found: dict[tuple[str, str], int] = {}
     for chain in model.chains:
         if (chain.account, chain.key) == (account, key):
@@ -174,7 +176,7 @@ def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]
 
 
 def way_to(model: Model, account: str, key: str, root: str, root_object: str) -> str:
-    """Return in what whoever was waited for was itself, most of the time that led to that root."""
+    """Return what the thread waited for was itself doing, most of the time that led to that cause."""
     found: dict[str, int] = {}
     for chain in model.chains:
         if (chain.account, chain.key, chain.root, chain.root_object) == (account, key, root, root_object):

@@ -1,1 +1,1 @@
-"""From a `Model` to findings about locks; each module is named after its finding."""
+"""Rules about locks, one finding a module."""

@@ -1,4 +1,4 @@
-"""A rule on locks, and who it is that the waiters wait for: a lock is the path of a cause, seldom the cause."""
+"""LOCK-CONTENTION: threads wait for a lock; what its holder does meanwhile is usually the cause."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.symbols import is_named
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS
 from perfdiag.model.waits.runtime_locks import RuntimeLock, Words
+from perfdiag.recording.accounts import phrase_of
 
 FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
 
@@ -76,29 +77,29 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     "LOCK-CONTENTION",
     title="Threads wait for locks",
     accounts=(FUTEX, FILE, KERNEL, PARKED, *(kind.account for kind in HIDDEN_LOCKS)),
-    meaning="Threads wait for a lock in user space (futex), on a file, or inside the kernel. Who had it while others"
-    " waited is named, and what that thread did in the same window: if the holder mostly waits for a flush, the flush"
-    " is the root and the lock only its path.",
-    measured="Joins lock waits by lock over the whole window, all words of a runtime's lock (the GIL, a JVM's garbage"
-    " collection) as one; the holder is the thread that at least half of them were for: who ended them (sched_waking),"
-    " or had the lock longest before it was handed on. Its root is what the holder was in while others waited, compared"
-    " at each wake-up, through queues and other threads; where that is not known of four fifths of the time, what the"
-    " holder's ledger of the whole window shows, if it takes as long as the lock must have been held: what threads that"
-    " take turns do beyond one window, they do without the lock. Who waits all along, be it with timeouts, and is woken"
-    " by nobody is deadlocked. Futex waits count as lock only with evidence: a function on the stack, or that"
-    " threads which serve requests wait for each other in the middle of them; the others stay 'cannot tell'. Locks of"
-    " databases that are waited for as for work or time count where requests wait so, with their functions on the"
-    " stack.",
-    alternatives="A holder without a CPU (preempted, throttled); a lock taken in turns by many; a queue that looks like"
-    " a lock because its stack holds a lock function.",
-    remedies="Remove the root where one is named; shorten or split the locked section. A GIL is not split: processes"
-    " instead of threads, or native code that releases it.",
-    verify="perfdiag latency again: share of lock.futex, lock.file or lock.kernel; where the locks are a database's, of"
-    " wait.events or wait.timer in the requests' time, and where threads take turns, of wait.parked there.",
+    meaning="Threads wait for a lock in user space (futex), on a file, or in the kernel. The finding names the"
+    " holder, and what the holder does meanwhile: if it mostly waits for a flush to disk, fix the flush,"
+    " not the lock.",
+    measured="Lock waits by lock over the window; all words of a runtime's lock (the GIL, a JVM's garbage"
+    " collection) count as one. The holder is the thread that ended at least half of the waits"
+    " (sched_waking), or had the lock longest before it was handed on. What it did while others waited was"
+    " seen at each wake-up, also through further locks and threads; if four fifths of the time are"
+    " unknown, the holder's time over the whole window decides, if it takes as long as the lock must have"
+    " been held. Threads that wait all along and are woken by nobody are deadlocked. Waits for a futex"
+    " count as a lock only with evidence: a lock function on the stack, or threads that serve requests and"
+    " wait for each other in the middle of them; all others stay blocked or idle (unknown). Locks of"
+    " databases that look idle count if requests wait for them with the lock functions on their stacks.",
+    alternatives="The holder has no CPU (preempted, throttled); many threads take the lock in turn; a queue looks"
+    " like a lock because its stack has a lock function.",
+    remedies="Fix what the holder waits for, if the finding names it; else shorten or split the locked section. A"
+    " GIL cannot be split: use processes instead of threads, or native code that releases it.",
+    verify="In the next report, threads wait less for locks (lock.futex, lock.file, lock.kernel). For locks of a"
+    " database, requests wait less (wait.events, wait.timer); for threads that take turns, requests are"
+    " blocked less (wait.parked).",
     beats=("WAIT-TIMER-IN-REQUEST",),
 )
 def contention(model: Model) -> Iterable[Outcome]:
-    """One finding for each lock that is worth it; small locks of one kind together are checked as one number."""
+    """Yield one finding for each lock that takes enough time, and one check for all others together."""
     found = 0
     never, stuck = never_released_locks.stuck(model)
     wanted = {
@@ -125,12 +126,12 @@ def contention(model: Model) -> Iterable[Outcome]:
 
 
 def _cannot_tell(model: Model, parked: float) -> Silence:
-    """Of threads that wake each other: a lock, or work that is handed on."""
+    """Return the silence on threads that wake each other, for a lock or with work."""
     said = f"{percent(parked)} of thread time is blocked or idle (unknown), and threads of {subject(model)} end it"
     if _named_stacks(model):
-        reason = f"{said}, with a condition, semaphore or runtime on their stacks: that serves locks and work alike"
+        reason = f"{said}; their stacks show a condition, semaphore or runtime, which serves locks and work alike"
     else:
-        reason = f"{said}, and no stack with names shows whether for a lock or for work"
+        reason = f"{said}; no stack with function names shows whether they wait for a lock or for work"
         if not model.measured("stacks"):
             return Silence("LOCK-CONTENTION", reason, "see perfdiag check, feature stacks")
     rows = [row for row in model.rows_of(PARKED) if row.waker_tid]
@@ -139,9 +140,10 @@ def _cannot_tell(model: Model, parked: float) -> Silence:
 
 
 def _suspicious_ns(model: Model) -> int:
-    """Return the parked time that could be a lock's: ended again and again by threads of the target itself.
+    """Return the blocked or idle time that may be due to a lock: threads of the target end it again and again.
 
-    Once or twice is also a thread that is joined; ended by nobody of the target is a timer or work from outside.
+    A joined thread is woken once or twice; waits that no thread of the target ends are for a timer, or for work from
+    outside.
     """
     own = {thread.tid for thread in model.threads}
     return total_ns(
@@ -195,7 +197,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     elif told:
         taken, shown, limit = _taken(holder)
         if holder is None and is_outside(model, rows):
-            taken = f"; most of that time none of the threads of {subject(model)} is known to have it"
+            taken = f"; it is unknown who had it most of that time: no thread of {subject(model)}"
         claim += taken
         headline += in_brief(holder) if holder else ""
         evidence += shown
@@ -209,9 +211,10 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         claims_of(rows),
         evidence,
         remedies,
-        alternatives=["a holder that has no CPU", "many threads that take the lock in turn for a short time each"],
+        alternatives=["the holder has no CPU", "many threads take the lock in turn, each for a short time"],
         limits=limits_all,
-        verify=f"{again(model)}: {account} under {percent(whole.sum_ns / model.busy_ns)} of busy time",
+        verify=f"{again(model)}: waits for the lock ({account}) under {percent(whole.sum_ns / model.busy_ns)} of"
+        " busy time",
         headline=headline,
         mechanism=Mechanism.SLEEP if holder and told and holder.sleeps else Mechanism.BUSY,
         others=_others(model, holder) if told else (),
@@ -219,7 +222,8 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
 
 
 def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holder | None:
-    """Return who holds a lock; of a lock whose purpose is known, with what is done under it."""
+    """Return who holds a lock. If the purpose of the lock is known, the holder is the thread that waits as that purpose
+    says."""
     if runtime and (account := lock_remedies.account_under(runtime)) and (holder := under(model, rows, account)):
         return holder
     found = holder_of(model, rows)
@@ -233,56 +237,52 @@ def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holde
 
 
 def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
-    """Return how a claim goes on with who holds the lock, what shows that, and what limits it."""
+    """Return how a claim continues with the holder, the evidence, and what limits it."""
     if holder is None:
-        return "", [], "who had the lock is not known: no thread of this report had it"
+        return "", [], "it is unknown who had the lock: no thread of this report"
     if not holder.root and not holder.another:
         return path(holder), [], ""
-    part = f"of what they did besides, {percent(holder.root_part)} is {holder.root}"
+    part = f"outside of locks, {percent(holder.root_part)} of its time is {phrase_of(holder.root)}"
     if holder.known:
-        part = f"their {holder.root} makes up for {percent(holder.root_part)} of what each of them waited"
+        part = f"{phrase_of(holder.root)} covers {percent(holder.root_part)} of what each of them waited"
     if holder.exact:
         what = f"{holder.root} {holder.root_object}".rstrip()
         does = f"{does_in_brief(holder.way or holder.root)} ({what})"
-        text = f"{percent(holder.root_part)} of the time that others waited, the holder ({holder.name}) {does}"
+        text = f"for {percent(holder.root_part)} of the time that others waited, the holder ({holder.name}) {does}"
         return path(holder), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
     had = "held longest by" if holder.one else "taken by"
     shown = Evidence(f"{had} {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
-    limit = "the holder's ledger is of the whole window, not only of the time it held the lock"
+    limit = "the holder's time is that of the whole window, not only while it held the lock"
     return path(holder), [] if holder.another else [shown], limit
 
 
 def _limits(model: Model, account: str, runtime: RuntimeLock | None, sampled: bool) -> list[str]:
-    """Return what limits the statement which lock it is."""
+    """Return what limits the identification of the lock."""
     limits = []
     if runtime:
-        limits.append(
-            "which lock it is was read from sampled stacks" if sampled else lock_remedies.without_names(runtime)
-        )
+        limits.append("sampled stacks tell which lock it is" if sampled else lock_remedies.without_names(runtime))
         if runtime.words is Words.OF_THREADS:
-            limits.append(
-                "each thread waits on a word of its own: whether for one of these locks or several is unknown"
-            )
+            limits.append("each thread waits on a word of its own: it is unknown whether that is one lock or several")
     elif sampled:
-        limits.append("who wants the lock was sampled")
+        limits.append("sampled stacks tell which code wants the lock")
     parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
     if account == FUTEX and parked >= PARKED_PART:
-        limits.append(f"{percent(parked)} of thread time is blocked or idle, nothing shows which")
+        limits.append(f"{percent(parked)} of thread time is blocked or idle (unknown), perhaps for locks")
     return limits
 
 
 def _code(model: Model, account: str, key: str) -> dict[str, int]:
-    """Return the functions that wait, or by which a runtime's lock is known, by sampled time."""
+    """Return the functions that wait, or that identify a runtime's lock, by sampled time."""
     runtime = lock_remedies.lock_of_key(key)
     return lock_remedies.shows(model, runtime, key) if runtime else lock_remedies.waiting_code(model, account, key)
 
 
 def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[str, list[Remedy]]:
-    """Return what is contended, in words, and what can be done about this kind of lock."""
+    """Return the claim about the lock, and the remedies for this kind of lock."""
     if account == FILE:
         return f"Threads wait {duration(ns)} for the lock on {name}", [
             fix(
-                "see who holds it: lslocks, and where the process that it names has ended, fuser -v of the file: who"
+                "see who holds it: lslocks; if the process it names has ended, fuser -v of the file: a process that"
                 " inherited the descriptor has the lock, too"
             ),
             fix("hold it for a shorter time, or lock ranges instead of the whole file"),
@@ -294,7 +294,7 @@ def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[st
 
 
 def _headline(model: Model, account: str, key: str, name: str) -> str:
-    """Return what is contended, in brief."""
+    """Return the headline about the lock, without its holder."""
     if account == FILE:
         return f"Threads wait for the lock on {brief(name)}"
     if account == KERNEL:
@@ -303,17 +303,17 @@ def _headline(model: Model, account: str, key: str, name: str) -> str:
 
 
 def _others(model: Model, holder: Holder | None) -> list[Other]:
-    """Return who holds it, where that is mostly one thread of the target."""
+    """Return the holder, if that is mostly one thread of the target."""
     thread = thread_of(model, holder.tid) if holder and holder.one and holder.tid else None
     return [Other(thread.pid, plain(thread.comm), Relation.HOLDER)] if thread else []
 
 
 def _remedies(model: Model, rows: list[Row], code: str, holder: Holder | None) -> list[Remedy]:
-    """Return what to do about a lock of the program's own, and where in it."""
+    """Return the remedies for a lock of the program's own, with the code to change."""
     root = remedy_of(holder) if holder else ""
     if code.endswith(OF_JAVA):
         # Garbage collection, compilation and safepoints: the program cannot shorten what the runtime locks.
-        look = f"{code} is inside the Java runtime: -Xlog:gc,safepoint tells its pauses; a larger heap (-Xmx)"
+        look = f"{code} is inside the Java runtime: -Xlog:gc,safepoint shows its pauses; a larger heap (-Xmx)"
         rest = [fix(root)] if holder and root and not holder.root.startswith("cpu.") else []
         return [fix(f"{look} means less garbage collection"), *rest]
     shorten = root or "shorten the locked section or split the lock"
@@ -325,7 +325,7 @@ def _remedies(model: Model, rows: list[Row], code: str, holder: Holder | None) -
         return [fix(f"where {holder.name} holds it: {shorten}")]
     finds = "perfdiag latency --stacks names the code that waits"
     if model.header.options.stacks == "all":
-        finds = f"the code that waits has no names here; {shows_stacks(model, rows[0].pid)} may know them"
+        finds = f"the waiting code has no names here; {shows_stacks(model, rows[0].pid)} may show them"
     return [*([fix(root)] if root else []), fix(f"{finds}; shorten the locked section or split the lock")]
 
 
