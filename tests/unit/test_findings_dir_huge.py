@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from perfdiag.diagnosis.rule import Confidence, Severity
 
 from unit.support import Builder
@@ -45,6 +46,25 @@ def test_a_scan_of_many_small_directories_is_profile() -> None:
     found = finding(sampled(walking=260, looking=40, other=80).model(), ID)
     assert found.severity is Severity.INFO and "a scan" in found.claim
     assert any("scan" in other for other in found.alternatives)
+
+
+def looking_at_files(listing: int, opening: int, stats: int) -> Builder:
+    builder = sampled(walking=listing, looking=opening, other=10)
+    return builder.stack("cpu", "cpu.kernel", kernel=["security_inode_getattr", "vfs_statx"], count=stats)
+
+
+def test_looking_at_each_file_of_a_huge_directory_is_part_of_its_cost() -> None:
+    """stat() of 150,000 files takes five times what their listing does, and hides how little is opened."""
+    found = finding(looking_at_files(listing=376, opening=2, stats=1800).model(), ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
+    assert found.claims["cpu.kernel"] == 3_000_000_000  # all of it
+    assert any(each.value == pytest.approx(1800 / 2188) for each in found.evidence)
+
+
+def test_looking_at_each_file_of_many_directories_is_profile() -> None:
+    found = finding(looking_at_files(listing=376, opening=80, stats=1800).model(), ID)
+    assert found.severity is Severity.INFO
+    assert found.claims["cpu.kernel"] < 900_000_000  # of 4 s of CPU time: 456 of 2,266 samples
 
 
 def test_walking_entries_at_every_look_up_shows_a_huge_directory_too() -> None:

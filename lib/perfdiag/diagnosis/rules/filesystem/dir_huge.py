@@ -49,14 +49,16 @@ LOOKING_UP = ("d_alloc_parallel", "__d_lookup", "d_lookup", "__lookup_slow", "lo
 # Path look-ups, the other cost of scanning many directories or searching names.
 PATHS = ("path_openat", "filename_lookup", "path_lookupat", "do_unlinkat", "do_mkdirat", "do_renameat2", "lookup_slow")
 LISTING = ("iterate_dir",)
+OPENING = ("path_openat",)
+# stat(): whoever hardly opens anything has the names from the listing.
+STATS = ("vfs_statx", "vfs_fstatat", "do_statx", "__do_sys_newfstatat", "__do_sys_statx")
 GETDENTS = ("getdents", "getdents64", "readdir")
 CPU = ("cpu.user", "cpu.kernel")
 
 # With fewer samples the error of the share exceeds half of it.
 ENOUGH_SAMPLES = 20
 # A directory is huge if listing takes far longer than opening (small ones: 1 to 5 samples listing per sample opening),
-# or
-# if most of a look-up walks its entries.
+# or if most of a look-up walks its entries.
 LISTING_RATIO = 20
 WALKING_PART = 0.5
 # With this many samples and no opening, opening is at most one in twenty (rule of three).
@@ -76,7 +78,8 @@ LOOKUP_SHARE = 0.10
     ),
     measured=(
         "CPU samples inside directory functions, times CPU time, and disk reads inside getdents. A directory is huge"
-        " if listing takes 20 times the samples of opening and look-up, or if half of the look-ups walk entries."
+        " if listing takes 20 times the samples of opening, or if half of the look-ups walk entries. If listing shows"
+        " a huge directory, samples inside stat() count too: they look at the listed files."
     ),
     alternatives=(
         "A small directory listed again and again, a cold dentry cache after a start, or a recursive scan (backup,"
@@ -111,7 +114,9 @@ class _Taken:
 
     samples: CpuSamples
     walking: Part  # of the CPU samples: walking entries
-    inside: Part  # and looking names up besides
+    inside: Part  # and looking names up besides, or looking at the files listed
+    listed: str  # the sign of a single huge directory that is listed, "" if there is none
+    stats: Part  # looking at files, where one is listed
     error_ns: float
     walk_ns: int  # CPU time the samples inside stand for
     read_ns: int
@@ -125,13 +130,15 @@ class _Taken:
     @property
     def only_lookups(self) -> bool:
         """Whether hardly any entry is walked."""
-        return self.walking.count * 2 < self.inside.count and not self.reads
+        return self.walking.count * 2 < self.inside.count and not self.reads and not self.listed
 
 
 def _taken(model: Model) -> _Taken:
     samples = CpuSamples(model)
     cpu_ns, kernel_ns = model.ns(*CPU), model.ns("cpu.kernel")
-    inside = samples.inside(WALKING + LOOKING_UP)
+    listed = _lists_one(samples)
+    stats = STATS if listed else ()
+    inside = samples.inside(WALKING + LOOKING_UP + stats)
     read_ns = min(
         model.ns("disk.read"),
         sum(
@@ -146,6 +153,8 @@ def _taken(model: Model) -> _Taken:
         samples,
         walking=samples.inside(WALKING),
         inside=inside,
+        listed=listed,
+        stats=samples.inside(stats),
         error_ns=inside.error * cpu_ns,
         walk_ns=min(round(inside.share * cpu_ns), kernel_ns) if samples.count else 0,
         read_ns=read_ns,
@@ -177,6 +186,9 @@ def _evidence(taken: _Taken) -> list[Evidence]:
                 error=taken.error_ns,
             )
         )
+    if taken.stats.count:
+        text = f"{taken.stats} of the CPU samples are in stat()"
+        evidence.append(Evidence(text, taken.stats.share, "share", "stack samples", error=taken.stats.error))
     if taken.read_ns:
         text = f"{duration(taken.read_ns)} of disk reads inside getdents"
         evidence.append(Evidence(text, float(taken.read_ns), "ns", "operations"))
@@ -184,7 +196,7 @@ def _evidence(taken: _Taken) -> list[Evidence]:
 
 
 def _finding(model: Model, taken: _Taken) -> Finding:
-    why = _huge(taken.samples)
+    why = taken.listed or _searches_one(taken.samples)
     if why:
         claim = f"Walking directories took {duration(taken.total_ns)}. A directory is too large: {why}."
     elif taken.only_lookups:
@@ -196,7 +208,7 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         model,
         {claim: ns for claim, ns in (("cpu.kernel", taken.walk_ns), ("disk.read", taken.read_ns)) if ns},
         headline=(
-            "A directory is too large: walking its entries takes the time"
+            f"A directory is too large: walking its entries{' and stat()' if taken.stats.count else ''} takes the time"
             if why
             else "Walking directories and looking up names takes the time"
         ),
@@ -205,6 +217,7 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         severity=fault(model, taken.total_ns) if why else Severity.INFO,
         doubts=[
             "CPU time in directories is sampled" if taken.walk_ns else "",
+            "stat() of other files is not separated from stat() of listed ones" if taken.stats.count else "",
             "reads of directory blocks were not separated from other reads"
             if worth(model, model.ns("disk.read")) and not model.measured("operations")
             else "",
@@ -213,8 +226,7 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         remedies=[
             fix(
                 f"find it ({finder}; ls -ld DIRECTORY shows its size), then spread the files over subdirectories (by"
-                " hash"
-                " or date)"
+                " hash or date), or list it less often"
                 if why
                 else f"scan fewer directories, or list less often; {finder}"
             )
@@ -226,14 +238,20 @@ def _finding(model: Model, taken: _Taken) -> Finding:
     )
 
 
-def _huge(samples: CpuSamples) -> str:
-    """Return the sign of a single huge directory, "" if there is none."""
+def _lists_one(samples: CpuSamples) -> str:
+    """Return the sign that a single huge directory is listed, "" if there is none."""
     listing = samples.inside(LISTING).count
+    opening = sum(s.count for s in samples.stacks if _holds(s.kernel, OPENING) and not _holds(s.kernel, LISTING))
+    if listing >= ENOUGH_LISTING and listing >= LISTING_RATIO * opening:
+        return f"{listing:,} samples list entries, {opening:,} open files or directories"
+    return ""
+
+
+def _searches_one(samples: CpuSamples) -> str:
+    """Return the sign that names are searched in a single huge directory, "" if there is none."""
     paths = [s for s in samples.stacks if _holds(s.kernel, PATHS) and not _holds(s.kernel, LISTING)]
     opening = sum(stack.count for stack in paths)
     searching = sum(stack.count for stack in paths if _holds(stack.kernel, WALKING))
-    if listing >= ENOUGH_LISTING and listing >= LISTING_RATIO * opening:
-        return f"{listing:,} samples list entries, {opening:,} open or look up"
     if searching >= ENOUGH_SAMPLES and searching >= WALKING_PART * opening:
         return f"{searching:,} of {opening:,} look-up samples walk entries"
     return ""
