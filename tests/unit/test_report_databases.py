@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.report import database_lock_waits
+from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.report.assembly import Report
 from perfdiag.report.verdict import not_busy
 from perfdiag.report.verdict.sentences import Kind
@@ -11,6 +11,7 @@ from perfdiag.report.verdict.sentences import Kind
 from unit.support import Builder
 from unit.support.reports import finding, made
 
+LOCK = "LOCK-CONTENTION"
 EPOLL = "epoll_wait (libc.so.6)"
 SET, LATCH = "WaitEventSetWait (postgres)", "WaitLatch (postgres)"
 LEFT = "__new_sem_wait_slow64 (libc.so.6)"  # by an earlier call
@@ -39,8 +40,8 @@ def sampled(account: str, scan: list[str], comm: str = "postgres", user: str = E
 
 def test_a_backend_without_stacks_is_not_acquitted() -> None:
     text = told(backend(cpu_user="1 ms")).verdict
-    assert text.kind == Kind.CANNOT_TELL.value and "waits for row and table locks as it waits for clients" in text.text
-    assert "To tell: pg_blocking_pids(pid) in pg_stat_activity." in text.text
+    assert text.kind == Kind.CANNOT_TELL.value and "PostgreSQL waits for locks as it waits for clients" in text.text
+    assert 'To tell: psql -c "SELECT pid, pg_blocking_pids(pid)' in text.text
     redis = backend("redis", cpu_user="1 ms").exchange("port:6379", "accepted", {"100 us": 3})
     assert told(redis).verdict.kind == Kind.ELSEWHERE.value
 
@@ -48,17 +49,17 @@ def test_a_backend_without_stacks_is_not_acquitted() -> None:
 def test_a_backend_whose_stacks_show_its_client_is_acquitted() -> None:
     """A healthy server that could not be told."""
     quiet = told(backend(talking=10, cpu_user="1 ms").exchange("port:5432", "accepted", {"100 us": 3}))
-    assert quiet.verdict.kind == Kind.ELSEWHERE.value and not any("PostgreSQL" in m.what for m in quiet.not_measured)
+    assert quiet.verdict.kind == Kind.ELSEWHERE.value and not quiet.findings
     other = backend(talking=10, cpu_user="1 ms").thread("postgres", pid=200)  # of which there is no stack
     assert told(other).verdict.kind == Kind.CANNOT_TELL.value
     assert told(sampled("wait.events", [])).verdict.kind == Kind.CANNOT_TELL.value  # its callers have no names
 
 
 def test_the_query_that_tells_is_named() -> None:
-    for builder in (backend(cpu_user="1 ms"), backend(locking=3, talking=9)):
-        [named] = [each for each in told(builder).not_measured if "PostgreSQL" in each.what]
-        assert named.fix.startswith('psql -c "SELECT pid, pg_blocking_pids(pid)')
-    assert not any("PostgreSQL" in each.what for each in told(backend("redis", cpu_user="1 ms")).not_measured)
+    [perhaps] = told(backend(cpu_user="1 ms")).findings
+    assert perhaps.remedy[0].text.startswith('psql -c "SELECT pid, pg_blocking_pids(pid)')
+    assert (perhaps.id, perhaps.severity, perhaps.mechanism) == (LOCK, "info", Mechanism.UNDETERMINED.value)
+    assert not told(backend("redis", cpu_user="1 ms")).findings
 
 
 def test_the_query_goes_to_the_port_that_is_served() -> None:
@@ -66,7 +67,7 @@ def test_the_query_goes_to_the_port_that_is_served() -> None:
         builder = backend(cpu_user="1 ms")
         for port in ports:
             builder.exchange(f"port:{port}", "accepted", {"1 ms": 3})
-        return next(each.fix for each in told(builder).not_measured if "PostgreSQL" in each.what)
+        return next(each.remedy[0].text for each in told(builder).findings if each.id == LOCK)
 
     assert typed(5433).startswith('psql -p 5433 -c "SELECT')
     for ports in ((), (5432,), (5433, 5434), (5432, 5433)):
@@ -74,12 +75,11 @@ def test_the_query_goes_to_the_port_that_is_served() -> None:
 
 
 def test_stacks_prove_how_much_of_the_idle_time_is_for_locks() -> None:
-    text = told(backend(locking=30, talking=10, cpu_user="1 ms")).verdict
-    assert text.kind == Kind.CAUSE.value
-    assert text.text.startswith(
-        "postgres (100) waits for PostgreSQL's locks (ProcSleep), 7.5 s of idle time by samples: the"
-        " sessions that hold them are the cause. To tell: pg_blocking_pids(pid) in pg_stat_activity."
-    )
+    report = told(backend(locking=30, talking=10, cpu_user="1 ms"))
+    assert (report.verdict.kind, report.verdict.ids) == (Kind.CAUSE.value, [LOCK])
+    assert report.verdict.text.startswith("postgres (100) waits for PostgreSQL's locks (7.50 s).")
+    assert (report.findings[0].severity, report.findings[0].idle_ns) == ("warning", 7_499_250_000)
+    assert "(ProcSleep): the sessions that hold them are the cause." in report.findings[0].claim
 
 
 def test_backends_are_counted() -> None:
@@ -89,7 +89,7 @@ def test_backends_are_counted() -> None:
         builder.thread("postgres", pid=pid)
         scan = [SET, LEFT, LATCH, "ProcSleep (postgres)", "UnlockRelationId (postgres)"]
         builder.stack("wait", "wait.events", pid=pid, tid=pid, user=[EPOLL], scan=scan, weight="10 s")
-    assert told(builder).verdict.text.startswith("3 backends wait for PostgreSQL's locks (ProcSleep), 30 s of")
+    assert told(builder).verdict.text.startswith("3 backends wait for PostgreSQL's locks (30.0 s).")
 
 
 @pytest.mark.parametrize(
@@ -101,24 +101,24 @@ def test_backends_are_counted() -> None:
     ],
 )
 def test_a_name_left_by_an_earlier_call_is_no_wait_for_a_lock(scan: list[str]) -> None:
-    hidden = database_lock_waits.leading(sampled("wait.events", scan).model())
-    assert hidden is None or not hidden.ns
+    assert not any(each.severity == "warning" for each in told(sampled("wait.events", scan)).findings)
 
 
 def test_a_small_fault_does_not_hide_them_and_a_busy_server_has_none() -> None:
     flush = {"disk.flush": 500_000_000}
     slow = finding("DISK-FLUSH-SLOW", flush, "Flushes are slow.")
     small = made(backend(locking=30, disk_flush="500 ms").model(), slow)
-    assert small.verdict.text.startswith("postgres (100) waits for PostgreSQL's locks (ProcSleep), 9.5 s")
-    assert "Flushes are slow." in small.verdict.text
+    assert small.verdict.text.startswith("postgres (100) waits for PostgreSQL's locks (9.50 s).")
+    assert "Flushes are slow (" in small.verdict.text
     unproven = made(backend(disk_flush="500 ms").model(), slow)
-    assert unproven.verdict.text.startswith("Flushes are slow. PostgreSQL waits for row and table locks as")
+    assert unproven.verdict.text.startswith("Flushes are slow.")
+    assert [each.id for each in unproven.findings] == ["DISK-FLUSH-SLOW", LOCK]
     assert "PostgreSQL" not in told(backend(cpu_user="9 s")).verdict.text
 
 
 def test_locks_waited_for_are_not_those_of_a_slow_peer() -> None:
     peer = finding("NET-PEER-SLOW", {"net.receive": 10**9}, "10.0.0.7:80 answers slowly.")
-    assert made(backend(locking=3, net_receive="1 s").model(), peer).verdict.kind == Kind.CAUSE.value
+    assert made(backend(locking=3, net_receive="1 s").model(), peer).verdict.kind == Kind.CAUSES.value
     assert made(backend(talking=3, net_receive="1 s").model(), peer).verdict.kind == Kind.ELSEWHERE.value
 
 
@@ -127,10 +127,10 @@ def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
     builder = sampled("wait.timer", [*SLEPT, BUSY], "app", "clock_nanosleep (libc.so.6)")
     text = told(builder).verdict
     assert text.kind == Kind.CAUSE.value and "on a timer" not in text.text and not_busy.sleep(builder.model()) is None
-    assert text.text.startswith("app (100) waits for SQLite's locks (sqlite3InvokeBusyHandler), 10 s of idle time")
-    assert "To tell: lslocks" in text.text
+    assert text.text.startswith("app (100) waits for SQLite's locks (10.0 s).")
+    assert "lslocks" in told(builder).findings[0].remedy[0].text
     nameless = sampled("wait.timer", [*SLEPT, "0x1f (libsqlite3.so.0)"], "app", "clock_nanosleep (libc.so.6)")
-    assert told(nameless).verdict.text.startswith("app (100) waits for SQLite's locks, 10 s")
+    assert told(nameless).verdict.text.startswith("app (100) waits for SQLite's locks (10.0 s)")
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
 )
 def test_a_sleep_of_the_programs_own_stays_its_choice(scan: list[str]) -> None:
     builder = sampled("wait.timer", scan, "app", "clock_nanosleep (libc.so.6)")
-    assert database_lock_waits.leading(builder.model()) is None
+    assert not any(each.id == LOCK for each in told(builder).findings)
     assert "on a timer" in told(builder).verdict.text
 
 
 def test_a_moment_behind_a_lock_is_not_worth_a_word() -> None:
-    assert database_lock_waits.leading(backend(locking=5, talking=95).model()) is None
-    assert database_lock_waits.leading(backend(locking=15, talking=85).model()) is not None
+    assert not told(backend(locking=5, talking=95)).findings
+    assert told(backend(locking=15, talking=85)).findings

@@ -218,7 +218,7 @@ def _rank(finding: Finding) -> tuple[object, ...]:
     return (
         finding.severity is Severity.INFO,
         finding.role is Role.BACKGROUND,
-        -finding.claimed_ns - (finding.idle_ns if finding.severity is not Severity.INFO else 0),
+        -(finding.claimed_ns if finding.severity is Severity.INFO else finding.taken_ns),
         _SEVERITY[finding.severity],
         _CONFIDENCE[finding.confidence],
         finding.id,

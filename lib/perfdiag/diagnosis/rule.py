@@ -148,6 +148,11 @@ class Finding:
     headline: str  # subject, active verb, cause: one plain sentence of about 75 characters, without its full stop
     mechanism: Mechanism
 
+    @property
+    def taken_ns(self) -> int:
+        """What it was granted of busy and of idle time."""
+        return self.claimed_ns + self.idle_ns
+
 
 @dataclass(frozen=True)
 class Check:

@@ -15,7 +15,7 @@ from perfdiag.diagnosis.significance import FAULT_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 from perfdiag.recording import schema
-from perfdiag.report import account_tables, contract, database_lock_waits, header, relevance, requests, stacks
+from perfdiag.report import account_tables, contract, header, relevance, requests, stacks
 from perfdiag.report.contract import Report
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
@@ -181,7 +181,7 @@ def _not_measured(model: Model, diagnosis: Diagnosis) -> list[contract.NotMeasur
         ids = silent.setdefault((silence.reason, silence.fix), [])
         if silence.id not in ids:
             ids.append(silence.id)
-    return [*database_lock_waits.not_measured(model), *found_missing] + [
+    return found_missing + [
         contract.NotMeasured(
             what=", ".join(ids), reason=_text(reason), fix=_text(fix), ids=ids, matters=any(map(tells, ids))
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from perfdiag.common.config import Config
 from perfdiag.diagnosis import claims
 from perfdiag.diagnosis.engine import Diagnosis, diagnose
+from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -32,7 +34,6 @@ from perfdiag.report.assembly import Report, make
 from conftest import ROOT
 from unit.support.recording import Builder
 
-SITUATIONS = ("TARGET-STOPPED",)
 RECORDINGS = ROOT / "tests/data/recordings"
 RUNBOOKS = Config(runbook_url="https://wiki.example/perfdiag/{id}")
 
@@ -82,7 +83,8 @@ def diagnosis(
     model: Model, *findings: Finding, checks: Sequence[Check] = (), silences: Sequence[Silence] = ()
 ) -> Diagnosis:
     """Return findings settled as the rules' own would be, with those on idle time that the rules make."""
-    own = [each for id in SITUATIONS for each in RULES[id].function(model) if isinstance(each, Finding)]
+    locks = (replace(each, id="LOCK-CONTENTION") for each in database_locks(model))
+    own = [each for each in (*RULES["TARGET-STOPPED"].function(model), *locks) if isinstance(each, Finding)]
     settled = claims.settle(model, [*findings, *own], {})
     return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
 

@@ -15,7 +15,7 @@ from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Role, Severity, is_elsewhere
 from perfdiag.diagnosis.significance import lowered
 from perfdiag.model.model import Model
-from perfdiag.report import contract, database_lock_waits
+from perfdiag.report import contract
 from perfdiag.report.verdict import clear_of_fault, not_busy, unclaimed_time
 from perfdiag.report.verdict.cases import Case, decided
 from perfdiag.report.verdict.sentences import (
@@ -62,18 +62,18 @@ class Faults:
     @cached_property
     def not_followed(self) -> str:
         """That requests took far longer than what was found."""
-        return requests_not_followed(self.model, self.first.claimed_ns)
+        return requests_not_followed(self.model, self.first.taken_ns)
 
     @cached_property
     def leads(self) -> bool:
         """Whether the first cause is most of what is known, and lasts for half of the time in which somebody waited:
         what is not known is said beside it then, and makes it less sure."""
-        if self.first.role is Role.BACKGROUND or self.first.confidence is Confidence.LOW or self.hidden_lead:
+        if self.first.role is Role.BACKGROUND or self.first.confidence is Confidence.LOW:
             return False
         inside = self.model.requests_inside
         awaited_ns = sum(level.sum_ns for level in inside.levels) if inside else 0
         long_ns = LEADING * (awaited_ns or self.model.window_ns)
-        return self.first.share >= LEADING and self.first.claimed_ns >= long_ns
+        return self.first.share >= LEADING and self.first.taken_ns >= long_ns
 
     @property
     def gaps(self) -> list[int]:
@@ -97,13 +97,13 @@ class Faults:
         unsure = "Probably: " if self.first.confidence is Confidence.LOW else ""
         if len(self.causes) > 1:
             return [f"{unsure}{told(self.first)}", *map(told, self.causes[1:])]
-        return [f"{unsure}{said(self.first)}"]
+        return [f"{unsure}{said(self.first) if self.first.claimed_ns else told(self.first)}"]
 
     @property
     def returns(self) -> str:
         """What mending the only cause gives back."""
         returns = self.first.returns or of_busy_time(self.model, self.first)
-        return returns if len(self.causes) == 1 else ""
+        return returns if len(self.causes) == 1 and self.first.share else ""
 
     @cached_property
     def sleep(self) -> not_busy.Sleep | None:
@@ -121,21 +121,6 @@ class Faults:
     def beside(self) -> list[str]:
         """The same beside the first cause."""
         return self.slept([self.first])
-
-    @cached_property
-    def hidden(self) -> database_lock_waits.Hidden | None:
-        """Waits for locks of a database that look idle."""
-        return database_lock_waits.leading(self.model)
-
-    @property
-    def hidden_lead(self) -> bool:
-        """Whether these are proven to take more than the first cause."""
-        return self.hidden is not None and self.hidden.ns > self.first.claimed_ns
-
-    @property
-    def looks_idle(self) -> list[str]:
-        """What is said of them."""
-        return [self.hidden.sentence, self.hidden.tells] if self.hidden else []
 
     @cached_property
     def waiting(self) -> list[str]:
@@ -157,16 +142,6 @@ class Faults:
         broken = self.failed(self.causes)[:2]
         return [*map(failed, broken[:1]), *(f"Also critical: {each.id}." for each in broken[1:])]
 
-    @property
-    def lead(self) -> list[str]:
-        """What stands before the causes: what failed, and hidden waits that are proven."""
-        return [*self.critical, *(self.looks_idle if self.hidden_lead else [])]
-
-    @property
-    def unproven(self) -> list[str]:
-        """What stands behind them: hidden waits that are not."""
-        return [] if self.hidden_lead else self.looks_idle
-
     @cached_property
     def outweighs(self) -> Finding | None:
         """What takes far more time than a minor first fault, so that mending that would hardly be felt."""
@@ -174,7 +149,7 @@ class Faults:
             return None
         profile = (finding for finding in self.diagnosis.findings if finding.severity is Severity.INFO)
         largest = max(profile, key=lambda finding: finding.claimed_ns, default=self.first)
-        is_more = self.first.share < MINOR <= largest.share and largest.claimed_ns >= 2 * self.first.claimed_ns
+        is_more = self.first.share < MINOR <= largest.share and largest.claimed_ns >= 2 * self.first.taken_ns
         return largest if is_more else None
 
 
@@ -214,7 +189,7 @@ def _is_unknown(it: Faults) -> bool:
 def _only_their_order_is_unknown(it: Faults) -> bool:
     if not _is_unknown(it) or len(it.timed) == 1:
         return False
-    return it.unknown_ns <= it.gaps[1] and it.unknown_ns < it.timed[1].claimed_ns
+    return it.unknown_ns <= it.gaps[1] and it.unknown_ns < it.timed[1].taken_ns
 
 
 def _say_order_is_unknown(it: Faults) -> contract.Verdict:
@@ -239,8 +214,8 @@ def _gap(first: Finding, second: Finding | None) -> int:
     What background threads alone suffer does not compete: whatever is added to it, it ranks below.
     """
     if second is None or (second.role is Role.BACKGROUND and first.role is not Role.BACKGROUND):
-        return first.claimed_ns
-    return first.claimed_ns - second.claimed_ns
+        return first.taken_ns
+    return first.taken_ns - second.taken_ns
 
 
 # What is known
@@ -248,7 +223,7 @@ def _gap(first: Finding, second: Finding | None) -> int:
 
 def _is_somebody_elses(it: Faults) -> bool:
     """Whether waiting for others is most of the busy time, and no cause of the target's own is worth a word."""
-    if not it.acquit or it.beside or it.hidden_lead or it.waiting or it.failed([it.first]):
+    if not it.acquit or it.beside or it.waiting or it.failed([it.first]):
         return False
     if not is_elsewhere(it.first) or it.first.confidence is Confidence.LOW:
         return False
@@ -267,8 +242,8 @@ def _sleep_is_what_is_felt(it: Faults) -> bool:
     or it is what the same threads suffer in the little time that they are awake."""
     if it.sleep is None or not it.beside or it.sleep.felt_ns < it.model.window_ns / 2:
         return False
-    theirs = 2 * it.sleep.busy_ns >= it.model.busy_ns and it.sleep.ns >= 2 * it.first.claimed_ns
-    return theirs or it.first.claimed_ns < not_busy.FELT * it.model.window_ns
+    theirs = 2 * it.sleep.busy_ns >= it.model.busy_ns and it.sleep.ns >= 2 * it.first.taken_ns
+    return theirs or it.first.taken_ns < not_busy.FELT * it.model.window_ns
 
 
 def _say_sleep(it: Faults) -> contract.Verdict:
@@ -282,37 +257,37 @@ def _say_outweighed(it: Faults) -> contract.Verdict:
     if more := it.outweighs:
         fault = "" if more.mechanism is Mechanism.UNDETERMINED else ", no fault in itself"
         profile = [f"{more.headline} ({share(more.share)}){fault}."]
-    parts = [*it.lead, *profile, f"The fault found: {told(it.first)}", *it.unproven, *it.beside]
+    parts = [*it.critical, *profile, f"The fault found: {told(it.first)}", *it.beside]
     return verdict(it.kind, parts, it.named)
 
 
 def _sleep_is_longer(it: Faults) -> bool:
     if it.sleep is None or not it.beside:
         return False
-    return it.sleep.felt_ns >= max(it.model.window_ns / 2, it.first.claimed_ns)
+    return it.sleep.felt_ns >= max(it.model.window_ns / 2, it.first.taken_ns)
 
 
 def _say_causes_and_sleep(it: Faults) -> contract.Verdict:
     causes = it.told
-    parts = [*it.lead, causes[0], *it.beside, *causes[1:], _hardly_busy(it), *it.unproven, _most_time(it), *it.waiting]
+    parts = [*it.critical, causes[0], *it.beside, *causes[1:], _hardly_busy(it), _most_time(it), *it.waiting]
     return verdict(it.kind, parts, it.named)
 
 
 def _say_causes(it: Faults) -> contract.Verdict:
-    behind = [_hardly_busy(it), *it.unproven, _most_time(it), *it.beside, it.returns, *it.waiting]
-    return verdict(it.kind, [*it.lead, *it.told, *behind], it.named)
+    behind = [_hardly_busy(it), _most_time(it), *it.beside, it.returns, *it.waiting]
+    return verdict(it.kind, [*it.critical, *it.told, *behind], it.named)
 
 
 def _most_time(it: Faults) -> str:
-    return unclaimed_time.most_time(it.model, it.diagnosis, it.causes)
+    return "" if it.first.idle_ns else unclaimed_time.most_time(it.model, it.diagnosis, it.causes)
 
 
 def _hardly_busy(it: Faults) -> str:
     """Return that the first cause is one of a time that is hardly felt, or of threads that hardly work."""
     model, waits = it.model, not_busy.waits(it.model, 1)
     enough_ns = min(not_busy.FELT * model.window_ns, not_busy.NOTICED * model.wall_ns)
-    felt = it.first.claimed_ns >= not_busy.NOTICED * model.window_ns and model.busy_ns >= enough_ns
-    if felt or not waits:
+    felt = it.first.taken_ns >= not_busy.NOTICED * model.window_ns and model.busy_ns >= enough_ns
+    if felt or not waits or it.first.idle_ns:
         return ""
     return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}, otherwise it waited {waits}."
 

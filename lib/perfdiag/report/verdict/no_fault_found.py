@@ -43,15 +43,6 @@ def without_time(
 # What is or may be ill
 
 
-def _hidden_locks_lead(it: Situation) -> bool:
-    return it.hidden is not None and it.hidden.ns > max(it.unknown_ns, it.model.busy_ns)
-
-
-def _say_hidden_locks(it: Situation) -> contract.Verdict:
-    found = it.faults[:2]
-    return verdict(Kind.CAUSE, [*_hidden(it), *map(said, found), *it.slept, it.busy], found)
-
-
 def _say_faults(it: Situation) -> contract.Verdict:
     found = it.faults[:2]
     missed_only = all(is_objective(finding.id) for finding in it.faults)  # that tells of no cause
@@ -129,9 +120,7 @@ def _say_scheduler(it: Situation) -> contract.Verdict:
 
 
 def _say_perhaps_locks(it: Situation) -> contract.Verdict:
-    hidden = it.hidden
-    assert hidden is not None
-    return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {hidden.sentence}", hidden.tells, _waited(it), *it.end])
+    return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {it.hidden[0]}", *it.hidden[1:], _waited(it), *it.end])
 
 
 def _may_be_slow(it: Situation) -> bool:
@@ -214,12 +203,8 @@ def _say_profile(it: Situation) -> contract.Verdict:
 # Sentences of several cases
 
 
-def _hidden(it: Situation) -> list[str]:
-    return [it.hidden.sentence, it.hidden.tells] if it.hidden else []
-
-
 def _unseen(it: Situation) -> list[str]:
-    return not_busy.untold_tasks(it.model) or _hidden(it)
+    return not_busy.untold_tasks(it.model) or it.hidden
 
 
 def _look(it: Situation) -> list[str]:
@@ -236,7 +221,6 @@ def _no_fault(it: Situation) -> str:
 
 
 CASES = (
-    Case("hidden waits for a database's locks lead", _hidden_locks_lead, _say_hidden_locks),
     Case("there are faults that take no time", lambda it: bool(it.faults), _say_faults),
     Case("requests are slow, and were not followed", lambda it: bool(it.not_followed), _say_not_followed),
     Case("the recording does not say for what it waited", _is_without_rows, _say_without_rows),
@@ -246,7 +230,7 @@ CASES = (
     Case("idle: threads may be stuck", lambda it: _is_idle(it) and bool(it.parked), _say_parked),
     Case("idle: it waits for no work", lambda it: _is_idle(it) and not it.work_ns, _say_without_work),
     Case("idle: its runtime runs nothing", lambda it: _is_idle(it) and _has_scheduler(it), _say_scheduler),
-    Case("idle: a database may wait for locks", lambda it: _is_idle(it) and it.hidden is not None, _say_perhaps_locks),
+    Case("idle: a database may wait for locks", lambda it: _is_idle(it) and bool(it.hidden), _say_perhaps_locks),
     Case("idle: it may be the slow part", lambda it: _is_idle(it) and _may_be_slow(it), _say_may_be_slow),
     Case("idle: nothing shows that it answers", lambda it: _is_idle(it) and _shows_no_answers(it), _say_no_work_came),
     Case("idle: it has answered", _is_idle, _say_elsewhere),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
+from perfdiag.diagnosis.evidence.locks.database_locks import waits_for_lock
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model
@@ -23,7 +24,6 @@ from perfdiag.model.stacks.symbols import SLEEPS_OF_C, is_named, symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.idle_runtime_threads import WORK, IdleThreads, scheduler_of
 from perfdiag.model.waits.receiving_calls import CALL
-from perfdiag.report.database_lock_waits import waits_for_lock
 from perfdiag.report.stacks import natural_waits
 
 TIMER, PARKED, CHILD = "wait.timer", "wait.parked", "wait.child"

@@ -9,7 +9,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
-from perfdiag.report import contract, database_lock_waits
+from perfdiag.report import contract
 from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.fault_found import SECOND_CAUSE
@@ -21,6 +21,7 @@ from perfdiag.report.verdict.sentences import (
     left_unread,
     lost_share,
     next_step,
+    perhaps_locks,
     said,
     stop_of,
     told,
@@ -94,8 +95,7 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
         cannot = (
             f"Cannot tell for what: requests {UNTOLD[first]} for {share(time.accounts[first] / time.ns)} of their time."
         )
-        hidden = database_lock_waits.leading(model)
-        tells = [hidden.sentence, hidden.tells] if hidden else next_step(model)
+        tells = perhaps_locks(diagnosis) or next_step(model)
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, *answers])
     profile = [each for each in diagnosis.findings if not is_objective(each.id)][:1]  # that is said for itself
     missed = any(is_objective(each.id) and each.severity is not Severity.INFO for each in diagnosis.findings)

@@ -27,7 +27,7 @@ from perfdiag.report.verdict import not_busy
 SHOWN = 3  # ports
 CLIENTS_LOOK = "If clients see more, the delay is before this process: run perfdiag there."
 CANNOT_TELL = "Cannot tell: "
-STOPPED = "TARGET-STOPPED"
+STOPPED, LOCKS = "TARGET-STOPPED", "LOCK-CONTENTION"
 LONGEST_SENTENCE = 600
 IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 LONGEST_TEXT = 1000  # of a report, such as a claim
@@ -155,6 +155,12 @@ def stop_of(diagnosis: Diagnosis) -> Finding | None:
     return next((finding for finding in diagnosis.findings if finding.id == STOPPED), None)
 
 
+def perhaps_locks(diagnosis: Diagnosis) -> list[str]:
+    """Return the sentences on waits of a database that may be for locks: nothing tells them from idle ones."""
+    found = (each for each in diagnosis.findings if (each.id, each.mechanism) == (LOCKS, Mechanism.UNDETERMINED))
+    return [sentence for each in found for sentence in (said(each), to_tell(each.remedies[0].text))]
+
+
 def told(finding: Finding) -> str:
     """Return the sentence on a finding: its headline, and what it takes of the busy time, or of idle time."""
     part = share(finding.share) if finding.claimed_ns or not finding.idle_ns else duration(finding.idle_ns)
@@ -215,6 +221,7 @@ __all__ = [
     "nameless_ns",
     "next_step",
     "of_busy_time",
+    "perhaps_locks",
     "reasons",
     "said",
     "stop_of",

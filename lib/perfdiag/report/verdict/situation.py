@@ -20,10 +20,9 @@ from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import ACCOUNTS, phrase_of
-from perfdiag.report import database_lock_waits
 from perfdiag.report.verdict import clear_of_fault, not_busy
 from perfdiag.report.verdict.computing import computes
-from perfdiag.report.verdict.sentences import full_thread, requests_not_followed, told, unanswered
+from perfdiag.report.verdict.sentences import full_thread, perhaps_locks, requests_not_followed, told, unanswered
 
 SHOWN = 3
 FOR_CLIENTS = ("net.accept", "net.request")
@@ -57,9 +56,9 @@ class Situation:
         return [self.sleep.sentence] if self.sleep else []
 
     @cached_property
-    def hidden(self) -> database_lock_waits.Hidden | None:
-        """Waits for locks of a database that look idle."""
-        return database_lock_waits.leading(self.model)
+    def hidden(self) -> list[str]:
+        """That a database may wait for locks while it looks idle."""
+        return perhaps_locks(self.diagnosis)
 
     @cached_property
     def full(self) -> Finding | None:

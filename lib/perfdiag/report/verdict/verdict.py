@@ -54,7 +54,7 @@ def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Ve
 def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> contract.Verdict:
     """Weigh the findings; a target that was stopped for a while is never acquitted."""
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
-    timed = [finding for finding in faults if finding.claimed_ns]
+    timed = [finding for finding in faults if finding.taken_ns]
     if not timed:
         return without_time(model, diagnosis, faults, uncertain_ns(model), acquit)
     return with_time(model, diagnosis, faults, timed, acquit)

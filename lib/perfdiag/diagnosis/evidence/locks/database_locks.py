@@ -6,14 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.debuggers import port_option
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import FAULT_OF_WINDOW, FAULT_SHARE, duration, fix, judged, plain
+from perfdiag.diagnosis.significance import FAULT_OF_WINDOW, FAULT_SHARE, duration, fix, plain
 from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import is_named
-from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS, HiddenLock
+from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS, POSTGRES, HiddenLock
+from perfdiag.recording.schema import Stack
 
 OF_LONGEST = 0.1  # processes that wait for less of what the longest does waited for a moment only
+OF_IDLE = 0.1  # of the window or of the busy time: less of what looks idle is not worth a word
+POSTGRES_PORT = 5432
+_POSTGRES = frozenset({"postgres", "postmaster"})
 
 
 @dataclass(frozen=True)
@@ -70,34 +77,86 @@ def idle_ns(model: Model, account: str) -> Counter[int]:
     return idle
 
 
+def waits_for_lock(stack: Stack) -> bool:
+    """Return whether a stack is of such a wait."""
+    return any(kind.waited_in(stack) for kind in HIDDEN_LOCKS)
+
+
 def database_locks(model: Model) -> Iterable[Finding]:
-    """Yield the findings that requests wait for such locks for a good part of their time: part of LOCK-CONTENTION."""
-    time = model.request_time
-    if time is None:
-        return
-    for kind, waits in of_serving(model):
-        inside_ns = time.accounts.get(kind.account, 0)
+    """Return that requests, or where these are not followed all sessions, wait for such locks for a good part of their
+    time; or that nothing tells whether they do: part of LOCK-CONTENTION."""
+    time, found = model.request_time, False
+    least_ns = max(FAULT_SHARE * time.ns, FAULT_OF_WINDOW * model.window_ns) if time else OF_IDLE * _longer(model)
+    for kind, waits in of_serving(model) if time else [(kind, proven(model, kind)) for kind in HIDDEN_LOCKS]:
+        inside_ns = time.accounts.get(kind.account, 0) if time else model.ns(kind.account)
         ns = min(inside_ns, waits.ns)  # sessions without a request wait for no lock
-        if ns < max(FAULT_SHARE * time.ns, FAULT_OF_WINDOW * model.window_ns):
-            continue
-        whole = "the part of lock waits is that of the whole window, not of the slow requests alone"
-        estimated = ["sampled stacks estimate how long they wait", *([whole] if time.excess else [])]
-        confidence, limits = judged(model, Confidence.HIGH, estimated)
-        where = f" ({plain(waits.function)})" if waits.function else ""
-        yield Finding(
-            "LOCK-CONTENTION",
-            Severity.WARNING,
-            confidence,
-            f"Requests wait {duration(ns)} for {kind.name}{where}: {kind.cause}.",
-            {kind.account: round(model.ns(kind.account) * ns / inside_ns)},
-            [Evidence(f"{duration(ns // time.count)} a request, on average", float(ns), "ns", "stack samples")],
-            [fix(f"see who holds them, and why: {kind.tells}; shorten the work under them: {kind.shorter}")],
-            alternatives=["many sessions take the same lock in turn, each for a short time"],
-            limits=limits,
-            verify=f"{again(model)}: requests wait less for them ({kind.account})",
-            headline=f"Requests wait for {kind.name}",
-            mechanism=Mechanism.BUSY,
-        )
+        if ns and ns >= least_ns:
+            found = True
+            yield _finding(model, kind, waits, ns, round(model.ns(kind.account) * ns / inside_ns))
+    if not found and not model.host and _is_untold(model):
+        yield _untold(model)
 
 
-__all__ = ["Proven", "database_locks", "idle_ns", "of_serving", "proven"]
+def _longer(model: Model) -> int:
+    return max(model.window_ns, model.busy_ns)
+
+
+def _finding(model: Model, kind: HiddenLock, waits: Proven, ns: int, claimed_ns: int) -> Finding:
+    time = model.request_time
+    who = "Requests wait" if time else _who(model, kind, waits.pids)
+    where = f" ({plain(waits.function)})" if waits.function else ""
+    whole = "the part of lock waits is that of the whole window, not of the slow requests alone"
+    took = f"{duration(ns // time.count)} a request, on average" if time else f"{duration(ns)} of {kind.account}"
+    return conclude(
+        model,
+        {kind.account: claimed_ns},
+        severity=Severity.WARNING,
+        headline=f"{who} for {kind.name}",
+        claim=f"{who} {duration(ns)} for {kind.name}{where}: {kind.cause}.",
+        mechanism=Mechanism.BUSY,
+        evidence=[Evidence(took, float(ns), "ns", "stack samples")],
+        remedies=[fix(f"see who holds them, and why: {kind.tells}; shorten the work under them: {kind.shorter}")],
+        doubts=["sampled stacks estimate how long they wait", whole if time and time.excess else ""],
+        alternatives=["many sessions take the same lock in turn, each for a short time"],
+        verify=f"{again(model)}: {'requests' if time else 'they'} wait less for them ({kind.account})",
+    )
+
+
+def _who(model: Model, kind: HiddenLock, pids: Sequence[int]) -> str:
+    if len(pids) != 1:
+        return f"{plural(len(pids), kind.who)} wait"
+    comm = next((thread.comm for thread in model.threads if thread.pid == pids[0]), kind.who)
+    return f"{plain(comm)} ({pids[0]}) waits"
+
+
+def _untold(model: Model) -> Finding:
+    """Return that a PostgreSQL may wait for locks where it seems to wait for clients."""
+    ns = model.ns(POSTGRES.account)
+    return conclude(
+        model,
+        {} if model.request_time else {POSTGRES.account: ns},
+        severity=Severity.INFO,
+        best=Confidence.LOW,
+        doubts=["no stack shows what it waits for"],
+        headline="PostgreSQL waits for locks as it waits for clients: no stack shows for which",
+        claim=f"It waited {duration(ns)} in {POSTGRES.account}, and no stack shows whether for locks or for clients.",
+        mechanism=Mechanism.UNDETERMINED,
+        evidence=[Evidence(f"{duration(ns)} of {POSTGRES.account}", float(ns), "ns", "ledger")],
+        remedies=[fix(POSTGRES.command.format(port=port_option(model, " -p {}", POSTGRES_PORT)))],
+        verify=f"{again(model, '--stacks')}: stacks that show locks or clients",
+    )
+
+
+def _is_untold(model: Model) -> bool:
+    """Return whether a PostgreSQL waits for most of its time, of which stacks show neither locks nor clients."""
+    time = model.request_time
+    part_ns = time.accounts.get(POSTGRES.account, 0) - FAULT_SHARE * time.ns if time else model.ns(POSTGRES.account)
+    servers = {thread.pid for thread in model.threads if thread.comm in _POSTGRES}
+    waiting = servers & idle_ns(model, POSTGRES.account).keys()
+    stacks = [stack for stack in model.wait_stacks(POSTGRES.account) if stack.pid in waiting]
+    readable = any(POSTGRES.would_show((*stack.user, *stack.scan)) for stack in stacks)
+    told = readable and waiting <= {stack.pid for stack in stacks}
+    return bool(waiting) and part_ns > (0 if time else model.busy_ns) and not told
+
+
+__all__ = ["database_locks", "of_serving", "waits_for_lock"]

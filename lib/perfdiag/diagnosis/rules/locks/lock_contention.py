@@ -88,7 +88,8 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " been held. Threads that wait all along and are woken by nobody are deadlocked. Waits for a futex"
     " count as a lock only with evidence: a lock function on the stack, or threads that serve requests and"
     " wait for each other in the middle of them; all others stay blocked or idle (unknown). Locks of"
-    " databases that look idle count if requests wait for them with the lock functions on their stacks.",
+    " databases that look idle count with the lock functions on their stacks: if requests wait for them, or, of a"
+    " target without requests, from a tenth of the window on.",
     alternatives="The holder has no CPU (preempted, throttled); many threads take the lock in turn; a queue looks"
     " like a lock because its stack has a lock function.",
     remedies="Fix what the holder waits for, if the finding names it; else shorten or split the locked section. A"
