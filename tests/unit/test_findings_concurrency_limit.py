@@ -92,7 +92,7 @@ def test_what_looks_like_a_limit(fields: dict[str, Any], why: str) -> None:
         fields = {**fields, "calls": {1: (100, 4100, 4100)}}
     model = proxy(**fields).model()
     assert limits(model) == {}, why
-    assert "no limit shows" in check(model, ID).text
+    assert "no limit visible" in check(model, ID).text
 
 
 def test_requests_that_call_another_peer_do_not_wait() -> None:
@@ -141,7 +141,7 @@ def test_requests_that_sleep_wait_for_no_turn() -> None:
 
 def test_a_peer_that_takes_no_more_connections_may_be_the_limit() -> None:
     found = finding(proxy(connects_failed=7).model(), ID)
-    assert found.confidence is Confidence.MEDIUM and "7 connections to it were not made" in found.claim
+    assert found.confidence is Confidence.MEDIUM and "7 connections to it failed" in found.claim
 
 
 def test_a_number_above_31_is_right_to_two() -> None:
@@ -156,7 +156,7 @@ def test_a_slow_peer_is_told_with_the_limit_in_front_of_it() -> None:
     for _ in range(3):
         builder.thread("worker", cpu_user="10 ms").row("net.receive", UPSTREAM, durations={"58 ms": 166})
     found = [each for each in findings(builder.model(), PEER) if each.mechanism is Mechanism.SLOW]
-    assert len(found) == 1 and "At most 3 calls are under way to it at a time, while 9 requests wait" in found[0].claim
+    assert len(found) == 1 and "At most 3 calls are under way to it at a time; 9 requests wait" in found[0].claim
     assert "has the size 3" in found[0].remedies[-1].text
 
 

@@ -46,7 +46,7 @@ def test_a_share_of_few_operations_is_not_given() -> None:
 
 def test_operations_within_the_limit_say_what_could_not_be_seen() -> None:
     model = flushing(durations={"3 ms": 3000}, over_slo=0, over_slo_accounts={}).model()
-    assert "too few to see what is rarer than 1 in 1,000" in check(model, ID).text
+    assert "too few to see what happens to fewer than 1 in 1,000" in check(model, ID).text
 
 
 def test_operations_that_were_not_counted_may_have_broken_it() -> None:
@@ -59,9 +59,10 @@ def test_operations_that_were_not_counted_may_have_broken_it() -> None:
 def test_ends_of_calls_that_nobody_saw_are_told_and_lower_nothing() -> None:
     """The kernel counts those of all threads: mostly of others, and no time of the books goes with them."""
     within = flushing(durations={"3 ms": 3000}, over_slo=0, over_slo_accounts={})
-    assert "not seen, of" not in check(within.model(), ID).text
+    assert "ends of calls" not in check(within.model(), ID).text
     assert (
-        "12,820 ends of calls on this host were not seen" in check(within.lost(calls_skipped=12_820).model(), ID).text
+        "12,820 ends of calls on this host, of any process, were not seen"
+        in check(within.lost(calls_skipped=12_820).model(), ID).text
     )
     whole = finding(flushing().model(), ID)
     assert finding(flushing().lost(calls_skipped=12_820).model(), ID).confidence is whole.confidence
@@ -80,7 +81,7 @@ def serving(*names: str) -> Builder:
 def test_slow_requests_are_named_with_what_they_took_beyond_the_others() -> None:
     found = finding(serving("GET /a").model(), ID)
     assert "10 of 400 requests GET /a on port 8080 took longer than 50.0 ms; the largest part" in found.claim
-    assert found.claim.endswith("is disk.flush.") and "3 %" in found.evidence[0].text
+    assert found.claim.endswith("is flushing to disk (disk.flush).") and "3 %" in found.evidence[0].text
     assert "10 of 400 requests on port 8080" in finding(serving("").model(), ID).claim
 
 
@@ -94,7 +95,7 @@ def test_nobody_is_sent_to_findings_that_are_not_there() -> None:
     told = [each.remedies[0].text for each in diagnosis.findings if each.id == ID]
     others = [each.id for each in diagnosis.findings if each.id != ID]
     assert others == [] and told and "first other finding" not in told[0]
-    assert "nothing else was found: perfdiag latency --stacks shows the code" in told[0]
+    assert "no other finding: perfdiag latency --stacks shows the code" in told[0]
     with_others = diagnose(serving("GET /a").row("disk.flush", "device:7:0", durations={"10 ms": 100}).model()).findings
     assert "first other finding" in next(each.remedies[0].text for each in with_others if each.id == ID)
 
@@ -135,13 +136,13 @@ def test_a_name_that_nothing_has_is_said_with_the_names_there_are() -> None:
         builder.line(exchange(count, S, {"cpu.user": S}, name=name)).line(latency([5_000_000] * count, name=name))
     there = "seen: GET /d, GET /c, GET /b, GET /a and 1 more"
     assert unmatched(builder) == f"GET /upload: no request of that name came; {there}"
-    assert unmatched(builder.lost(exchanges_full=2)) == "GET /upload: not all requests found room"
+    assert unmatched(builder.lost(exchanges_full=2)) == "GET /upload: the table of requests was full"
 
 
 def test_a_name_where_requests_show_none() -> None:
     builder = Builder(slo_names={"GET /a": "1 s"}).thread("worker", cpu_user="2 s")
     assert unmatched(builder).endswith("no request came")
-    assert unmatched(builder.line(exchange(20, S, {"cpu.user": S}))).endswith("requests show no names")
+    assert unmatched(builder.line(exchange(20, S, {"cpu.user": S}))).endswith("requests have no names")
     assert unmatched(builder.without("requests")).endswith("requests were not measured")
 
 

@@ -31,7 +31,7 @@ def kept(builder: Builder) -> str:
     return next((each.text for each in outcomes(builder.model(), ID) if "requests" in getattr(each, "text", "")), "")
 
 
-RAREST = "; too few to see what is rarer than 1 in"
+RAREST = "; too few to see what happens to fewer than 1 in"
 
 
 @pytest.mark.parametrize(

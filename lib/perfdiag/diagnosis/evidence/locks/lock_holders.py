@@ -69,14 +69,29 @@ _IN_BRIEF = {
     "runq.busy": "waits for a CPU",
     "wait.events": "waits for events",
     "wait.timer": "sleeps",
-    "wait.parked": "is blocked or idle (unknown)",
     "nfs.commit": "waits until an NFS server has flushed its data",
 }
 
 
+# Where "is" and the phrase of the account make no sentence.
+_OTHERS = {
+    "cpu.irq": "loses its CPU to interrupts",
+    "cpu.stolen": "loses its CPU to the hypervisor",
+    "memory.dirty_throttle": "is throttled as it dirties memory",
+    "runq.waking": "waits until its idle CPU wakes up",
+    "unexplained": "waits for an unknown reason",
+    "wait.parked": "is blocked or idle (unknown)",
+}
+
+
+def does(account: str) -> str:
+    """Return what a thread in this account does: "waits for a child process"."""
+    return ROOTS[account][0] if account in ROOTS else _OTHERS.get(account, f"is {phrase_of(account)}")
+
+
 def does_in_brief(account: str) -> str:
-    """Return what a thread in this account does, as a headline says it."""
-    return _IN_BRIEF.get(account) or ROOTS.get(account, (f"spends time on {phrase_of(account)}", ""))[0]
+    """Return the same, as a headline has room for it."""
+    return _IN_BRIEF.get(account) or does(account)
 
 
 @dataclass(frozen=True)
@@ -284,8 +299,8 @@ def in_brief(holder: Holder) -> str:
         return ", and its holder waits for another lock"
     if not holder.root:
         return ""
-    does = does_in_brief(holder.way or holder.root)
-    return f", which {does}" if holder.known else f", and whoever holds it {does}"
+    doing = does_in_brief(holder.way or holder.root)
+    return f", which {doing}" if holder.known else f", and whoever holds it {doing}"
 
 
 def path(holder: Holder) -> str:
@@ -295,18 +310,18 @@ def path(holder: Holder) -> str:
         return f", because its holder, {holder.name}, {waits}. Fix that one first"
     if not holder.root:
         return f"; most waits are for {holder.name}" if holder.one else f"; it is taken by {holder.name}"
-    does = ROOTS.get(holder.root, (f"spends time on {phrase_of(holder.root)}", ""))[0]
+    doing = does(holder.root)
     if holder.known:
-        return f", which {does}. Fix that, not the lock"
+        return f", which {doing}. Fix that, not the lock"
     who = f"its holder, {holder.name}," if holder.one else f"whoever holds it ({holder.name})"
     if holder.root_object:
-        does += f" on {holder.root_object}"
+        doing += f" on {holder.root_object}"
     if holder.way:
-        waits = ROOTS.get(holder.way, (f"spends time on {phrase_of(holder.way)}", ""))[0]
-        return f", because {who} mostly {waits}, while the thread that it waits for {does}"
+        waits = does(holder.way)
+        return f", because {who} mostly {waits}, while the thread that it waits for {doing}"
     computes = holder.root.startswith("cpu.")
     advice = ": the section under the lock is long" if computes else ". Fix that, not the lock"
-    return f", because {who} mostly {does}{advice}"
+    return f", because {who} mostly {doing}{advice}"
 
 
 __all__ = [
@@ -314,6 +329,7 @@ __all__ = [
     "SLEEP",
     "Holder",
     "code_of",
+    "does",
     "does_in_brief",
     "holder_of",
     "in_brief",

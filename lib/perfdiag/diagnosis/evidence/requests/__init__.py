@@ -1,1 +1,1 @@
-"""From a `Model` to what rules about requests that wait in the target have in common."""
+"""What rules about requests that wait in the target have in common."""

@@ -1,4 +1,4 @@
-"""What rules on calls share: what was counted at the sockets, and the part of the requests' time it explains."""
+"""Calls that were counted at sockets, and the part of the requests' time they explain."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def by_peer(model: Model, direction: str) -> dict[str, Exchange]:
 
 
 def of_requests_ns(model: Model, own_ns: int) -> int:
-    """Return how much of what requests wait for while no thread does is `own_ns` of calls, look-ups or connects.
+    """Return how much of the requests' waiting without a thread is due to `own_ns` of calls, look-ups or connects.
 
-    For whose request a call was made is summed over all peers: each has its part by how long its own took.  What the
-    target asks itself is not among them.
+    The recording sums over all peers for which requests calls were made, so each peer gets a part by the time of its
+    own calls. Calls of the target to itself do not count.
     """
     if model.request_time is None:
         return 0
@@ -47,14 +47,16 @@ def claimed(rows: Mapping[tuple[str, str], int], requests_ns: int) -> dict[str |
 
 
 def felt(model: Model, threads_ns: int, requests_ns: int) -> bool:
-    """Return whether somebody could feel that time, of threads or of requests."""
+    """Return whether that time, of threads or of requests, is large enough to matter."""
     time = model.request_time
     return worth(model, threads_ns) or (time is not None and requests_ns > 0 and requests_ns >= WORTH_SHARE * time.ns)
 
 
 def severity(model: Model, threads_ns: int, requests_ns: int, loop_ns: int = 0) -> Severity:
-    """Return WARNING for time that departs from a norm and is worth waking somebody, else INFO; `loop_ns`: what took
-    that long though no thread waited for it, and nothing tells for whose request it was."""
+    """Return WARNING for a fault that takes enough time to be worth waking somebody, else INFO.
+
+    `loop_ns`: the same without a thread that waited, and of unknown requests.
+    """
     time = model.request_time
     if time is not None and requests_ns >= FAULT_SHARE * time.ns:
         return Severity.WARNING
@@ -64,7 +66,7 @@ def severity(model: Model, threads_ns: int, requests_ns: int, loop_ns: int = 0) 
 
 
 def longer_ns(latencies: Latencies, ns: int) -> int:
-    """Return the time in those that took at least `ns`, right to 3 %."""
+    """Return the time of those that took at least `ns`, right to 3 %."""
     long = sum(sum(fine_edges_ns(each)) * count // 2 for each, count in latencies.buckets.items() if _low(each) >= ns)
     return min(long, latencies.sum_ns)
 
@@ -75,7 +77,7 @@ def longer(latencies: Latencies, ns: int) -> int:
 
 
 def spread(latencies: Latencies) -> str:
-    """Return the middle, the slowest of a hundred where there are enough of them, and the longest."""
+    """Return median, p99 (if there are enough) and maximum."""
     asked = (("p50", 0.5), *([("p99", 0.99)] if latencies.count >= ENOUGH_FOR_P99 else []))
     known = [(name, latencies.quantile_ns(q)) for name, q in asked]
     return ", ".join(
@@ -84,15 +86,15 @@ def spread(latencies: Latencies) -> str:
 
 
 def not_followed(model: Model) -> str:
-    """Return what of connections and calls found no room, "" where all did."""
+    """Return what connections and calls could not be followed, or ""."""
     lost = model.coverage.lost.get("connections_full", 0) + model.coverage.lost.get("exchanges_full", 0)
-    return f"{plural(lost, 'time')} a connection or call was not followed for want of room" if lost else ""
+    return f"{plural(lost, 'connection')} or calls were not followed: a table was full" if lost else ""
 
 
 def fine_or_unknown(model: Model, id: str, what: str, *accounts: str) -> Check | Silence:
-    """Return the check of a rule that found nothing; the silence where what it asks was not measured, or not all."""
+    """Return the check of a rule that found nothing, or a silence if its input was not (fully) measured."""
     if not model.measured("requests") and model.ns("wait.events"):
-        reason = "calls that no thread waits for, as event loops make them, were not measured"
+        reason = "calls of event loops, for which no thread waits, were not measured"
         return Silence(id, reason, "see perfdiag check, feature requests")
     if lost := not_followed(model):
         return Silence(id, lost, "record for a shorter time, or fewer processes")
@@ -100,14 +102,14 @@ def fine_or_unknown(model: Model, id: str, what: str, *accounts: str) -> Check |
 
 
 def without_time(model: Model, id: str, none: str) -> Check | Silence:
-    """Return what a rule says that needs to know where requests spend their time, and does not; `none` where the target
-    served none at all."""
+    """Return the outcome of a rule that needs to know where requests spend their time, and does not; `none` if no
+    requests were served."""
     if not model.measured("requests"):
         return Silence(id, "requests were not measured", "see perfdiag check, feature requests")
     if lost := not_followed(model):
         return Silence(id, lost, "record for a shorter time, or fewer processes")
     if any(each.served and (each.line.count or each.line.declined) for each in model.exchanges):
-        return Silence(id, "where requests spend their time is not known", "record for longer, or the whole service")
+        return Silence(id, "it is unknown where requests spend their time", "record for longer, or the whole service")
     return Check(id, none, 0.0, "count")
 
 

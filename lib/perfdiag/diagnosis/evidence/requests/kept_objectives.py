@@ -1,4 +1,4 @@
-"""Requests and operations that all kept their limit (--slo): part of SLO-BREACH, for what was asked has an answer."""
+"""Requests and operations that all kept their limit (--slo): the check of SLO-BREACH."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLO = "SLO-BREACH"
 
 
 def kept_requests(model: Model) -> Iterable[Outcome]:
-    """Return that no request was over its limit, if there were any with one, with the longest beside its limit."""
+    """Return the check that no request was over its limit, with the longest one."""
     limited = [
         (each, limit)
         for each in model.exchanges
@@ -42,7 +42,7 @@ def _limit(limits: set[int]) -> str:
 
 
 def _worst(limited: list[tuple[Exchange, int]], name: str) -> str:
-    """Return the longest, or of several limits what came nearest to its own."""
+    """Return the longest request; with several limits, the one nearest to its own."""
     each, limit = max(limited, key=lambda pair: (pair[0].whole.max_ns / pair[1], pair[0].line.name))
     longest = f"longest {duration(each.whole.max_ns)}"
     if len({limit for _, limit in limited}) == 1:
@@ -51,7 +51,7 @@ def _worst(limited: list[tuple[Exchange, int]], name: str) -> str:
 
 
 def kept_operations(model: Model, operations: list[schema.Operation]) -> Check:
-    """Return that none of these operations was over its limit."""
+    """Return the check that none of these operations was over its limit."""
     counted = sum(operation.count for operation in operations)
     limit_ns, own = model.header.options.slo_ns, any(is_call(each.name) for each in model.header.options.slo_names)
     limit = "their limits" if own or limit_ns is None else duration(limit_ns)
@@ -62,14 +62,14 @@ def kept_operations(model: Model, operations: list[schema.Operation]) -> Check:
 
 
 def _rarest(counted: int) -> str:
-    """Return what so many cannot have shown."""
-    return f"; too few to see what is rarer than 1 in {counted // 3:,}" if counted >= 3 else ""
+    """Return which frequency so few requests cannot show."""
+    return f"; too few to see what happens to fewer than 1 in {counted // 3:,}" if counted >= 3 else ""
 
 
 def _unseen(model: Model) -> str:
-    """Return how many calls ended where the kernel left the program out; whose they were, it does not tell."""
+    """Return how many calls ended unseen while the kernel did not run the BPF program."""
     skipped = model.coverage.lost.get("calls_skipped", 0)
-    return f"; {skipped:,} ends of calls on this host were not seen, whoever made them" if skipped else ""
+    return f"; {skipped:,} ends of calls on this host, of any process, were not seen" if skipped else ""
 
 
 __all__ = ["kept_operations", "kept_requests"]

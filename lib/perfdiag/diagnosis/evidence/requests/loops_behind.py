@@ -1,9 +1,9 @@
-"""Requests of an event loop that are in other hands: of a helper process, or of a thread that works for the loop.
+"""Requests of an event loop that a helper process or a worker thread holds meanwhile.
 
-The loop waits for events meanwhile, which is idle, and nothing tells of one request whose hands it is in.  But each
-wake-up of the loop tells in what the thread was that ended its wait: of the requests' time in the loop's waits, and of
-that which was not followed, the same part is behind that.  What no wake-up tells, as a timer that runs out, stays
-unknown.  Only of causes that are a fault, as in wait_paths.py.
+The loop waits for events meanwhile, which looks idle, and nothing shows which request is where. But each wake-up of the
+loop shows what the waking thread had done: the same part of the requests' time in the loop's waits, and of their time
+that was not followed, is behind that. Waits that a timer ends stay unknown. Only for causes that are a fault, as in
+wait_paths.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Pair = tuple[str, str]
 
 
 def with_loops(model: Model, findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings; those that were behind the waits of event loops claim that part of their requests' time."""
+    """Return the findings; causes of the waits of event loops claim that part of the requests' time."""
     time = model.request_time
     behind = _behind(model, time) if time else {}
     if time is None or not behind:
@@ -35,7 +35,7 @@ def with_loops(model: Model, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _behind(model: Model, time: RequestTime) -> dict[Pair, int]:
-    """Return how long loops waited for threads that waited themselves, but for a lock, by what these waited for."""
+    """Return how long loops waited for threads that waited themselves, except for a lock, by what these waited for."""
     found: defaultdict[Pair, int] = defaultdict(int)
     loops = {loop.pid for loop in time.by.loops}
     for chain in model.chains:
@@ -54,7 +54,7 @@ def _with_loop(model: Model, time: RequestTime, finding: Finding, behind: Mappin
     inside_ns = round(part * (time.accounts.get(EVENTS, 0) + time.accounts.get(REST, 0)))
     if inside_ns < WORTH_SHARE * time.ns:
         return finding
-    text = f"{percent(part)} of the event loop's waits were ended by threads that had been in it ({duration(ns)})"
+    text = f"threads that had waited there ended {percent(part)} of the event loop's waits ({duration(ns)})"
     return replace(
         finding,
         claim=f"{finding.claim} Requests waited about {duration(inside_ns)} behind that.",
@@ -65,7 +65,7 @@ def _with_loop(model: Model, time: RequestTime, finding: Finding, behind: Mappin
 
 
 def _part(model: Model, finding: Finding, pair: Pair) -> float:
-    """Return which part of what threads waited for there a finding claims."""
+    """Return the part of what threads waited for there that a finding claims."""
     wanted = finding.claims.get(pair)
     whole = by_pair(model).get(pair, 0) if wanted is not None else model.ns(pair[0])
     wanted = finding.claims.get(pair[0], 0) if wanted is None else wanted

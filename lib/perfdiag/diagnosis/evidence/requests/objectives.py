@@ -1,4 +1,4 @@
-"""Objectives for single names (--slo NAME=TIME): whose they are, and those that nothing in the window has."""
+"""Objectives for single names (--slo NAME=TIME), and names that nothing in the window has."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ SHOWN = 4
 
 
 def is_call(name: str) -> bool:
-    """Return whether an objective is that of a system call, not of requests."""
+    """Return whether an objective is for a system call instead of requests."""
     return name.startswith(CALL)
 
 
 def times_operations(model: Model) -> bool:
-    """Return whether system calls were asked for as operations: without a name, or one of theirs."""
+    """Return whether --slo asked for system calls: without a name, or with one of theirs."""
     options = model.header.options
     return options.slo_ns is not None or any(is_call(each.name) for each in options.slo_names)
 
 
 def without_match(model: Model) -> list[str]:
-    """Return a sentence on the names that no request of the window has, and one on those of system calls: nothing was
-    held against their limits."""
+    """Return a sentence on names of requests that nothing in the window has, and one on names of system calls."""
     found = []
     for calls in (False, True):
         names = _by_count(model, calls)
@@ -43,17 +42,17 @@ def _by_count(model: Model, calls: bool) -> list[str]:
 
 
 def _there(model: Model, calls: bool, names: list[str]) -> str:
-    """Return why nothing has such a name, and the names there are."""
+    """Return why nothing has such a name, and which names there are."""
     kind = "system call" if calls else "request"
     if not model.measured("operations" if calls else "requests"):
         return f"{kind}s were not measured"
     if model.coverage.lost.get("operations_full") if calls else not_followed(model):
-        return f"not all {kind}s found room"
+        return f"the table of {kind}s was full"
     known = [plain(name) for name in names if name]
     came = "waited for anything but work" if calls else "came"
     if known:
         return f"no {kind} of that name {came}; seen: {_listed(known)}"
-    return "requests show no names" if names else f"no {kind} {came}"
+    return "requests have no names" if names else f"no {kind} {came}"
 
 
 def _listed(names: list[str]) -> str:

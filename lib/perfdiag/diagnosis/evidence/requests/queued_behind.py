@@ -1,14 +1,11 @@
-"""Requests that lie unread behind a cause: whoever would read them is in it, with the request before.
+"""Requests that wait to be read because every possible reader is held up by a cause, with the request before.
 
-A pool whose workers all wait for one disk, one lock or slow clients is full, and a loop that forks a large process is
-held up: the pool, or the loop, is the way, the cause is what its threads are in.  Rules claim the time of threads;
-`with_queues` adds that of the requests which nobody read meanwhile.  Only of causes that are a fault: behind what is as
-fast as it can be, the number of workers is what can be changed.
-
-Not of waits for the answer to a call, or of a sleep: another worker would not have shared them, and would have read the
-request at once, so that the pool is too small, or the loop must not wait itself.  But where one thread is in such a
-wait while it holds what others wait for, another worker would wait behind it, too.  Slow clients take as many workers
-as there are.
+A pool is full if all workers wait for one disk, one lock or slow clients; a loop that forks a large process is held up.
+The cause is what the threads do, not the pool or the loop. Rules claim the time of threads; `with_queues` adds the time
+of the requests that nobody read meanwhile. Only for causes that are a fault: otherwise the number of workers can be
+changed. Not for waits for the answer to a call, or for a sleep: another worker would have read the request at once, so
+that the pool is too small, or the loop must not wait itself. But if a thread holds what others wait for during such a
+wait, another worker would wait behind it, too. Slow clients occupy any number of workers.
 """
 
 from __future__ import annotations
@@ -23,13 +20,14 @@ from perfdiag.diagnosis.rule import RULES, Evidence, Finding, Severity, account_
 from perfdiag.diagnosis.significance import WORTH_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
+from perfdiag.recording.accounts import phrase_of
 
 # Waits of a worker that take nothing from the others.
 OF_ITS_OWN = (*ANSWERS, "wait.events", "wait.timer")
 
 
 def with_queues(model: Model, findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings; those that held up who reads requests claim the time of those that lay unread."""
+    """Return the findings; causes that held up all readers claim the time of unread requests."""
     time = model.request_time
     if time is None or not time.queued:
         return list(findings)
@@ -54,7 +52,10 @@ def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
         return finding
     readers = "the event loop" if time.by.loop else "all workers"
     mostly = max(behind, key=lambda account: behind[account])
-    text = f"requests lay unread for {duration(whole_ns)} while {readers} that could read them were in it ({mostly})"
+    text = (
+        f"requests waited {duration(whole_ns)} to be read while {readers} that could read them were in it"
+        f" ({phrase_of(mostly)})"
+    )
     return replace(
         finding,
         claim=f"{finding.claim} Requests waited {duration(whole_ns)} to be read meanwhile.",
@@ -65,15 +66,15 @@ def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
 
 
 def _part(model: Model, time: RequestTime, finding: Finding, account: str) -> float:
-    """Return which part of an account's time a finding claims: of that of threads, or of requests."""
+    """Return the part of an account's time that a finding claims, of threads or of requests."""
     whole_ns = model.ns(account) or time.accounts.get(account, 0)
     claimed_ns = sum(ns for claim, ns in finding.claims.items() if account_of(claim) == account)
     return min(1.0, claimed_ns / whole_ns) if whole_ns else 0.0
 
 
 def _part_of_parked(model: Model, time: RequestTime, finding: Finding) -> float:
-    """Return which part of the time that requests waited on futexes a finding claims: for a lock, whose holder
-    computes, another worker would wait, too."""
+    """Return the part of the requests' time on futexes that a finding claims for a lock: if its holder computes,
+    another worker would wait, too."""
     parts = {pair: ns / by_pair(model)[pair] for pair, ns in time.rows.items() if by_pair(model).get(pair)}
     wanted = sum(finding.claims.get(pair, 0) * part for pair, part in parts.items())
     whole = sum(time.rows.values())

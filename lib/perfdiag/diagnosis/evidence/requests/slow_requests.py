@@ -15,16 +15,18 @@ from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import REST, beyond, unsure
 from perfdiag.model.waits.idle_runtime_threads import WORK, scheduler_of
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import phrase_of
 
 ID = "SLO-BREACH"
 _TOLD = 10  # names with a finding of their own: somebody who looks for names can bring forth any number of them
-_RANKED = fix("start with the first other finding: they are ordered by the time that slow requests lost")
-_NOT_FOLLOWED = "see WHERE; record for longer where requests were few"
-_TASKS = "see WHERE, and what {tasks}s wait for: {tells}; record for longer where requests were few"
+_RANKED = fix("start with the first other finding: findings are ordered by the time that slow requests lost")
+_NOT_FOLLOWED = "see WHERE; record for longer if there were few requests"
+_TASKS = "see WHERE, and what {tasks}s wait for: {tells}; record for longer if there were few requests"
 
 
 def slow_requests(model: Model) -> Iterable[Finding]:
-    """One finding for each name with requests over its limit, the most broken first, and one for the rest of them."""
+    """Yield one finding for each name with requests over its limit, the most broken first, and one for all further
+    names."""
     served = [each for each in model.exchanges if each.served]
     limited = [(each, ns) for each in served if (ns := model.limit_ns(each.line.name)) is not None]
     broken = [(each, ns) for each, ns in limited if each.line.over_slo]
@@ -42,13 +44,13 @@ def slow_requests(model: Model) -> Iterable[Finding]:
 
 
 def _hung_ns(line: schema.Exchange) -> int:
-    """Return how long the longest request took that was not answered, as far as that is known; -1: all were."""
+    """Return how long the longest unanswered request took, as far as it is known; -1 if all were answered."""
     left_ns = line.unanswered_longest_ns or 0 if line.unanswered else -1
     return max(left_ns, line.oldest_ns if line.open else -1)
 
 
 def _not_answered(lines: Sequence[schema.Exchange], names: str) -> str:
-    """Return how many requests of these names hang, or hung when their clients left, and for how long."""
+    """Return how many requests of these names got no answer, and for how long."""
     waiting, left = sum(line.open for line in lines), sum(line.unanswered for line in lines)
     when = " or ".join([*(["the window"] if waiting else []), *(["their connections"] if left else [])])
     after = f"the oldest after {duration(max(map(_hung_ns, lines)))}"
@@ -56,13 +58,13 @@ def _not_answered(lines: Sequence[schema.Exchange], names: str) -> str:
 
 
 def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
-    """Return what is to be said of the names that have no finding of their own: all broke their limit."""
+    """Return the finding on the names that have none of their own: all broke their limit."""
     lines = [each.line for each in exchanges]
     slow, count = sum(line.over_slo for line in lines), sum(line.count for line in lines)
     names = f"of {plural(len(lines), 'more name')}"
     text = f"{slow:,} of {plural(count, 'request')} {names} took longer than their limits"
     if not slow:
-        text = f"{_not_answered(lines, names)}: longer than they may take"
+        text = f"{_not_answered(lines, names)}: longer than their limits"
     confidence, limits = judged(model, Confidence.HIGH, ["slow requests of these names are not listed one by one"])
     return Finding(
         ID,
@@ -82,7 +84,7 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
 
 
 def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
-    """Return that the limit is broken by what was not answered at all: who hangs is not counted among the slow."""
+    """Return the finding on requests that broke the limit without an answer: they do not count as slow."""
     line, hung_ns = exchange.line, _hung_ns(exchange.line)
     text = _not_answered([line], exchange.title)
     which = "it is unknown how many of them are over the limit" if line.open + line.unanswered > 1 else ""
@@ -94,7 +96,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
         f"{text}: the limit is {duration(limit_ns)}.",
         {},
         [Evidence(text, float(hung_ns), "ns", "sockets")],
-        [fix("see what the threads that serve wait for: STILL WAITING in the report")],
+        [fix("see what the serving threads wait for: STILL WAITING in the report")],
         alternatives=[
             "long polling: clients ask ahead and wait",
             *(["clients left before they had sent a whole request"] if line.unanswered else []),
@@ -128,14 +130,17 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         worst = max(time.accounts, key=lambda account: time.accounts[account], default="")
     mostly = ""
     if time is not None and worst and alone:
-        mostly = f"; the largest part of what they took {'' if time.median_over else 'beyond the median '}is {worst}"
+        mostly = (
+            f"; the largest part of that time{'' if time.median_over else ' beyond the median'} is"
+            f" {phrase_of(worst)} ({worst})"
+        )
     unknown = "" if worst else "it is unknown where slow requests spent most of their time"
     confidence, limits = judged(model, Confidence.HIGH, [unknown])
     claim = f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}."
     if perhaps := unsure([line], slow=True):
         claim = (
             f"{line.over_slo:,} of {line.count:,} messages {name} came more than {duration(limit_ns)} before"
-            f" {subject(model)} sent something. Cannot tell answers from messages of its own."
+            f" {subject(model)} sent something. It is unknown whether that was an answer or a message of its own."
         )
     return Finding(
         ID,
@@ -156,18 +161,19 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
 
 
 def with_remedies(model: Model, findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings of which none sends to the others where there are none: what slow requests took is no fault."""
+    """Return findings whose remedies do not point to other findings if there are none: what slow requests took is then
+    no fault."""
     if model.request_time is None or any(each.id != ID for each in findings):
         return list(findings)
     spent = model.request_time.accounts
     worst = max(spent, key=lambda account: spent[account], default="")
     looks = f"{with_stacks(model, 'shows the code')}; perfdiag explain {worst}"
-    helps = fix(f"nothing else was found: {_follow(model) if worst == REST else looks}")
+    helps = fix(f"no other finding: {_follow(model) if worst == REST else looks}")
     return [replace(each, remedies=[helps if one is _RANKED else one for one in each.remedies]) for each in findings]
 
 
 def _follow(model: Model) -> str:
-    """Return where to look for what requests wait for: of tasks that a runtime schedules, its own profile tells."""
+    """Return where to look for what requests wait for; the profile of a runtime shows its tasks."""
     kind = scheduler_of(row.key for row in model.rows_of(WORK))
     return _TASKS.format(tasks=kind.tasks, tells=kind.tells) if kind else _NOT_FOLLOWED
 

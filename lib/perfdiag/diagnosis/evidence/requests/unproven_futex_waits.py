@@ -1,4 +1,4 @@
-"""Waits inside requests on futexes of which nothing proves what they are: for whom they were."""
+"""Waits inside requests on futexes of unknown purpose: which threads they were for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perfdiag.model.waits.wait_chains import brings_news
 
 @dataclass(frozen=True)
 class Waits:
-    """Waits inside requests that were for threads of one name."""
+    """Waits inside requests for threads of one name."""
 
     name: str  # for people
     tids: frozenset[int]
@@ -35,33 +35,31 @@ class Waits:
 
     @property
     def root(self) -> str:
-        """What most of it was waited for behind them; "" where that is not known, or not one thing."""
+        """What most of it was behind them; "" if that is unknown, or several things."""
         root = max(self.roots, key=lambda each: self.roots[each], default="")
         return root if root and self.roots[root] >= ROOT_PART * self.ns else ""
 
     @property
     def known(self) -> float:
-        """Of how much of it that was seen."""
+        """The part of it that was seen."""
         return min(1.0, sum(self.roots.values()) / self.ns)
 
     @property
     def outside(self) -> bool:
-        """Whether those threads waited for what is to come, or came with it, and then told others."""
+        """Whether those threads waited for something from outside, or came with it, and then woke others."""
         return brings_news(self.root) if self.root else self.news
 
     @property
     def in_turn(self) -> bool:
-        """Whether threads that serve requests keep each other waiting, as those do that take a lock in turn.
-
-        Of a long line only the last few are followed: there it is enough that those were parked like the others.
-        """
+        """Whether threads that serve requests keep each other waiting, like threads that take a lock in turn. Of a long
+        queue only the last few are followed: it is enough that those waited like the others."""
         followed = self.known >= ROOT_PART or self.roots.get(PARKED, 0) > MAJORITY * sum(self.roots.values())
         return self.mutual and not self.outside and followed
 
 
 def parked_waits(model: Model, time: RequestTime) -> list[Waits]:
-    """Return the waits inside requests by the names of the threads that they were for, the longest first; not those
-    of which no thread is known: a timeout ended them."""
+    """Return the waits inside requests by the names of the threads they were for, the longest first; without waits that
+    a timeout ended."""
     seen: defaultdict[str, defaultdict[tuple[str, int], int]] = defaultdict(lambda: defaultdict(int))
     for chain in model.chains:
         if chain.inside and chain.account == PARKED:
@@ -85,7 +83,7 @@ def _waits(
     waits: list[tuple[str, int, int]],
     seen: Mapping[str, Mapping[tuple[str, int], int]],
 ) -> Waits:
-    """Return what is known of waits on futexes, for so long, for a thread each: what holds of most of the time."""
+    """Return what is known of waits on futexes with a thread for each: what holds for most of the time."""
     by_tid: defaultdict[int, int] = defaultdict(int)
     roots: defaultdict[str, int] = defaultdict(int)
     for key, ns, tid in waits:
@@ -113,8 +111,8 @@ def _waits(
 
 
 def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str, int], int]) -> int:
-    """Return a thread that waits on a futex were for, 0 where that is not known: one that was in the root for most of
-    it, or is of those that serve; else who ended them, if most of them were in requests."""
+    """Return a thread that waits on a futex were for, or 0 if unknown: one that was in the cause for most of it or that
+    serves requests; else the thread that ended them, if most were in requests."""
     by_tid: defaultdict[int, int] = defaultdict(int)
     for (_, tid), part in seen.items():
         by_tid[tid] += part

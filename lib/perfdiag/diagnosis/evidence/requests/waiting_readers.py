@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, ROOTS, SLEEP, does_in_brief
+from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
     delays_of,
@@ -24,36 +24,37 @@ THREAD = "WAIT-THREAD-IN-REQUEST"
 
 
 def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
-    """Return what requests wait to be read while who reads them waits for another thread: WAIT-THREAD-IN-REQUEST."""
+    """Yield the finding WAIT-THREAD-IN-REQUEST for readers that wait for another thread."""
     met = time.met
     queued = unread_ns(time, sum(met.behind.values()))
     if time.by.loop or queued < FAULT_SHARE * time.ns or not is_held_up(model):
         return
     delays = delays_of(model)
     root = max(met.behind, key=lambda name: met.behind[name])
-    does = ROOTS.get(root, (f"is in {root}", ""))[0]
+    doing = does(root)
     who = _waited_for(model, root)
-    unseen = "" if who else "which thread that is was not seen, or it is not one"
+    unseen = "" if who else "it is unknown which thread that is, or there are several"
     confidence, limits = judged(model, Confidence.HIGH, [unseen])
     name = who or "another thread"
     yield Finding(
         THREAD,
         Severity.WARNING,
         confidence,
-        f"Requests wait up to {duration(delays.max_ns)} to be read, as who reads them waits for {name}, which mostly"
-        f" {does}.",
+        f"Requests wait up to {duration(delays.max_ns)} to be read: the thread that reads them waits for {name},"
+        f" which mostly {doing}.",
         {QUEUED: queued},
         [read_after(delays), meanwhile(time.by)],
-        [fix(f"see what {name} does, and why those that serve requests have to wait for it")],
+        [fix(f"see what {name} does, and why threads that serve requests have to wait for it")],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
-        headline=f"Whoever reads requests waits for {name}, which {does_in_brief(root)}",
+        headline=f"The thread that reads requests waits for {name}, which {does_in_brief(root)}",
         mechanism=Mechanism.SLEEP if root == SLEEP else Mechanism.BUSY,
     )
 
 
 def _waited_for(model: Model, root: str) -> str:
-    """Return the name of the thread that was in `root` while others waited for it, "" where it was not mostly one."""
+    """Return the name of the thread that was in `root` while others waited for it, "" if it was not mostly one
+    thread."""
     ns_by_tid: Counter[int] = Counter()
     for chain in model.chains:
         if chain.root == root and chain.account.startswith(("wait.parked", "lock.")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOT_PART, ROOTS, SLEEP, does_in_brief
+from perfdiag.diagnosis.evidence.locks.lock_holders import ROOT_PART, ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
@@ -43,7 +43,7 @@ JUDGED = ("runq.", "disk.", "nfs.", "net.", "memory.", "remote.")
 
 
 def in_turn(model: Model) -> Iterable[Finding]:
-    """Return what threads that serve requests wait for each other, where no stack shows for which lock: part of
+    """Return the waits of threads that serve requests and wait for each other, for an unknown lock: part of
     LOCK-CONTENTION."""
     if time := model.request_time:
         for waits in parked_waits(model, time):
@@ -66,11 +66,11 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
             )
         )
     if waits.roots:
-        text = f"of {percent(waits.known)} of that it was seen what was waited for: {top(waits.roots)}"
+        text = f"the awaited thread was seen for {percent(waits.known)} of that: {top(waits.roots)}"
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
-    unseen = "" if waits.root else f"what {waits.name} did meanwhile is not known, or no one thing"
+    unseen = "" if waits.root else f"it is unknown what {waits.name} did meanwhile, or it was several things"
     if waits.in_turn:
-        unseen = "" if waits.known >= ROOT_PART else "of a long line only the last few could be followed"
+        unseen = "" if waits.known >= ROOT_PART else "of a long queue only the last few threads could be followed"
     confidence, limits = judged(model, Confidence.HIGH, ["no stack shows what these threads wait for", unseen])
     row_ns = by_pair(model)
     return Finding(
@@ -81,7 +81,10 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         {(PARKED, key): row_ns[PARKED, key] for key in waits.parts},
         evidence,
         [fix(_remedy(waits))],
-        alternatives=["requests that are meant to wait for news", "work that one thread does for several requests"],
+        alternatives=[
+            "long polling: requests are meant to wait",
+            "work that one thread does for several requests",
+        ],
         limits=limits,
         verify=f"{again(model)}: requests are blocked or idle for less of their time",
         headline=_headline(waits),
@@ -90,31 +93,32 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
 
 
 def _claim(waits: Waits) -> str:
-    does = ROOTS.get(waits.root, (f"is in {waits.root}", ""))[0]
+    doing = does(waits.root)
     if waits.root and waits.outside:
-        does = f"itself waits for something from outside ({waits.root})"
+        doing = f"itself waits for something from outside ({waits.root})"
     several = len(waits.tids) > 1
     if waits.in_turn:
-        claim = f"Requests wait {duration(waits.ns)} for each other, as where threads take a lock in turn"
-        return f"{claim}; whoever is waited for mostly {does}." if waits.root else f"{claim}."
+        claim = f"Requests wait {duration(waits.ns)} for each other, like threads that take a lock in turn"
+        return f"{claim}. The awaited thread mostly {doing}." if waits.root else f"{claim}."
     claim = f"Requests wait {duration(waits.ns)} for {waits.name}"
     if not waits.root and waits.news:
-        return f"{claim}, which {'were' if several else 'was'} not there when that began."
-    return f"{claim}, {'each of ' if several else ''}which mostly {does}." if waits.root else f"{claim}."
+        return f"{claim}, which {'were' if several else 'was'} not there at the beginning."
+    return f"{claim}, {'each of ' if several else ''}which mostly {doing}." if waits.root else f"{claim}."
 
 
 def _headline(waits: Waits) -> str:
     whom = "each other, as for a lock" if waits.in_turn else brief(waits.name)
     if not waits.root:
         return f"Requests wait for {whom}"
-    who = ", whoever has it" if waits.in_turn else ", which"
+    who = "; the awaited thread" if waits.in_turn else ", which"
     if waits.outside:
         return f"Requests wait for {whom}{who} waits for something from outside"
     return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}"
 
 
 def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
-    """Return WARNING where requests wait for longer than what they wait for takes, or for what should not take time."""
+    """Return WARNING if requests wait for longer than the awaited work takes, or for something that should take no
+    time."""
     felt = waits.ns >= FAULT_OF_WINDOW * model.window_ns and waits.ns >= HANDED_NS * time.count
     unknown = not waits.root and not waits.has_books  # it may have come with news, and ended
     if not felt or unknown or waits.outside or waits.root.startswith(JUDGED):
@@ -128,10 +132,10 @@ def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
 
 def _remedy(waits: Waits) -> str:
     if waits.in_turn:
-        return ROOTS.get(waits.root, ("", ""))[1] or "shorten what threads do that others wait for, or share less"
+        return ROOTS.get(waits.root, ("", ""))[1] or "shorten what threads do while others wait, or share less"
     if len(waits.tids) > 1:
-        return f"see what {waits.name} do: their time is these requests'; give them less to do, or more such threads"
-    return f"see what {waits.name} does: its time is these requests'; give it less to do, or more such threads"
+        return f"see what {waits.name} do: their time is these requests'; give them less to do, or add such threads"
+    return f"see what {waits.name} does: its time is these requests'; give it less to do, or add such threads"
 
 
 def _code(model: Model, keys: Iterable[str]) -> dict[str, int]:

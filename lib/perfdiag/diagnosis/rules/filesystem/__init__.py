@@ -1,1 +1,1 @@
-"""From a `Model` to findings about file systems; each module is named after its finding."""
+"""Rules about file systems, one finding a module."""

@@ -1,1 +1,1 @@
-"""From a `Model` to findings about requests that wait in the target; each module is named after its finding."""
+"""Rules about requests that wait in the target, one finding a module."""

@@ -1,6 +1,7 @@
-"""A rule on limits of concurrency in front of a peer: a pool, maxconn, a semaphore, a lock held over a call.
+"""CONCURRENCY-LIMIT: a pool, maxconn, a semaphore or a lock limits the calls to a peer, and requests wait for their
+turn.
 
-POOL-SATURATED is another mechanism: there nobody has read the requests, here they were read and wait to call.
+POOL-SATURATED is another mechanism: nobody has read the requests there; here they were read, and wait to call.
 """
 
 from __future__ import annotations
@@ -36,31 +37,30 @@ UNEXPLAINED_PART = 0.5
     ID,
     title="Requests wait for their turn to call a peer",
     accounts=(REST, PARKED),
-    meaning="At most so many calls to a peer are under way at a time, and requests that would call it wait until one of"
-    " them is answered. A pool of connections or threads, HAProxy's or nginx's maxconn, a semaphore and a lock held"
-    " over a call all do that; the number is the size of it.",
-    measured="Over the window: for how long how many calls to a peer were outstanding, and how many requests were in"
-    " progress (read, and nothing answered yet). The largest number of calls is a limit if it was held for more than"
-    " half of the time in which more requests than that were in progress, at least 20 answers came meanwhile, 90 % of"
-    " them while a request had no call under way, and requests took longer than their calls. What waits without a call"
-    " is claimed, as far as it is in no account that says what else it waited for. From 32 on the number is right to"
-    " two, from 64 on to four, from 128 on it is not concluded.",
-    alternatives="Calls that share one connection at the same time (HTTP/2, pipelines) count as one: the number is then"
-    " that of connections, and requests wait in the peer. Where calls wait for their answers for less than half of the"
-    " time they are outstanding, no limit is concluded. One thread that does the work of all requests between their"
-    " calls, one after the other.",
-    remedies="Raise the limit, if the peer can take more; else make its calls fewer or faster. If the peer is slow"
-    " (NET-PEER-SLOW), that comes first: the limit may protect it.",
-    verify="perfdiag latency again: more calls outstanding at once, requests take as long as their calls.",
+    meaning="The target has a limited number of calls to a peer under way at a time; other requests wait until one"
+    " of them is answered. A pool of connections or threads, maxconn of HAProxy or nginx, a semaphore, and"
+    " a lock held over a call all do that.",
+    measured="How many calls to a peer were outstanding and how many requests were in progress (read, but not"
+    " answered at all), and for how long, over the window. The largest number of calls is a limit if it"
+    " was held for more than half of the time in which more requests were in progress, at least 20 answers"
+    " came meanwhile, 90 % of them while a request had no call under way, and requests took longer than"
+    " their calls. The finding claims waiting without a call that no other account explains. The number is"
+    " exact up to 31, right to two from 32 and to four from 64 on; from 128 on no limit is reported.",
+    alternatives="Several calls share one connection (HTTP/2, pipelines): the number is then that of connections,"
+    " and requests wait in the peer. No limit is reported if calls wait for their answers for less"
+    " than half of their time. One thread does the work of all requests between their calls.",
+    remedies="Raise the limit, if the peer can take more; else make fewer or faster calls. If the peer is slow"
+    " (NET-PEER-SLOW), fix that first: the limit may protect it.",
+    verify="In the next report, more calls are outstanding at once, and requests take as long as their calls.",
     beats=("LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
 )
 def concurrency_limit(model: Model) -> Iterable[Outcome]:
-    """One finding for each peer in front of which requests wait."""
+    """Yield one finding for each peer in front of which requests wait."""
     if not model.measured("requests"):
         yield without_time(model, ID, "no requests were served")
         return
     if model.requests_inside is None:
-        yield Silence(ID, "how many calls were outstanding at once was not recorded", "record with this perfdiag")
+        yield Silence(ID, "the number of outstanding calls was not recorded", "record again with this perfdiag")
         return
     if lost := not_followed(model):
         yield Silence(ID, lost, "record for a shorter time, or fewer processes")
@@ -70,7 +70,7 @@ def concurrency_limit(model: Model) -> Iterable[Outcome]:
     if not found:
         most = max((each.line.most or 0 for each in model.exchanges), default=0)
         text = f"at most {most} calls to one peer outstanding, {model.requests_inside.most} requests in progress"
-        yield Check(ID, f"{text}: no limit shows", float(most), "count")
+        yield Check(ID, f"{text}: no limit visible", float(most), "count")
 
 
 def _finding(model: Model, limit: Limit) -> Finding | None:
@@ -82,12 +82,12 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     waiting = max(1, round(limit.waiting))
     own = f"the limit is in {subject(model)}, which sends no more"
     if limit.refused:
-        own = f"{limit.refused:,} connections to it were not made: the limit can be its own"
-    unexact = "" if limit.number == str(limit.most) else "levels of 32 and more share a slot"
+        own = f"{limit.refused:,} connections to it failed: the limit may be its own"
+    unexact = "" if limit.number == str(limit.most) else "from 32 on, several levels share a bucket"
     several = (
-        "" if len(limits(model)) == 1 else "calls to several peers stand at a number, and requests can wait for any"
+        "" if len(limits(model)) == 1 else "calls to several peers have a limit, and requests may wait for any of them"
     )
-    either = f"connections to {name} were not made" if limit.refused else ""
+    either = f"connections to {name} failed" if limit.refused else ""
     confidence, limited = judged(model, Confidence.HIGH, [unexact, several, either])
     what = "calls" if limit.most > 1 else "call"
     return Finding(
@@ -117,8 +117,8 @@ def _evidence(limit: Limit) -> Evidence:
 
 
 def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[str | tuple[str, str], int]:
-    """Return where requests wait for their turn: in no account, as event loops do, or parked on futexes of which
-    nothing tells what they are.  None where most of it is in accounts that say what else requests waited for."""
+    """Return where requests wait for their turn: in no account, as in event loops, or on futexes of unknown purpose.
+    None if other accounts explain most of it."""
     wanted_ns = round(limit.part * time.ns)
     rest_ns = min(wanted_ns, time.accounts.get(REST, 0))
     parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)
@@ -129,7 +129,7 @@ def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[str | tuple[s
 
 
 def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[str | tuple[str, str], int]:
-    """Return the part of threads' time on futexes that is so much of requests' time, the longest first."""
+    """Return the futexes, the longest first, that make up this much of the requests' time."""
     found: dict[str | tuple[str, str], int] = {}
     rows = [(ns, pair) for pair, ns in time.rows.items() if pair[0] == PARKED and ns]
     for ns, pair in sorted(rows, reverse=True):

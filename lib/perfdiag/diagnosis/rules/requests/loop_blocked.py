@@ -1,4 +1,4 @@
-"""A rule on event loops that one handler holds up: whoever else is served by them waits."""
+"""LOOP-BLOCKED: one handler holds up an event loop, and all other requests wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does_in_brief
+from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
@@ -40,6 +40,7 @@ from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.requests.serving_threads import taken
 from perfdiag.model.requests.unread_requests import LISTENS
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import phrase_of
 
 # A program with less of the CPU samples of the target names no function.
 WORTH_PROGRAM = 0.1
@@ -52,19 +53,19 @@ SHOWN = 3  # of several event loops
     "LOOP-BLOCKED",
     title="One handler holds up the event loop",
     accounts=(QUEUED,),
-    meaning="Requests have arrived and are not read: the one thread that reads all of them runs, or waits for,"
-    " something else meanwhile. Everything a handler does without giving way is paid by all the others.",
+    meaning="Requests have arrived, but the one thread that reads all of them runs or waits for something else."
+    " While a handler does not return to the event loop, all other requests wait.",
     measured="Time from a request's first byte in the socket until it was read, of all requests (sk_data_ready and"
-    " sock_recv_length); where one thread turns from connection to connection. Of that, as much as it waits for a CPU,"
-    " or for long for a disk, a peer or a lock, is those findings'. Of the rest it is said whether it mostly computes,"
-    " and then in which functions (of all CPU samples of the target in the same window), or sleeps.",
-    alternatives="A thread that is busy all the time with short turns (CPU-SINGLE-THREAD); no CPU for it"
-    " (CPU-CONTENTION). Where other processes of the target compute, too, the function can be one of theirs.",
-    remedies="Give the work to a worker thread or process, or do it in pieces that give way.",
-    verify="perfdiag latency again: the delay until requests are read.",
+    " sock_recv_length), if one thread serves all connections in turn. Waits for a CPU, and long waits for"
+    " a disk, a peer or a lock, belong to their own findings. The finding says whether the rest mostly"
+    " computes (and in which functions, from CPU samples of the target) or sleeps.",
+    alternatives="The thread is busy all the time with short turns (CPU-SINGLE-THREAD), or has no CPU"
+    " (CPU-CONTENTION). If other processes of the target compute, too, the function may be theirs.",
+    remedies="Move the work to a worker thread or process, or split it and return to the loop in between.",
+    verify="In the next report, requests are read sooner.",
 )
 def loop_blocked(model: Model) -> Iterable[Outcome]:
-    """One finding where the loop of a server is held up."""
+    """Yield a finding if the event loop of a server is held up."""
     time = model.request_time
     if time is None or not model.measured("requests"):
         yield without_time(model, "LOOP-BLOCKED", "no requests were served")
@@ -85,12 +86,12 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         "LOOP-BLOCKED",
         Severity.WARNING,
         confidence,
-        f"The event loop is held up{held.claim}: requests wait for it, up to {duration(delays.max_ns)} before they are"
-        " read.",
+        f"The event loop is held up{held.claim}. Requests wait for it, up to {duration(delays.max_ns)} before they"
+        " are read.",
         queue_claims(time, taken=False),
         [read_after(delays), meanwhile(time.by), *_which(time.by.loops), *held.evidence],
         [fix(held.remedy)],
-        alternatives=["many short turns: then the thread is busy all the time (CPU-SINGLE-THREAD)"],
+        alternatives=["many short turns: the thread is then busy all the time (CPU-SINGLE-THREAD)"],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
         headline=f"The event loop is held up{held.headline}",
@@ -100,7 +101,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
 
 @dataclass(frozen=True)
 class _HeldUp:
-    """By what a loop is held up."""
+    """What holds a loop up."""
 
     claim: str  # how a sentence goes on
     remedy: str
@@ -112,27 +113,27 @@ class _HeldUp:
 
 
 def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
-    """Return by what the loops are held up: by code, or by waits; not by what has findings of its own."""
+    """Return what holds the loops up, code or waits, unless it has findings of its own."""
     computing = sum(parts.get(name, 0.0) for name in SAMPLED)
     account = max((name for name in parts if name not in SAMPLED), key=lambda name: parts[name], default="")
     if account and parts[account] > computing:
-        does = ROOTS.get(account, (f"is in {account}", ""))[0]
-        text = f"of what requests meet that wait for a loop {percent(parts[account])} is {account}"
+        doing = does(account)
+        text = f"{percent(parts[account])} of the delay in the loop is {phrase_of(account)}"
         evidence = [Evidence(text, parts[account], "share", "ledger")]
         if code := waiting_code(model, account):
             evidence.append(
                 Evidence(
-                    f"{account} in {top(code)} of the sampled waits",
+                    f"{phrase_of(account)} in {top(code)} of the sampled waits",
                     1.0,
                     "share",
                     "stack samples",
                     kind=EvidenceKind.FUNCTIONS,
                 )
             )
-        remedy = "await what it waits for instead of calling it, or give that to a worker thread or process"
-        unsure = "" if account in ROOTS else f"whether its thread waits for something in {account} cannot be told"
+        remedy = "await what it waits for instead of calling it, or move the call to a worker thread or process"
+        unsure = "" if account in ROOTS else f"its thread may be idle there ({phrase_of(account)})"
         return _HeldUp(
-            f" by its own thread, which mostly {does}",
+            f" by its own thread, which mostly {doing}",
             remedy,
             evidence,
             unsure,
@@ -144,25 +145,25 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     functions = [each for each in samples.hottest() if each[1].share > each[1].error]
     named = functions and functions[0][1].share >= WORTH_FUNCTION
     claim = f", mostly by {functions[0][0]}{called_by(samples)}" if named else " by code that runs for long"
-    remedy = "give what takes long to a worker thread or process, or let it give way in between"
+    remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
     return _HeldUp(claim, remedy, _functions(functions), unsure, headline=" by code that runs for long")
 
 
 def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Part]]) -> str:
-    """Return what speaks against the hottest function being the one that holds up the loop, "" where nothing does."""
+    """Return the reason to doubt that the hottest function holds up the loop, or ""."""
     if not functions:
-        return "which function held it up was not sampled"
+        return "CPU samples do not show which function held it up"
     names = {thread.pid: thread.comm for thread in model.threads if thread.tid == thread.pid}
     counts: Counter[str] = Counter()
     for stack in samples.stacks:
         counts[names.get(stack.pid, "")] += stack.count
     several = sum(count >= WORTH_PROGRAM * samples.count for count in counts.values()) > 1
-    return "several programs computed: the function can be another program's" if several else ""
+    return "several programs computed: the function may be another program's" if several else ""
 
 
 def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
-    """Return where the CPU time went while requests waited, with the error of the sample."""
+    """Return the evidence of where the CPU time went while requests waited."""
     return (
         [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error, kind=EvidenceKind.FUNCTIONS)]
         if hot
@@ -171,13 +172,13 @@ def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
 
 
 def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:
-    """Return which of several processes' loops are with somebody all the time; requests are not told apart by them."""
+    """Return which processes' loops are busy most; requests are not attributed to one of them."""
     loops = [loop for loop in found if any(name in loop.accounts for name in LISTENS)]  # not who only computes
     loops.sort(key=lambda loop: (-taken(loop), loop.tid))
     if len(loops) < 2:
         return []
     told = [f"{plain(loop.comm)} ({loop.pid}) {percent(taken(loop))} of its time" for loop in loops]
-    text = f"event loops of {len(loops)} processes, busy with somebody: {first_of(told, SHOWN)}"
+    text = f"event loops of {len(loops)} processes were busy: {first_of(told, SHOWN)}"
     return [Evidence(text, taken(loops[0]), "share", "ledger")]
 
 

@@ -1,4 +1,4 @@
-"""A rule on pools of workers that are all busy while requests wait."""
+"""POOL-SATURATED: all workers are busy while requests wait to be read."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, 
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import PEERS, QUEUED
 from perfdiag.model.requests.unread_requests import BOUND
+from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.levels import TOLD_BELOW, told_as
 
-CHEAPER = fix("make what they compute cheaper; more workers only share the CPUs, where these are not idle")
+CHEAPER = fix("make their computing cheaper; more workers only share the CPUs, unless CPUs are idle")
 MOSTLY = 0.5  # of the samples
 BOUND_PART = 0.3  # of the time in which requests waited for who was with others
 
@@ -47,19 +48,18 @@ BOUND_PART = 0.3  # of the time in which requests waited for who was with others
     "POOL-SATURATED",
     title="All workers are busy while requests wait",
     accounts=(QUEUED,),
-    meaning="Requests have arrived, in accepted connections or in the queue of the socket that listens, and nobody"
-    " reads them: all threads or processes that could are serving others.",
-    measured="Over the window: time from a request's first byte in the socket until it was read (a connection that is"
-    " not accepted yet included), as far as the thread that read it was with another request meanwhile, or bound to"
-    " another connection: its own line of time says so. Had another thread been free, that one would have read it."
-    " Time in which these were in a slow disk, behind a lock, or with slow clients, is that finding's: another worker"
-    " would have been in it, too.",
-    alternatives="Workers that wait for something slow: then that is the cause, and more of them only hide it.",
-    remedies="More workers, if what they wait for can take more; else what they wait for.",
-    verify="perfdiag latency again: the delay until requests are read.",
+    meaning="Requests have arrived, in accepted connections or in the queue of the listening socket, but all"
+    " threads or processes that could read them are serving others.",
+    measured="Time from a request's first byte in the socket until it was read (also on a connection not accepted"
+    " yet), as far as the reading thread was serving another request or bound to another connection"
+    " meanwhile, over the window. Time that these spent on a slow disk, behind a lock or with slow clients"
+    " belongs to those findings: another worker would have waited there, too.",
+    alternatives="The workers wait for something slow: more workers then only hide the cause.",
+    remedies="Add workers, if what they wait for can take more; else make that faster.",
+    verify="In the next report, requests are read sooner.",
 )
 def pool_saturated(model: Model) -> Iterable[Outcome]:
-    """One finding where all workers of a server are busy."""
+    """Yield a finding if all workers of a server are busy."""
     time = model.request_time
     if time is None or not model.measured("requests"):
         yield without_time(model, "POOL-SATURATED", "no requests were served")
@@ -77,8 +77,8 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         return
     workers, work = _workers(model), NO_WORK
     does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
-    busy = f", mostly with {does}" if does else ""
-    more = fix("more workers, if what they wait for can take more; else shorten what keeps them busy")
+    busy = f", mostly {phrase_of(does)}" if does else ""
+    more = fix("add workers, if what they wait for can take more; else shorten what keeps them busy")
     headline = f"{workers} are busy; requests wait to be read"
     computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
     if computing > met.taken / 2:
@@ -88,18 +88,18 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         more = work.remedy
     bound = met.others.get(BOUND, 0.0) / met.taken
     if bound >= BOUND_PART:
-        busy = f", {percent(bound)} of that time with connections that are kept alive and silent"
-        more = fix("keep silent connections for less long (KeepAliveTimeout), or serve them by events; more workers")
+        busy = f", {percent(bound)} of that time with silent keep-alive connections"
+        more = fix("close silent connections sooner (KeepAliveTimeout), or serve them by events; add workers")
     confidence, limits = judged(model, Confidence.HIGH, [])
     yield Finding(
         "POOL-SATURATED",
         Severity.WARNING,
         confidence,
-        f"{workers} are taken{busy}: requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
+        f"{workers} are busy{busy}. Requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         queue_claims(time, taken=True),
         [read_after(delays), meanwhile(time.by), *_at_once(model), *work.evidence],
         [more],
-        alternatives=[f"workers that wait for something slow: {does}"] if does in (PEERS, "net.receive") else [],
+        alternatives=[f"workers wait for something slow ({phrase_of(does)})"] if does in (PEERS, "net.receive") else [],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
         headline=headline,
@@ -120,7 +120,7 @@ NO_WORK = _Work()
 
 
 def _work(model: Model) -> _Work:
-    """Return what the target mostly computes: what the kernel works at for it, or a function of its own."""
+    """Return what the target mostly computes: the kernel's work for it, or a function of its own."""
     samples = CpuSamples(model)
     if samples.count < ENOUGH:
         return NO_WORK
@@ -141,7 +141,7 @@ def _work(model: Model) -> _Work:
 
 
 def _workers(model: Model) -> str:
-    """Return "All 4 workers", where as many requests were in progress at once as threads have read any."""
+    """Return "All 4 workers", if as many requests were in progress at once as threads have read any."""
     readers = sum(thread.threads for thread in model.threads if thread.requests_read)
     inside = model.requests_inside
     if inside is None or inside.most != readers or readers < 2 or inside.unseen:
@@ -150,7 +150,7 @@ def _workers(model: Model) -> str:
 
 
 def _at_once(model: Model) -> list[Evidence]:
-    """Return how many requests were in progress at most, and for how long so many."""
+    """Return how many requests were in progress at most, and for how long."""
     inside = model.requests_inside
     if inside is None or not 0 < inside.most < TOLD_BELOW:
         return []
@@ -158,7 +158,7 @@ def _at_once(model: Model) -> list[Evidence]:
     whole_ns = sum(each.sum_ns for each in inside.levels)
     top_ns = sum(each.sum_ns for each in inside.levels if each.level == most)
     part = top_ns / whole_ns if whole_ns else 0.0
-    text = f"at most {inside.most} requests in progress at once, so many for {percent(part)} of the time with any"
+    text = f"at most {inside.most} requests in progress at once, for {percent(part)} of the time with any request"
     return [Evidence(text, float(inside.most), "count", "sockets")]
 
 

@@ -1,4 +1,4 @@
-"""A rule on requests that are not read while their reader does something else."""
+"""READER-ELSEWHERE: requests are not read while their reader does something else."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outco
 from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
+from perfdiag.recording.accounts import phrase_of
 
 ELSEWHERE = "READER-ELSEWHERE"
 
 
 @rule(
     ELSEWHERE,
-    title="Who reads requests is with something else",
+    title="The thread that reads requests does something else",
     accounts=(QUEUED,),
-    meaning="Requests have arrived, and the thread that then reads them, or makes the one that does, is with no request"
-    " meanwhile: it sleeps, computes or waits for something of its own before it comes to them.",
-    measured="Over the window: time from a request's first byte in the socket until it was read, as far as the line of"
-    " time of the thread that read it has it in something else than requests; that of a new thread goes on with its"
-    " maker's. What it waits for a CPU, or for long for a disk, a peer or a lock, is those findings'.",
-    alternatives="Work that belongs to a request which another thread has read (a queue inside the program).",
-    remedies="Give that work to a thread that serves nobody.",
-    verify="perfdiag latency again: the delay until requests are read.",
+    meaning="Requests have arrived, but the thread that reads them (or starts the thread that does) serves no"
+    " request meanwhile: it sleeps, computes or waits for something of its own.",
+    measured="Time from a request's first byte in the socket until it was read, as far as the reading thread did"
+    " something other than serving requests, over the window; for a new thread, the thread that started it"
+    " counts. Waits for a CPU, and long waits for a disk, a peer or a lock, belong to their own findings.",
+    alternatives="The work belongs to a request that another thread has read (a queue inside the program).",
+    remedies="Move that work to a thread that serves no requests.",
+    verify="In the next report, requests are read sooner.",
 )
 def reader_elsewhere(model: Model) -> Iterable[Outcome]:
-    """One finding where requests wait for a thread that does something of its own; event loops have LOOP-BLOCKED."""
+    """Yield a finding if requests wait for a thread that does something of its own; event loops have LOOP-BLOCKED."""
     time = model.request_time
     if time is None or not model.measured("requests"):
         yield without_time(model, ELSEWHERE, "no requests were served")
@@ -60,14 +61,14 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         ELSEWHERE,
         Severity.WARNING,
         confidence,
-        f"Requests wait up to {duration(delays.max_ns)} to be read, as who reads them is with something else, mostly in"
-        f" {does}.",
+        f"Requests wait up to {duration(delays.max_ns)} to be read: the thread that reads them does something else,"
+        f" mostly {phrase_of(does)}.",
         {QUEUED: queued},
         [read_after(delays), meanwhile(time.by)],
-        [fix("see what that thread does before it reads, or accepts; give that to one that serves nobody")],
+        [fix("see what that thread does before it reads or accepts; move that to a thread that serves no requests")],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
-        headline=f"Whoever reads requests is busy with something else ({does})",
+        headline=f"The thread that reads requests does something else ({phrase_of(does)})",
         mechanism=Mechanism.BUSY,
     )
 

@@ -1,4 +1,4 @@
-"""A rule on requests that are not read while their reader is idle."""
+"""READER-NOT-LISTENING: requests are not read although their reader is idle."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ NOT_LISTENING = "READER-NOT-LISTENING"
 
 @rule(
     NOT_LISTENING,
-    title="Who could read requests does not listen to them",
+    title="An idle thread does not listen to waiting requests",
     accounts=(QUEUED,),
-    meaning="Requests have arrived, and the thread that then reads them waits idly for something else meanwhile:"
-    " nothing of what it listens to is theirs. As a rule that is a limit: on connections, or on requests at a time, and"
-    " who has reached it stops listening until something is finished; or back-pressure.",
-    measured="Over the window: time from a request's first byte in the socket until it was read, as far as the thread"
-    " that read it was idle meanwhile (waiting for events, connections or work), and was not woken for that request.",
-    alternatives="A wake-up that was lost: a program asks for edges (EPOLLET, EPOLLONESHOT) and does not read all.",
-    remedies="Find the limit (connections of a worker, requests at a time) and raise it, if what it protects can take"
-    " more; else make what fills it shorter.",
-    verify="perfdiag latency again: the delay until requests are read.",
+    meaning="Requests have arrived, and the thread that reads them later waits idly for something else meanwhile."
+    " Usually a limit is reached, on connections or on concurrent requests, so that the thread stops"
+    " listening until something finishes; or input is held back (back-pressure).",
+    measured="Time from a request's first byte in the socket until it was read, as far as the reading thread was"
+    " idle meanwhile (waiting for events, connections or work) and was not woken for that request, over"
+    " the window.",
+    alternatives="A lost wake-up: a program uses EPOLLET or EPOLLONESHOT and does not read everything.",
+    remedies="Find the limit (connections of a worker, concurrent requests) and raise it, if what it protects can"
+    " take more; else shorten what fills it.",
+    verify="In the next report, requests are read sooner.",
 )
 def reader_not_listening(model: Model) -> Iterable[Outcome]:
-    """One finding where requests wait while their reader is idle."""
+    """Yield a finding if requests wait while their reader is idle."""
     time = model.request_time
     if time is None or not model.measured("requests"):
         yield without_time(model, NOT_LISTENING, "no requests were served")
@@ -57,15 +58,15 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         NOT_LISTENING,
         Severity.WARNING,
         confidence,
-        f"Requests wait up to {duration(delays.max_ns)} to be read, while who reads them is idle and does not listen to"
-        " them: a limit of connections, or of requests at a time, is reached, or input is held back.",
+        f"Requests wait up to {duration(delays.max_ns)} to be read, while the thread that reads them is idle and"
+        " does not listen to them: a limit of connections or concurrent requests is reached, or input is held back.",
         {QUEUED: queued},
         [read_after(delays), meanwhile(time.by)],
         [fix("find that limit and raise it, if what it protects can take more; else shorten what fills it")],
-        alternatives=["a wake-up that was lost (EPOLLET, EPOLLONESHOT and not all was read)"],
+        alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
         limits=limits,
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
-        headline="Whoever reads requests is idle and does not listen to them",
+        headline="The thread that reads requests is idle and does not listen to them",
         mechanism=Mechanism.LIMIT,
     )
 

@@ -1,4 +1,4 @@
-"""A rule on operations that took longer than they may (--slo), and what their time consisted of."""
+"""SLO-BREACH: operations took longer than their limit (--slo), and what their time consisted of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Ou
 from perfdiag.diagnosis.significance import brief, duration, fix, judged, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 
 # An operation over its limit that mostly waits for work (a poll that returns when somebody has a wish) breaks nothing.
 IDLE_PART = 0.5
@@ -34,7 +34,7 @@ ENOUGH_FOR_SHARE = 300
     objective=True,
 )
 def slo_breach(model: Model) -> Iterable[Outcome]:
-    """One finding for each name with operations over the limit, the most broken first."""
+    """Yield one finding for each name with operations over the limit, the most broken first."""
     yield from list(slow_requests(model)) or kept_requests(model)
     if not times_operations(model):
         return
@@ -62,9 +62,9 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
     part = over / operation.count if operation.count else 1.0
     evidence = [
         Evidence(
-            f"{over:,} of {operation.count:,} {name} over {duration(limit_ns)}"
-            f"{f' ({percent(part)})' if operation.count >= ENOUGH_FOR_SHARE else ''}, "
-            f"longest {duration(operation.max_ns)}",
+            f"{over:,} of {operation.count:,} {name} over"
+            f" {duration(limit_ns)}{f' ({percent(part)})' if operation.count >= ENOUGH_FOR_SHARE else ''}, longest"
+            f" {duration(operation.max_ns)}",
             part,
             "share",
             "operations",
@@ -88,13 +88,14 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
         "SLO-BREACH",
         Severity.WARNING,
         confidence,
-        f"{over:,} of {operation.count:,} {name} took longer than {duration(limit_ns)}"
-        f"{f'; most of that time is {worst}' if worst else ''}.",
+        f"{over:,} of {operation.count:,} {name} took longer than"
+        f" {duration(limit_ns)}{f'; most of that time is {phrase_of(worst)} ({worst})' if worst else ''}.",
         {},
         evidence,
         [
             fix(
-                f"see the finding of {worst}; with --record, perfdiag report shows these operations again"
+                f"see the finding on {phrase_of(worst)} ({worst}); with --record, perfdiag report shows these"
+                " operations again"
                 if worst
                 else "perfdiag latency --full shows the operations"
             )

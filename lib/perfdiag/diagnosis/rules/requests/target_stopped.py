@@ -1,4 +1,4 @@
-"""A rule on processes that are stopped, traced or frozen, and on requests that wait for them meanwhile."""
+"""TARGET-STOPPED: processes are stopped, traced or frozen, and requests wait for them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ MOST = 0.5  # of the window: who is stopped for so long does nothing else worth 
     title="A process of the target is stopped",
     accounts=(STOPPED,),
     meaning="A process is stopped by a signal (SIGSTOP, Ctrl-Z), held by a debugger or tracer, or frozen with its"
-    " control group (docker pause, systemctl freeze, a snapshot or checkpoint). It does nothing meanwhile, and whoever"
-    " has asked it waits.",
-    measured="wait.stopped over the window, from a tenth of it on: of processes, with State and TracerPid of"
-    " /proc/PID/status; and inside requests: in the thread that serves one, and, while one lies unread, in the thread"
-    " that then reads it, or would.",
-    alternatives="None: the kernel itself keeps the thread from running. Who sent the signal is not recorded.",
-    remedies="Let it go on: kill -CONT, detach the debugger, thaw the control group. Find who stops it: snapshots and"
-    " checkpoints of the container, a debugger or core dumper that attaches, a supervisor or a limit of CPU time by"
-    " signals (cpulimit).",
-    verify="perfdiag latency again: wait.stopped of its threads, and in the requests' time.",
+    " control group (docker pause, systemctl freeze, a snapshot or checkpoint). It does nothing, and"
+    " everything that waits for it waits longer.",
+    measured="How long threads were stopped (wait.stopped), from a tenth of the window on, with State and TracerPid"
+    " of /proc/PID/status; inside requests, in the thread that serves the request, or that would read it.",
+    alternatives="None: the kernel itself keeps the thread from running. The sender of the signal is not recorded.",
+    remedies="Let it continue: kill -CONT, detach the debugger, thaw the control group. Find out who stops it:"
+    " container snapshots and checkpoints, a debugger or core dumper, a supervisor, a CPU limit by signals"
+    " (cpulimit).",
+    verify="In the next report, threads and requests are not stopped (wait.stopped).",
     one_process=True,
 )
 def target_stopped(model: Model) -> Iterable[Outcome]:
-    """One finding where a good part of the requests' time is spent stopped, or of the window of a process."""
+    """Yield a finding if requests, or a process, are stopped for a good part of their time."""
     time, stopped = model.request_time if model.measured("requests") else None, stops(model)
     ns = time.accounts.get(STOPPED, 0) if time else 0
     many = model.accounts[STOPPED].count if STOPPED in model.accounts else 0
@@ -46,36 +45,36 @@ def target_stopped(model: Model) -> Iterable[Outcome]:
         yield _of_processes(model, stopped)
     elif time:
         part = ns / time.ns
-        yield Check(ID, f"requests wait {percent(part)} of their time for who is stopped", part, "share")
+        yield Check(ID, f"requests wait {percent(part)} of their time for stopped threads", part, "share")
     else:
-        yield without_time(model, ID, "no requests were served that a stop could have held up")
+        yield without_time(model, ID, "no requests were served that a stop could delay")
 
 
 def _of_requests(model: Model, ns: int, stopped: Sequence[Stop]) -> Finding:
     lasting = [stop for stop in stopped if stop.lasts]
     by, remedy = who_and_remedy(model, [stop.pid for stop in lasting]) if lasting else ("", "")
-    who = f"{first_of([stop.name for stop in lasting], 1)}, stopped by {by}" if lasting else "threads that are stopped"
-    finds = "find who stops it: docker pause, systemctl freeze, snapshots, a debugger, cpulimit, SIGSTOP"
+    who = f"{first_of([stop.name for stop in lasting], 1)}, stopped by {by}" if lasting else "stopped threads"
+    finds = "find out who stops it: docker pause, systemctl freeze, snapshots, a debugger, cpulimit, SIGSTOP"
     return conclude(
         model,
         {STOPPED: model.ns(STOPPED)},
         severity=Severity.WARNING,
         headline=f"Requests wait for {who}",
-        claim=f"Requests wait {duration(ns)} for threads that are stopped by a signal, a debugger or a freezer.",
+        claim=f"Requests wait {duration(ns)} for threads that a signal, a debugger or a freezer stopped.",
         mechanism=Mechanism.STOPPED,
         evidence=[Evidence(_who(model), float(model.ns(STOPPED)), "ns", "ledger")],
         remedies=[fix(each) for each in (remedy, finds) if each],
-        verify=f"{again(model)}: no wait.stopped in the requests' time",
+        verify=f"{again(model)}: requests are not stopped (wait.stopped)",
     )
 
 
 def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
-    """Name who is stopped still; who went on was stopped by somebody that nothing shows any more."""
+    """Name the processes that are still stopped; nothing shows who stopped those that continued."""
     first, pids, total_ns = stopped[0], [stop.pid for stop in stopped], sum(stop.total_ns for stop in stopped)
     by, remedy = who_and_remedy(model, pids)
     be = ("is" if first.lasts else "was") if len(pids) == 1 else ("are" if first.lasts else "were")
     names = first_of([stop.name for stop in stopped], SHOWN)
-    continued = "" if first.lasts else ", and went on"
+    continued = "" if first.lasts else ", and continued"
     return conclude(
         model,
         {STOPPED: total_ns},
@@ -84,13 +83,13 @@ def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
         claim=f"{names} {be} stopped for {duration(first.ns)} of {duration(model.window_ns)} by {by}{continued}.",
         mechanism=Mechanism.STOPPED,
         evidence=[Evidence(_who(model), float(total_ns), "ns", "ledger")],
-        remedies=[fix(remedy if first.lasts else f"find who stopped {'it' if len(pids) == 1 else 'them'}: {by}")],
-        verify=f"{again(model)}: no wait.stopped",
+        remedies=[fix(remedy if first.lasts else f"find out who stopped {'it' if len(pids) == 1 else 'them'}: {by}")],
+        verify=f"{again(model)}: no thread is stopped (wait.stopped)",
     )
 
 
 def _who(model: Model) -> str:
-    """Return how often the threads were stopped, those for longest first."""
+    """Return how often and how long the threads were stopped, the longest first."""
     threads = sorted((t for t in model.threads if t.ns(STOPPED)), key=lambda t: (-t.ns(STOPPED), t.tid))
     told = [f"{plain(t.comm)} ({t.tid}) {duration(t.ns(STOPPED))}, {t.accounts[STOPPED].count} times" for t in threads]
     return f"stopped: {first_of(told, SHOWN)}"

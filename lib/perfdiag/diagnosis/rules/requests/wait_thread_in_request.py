@@ -1,4 +1,4 @@
-"""A rule on requests that wait for another thread, on futexes of which nothing proves what they are."""
+"""WAIT-THREAD-IN-REQUEST: requests wait for another thread, on futexes of unknown purpose."""
 
 from __future__ import annotations
 
@@ -26,20 +26,19 @@ from perfdiag.model.requests.request_time import QUEUED
     "WAIT-THREAD-IN-REQUEST",
     title="Requests wait for another thread",
     accounts=(PARKED, QUEUED),
-    meaning="The thread that serves a request, or is to read it, is parked on a futex until another thread wakes it:"
-    " for work that it gave away, for an answer that it shares with others, or until a virtual machine lets it go on."
-    " Inside a request that is no idling: the request waits, too.",
-    measured="Time parked inside requests that one thread served from begin to end, by futex; whom it was for, and what"
-    " that one was in meanwhile, compared at each wake-up inside a request (sched_waking), over the window. Of requests"
-    " that lie unread, for what their reader waited. Waits that are shown to be for a lock, or are for others that"
-    " serve requests and wait likewise, are LOCK-CONTENTION's; what is waited for behind a slow disk or peer is that"
-    " one's, also where another thread comes with the peer's answer.",
+    meaning="The thread that serves or reads a request is blocked on a futex until another thread wakes it: for"
+    " work it handed over, for an answer it shares with others, or until a virtual machine lets it"
+    " continue. Inside a request that is not idle time: the request waits, too.",
+    measured="Time blocked inside requests that one thread served from begin to end, by futex; which thread it was"
+    " for, and what that thread did meanwhile, from each wake-up inside a request (sched_waking), over the"
+    " window. For unread requests, what their reader waited for. Waits for a lock, and waits of threads"
+    " for each other, are LOCK-CONTENTION; waits behind a slow disk or peer belong to that finding.",
     alternatives="Requests that are meant to wait for news (long polling); work that other threads do for them.",
-    remedies="See what the thread does that is waited for; shorten what threads do while others wait for them.",
-    verify="perfdiag latency again: wait.parked in the requests' time.",
+    remedies="See what the awaited thread does; shorten what threads do while others wait for them.",
+    verify="In the next report, requests are blocked for less of their time (wait.parked).",
 )
 def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
-    """One finding for each kind of thread that requests wait for during a good part of their time."""
+    """Yield one finding for each kind of thread that requests wait for during a good part of their time."""
     time = model.request_time
     if time is None or not model.measured("requests"):
         yield without_time(model, THREAD, "no requests were served")

@@ -1,4 +1,4 @@
-"""A rule on requests that are being slept through."""
+"""WAIT-TIMER-IN-REQUEST: threads sleep while they serve requests."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ TIMER = "wait.timer"
 
 @rule(
     "WAIT-TIMER-IN-REQUEST",
-    title="Requests wait for a sleep",
+    title="Threads sleep while they serve requests",
     accounts=(TIMER, PARKED),
-    meaning="The thread that serves a request sleeps for a chosen time in the middle of it, or waits until a timeout of"
-    " its own: a retry with a pause, a poll of something that could wake it instead, a limit on the rate. Nobody else"
-    " can give that time back.",
-    measured="wait.timer inside requests: between the arrival of a request and the last byte of its answer, in the"
-    " thread that serves it, over the window; and time parked there on futexes on which no thread was seen to wake"
-    " anybody: a timeout of their own has ended those waits.",
-    alternatives="A sleep that is meant: a limit on how much a client may ask, or a request that waits for news, of"
-    " which there were none; something that should have come and did not, as a connection of an empty pool.",
-    remedies="Do not sleep while a request waits, nor while holding a lock. Where the sleep is a pause before asking"
-    " again: wait for the thing itself (an event, a condition, a descriptor).",
-    verify="perfdiag latency again: wait.timer and wait.parked in the requests' time.",
+    meaning="The thread that serves a request sleeps on a timer in the middle of it, or waits until its own"
+    " timeout: a retry with a pause, polling instead of waiting for the event, a rate limit.",
+    measured="Sleep inside requests, from the arrival of a request to the last byte of its answer, in the thread"
+    " that serves it, over the window; and time on futexes where no thread was seen to wake anybody, so"
+    " that a timeout ended the wait.",
+    alternatives="An intended sleep (a rate limit, long polling without news); an event that should have come and"
+    " did not, such as a free connection of a pool.",
+    remedies="Do not sleep while a request waits, nor while holding a lock. Instead of polling with a pause, wait"
+    " for the thing itself (an event, a condition, a descriptor).",
+    verify="In the next report, requests sleep for less of their time (wait.timer, wait.parked).",
 )
 def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
-    """One finding where sleeping is a good part of the requests' time."""
+    """Yield a finding if threads sleep for a good part of the requests' time."""
     time = model.request_time
     if time is None or not model.measured("requests"):
         yield without_time(model, "WAIT-TIMER-IN-REQUEST", "no requests were served that could sleep")
@@ -46,14 +45,14 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
         yield Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
         return
     unproven = parked_ns >= FAULT_SHARE * time.ns
-    unknown = "what they wait for is not known: something may have been meant to come" if unproven else ""
-    missing = "wake-ups were missed: some of those waits may have been ended by a thread" if _missed(model) else ""
+    unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
+    missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
     how = Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH
     confidence, limits = judged(model, how, [unknown, missing if unproven else ""])
-    claim = f"Requests are slept through by their own threads: {duration(ns)} of {duration(time.ns)}"
+    claim = f"Threads sleep while they serve requests: {duration(ns)} of {duration(time.ns)}"
     evidence = [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")]
     if parked_ns:
-        claim += f", {duration(parked_ns)} of it in waits that no thread was seen to end: a timeout of their own did"
+        claim += f", {duration(parked_ns)} of it in waits that only their own timeout ended"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
     row_ns = by_pair(model)
     yield Finding(
@@ -65,12 +64,12 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
         evidence,
         [
             fix(
-                "do not sleep while a request waits, nor while holding a lock; if it asks again after a pause: wait for"
-                " the thing itself (an event, a condition, a descriptor)"
+                "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
+                " wait for the thing itself (an event, a condition, a descriptor)"
             )
         ],
         alternatives=[
-            "a limit on the rate of requests that is meant",
+            "an intended limit on the rate of requests",
             *(["requests that are meant to wait for news"] if unproven else []),
         ],
         limits=limits,
@@ -85,7 +84,7 @@ def _missed(model: Model) -> bool:
 
 
 def _timed_out(model: Model, time: RequestTime) -> dict[str, int]:
-    """Return the time of requests, by futex, on those on which no thread was seen to end a wait."""
+    """Return the time of requests, by futex, on futexes where no thread was seen to end a wait."""
     woken = {chain.key for chain in model.chains if chain.account == PARKED}
     silent: dict[str, bool] = {}
     for row in model.rows_of(PARKED):
@@ -100,7 +99,7 @@ def _parked_text(model: Model, parts: dict[str, int]) -> str:
         for name, ns in waiting_code(model, PARKED, key).items():
             code[name] = code.get(name, 0) + ns
     where = f", in {top(code)} of the sampled waits" if code else ""
-    return f"{duration(sum(parts.values()))} blocked {number} on which no thread was seen to wake anybody{where}"
+    return f"{duration(sum(parts.values()))} blocked {number} where no thread was seen to wake anybody{where}"
 
 
 __all__ = ["wait_timer_in_request"]

@@ -1,1 +1,1 @@
-"""From a `Model` to findings about time that has no cause of its own; each module is named after its finding."""
+"""Rules about time without a cause of its own, one finding a module."""

@@ -1,4 +1,4 @@
-"""A rule on waits in the kernel that only the name of the call tells."""
+"""KERNEL-OTHER: threads are blocked in the kernel, and only the name of the system call tells why."""
 
 from __future__ import annotations
 
@@ -35,28 +35,27 @@ from perfdiag.model.waits.receiving_calls import CALL, OPEN, QUEUE_SENDS
 OTHER = "kernel.other"
 # A quarter of the busy time in calls no other rule knows is worth somebody's look, whatever they are.
 LARGE_SHARE = 0.25
-_FIFO = "whether it opens a FIFO is not known: waiting for work looks the same as waiting for an answer"
-_PERHAPS = "; if of a FIFO, cannot tell whether for work or for an answer"
-_OTHER_END = "a FIFO whose other end nobody opened yet: cannot tell whether it waits for work or for an answer"
+_FIFO = "it is unknown whether it opens a FIFO: waiting for work looks the same as waiting for an answer"
+_PERHAPS = "; if it is a FIFO, it is unknown whether it waits for work or for an answer"
+_OTHER_END = "a FIFO that the other end has not opened: it is unknown whether it waits for work or for an answer"
 
 
 @rule(
     "KERNEL-OTHER",
-    title="Blocked in the kernel for a reason only its name tells",
+    title="Threads are blocked in the kernel for other reasons",
     accounts=(OTHER,),
-    meaning="Threads are blocked in system calls that belong to no other account: exec, exit, RCU (membarrier), tty,"
-    " device ioctl, userfaultfd. The object names the call or kernel function. It is profile,"
-    " unless it is a quarter of the busy time. Receiving from a message queue, netlink, a device or a terminal, semop"
-    " and the opening of a FIFO wait for work or for an answer, cannot tell which, and are wait.parked.",
-    measured="Waits of kernel.other by object over the window; that what was opened is a FIFO is told by sampled"
-    " stacks. An opening without any is profile.",
-    alternatives="A driver that is slow; a debugger or terminal that does not read; a FIFO whose other end nobody"
-    " opened yet, which waits for work or for an answer.",
-    remedies="Look up what the call named does; sampled wait stacks show the way to it.",
-    verify="perfdiag latency again: kernel.other.",
+    meaning="Threads are blocked in system calls that belong to no other account: exec, exit, RCU (membarrier),"
+    " tty, device ioctl, userfaultfd. The object names the call or kernel function. It is a fault from a"
+    " quarter of the busy time on. Message queues, netlink, devices, terminals, semop and opening a FIFO"
+    " count as blocked or idle (wait.parked) instead, because they may wait for work or for an answer.",
+    measured="Other waits in the kernel by system call, over the window. Sampled stacks show whether a FIFO was"
+    " opened; an open without a sample is no fault.",
+    alternatives="A slow driver; a debugger or terminal that does not read; a FIFO that the other end has not opened.",
+    remedies="Look up what the named call does; sampled wait stacks show where it waits.",
+    verify="In the next report, fewer other waits in the kernel (kernel.other).",
 )
 def kernel_other(model: Model) -> Iterable[Outcome]:
-    """Name the largest objects of kernel.other; senders to message queues have a rule of their own."""
+    """Name the largest waits; senders to message queues have a rule of their own."""
     rows = [row for row in model.rows_of(OTHER) if row.key not in QUEUE_SENDS]
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):
@@ -74,16 +73,16 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         claims_of(rows),
         headline="Threads are blocked in the kernel for other reasons",
         claim=(
-            f"{duration(taken_ns)} blocked in the kernel for other reasons: "
-            f"{top(names) if named else 'cannot tell in which calls'}{_PERHAPS if fifo else ''}."
+            f"Threads are blocked for {duration(taken_ns)} in the kernel for other reasons:"
+            f" {top(names) if named else 'in unknown calls'}{_PERHAPS if fifo else ''}."
         ),
         mechanism=Mechanism.UNDETERMINED if fifo or not named else Mechanism.OTHERS,
         severity=Severity.WARNING if large else Severity.INFO,
-        doubts=["" if named else "which call it is was not recorded", _FIFO if fifo else ""],
+        doubts=["" if named else "the name of the call was not recorded", _FIFO if fifo else ""],
         evidence=[waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
         remedies=[fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
         alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
-        verify=f"{again(model)}: kernel.other",
+        verify=f"{again(model)}: fewer such waits (kernel.other)",
     )
 
 
@@ -94,7 +93,7 @@ def _fine(model: Model, taken_ns: int) -> Check | Silence:
 
 
 def _may_be_fifo(model: Model, row: Row) -> bool:
-    """Return whether no stack tells what it is whose opening takes so long."""
+    """Return whether no stack tells whether a FIFO is opened."""
     opens = row.key.startswith(CALL) and row.key.removeprefix(CALL) in OPEN
     return opens and not any(stack.kernel for stack in model.wait_stacks(OTHER, key=row.key))
 

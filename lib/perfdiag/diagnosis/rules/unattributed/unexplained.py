@@ -1,4 +1,4 @@
-"""A rule on time that the ledger found no account for."""
+"""UNEXPLAINED: time without a known cause."""
 
 from __future__ import annotations
 
