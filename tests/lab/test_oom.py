@@ -11,10 +11,11 @@ from perfdiag.diagnosis.evidence.memory.oom_causes import Cause, Holder, cause_o
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity
 from perfdiag.diagnosis.rules.memory.oom_kill import oom_kill
 from perfdiag.facts.kernel_log_clock import Clocks
+from perfdiag.facts.oom import kernel_log
 from perfdiag.model import builder
 from perfdiag.model.model import Model
 from perfdiag.recording import reader, schema
-from perfdiag.report import kernel_log_review
+from perfdiag.report.past_oom_kills import look_back
 
 from lab.support.guest import Guest
 from lab.support.processes import GuestWorkload
@@ -147,13 +148,13 @@ def test_all_kills_afterwards_from_the_log_alone(guest: Guest, start: Start, cle
     assert devour.end() == 137 and other.end() == 137
     guest.run("dd if=/dev/kmsg iflag=nonblock bs=16384 >/lab/oom.log 2>/dev/null || true")
     with (guest.folder / "oom.log").open("rb") as stream:
-        log = kernel_log_review.saved_log(stream, "oom.log", Clocks.now())
+        log = kernel_log.saved_log(stream, "oom.log", Clocks.now())
     reports = log.told.reports
     assert sum(report.kills for report in reports) == counted(guest)
     last = reports[-1]
     assert last.whole_group == "/gone" and {victim.pid for victim in last.victims} == {devour.pid, other.pid}
     assert all(cause_of(report) is not Cause.UNKNOWN for report in reports)
-    told = kernel_log_review.look_back(log, None, Clocks.now(), 0, Clocks.now().realtime_ns)
+    told = look_back(log, None, Clocks.now(), 0, Clocks.now().realtime_ns)
     assert len(told.kills) == len(reports) and "(memory.oom.group)" in told.kills[-1].claim
 
 
@@ -171,6 +172,6 @@ def test_settings_of_the_kernel(guest: Guest, start: Start, cleanup: Cleanup, se
     assert isinstance(devour, GuestWorkload) and devour.end() == 137
     guest.run("dmesg >/lab/settings.log")
     with (guest.folder / "settings.log").open("rb") as stream:
-        last = kernel_log_review.saved_log(stream, "settings.log", Clocks.now()).told.reports[-1]
+        last = kernel_log.saved_log(stream, "settings.log", Clocks.now()).told.reports[-1]
     assert last.victim and last.victim.pid == devour.pid and cause_of(last) is Cause.CGROUP
     assert bool(last.tasks) == (name != "oom_dump_tasks")

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from perfdiag.capture.kernel_log import read_kernel_log
 from perfdiag.common.errors import PerfdiagError, PermissionDenied
 from perfdiag.facts import oom_counters
 from perfdiag.facts.kernel_log_clock import Clocks
+from perfdiag.facts.oom import kernel_log
+from perfdiag.facts.oom.kernel_log import Log
 from perfdiag.facts.oom.log_lines import Entry, entries
 from perfdiag.facts.oom_counters import Counts, GroupCount
 from perfdiag.render.past_oom_kills import lines
-from perfdiag.report import kernel_log_review
-from perfdiag.report.kernel_log_review import Log
-from perfdiag.report.past_oom_kills import Afterwards
+from perfdiag.report.contract.past_oom_kills import PastKills
+from perfdiag.report.past_oom_kills import look_back
 
 from conftest import ROOT
 from unit.support.command_line import MAIN, run
@@ -44,13 +46,13 @@ def buffer(
         Entry(entry.text, moved_ns + (entry.clock_ns or 0), None, "", sequence + len(before) + index)
         for index, entry in enumerate(found)
     ]
-    return kernel_log_review.log_of("/dev/kmsg", [*before, *moved, *after], own=True)
+    return kernel_log.log_of("/dev/kmsg", [*before, *moved, *after], own=True)
 
 
 def looked(
     found: Log, since_ns: int = NOW_NS - HOUR, counts: Counts | None = None, now: Clocks | None = None
-) -> Afterwards:
-    return kernel_log_review.look_back(found, counts, now or clocks(), since_ns, NOW_NS)
+) -> PastKills:
+    return look_back(found, counts, now or clocks(), since_ns, NOW_NS)
 
 
 # Times
@@ -105,14 +107,14 @@ def test_before_the_boot_is_another_log() -> None:
 
 
 def test_nobody_killed_is_no_claim_where_the_log_wrapped() -> None:
-    quiet = kernel_log_review.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
+    quiet = kernel_log.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
     assert looked(quiet).verdict == "Nobody was killed for want of memory, as far as the log tells."
-    empty = kernel_log_review.log_of("/dev/kmsg", [], own=True)
+    empty = kernel_log.log_of("/dev/kmsg", [], own=True)
     assert looked(empty).verdict.startswith("Cannot tell")
 
 
 def test_a_log_without_dates_is_not_cut() -> None:
-    found = looked(kernel_log_review.saved_log(io.BytesIO(log("6.1/cgroup").encode()), "x", clocks()))
+    found = looked(kernel_log.saved_log(io.BytesIO(log("6.1/cgroup").encode()), "x", clocks()))
     assert found.kills[0].realtime_ns is None and found.kills[0].clock_ns == 9_607_141_000
     assert "leave none of them out" in found.not_measured[0].reason
     assert any("9.607 s after its boot" in line.plain for line in lines(found))
@@ -149,7 +151,7 @@ def test_counters_are_read_from_both_versions(tmp_path: Path) -> None:
 
 def test_a_log_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PerfdiagError, match="No such file") as gone:
-        kernel_log_review.read_kernel_log(f"{tmp_path}/kmsg")
+        read_kernel_log(f"{tmp_path}/kmsg")
     assert gone.value.exit_status == 1 and "--log" in str(gone.value.hint)
 
     def refuse(*_: object) -> int:
@@ -157,7 +159,7 @@ def test_a_log_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(PermissionDenied):
-        kernel_log_review.read_kernel_log(f"{tmp_path}/kmsg")
+        read_kernel_log(f"{tmp_path}/kmsg")
 
 
 def test_overwritten_records_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,9 +174,9 @@ def test_overwritten_records_are_said(tmp_path: Path, monkeypatch: pytest.Monkey
 
     (tmp_path / "kmsg").write_text("")
     monkeypatch.setattr(os, "read", read)
-    records, overwritten = kernel_log_review.read_kernel_log(f"{tmp_path}/kmsg")
+    records, overwritten = read_kernel_log(f"{tmp_path}/kmsg")
     monkeypatch.undo()
-    found = kernel_log_review.own_log(records, overwritten, clocks())
+    found = kernel_log.own_log(records, overwritten, clocks())
     assert overwritten and len(records) == 2 and found.first == Entry("a", 5_000, None, "", 1)
     assert "overwritten while" in looked(found).not_measured[0].reason
 
@@ -206,11 +208,11 @@ def test_the_document_is_that_of_the_page() -> None:
     document = json.loads(told.stdout)
     page = (ROOT / "man/perfdiag-host.8").read_text()
     fields = page[page.index(".SH FIELDS") : page.index(".SH EXAMPLES")]
-    assert list(document) == list(Afterwards.__struct_fields__)
+    assert list(document) == list(PastKills.__struct_fields__)
     assert [line.removeprefix(".B ") for line in fields.split("\n") if line.startswith(".B ")] == list(document)
     (kill,) = document["kills"]
     assert kill["cause"] == "fragmentation" and kill["order"] == 2 and kill["memory"]["other"] > 700 << 20
-    assert msgspec.json.decode(told.stdout, type=Afterwards).kills[0].victims[0].comm == "devour"
+    assert msgspec.json.decode(told.stdout, type=PastKills).kills[0].victims[0].comm == "devour"
 
 
 def test_standard_input_is_a_log() -> None:
@@ -278,7 +280,7 @@ def test_lines_that_are_no_log_are_none_of_standard_input() -> None:
 
 def test_many_kills_are_folded() -> None:
     text = "\n".join(log("6.1/cgroup").replace("[    9.", f"[{100 * index}.") for index in range(1, 31))
-    found = looked(kernel_log_review.saved_log(io.BytesIO(text.encode()), "x", clocks()))
+    found = looked(kernel_log.saved_log(io.BytesIO(text.encode()), "x", clocks()))
     short, full = ("\n".join(line.plain for line in lines(found, full=full)) for full in (False, True))
     assert len(found.kills) == 30 and "EARLIER, 25 kills (--full tells all)" in short and "and 20 before them" in short
     assert full.count("OOM-KILL") == 30 and short.count("OOM-KILL") == 5

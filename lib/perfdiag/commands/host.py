@@ -6,6 +6,7 @@ from typing import IO
 
 import click
 
+from perfdiag.capture.kernel_log import read_kernel_log
 from perfdiag.capture.recorder import Window
 from perfdiag.capture.target import Wanted
 from perfdiag.commands import input_files, live, reporting
@@ -16,10 +17,11 @@ from perfdiag.common.errors import PerfdiagError, UsageError
 from perfdiag.common.text import printable
 from perfdiag.facts import oom_counters
 from perfdiag.facts.kernel_log_clock import Clocks
+from perfdiag.facts.oom import kernel_log
 from perfdiag.render import json_document, terminal
 from perfdiag.render import past_oom_kills as rendered
-from perfdiag.report import kernel_log_review
-from perfdiag.report.past_oom_kills import Afterwards
+from perfdiag.report.contract.past_oom_kills import PastKills
+from perfdiag.report.past_oom_kills import look_back
 
 PATIENCE_S = 30.0  # with a pipe; a journal that is searched from disk may need some
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
@@ -85,26 +87,26 @@ def command(
     return reporting.FINDINGS_STATUS if presentation.exit_code and found.kills else 0
 
 
-def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -> Afterwards:
+def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -> PastKills:
     """Read what wants root, give root up, and only then look at what was read."""
     if path is None:
-        records, overwritten = kernel_log_review.read_kernel_log()
+        records, overwritten = read_kernel_log()
         counts = oom_counters.read()
         privileges.drop()
-        log = kernel_log_review.own_log(records, overwritten, clocks)
-        return kernel_log_review.look_back(log, counts, clocks, since_ns, until_ns)
+        log = kernel_log.own_log(records, overwritten, clocks)
+        return look_back(log, counts, clocks, since_ns, until_ns)
     # First: what a user may read decides, and to open a file can be an act (a device, a pipe).
     privileges.become_caller()
     privileges.drop()
     name = "standard input" if path == "-" else path
     try:
         with _opened(path) as stream:
-            log = kernel_log_review.saved_log(stream, name, clocks)
+            log = kernel_log.saved_log(stream, name, clocks)
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", _hint(path, error)) from error
     if log.first is None:
         raise PerfdiagError(f"no line of {log.source} is one of a kernel log", "journalctl -k > FILE saves one")
-    return kernel_log_review.look_back(log, None, clocks, since_ns, until_ns)
+    return look_back(log, None, clocks, since_ns, until_ns)
 
 
 def _opened(path: str) -> IO[bytes]:

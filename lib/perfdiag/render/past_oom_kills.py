@@ -8,13 +8,13 @@ from rich.text import Text
 
 from perfdiag.common.units import count, duration, plural
 from perfdiag.render.layout import COLUMNS, HEADING, Page, apart
-from perfdiag.report.past_oom_kills import Afterwards, Kill
+from perfdiag.report.contract.past_oom_kills import Kill, PastKills
 
 SHOWN = 5  # kills that are told in full, unless everything is asked for; the newest
 GROUPS = 5
 
 
-def lines(found: Afterwards, width: int = COLUMNS, *, full: bool = False) -> list[Text]:
+def lines(found: PastKills, width: int = COLUMNS, *, full: bool = False) -> list[Text]:
     """Return the lines of the report, none wider than `width` cells."""
     page = Page(width, full)
     shown = found.kills if full else found.kills[-SHOWN:]
@@ -77,7 +77,7 @@ def _kill(number: int, kill: Kill, page: Page) -> list[Text]:
     return told + page.wrapped(kill.verify, first=f"  {'verify':<10}", rest=" " * 12)
 
 
-def _counters(found: Afterwards, page: Page) -> list[Text | str]:
+def _counters(found: PastKills, page: Page) -> list[Text | str]:
     """What the kernel counts, whatever the log has."""
     told: list[Text | str] = []
     if found.counted is not None:
