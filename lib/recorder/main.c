@@ -15,6 +15,7 @@
 #include "rows/host_mode.h"
 #include "base/privileges.h"
 #include "program/probes.h"
+#include "facts/facts.h"
 #include "recorder.h"
 #include "base/set_user_id.h"
 #include "base/standard_descriptors.h"
@@ -94,10 +95,15 @@ static const char *lock_memory(void)
 /* Where there is a caller, what to follow comes from it. */
 static int wait_start(struct recorder *recorder, int signals, bool script)
 {
-	if (recorder->options.control_fd < 0)
-		return 0;
-	control_say(recorder->options.control_fd, script ? "loaded script\n" : "loaded\n");
-	return control_wait_start(&recorder->options, &recorder->output, signals);
+	int err = 0;
+
+	if (recorder->options.control_fd >= 0) {
+		control_say(recorder->options.control_fd, script ? "loaded script\n" : "loaded\n");
+		err = control_wait_start(&recorder->options, &recorder->output, signals);
+	}
+	if (recorder->options.no_apps)
+		facts_leave_out_applications();
+	return err;
 }
 
 static int run(struct recorder *recorder)

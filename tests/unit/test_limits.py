@@ -205,12 +205,14 @@ def test_readings_are_kept_of_every_file_that_a_rule_follows(monkeypatch: pytest
     series = Texts.series
     monkeypatch.setattr(Texts, "series", lambda self, path: asked.add(path) or series(self, path))
     builder = Builder().fact("/proc/cpuinfo", "flags\t: aperfmperf\n").fact("/proc/7/stat", "7 (a) S 1")
+    builder.fact("/hotspot/7", "read memory\n")
     facts = builder.fact("/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1").model().facts
     asked.clear()
     Facts(facts.texts).descriptors, Facts(facts.texts).system_descriptors, Facts(facts.texts).delivered_clock
-    assert len(asked) == 4 and all(map(fact_series.FOLLOWED.fullmatch, asked))
+    assert list(Facts(facts.texts).java_machines) == [7]
+    assert len(asked) == 5 and all(map(fact_series.FOLLOWED.fullmatch, asked))
     sources = "".join(path.read_text() for path in ROOT.glob("lib/perfdiag/**/*.py"))
-    assert sources.count("texts.series(") == 3, "one more follows a file: see keptfacts.FOLLOWED"
+    assert sources.count("texts.series(") == 4, "one more follows a file: see keptfacts.FOLLOWED"
 
 
 def test_names_that_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ OPTIONS = dict.fromkeys(("name", "port", "unit", "container", "cgroup", "duratio
     "only": False,
     "stacks": False,
     "no_request_names": False,
+    "no_apps": False,
     "engine": "libbpf",
 }
 

@@ -52,6 +52,7 @@ class Window:
     request_names: bool = True
     host: bool = False  # all tasks instead of a target
     asked: str = ""  # how the target was chosen, fit to be shown: kept in the recording
+    apps: bool = True  # counters of the programs that targets run are read
 
 
 class Recorder:
@@ -98,6 +99,7 @@ class Recorder:
         orders += ["host"] * window.host
         orders += ["only"] * window.only + ["stacks"] * window.stacks + [f"duration {window.duration_ns}"]
         orders += ["no-request-names"] * (not window.request_names)
+        orders += ["no-apps"] * (not window.apps)
         orders += [f"slo {window.slo_ns}"] if window.slo_ns else []
         orders += [f"slo {limit_ns} {name}" for name, limit_ns in window.slo_names.items()]
         orders += [f"asked {window.asked}"] if window.asked else []

@@ -10,7 +10,14 @@ from perfdiag.capture.kernel_log import read_kernel_log
 from perfdiag.capture.recorder import Window
 from perfdiag.capture.target import Wanted
 from perfdiag.commands import input_files, live, reporting
-from perfdiag.commands.options import DEFAULT_DURATION_NS, Duration, Presentation, report_options, request_names_option
+from perfdiag.commands.options import (
+    DEFAULT_DURATION_NS,
+    Duration,
+    Presentation,
+    apps_option,
+    report_options,
+    request_names_option,
+)
 from perfdiag.commands.times_of_day import FORMS, TimeOfDay
 from perfdiag.common import privileges
 from perfdiag.common.errors import PerfdiagError, UsageError
@@ -37,6 +44,7 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 )
 @click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample.")
 @request_names_option
+@apps_option
 @click.option("--record", "path", metavar="FILE", help="Keep the recording in FILE too.")
 @click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills from this time on, such as 02:00.")
 @click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them up to this time.  [default: now]")
@@ -46,6 +54,7 @@ def command(
     duration: int | None,
     stacks: bool,
     no_request_names: bool,
+    no_apps: bool,
     path: str | None,
     since: int | None,
     until: int | None,
@@ -64,10 +73,11 @@ def command(
             DEFAULT_DURATION_NS if duration is None else duration,
             stacks=stacks,
             request_names=not no_request_names,
+            apps=not no_apps,
             host=True,
         )
         return live.measure(Wanted(), window, path, presentation)
-    if duration is not None or stacks or no_request_names or path is not None:
+    if duration is not None or stacks or no_request_names or no_apps or path is not None:
         raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
     clocks = Clocks.now()
     until = clocks.realtime_ns if until is None else until

@@ -107,6 +107,13 @@ request_names_option = click.option(
 )
 
 
+apps_option = click.option(
+    "--no-apps",
+    is_flag=True,
+    help="Do not recognise what program it is: read no counters of Java virtual machines.",
+)
+
+
 def target_options(function: F) -> F:
     """Add the selectors of the target and the shape of the window."""
     for decorator in reversed(
@@ -149,6 +156,7 @@ def target_options(function: F) -> F:
                 ' "GET /upload=2s" is for requests that the report calls so, a TIME alone for all others.',
             ),
             request_names_option,
+            apps_option,
             click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
             click.option(
                 "--engine",
@@ -258,7 +266,16 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
         raise UsageError("--slo names requests, and --no-request-names keeps none of their names", hint)
     if script:
         _check_script(wanted, options)
-    window = Window(duration_ns, wanted.only, options["stacks"], slo_ns, slo_names, request_names, asked=wanted.words)
+    window = Window(
+        duration_ns,
+        wanted.only,
+        options["stacks"],
+        slo_ns,
+        slo_names,
+        request_names,
+        asked=wanted.words,
+        apps=not options["no_apps"],
+    )
     return wanted, window
 
 
@@ -292,6 +309,7 @@ __all__ = [
     "Duration",
     "Presentation",
     "TargetCommand",
+    "apps_option",
     "quiet_option",
     "report_options",
     "request_names_option",

@@ -27,6 +27,7 @@ from perfdiag.facts import (
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.clock_limits import ClockLimits, PowerZone
 from perfdiag.facts.hypervisor import Hypervisor
+from perfdiag.facts.jvm import HotSpot, read_machines
 from perfdiag.facts.kernel_log import KernelLog, LogLine, OomReport, read_kernel_log
 from perfdiag.facts.listeners import Listener, Listeners, read_listeners
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
@@ -344,6 +345,11 @@ class Facts:
     def system_descriptors(self) -> Descriptors | None:
         """Open files of the whole system against fs.file-max."""
         return process.read_system_descriptors(self.texts)
+
+    @fact
+    def java_machines(self) -> Mapping[int, HotSpot]:
+        """Java virtual machines among the targets, by pid."""
+        return read_machines(self.texts)
 
     # Kernel log
 

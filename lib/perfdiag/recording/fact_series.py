@@ -17,6 +17,7 @@ from perfdiag.recording.schema.limits import FACT_CHARACTERS, LINES, RECORDER
 # What facts/ asks Texts.series() for; a test compares.
 FOLLOWED = re.compile(
     r"/proc/[0-9]{1,10}/fd|/proc/sys/fs/file-nr|/proc/stat|/sys/devices/system/cpu/cpufreq/policy[0-9]+/scaling_cur_freq"
+    r"|/hotspot/[0-9]{1,10}"
 )
 MOST_FOLLOWED = 256  # 64 processes, 32 policies of the clock, and two
 READINGS = 512  # an hour has 720, of which every second one is left

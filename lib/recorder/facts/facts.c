@@ -41,6 +41,7 @@ struct job {
 	size_t text_bytes; /* recorded */
 };
 
+static bool without_applications;
 static struct wanted_list begun; /* what the begin recorded */
 
 static void send_items(const struct wanted_list *list, size_t first)
@@ -78,6 +79,8 @@ static void send_list(void *argument)
 	told = job->list.count;
 	/* Many processes may have to be looked at for these: meanwhile all the rest is told. */
 	if (job->mask != FACTS_SERIES && facts_list_kernel_threads(&job->list))
+		_exit(1);
+	if (!without_applications && facts_list_hotspot(&job->list, job->pids, job->count))
 		_exit(1);
 	send_items(&job->list, told);
 	told = job->list.count;
@@ -278,6 +281,11 @@ static int write_left_out(const struct job *job)
 		err = write_error(job, "/sys", text);
 	}
 	return err;
+}
+
+void facts_leave_out_applications(void)
+{
+	without_applications = true;
 }
 
 int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms,

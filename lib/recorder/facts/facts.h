@@ -16,3 +16,5 @@
 #define FACTS_SLOWER 4
 int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms,
 		void (*meanwhile)(void));
+/* From now on nothing is read of the programs that targets run (--no-apps). */
+void facts_leave_out_applications(void);

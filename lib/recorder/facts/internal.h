@@ -2,7 +2,7 @@
 /*
  * Between the parts of the host facts: facts/list.c says what is wanted, facts/cgroups.c which directories of the
  * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
- * facts/nfs_connections.c and facts/listeners.c what is none, facts.c does it in children with a deadline.
+ * facts/nfs_connections.c, facts/listeners.c and facts/hotspot.c what is none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -72,6 +72,11 @@ void fact_read_cpuid(const char *path, struct fact_text *fact);
 void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fact);
 #define LISTENERS_FACT SOCKET_FACTS "/listen/" /* and of the sockets that process PID listens on */
 void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
+
+/* Counters of a Java virtual machine: facts/hotspot.c. */
+#define HOTSPOT_FACTS "/hotspot/" /* and the process */
+int facts_list_hotspot(struct wanted_list *list, const pid_t *pids, size_t count);
+void fact_read_hotspot(const struct wanted *wanted, struct fact_text *fact);
 
 /* Reads a file, a link's destination, a directory's entry count, the kernel log's tail or a CPU's clock counters. */
 void fact_read(const struct wanted *wanted, struct fact_text *fact);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "facts/hotspot.h"
 #include "facts/internal.h"
 
 #define B FACTS_BEGIN
@@ -338,6 +339,20 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 
 		snprintf(path, sizeof(path), LISTENERS_FACT "%d", pids[i]);
 		err = wanted_add(list, path, 0, NULL);
+	}
+	return err;
+}
+
+int facts_list_hotspot(struct wanted_list *list, const pid_t *pids, size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && i < FACTS_PIDS_MAX && !err; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), HOTSPOT_FACTS "%d", pids[i]);
+		if (hotspot_suspected(pids[i]))
+			err = wanted_add(list, path, 0, NULL);
 	}
 	return err;
 }

@@ -230,6 +230,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		return fact_read_nfs_connections(wanted, fact);
 	if (strncmp(wanted->path, LISTENERS_FACT, strlen(LISTENERS_FACT)) == 0)
 		return fact_read_listeners(wanted, fact);
+	if (strncmp(wanted->path, HOTSPOT_FACTS, strlen(HOTSPOT_FACTS)) == 0)
+		return fact_read_hotspot(wanted, fact);
 	real_path(wanted->path, path);
 	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &status)) {

@@ -113,9 +113,9 @@ static int check_descriptors(void)
 
 static bool is_flag(const char *word)
 {
-	static const char *const flags[] = { "--only",	"--stacks", "--no-request-names",
-					     "--json",	"--full",   "--exit-code",
-					     "--quiet", "-q" };
+	static const char *const flags[] = { "--only",	    "--stacks", "--no-request-names",
+					     "--no-apps",   "--json",	"--full",
+					     "--exit-code", "--quiet",	"-q" };
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
 		if (!strcmp(word, flags[i]))

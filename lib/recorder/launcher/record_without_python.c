@@ -97,6 +97,7 @@ static const struct {
 	      { "--only", "--only", false },
 	      { "--stacks", "--stacks", false },
 	      { "--no-request-names", "--no-request-names", false },
+	      { "--no-apps", "--no-apps", false },
 	      { "-q", "", false },
 	      { "--quiet", "", false } };
 
@@ -242,8 +243,8 @@ int record_without_python(const char *recorder, char **words, const char *found)
 	if (failed && *failed) {
 		fprintf(stderr,
 			"error: perfdiag record %s needs Python 3.%d to 3.%d; this host has %s\n"
-			"HINT: without Python it takes -o FILE, --pid, --duration, --only, --stacks, --slo and "
-			"--no-request-names\n",
+			"HINT: without Python it takes -o FILE, --pid, --duration, --only, --stacks, --slo, "
+			"--no-request-names and --no-apps\n",
 			failed, OLDEST_PYTHON_MINOR, NEWEST_PYTHON_MINOR,
 			*found ? found : "none in /usr/bin or /usr/local/bin");
 		return EXIT_WRONG_USAGE;

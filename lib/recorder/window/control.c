@@ -166,6 +166,8 @@ static int obey(struct options *options, struct output *output, const char *line
 		options->host = true;
 	else if (!strcmp(line, "no-request-names"))
 		options->no_request_names = true;
+	else if (!strcmp(line, "no-apps"))
+		options->no_apps = true;
 	else if (!strcmp(line, "stacks"))
 		options->stacks = true;
 	else if (!strcmp(line, "output") && *passed >= 0) {

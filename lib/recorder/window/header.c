@@ -85,6 +85,8 @@ int header_write(struct recorder *recorder)
 		json_bool(json, "host", true);
 	if (options->no_request_names)
 		json_bool(json, "no_request_names", true);
+	if (options->no_apps)
+		json_bool(json, "no_apps", true);
 	if (options->slo_ns)
 		json_u64(json, "slo_ns", options->slo_ns);
 	limits_write(json, options);

@@ -22,6 +22,7 @@ static const char usage[] =
 	"  --slo [NAME=]NS    time requests, and system calls as operations, those over NS with their ledger;\n"
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
 	"  --no-request-names keep none, tell requests by port\n"
+	"  --no-apps          do not recognise the programs: read no counters of Java virtual machines\n"
 	"  --control FD       take orders from this socket\n"
 	"  --script FILE      let this script record\n"
 	"  --engine NAME      let the script record that is for bpftrace\n"
@@ -81,6 +82,7 @@ enum {
 	OPTION_STACKS,
 	OPTION_SLO,
 	OPTION_NO_REQUEST_NAMES,
+	OPTION_NO_APPS,
 	OPTION_CONTROL,
 	OPTION_SCRIPT,
 	OPTION_SCRIPTS,
@@ -103,6 +105,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 						      { "slo", required_argument, NULL, OPTION_SLO },
 						      { "no-request-names", no_argument, NULL,
 							OPTION_NO_REQUEST_NAMES },
+						      { "no-apps", no_argument, NULL, OPTION_NO_APPS },
 						      { "control", required_argument, NULL, OPTION_CONTROL },
 						      { "script", required_argument, NULL, OPTION_SCRIPT },
 						      { "scripts", required_argument, NULL, OPTION_SCRIPTS },
@@ -140,6 +143,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_STACKS: options->stacks = true; break;
 		case OPTION_SLO: err = add_limit(options, optarg); break;
 		case OPTION_NO_REQUEST_NAMES: options->no_request_names = true; break;
+		case OPTION_NO_APPS: options->no_apps = true; break;
 		case OPTION_CONTROL: options->control_fd = number; break;
 		case OPTION_SCRIPT: options->script = optarg; break;
 		case OPTION_SCRIPTS: options->scripts = optarg; break;

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from live.support.workload import ROOT, Workload
 
+CLASSES = ROOT / "build" / "tests" / "classes"
 SERIAL = ("-XX:+UseSerialGC", "-Xmx128m")
 
 
@@ -25,10 +28,32 @@ class Java(Workload):
         return [*self.run_by, "java", *self.options, str(ROOT / "tests" / "workloads" / f"{name}.java")]
 
 
+class Compiled(Java):
+    """A workload in Java that was compiled before: the compiler leaves nothing in its heap."""
+
+    def __init__(self, name: str, *arguments: object, options: Sequence[str], java: str = "java") -> None:
+        self.java = java
+        CLASSES.mkdir(parents=True, exist_ok=True)
+        source = ROOT / "tests" / "workloads" / f"{name}.java"
+        subprocess.run(["javac", "--release", "17", "-d", CLASSES, source], check=True, timeout=60)
+        super().__init__(name, *arguments, options=options)
+
+    def command(self, name: str) -> list[str]:
+        return [self.java, *self.options, "-cp", str(CLASSES), name]
+
+
+def machines() -> list[str]:
+    """Return the programs `java` of this host, the usual one first."""
+    found = [
+        path for path in (shutil.which("java"), *sorted(map(str, Path("/usr/lib/jvm").glob("*/bin/java")))) if path
+    ]
+    return list({str(Path(path).resolve()): path for path in reversed(found)}.values())[::-1]
+
+
 def need_java() -> None:
     """Skip where no program of Java can be compiled and run."""
     if not shutil.which("java") or not shutil.which("javac"):
         pytest.skip("no JDK: see packages-truth.txt")
 
 
-__all__ = ["SERIAL", "Java", "need_java"]
+__all__ = ["SERIAL", "Compiled", "Java", "machines", "need_java"]

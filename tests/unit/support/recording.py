@@ -101,6 +101,7 @@ class Builder(OtherLines):
         slo: Time | None = None,
         slo_names: Mapping[str, Time] | None = None,
         no_request_names: bool = False,
+        no_apps: bool = False,
         asked: str = "",
         cpus: int = 4,
     ) -> None:
@@ -130,6 +131,7 @@ class Builder(OtherLines):
                     for name, limit in (slo_names or {}).items()
                 ],
                 no_request_names=no_request_names,
+                no_apps=no_apps,
                 asked=asked,
             ),
             targets=[schema.Target(pid=pid, namespace_pid=pid if namespace_pid is None else namespace_pid, comm=comm)],

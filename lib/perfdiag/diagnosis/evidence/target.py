@@ -28,7 +28,7 @@ def subject(model: Model, *, begin: bool = False) -> str:
 def again(model: Model, *more: str) -> str:
     """Return the command that measures the same target once more, fit for a shell; with `more` options, if any."""
     options = model.header.options
-    unnamed = ["--no-request-names"] * options.no_request_names
+    unnamed = ["--no-request-names"] * options.no_request_names + ["--no-apps"] * options.no_apps
     if model.host:
         return " ".join(["perfdiag host", *unnamed, *more])
     pids = " ".join(f"--pid {target.pid}" for target in model.header.targets[:4])

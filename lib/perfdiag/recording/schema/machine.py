@@ -17,7 +17,8 @@ class Fact(Line, tag="fact"):
     """One small file of /proc or /sys as it was read, or why it could not be.
 
     A symbolic link is recorded with its destination as text, a directory as "N inode M": entries and inode number.
-    What is below /cpuid is no file: the CPUID instruction told it, in a guest; below /sock_diag it is sock_diag(7).
+    What is below /cpuid is no file: the CPUID instruction told it, in a guest; below /sock_diag it is sock_diag(7),
+    and /hotspot/PID are counters in the memory of a Java virtual machine.
     """
 
     at_ns: Nanoseconds

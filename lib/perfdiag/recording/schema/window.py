@@ -53,6 +53,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     slo_names: Annotated[list[Objective], at_most(RECORDER["LIMITS"])] = []  # limits of single names
     host: bool = False  # all tasks of the host were followed, kernel threads too
     no_request_names: bool = False  # requests are told by port alone
+    no_apps: bool = False  # no counters of programs were read
     asked: Asked = ""  # how the target was chosen, as it is typed in a shell: "--port 5432"
 
 

@@ -1,0 +1,112 @@
+"""Counters of real Java virtual machines, read from their memory, against what those say of themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from perfdiag.facts.host_facts import Facts
+from perfdiag.facts.jvm import HotSpot
+from perfdiag.recording import schema
+
+from live.support.fixtures import Attach, Cleanup
+from live.support.java import Compiled, machines, need_java
+from live.support.recording import Recording
+from unit.support.waiting import until
+
+pytestmark = [pytest.mark.may_skip("java"), pytest.mark.timeout(120)]
+COLLECTORS = ("Serial", "Parallel", "G1", "Z", "Shenandoah")
+LIVE_KIB, THREADS = 20_000, 3
+SECONDS = 2.0
+NAME = "sun.rt.{}"
+
+
+def started(cleanup: Cleanup, *options: str, java: str = "java") -> Compiled:
+    need_java()
+    running = Compiled("Pressure", LIVE_KIB, THREADS, options=("-Xmx64m", *options), java=java)
+    cleanup.enter_context(running)
+    return running
+
+
+def recorded(java: Compiled, attach: Attach) -> Recording:
+    """Record while it collects: it lives on until its counters were read."""
+    java.start()
+    recorder = attach(java)
+    path = f"/hotspot/{java.pid}"
+    until(lambda: path in recorder.output.read_text(), "its counters were read")
+    time.sleep(SECONDS)
+    return recorder.stop()
+
+
+def machine_of(recording: Recording, java: Compiled) -> HotSpot | None:
+    return Facts.parse(recording.of(schema.Fact)).java_machines.get(java.pid)
+
+
+def offers(java: str, collector: str) -> bool:
+    """Return whether that virtual machine has this collector: some builds leave some out."""
+    return os.spawnlp(os.P_WAIT, java, java, f"-XX:+Use{collector}GC", "-Xlog:disable", "-version") == 0
+
+
+def stops_of_log(log: Path) -> list[list[int]]:
+    """Return of each stop its nanoseconds until all threads were stopped, and altogether."""
+    lines = [line for line in log.read_text().splitlines() if "Reaching safepoint" in line]
+    return [
+        [int(re.findall(rf"{what}: (\d+) ns", line)[0]) for what in ("Reaching safepoint", "Total")] for line in lines
+    ]
+
+
+@pytest.mark.parametrize("collector", COLLECTORS)
+def test_stops_agree_with_the_log(collector: str, cleanup: Cleanup, attach: Attach, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for java in machines():
+        if not offers(java, collector):
+            print(f"{java} has no {collector}")
+            continue
+        log.unlink(missing_ok=True)
+        running = started(cleanup, f"-XX:+Use{collector}GC", f"-Xlog:safepoint:file={log}:none:filecount=0", java=java)
+        found = machine_of(recorded(running, attach), running)
+        assert found and found.begin and found.end and found.end.way == "memory", java
+        first, last = (each.numbers[NAME.format("safepoints")] for each in (found.begin, found.end))
+        stops = stops_of_log(log)[first:last]
+        assert len(stops) == last - first > 3, java
+        names = (NAME.format("safepointSyncTime"), NAME.format("safepointTime"))
+        reaching_ns, stopped_ns = (found.end.numbers[name] - found.begin.numbers[name] for name in names)
+        # It may have been read in the middle of a stop.
+        reaching, whole = ([each[n] for each in stops] for n in (0, 1))
+        assert reaching_ns == pytest.approx(sum(reaching), rel=0.02, abs=max(reaching)), java
+        assert reaching_ns + stopped_ns == pytest.approx(sum(whole), rel=0.02, abs=max(whole)), java
+
+
+@pytest.mark.parametrize("options", [("-XX:+PerfDisableSharedMem",), ("-XX:-UseCompressedOops",)])
+def test_without_the_file_of_counters(options: Sequence[str], cleanup: Cleanup, attach: Attach) -> None:
+    java = started(cleanup, *options)
+    found = machine_of(recorded(java, attach), java)
+    assert found and found.begin and found.end and found.end.way == "memory"
+    before, after = (each.numbers["sun.gc.collector.0.invocations"] for each in (found.begin, found.end))
+    assert 0 < after - before <= java.truth()["collections"]
+
+
+def test_counters_that_were_turned_off(cleanup: Cleanup, attach: Attach) -> None:
+    java = started(cleanup, "-XX:-UsePerfData")
+    found = machine_of(recorded(java, attach), java)
+    assert found and found.end is None and "-XX:-UsePerfData" in found.unread
+
+
+def test_nothing_of_its_command_line(cleanup: Cleanup, attach: Attach) -> None:
+    java = started(cleanup, "-Dpassword=MARKER-OF-A-SECRET")
+    recording = recorded(java, attach)
+    assert machine_of(recording, java)
+    assert "MARKER-OF-A-SECRET" not in recording.path.read_text()
+
+
+def test_no_apps(cleanup: Cleanup, attach: Attach) -> None:
+    java = started(cleanup)
+    java.start()
+    recorder = attach(java, first=["no-apps"])
+    time.sleep(SECONDS)
+    recording = recorder.stop()
+    assert machine_of(recording, java) is None and recording.header.options.no_apps
