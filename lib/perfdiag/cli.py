@@ -118,19 +118,6 @@ def _run() -> int:
         if sys.stdout is stdout:
             raise
         return _broken_pipe(0)  # click replaces it, and gives up, when a pipe is broken
-    except MemoryError:
-        _explain("memory is exhausted", MEMORY_HINT)
-        return 1
-    except SystemError as error:  # what Python makes of an allocation that failed where it did not look
-        _explain(f"Python ran out of memory, or into a bug of its own: {printable(str(error))}", MEMORY_HINT)
-        return 1
-    except ImportError as error:
-        hint = f"{MEMORY_HINT}; or install it again"
-        if (error.name or "").startswith("msgspec"):  # compiled, for each Python that an installed perfdiag is made for
-            version = f"{sys.implementation.name} {sys.version.split()[0]}"
-            hint = f"perfdiag is made for CPython 3.11 to 3.14 with glibc, this is {version}: install one of those"
-        _explain(f"cannot load a part of perfdiag: {printable(str(error))}", hint)
-        return 1
     except (KeyboardInterrupt, click.Abort):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
@@ -138,17 +125,33 @@ def _run() -> int:
     except BrokenPipeError:
         return _broken_pipe(status)
     except Exception as error:
-        if os.environ.get("PERFDIAG_DEBUG"):
+        if os.environ.get("PERFDIAG_DEBUG") and not isinstance(error, MemoryError | SystemError | ImportError):
             raise
-        if isinstance(error, OSError) and error.strerror:
-            where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
-            _explain(f"{where}{error.strerror}", HINTS.get(error.errno or 0, "PERFDIAG_DEBUG=1 shows where"))
-        else:
-            _explain(
-                f"this is a bug in perfdiag: {type(error).__name__}: {printable(str(error))}",
-                "PERFDIAG_DEBUG=1 shows where; please report it",
-            )
+        _explain(*_unexpected(error))
         return 1
+
+
+def _unexpected(error: Exception) -> tuple[str, str]:
+    """Return message and hint of an error that no part of perfdiag gave words to."""
+    said = printable(str(error))
+    match error:
+        case MemoryError():
+            return "memory is exhausted", MEMORY_HINT
+        case SystemError():  # what Python makes of an allocation that failed where it did not look
+            return f"Python ran out of memory, or into a bug of its own: {said}", MEMORY_HINT
+        case ImportError():
+            hint = f"{MEMORY_HINT}; or install it again"
+            if (error.name or "").startswith("msgspec"):  # compiled, for each Python that it is installed for
+                version = f"{sys.implementation.name} {sys.version.split()[0]}"
+                hint = f"perfdiag is made for CPython 3.11 to 3.14 with glibc, this is {version}: install one of those"
+            return f"cannot load a part of perfdiag: {said}", hint
+        case OSError() if error.strerror:
+            where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
+            return f"{where}{error.strerror}", HINTS.get(error.errno or 0, "PERFDIAG_DEBUG=1 shows where")
+    return (
+        f"this is a bug in perfdiag: {type(error).__name__}: {said}",
+        "PERFDIAG_DEBUG=1 shows where; please report it",
+    )
 
 
 def _broken_pipe(status: int) -> int:

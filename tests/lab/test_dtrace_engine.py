@@ -10,6 +10,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.model.builder import build
 from perfdiag.recording import reader
+from perfdiag.recording.recording import Recording
 
 from lab.support.guest import CPUS, Guest
 from lab.support.processes import GuestWorkload, Process
@@ -36,7 +37,7 @@ def recording(guest: Guest, cleanup: Cleanup) -> Any:
     )
 
 
-def read(process: Process) -> reader.Recording:
+def read(process: Process) -> Recording:
     return reader.read(io.BytesIO(process.here("cat out").encode() + b"\n"))
 
 

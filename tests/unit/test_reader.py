@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect
 from perfdiag.common.errors import RecordingError
-from perfdiag.recording import reader, schema
+from perfdiag.recording import kept_lines, reader, schema
+from perfdiag.recording.recording import MOST_PROBLEMS_TOLD, Recording
 
 from unit.support import Builder
 
 
-def read(data: bytes) -> reader.Recording:
+def read(data: bytes) -> Recording:
     return reader.read(io.BytesIO(data))
 
 
@@ -149,7 +150,7 @@ def test_a_bucket_that_does_not_exist_makes_the_line_bad(buckets: list[list[int]
 def test_many_bad_lines_do_not_fill_memory() -> None:
     recording = read(sample().bytes() + b"x\n" * 5000)
     assert recording.bad_lines == 5000
-    assert len(recording.problems) == reader.MOST_PROBLEMS_TOLD
+    assert len(recording.problems) == MOST_PROBLEMS_TOLD
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_told() -> None:
@@ -205,7 +206,7 @@ def test_an_endless_line_is_refused_without_reading_all_of_it(head: bytes, monke
 @pytest.mark.parametrize("field", ["detail", "thread"])
 def test_lines_without_end_are_refused_before_they_take_all_memory(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is valid and none replaces another."""
-    monkeypatch.setattr(reader, "MOST_KEPT_BYTES", 1 << 20)
+    monkeypatch.setattr(kept_lines, "MOST_KEPT_BYTES", 1 << 20)
     header, *rest = sample().bytes().splitlines(keepends=True)
     sample_line = next(each for each in rest if each.startswith(b'{"type":"%s"' % field.encode()))
 
@@ -222,7 +223,7 @@ def test_lines_without_end_are_refused_before_they_take_all_memory(field: str, m
 
 
 def test_lines_that_are_replaced_may_be_as_many_as_they_like(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MOST_KEPT_BYTES", len(sample().bytes()) + 1)
+    monkeypatch.setattr(kept_lines, "MOST_KEPT_BYTES", len(sample().bytes()) + 1)
     header, *rest = sample().bytes().splitlines(keepends=True)
     again = [line for line in rest if line.startswith((b'{"type":"thread"', b'{"type":"detail"'))]
     assert len(again) > 1 and reader.read(io.BytesIO(header + b"".join(again * 50 + rest))).threads

@@ -10,7 +10,7 @@ from perfdiag.capture.preflight import programs
 from perfdiag.facts.host_facts import Facts
 from perfdiag.model.coverage import coverage, recorder_gaps
 from perfdiag.recording import schema
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 from conftest import ROOT
 from unit.support.recording import Builder

@@ -17,7 +17,7 @@ from perfdiag.facts.host_facts import Facts
 from perfdiag.model.coverage import coverage, recorder_gaps
 from perfdiag.model.model import NotMeasured
 from perfdiag.recording import schema
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 
 @dataclass(frozen=True)

@@ -92,14 +92,8 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     recorder = Recorder.inherited()
     target.check_namespace()
     recorder.wait_loaded()
-    if wanted.command:
-        held_back = HeldBack(wanted.command, command_stdout_fd)
-        descendants = "" if window.only else " with its descendants"
-        what = Target(f"{held_back.name} (pid {held_back.pid}){descendants}", ())
-    elif window.host:
-        held_back, what = None, Target("all tasks of this host", ())
-    else:
-        held_back, what = None, target.resolve(wanted)
+    held_back = HeldBack(wanted.command, command_stdout_fd) if wanted.command else None
+    what = _target(wanted, window, held_back)
     file = output_file.create(path) if path is not None else None
     try:
         length = f"for {shown_duration(window.duration_ns)}" if window.duration_ns else "until its end or Ctrl-C"
@@ -135,6 +129,14 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     if file and cut_short and reason == record.DIED:
         progress.say(f"warning: {cut_short}")  # the check of the file says what is there
     return Session(recorder, file, held_back, signals, reason, None if file else cut_short)
+
+
+def _target(wanted: Wanted, window: Window, held_back: HeldBack | None) -> Target:
+    """Return what is recorded: a command that has not begun yet, the host, or processes that run."""
+    if held_back:
+        descendants = "" if window.only else " with its descendants"
+        return Target(f"{held_back.name} (pid {held_back.pid}){descendants}", ())
+    return Target("all tasks of this host", ()) if window.host else target.resolve(wanted)
 
 
 def _tell(recorder: Recorder, kind: str) -> None:

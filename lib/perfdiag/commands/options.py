@@ -114,63 +114,64 @@ apps_option = click.option(
 )
 
 
+_TARGET_OPTIONS = (
+    click.option(
+        "-p",
+        "--pid",
+        type=Decimal(min=1),
+        multiple=True,
+        metavar="PID",
+        help="Measure this process; repeatable. A pid inside a container works too.",
+        shell_complete=candidates.pids,
+    ),
+    click.option(
+        "--name",
+        metavar="REGEX",
+        help="Measure the program whose process name matches.",
+        shell_complete=candidates.names,
+    ),
+    click.option("--port", type=Decimal(1, 65535), metavar="N", help="Measure who listens on this port."),
+    click.option("--unit", metavar="NAME", help="Measure this systemd unit.", shell_complete=candidates.units),
+    click.option(
+        "--container", metavar="ID|NAME", help="Measure this container.", shell_complete=candidates.containers
+    ),
+    click.option("--cgroup", metavar="PATH", help="Measure this control group."),
+    click.option("--only", is_flag=True, help="Leave out the descendants, which are included by default."),
+    click.option(
+        "-d",
+        "--duration",
+        type=Duration("s"),
+        metavar="TIME",
+        help="How long: seconds, or 500ms, 5m; 0 until Ctrl-C.  [default: 10; with a COMMAND: 0]",
+    ),
+    click.option(
+        "--slo",
+        type=Objective(),
+        multiple=True,
+        metavar="[NAME=]TIME",
+        help="Time requests, and system calls as operations, against this limit, such as 250ms; repeatable:"
+        ' "GET /upload=2s" is for requests that the report calls so, a TIME alone for all others.',
+    ),
+    request_names_option,
+    apps_option,
+    click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "libbpf", *SCRIPTS]),
+        metavar=f"auto|libbpf|{'|'.join(SCRIPTS)}",
+        default="auto",
+        help="Who records: perfdiag's own programs (libbpf), or a script for another engine, which records one"
+        " process and sees less. auto is libbpf, and where the kernel cannot take that the first engine that"
+        " can: it says which and why.  [default: auto]",
+    ),
+    click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
+)
+
+
 def target_options(function: F) -> F:
     """Add the selectors of the target and the shape of the window."""
-    for decorator in reversed(
-        (
-            click.option(
-                "-p",
-                "--pid",
-                type=Decimal(min=1),
-                multiple=True,
-                metavar="PID",
-                help="Measure this process; repeatable. A pid inside a container works too.",
-                shell_complete=candidates.pids,
-            ),
-            click.option(
-                "--name",
-                metavar="REGEX",
-                help="Measure the program whose process name matches.",
-                shell_complete=candidates.names,
-            ),
-            click.option("--port", type=Decimal(1, 65535), metavar="N", help="Measure who listens on this port."),
-            click.option("--unit", metavar="NAME", help="Measure this systemd unit.", shell_complete=candidates.units),
-            click.option(
-                "--container", metavar="ID|NAME", help="Measure this container.", shell_complete=candidates.containers
-            ),
-            click.option("--cgroup", metavar="PATH", help="Measure this control group."),
-            click.option("--only", is_flag=True, help="Leave out the descendants, which are included by default."),
-            click.option(
-                "-d",
-                "--duration",
-                type=Duration("s"),
-                metavar="TIME",
-                help="How long: seconds, or 500ms, 5m; 0 until Ctrl-C.  [default: 10; with a COMMAND: 0]",
-            ),
-            click.option(
-                "--slo",
-                type=Objective(),
-                multiple=True,
-                metavar="[NAME=]TIME",
-                help="Time requests, and system calls as operations, against this limit, such as 250ms; repeatable:"
-                ' "GET /upload=2s" is for requests that the report calls so, a TIME alone for all others.',
-            ),
-            request_names_option,
-            apps_option,
-            click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
-            click.option(
-                "--engine",
-                type=click.Choice(["auto", "libbpf", *SCRIPTS]),
-                metavar=f"auto|libbpf|{'|'.join(SCRIPTS)}",
-                default="auto",
-                help="Who records: perfdiag's own programs (libbpf), or a script for another engine, which records one"
-                " process and sees less. auto is libbpf, and where the kernel cannot take that the first engine that"
-                " can: it says which and why.  [default: auto]",
-            ),
-            click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
-        )
-    ):
-        function = decorator(function)
+    for option in reversed(_TARGET_OPTIONS):
+        function = option(function)
     return function
 
 

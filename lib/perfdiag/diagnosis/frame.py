@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Remedy, Severity
+from perfdiag.diagnosis.rule import Claims, Confidence, Evidence, Finding, Mechanism, Other, Remedy, Severity
 from perfdiag.diagnosis.significance import fault, judged
 from perfdiag.model.model import Model
 
 
 def conclude(
     model: Model,
-    claims: Mapping[str | tuple[str, str], int],
+    claims: Claims,
     *,
     headline: str,
     claim: str,

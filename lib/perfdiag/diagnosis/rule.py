@@ -110,6 +110,9 @@ class Evidence:
     kind: EvidenceKind = EvidenceKind.NUMBER
 
 
+Claims = Mapping[str | tuple[str, str], int]  # ns by account, or by account and key of `Row`
+
+
 def account_of(claim: str | tuple[str, str]) -> str:
     """Return the account of what is claimed: all of an account, or what was waited for in it."""
     return claim if isinstance(claim, str) else claim[0]
@@ -127,7 +130,7 @@ class Finding:
     severity: Severity
     confidence: Confidence
     claim: str  # what is the case in detail: one or two sentences, no newline
-    claims: Mapping[str | tuple[str, str], int]
+    claims: Claims
     evidence: Sequence[Evidence]
     remedies: Sequence[Remedy]
     ruled_out: Sequence[str] = ()
@@ -261,6 +264,7 @@ def is_objective(id: str) -> bool:
 __all__ = [
     "RULES",
     "Check",
+    "Claims",
     "Confidence",
     "Evidence",
     "EvidenceKind",

@@ -5,7 +5,7 @@ Every step moves nanoseconds between accounts of one thread and creates or destr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -18,9 +18,9 @@ from perfdiag.model.ledger.object_rows import rows_of
 from perfdiag.model.ledger.reattribution import complete_proven, set_receiving_apart, take_proven_of_processes
 from perfdiag.model.ledger.thread_totals import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
 from perfdiag.model.model import FileRead, Host, Model
-from perfdiag.model.requests.exchanges import exchanges_of
+from perfdiag.model.requests.exchanges import Exchange, exchanges_of
 from perfdiag.model.requests.parked_futexes import parked_of
-from perfdiag.model.requests.request_time import request_time
+from perfdiag.model.requests.request_time import RequestTime, request_time
 from perfdiag.model.requests.serving_threads import servers
 from perfdiag.model.requests.unread_requests import error_of, is_awaited, parts_of
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
@@ -29,16 +29,68 @@ from perfdiag.model.waits.receiving_calls import PARKED, Receiving
 from perfdiag.model.waits.wait_chains import Chain, chains_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 
 def build(recording: Recording) -> Model:
     """Return what `recording` means; never fails on a recording that `reader.read` accepted."""
     facts = (HostFacts if recording.header.options.host else Facts).parse(recording.facts)
+    books = _split_books(recording)
+    window_ns = _window_ns(recording)
+    futexes, receiving = Futexes(recording), _receiving(recording, window_ns)
+    names = object_names.Names(facts, recording)
+    rows = rows_of(recording, books, futexes, receiving, names)
+    accounts = _attribute(recording, books, futexes, receiving)
+    threads = [_thread(book, futexes, receiving) for book in books]
+    threads.sort(key=lambda thread: (-busy_ns(thread.accounts), thread.pid, thread.tid))
+    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
+    stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
+    return Model(
+        header=recording.header,
+        window_ns=window_ns,
+        wall_ns=sum(thread.wall_ns for thread in threads),
+        busy_ns=busy_ns(accounts),
+        idle_ns=sum_of(accounts, Kind.IDLE),
+        parked_ns=sum_of(accounts, Kind.UNKNOWN),
+        accounts=dict(sorted(accounts.items(), key=lambda item: -item[1].ns)),
+        rows=rows,
+        threads=threads,
+        stacks=stacks,
+        files_read=_files_read(recording, names),
+        dirtiers=sorted(recording.dirtiers, key=lambda line: (-line.bytes, line.device, line.pid)),
+        operations=[receiving.of_operation(operation) for operation in recording.operations],
+        facts=facts,
+        coverage=coverage.measure(recording, threads, accounts, stacks, busy_ns(accounts)),
+        not_measured=coverage.not_measured(recording, facts),
+        cost=recording.footer.cost if recording.footer else None,
+        chains=_chains(recording, futexes, receiving, names),
+        exchanges=exchanges,
+        requests_inside=next(iter(recording.requests_inside), None),
+        request_time=_request_time(recording, exchanges, accounts, threads, futexes, window_ns),
+        host=_host(recording),
+        unseen=recorder_gaps.unseen_accounts(recording.header),
+        calibrations=recording.calibrations,
+        cpus=recording.cpus,
+        devices=recording.devices,
+        events=recording.events,
+        footer=recording.footer,
+        intervals=recording.intervals,
+        nfs_flushes=recording.nfs_flushes,
+        nfs_server=recording.nfs_server,
+        requests_left=recording.requests_left,
+        rpcs=recording.rpcs,
+        silent=recording.silent,
+        sockets=recording.sockets,
+        vm_exits=recording.vm_exits,
+        writebacks=recording.writebacks,
+    )
+
+
+def _split_books(recording: Recording) -> list[Books]:
+    """Return the books of every thread, with the CPU time split into user and kernel by samples where it must be."""
     books = [Books(line, totals(line.accounts)) for line in recording.books()]
     if recording.footer is None:
         books += newest_unlisted(recording, books)
-
     split = CpuSplit(recording)
     for book in books:
         if "cpu.kernel" in book.accounts:  # who recorded has split it
@@ -48,11 +100,16 @@ def build(recording: Recording) -> Model:
             on_cpu_ns = book.accounts["cpu.user"].ns
             book.move("cpu.user", "cpu.kernel", on_cpu_ns - round(on_cpu_ns * share))
             book.pack()
+    return books
 
-    futexes = Futexes(recording)
+
+def _window_ns(recording: Recording) -> int:
     end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
-    window_ns = max(0, end_ns - recording.header.start_ns)
-    receiving = Receiving(
+    return max(0, end_ns - recording.header.start_ns)
+
+
+def _receiving(recording: Recording, window_ns: int) -> Receiving:
+    return Receiving(
         recording.threads.values(),
         recording.details.values(),
         recording.stacks,
@@ -60,8 +117,12 @@ def build(recording: Recording) -> Model:
         recording.sockets,
         window_ns,
     )
-    names = object_names.Names(facts, recording)
-    rows = rows_of(recording, books, futexes, receiving, names)
+
+
+def _attribute(
+    recording: Recording, books: list[Books], futexes: Futexes, receiving: Receiving
+) -> dict[str, AccountTotal]:
+    """Move waits of unknown cause to the accounts that evidence proves; return the target's accounts."""
     recorded = summed(books)
     for book in books:
         set_receiving_apart(book, receiving)
@@ -70,67 +131,32 @@ def build(recording: Recording) -> Model:
                 book.move(PARKED, booking.account, futex.sum_ns, futex.count, futex.sum_ns)
         book.pack()
     take_proven_of_processes(books, recording, futexes)
-
     accounts = summed(books)
     complete_proven(accounts, recorded, recording, futexes)
-    threads = sorted(
-        (_thread(book, futexes, receiving) for book in books), key=lambda t: (-busy_ns(t.accounts), t.pid, t.tid)
-    )
-    wall_ns = sum(thread.wall_ns for thread in threads)
-    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
+    return accounts
+
+
+def _request_time(
+    recording: Recording,
+    exchanges: Sequence[Exchange],
+    accounts: Mapping[str, AccountTotal],
+    threads: Sequence[ThreadLedger],
+    futexes: Futexes,
+    window_ns: int,
+) -> RequestTime | None:
+    if recording.header.options.host:  # whose requests are those of many targets
+        return None
     awaited = [line for line in recording.requests_left if is_awaited(line)]
     unread = parts_of(recording.requests_unread, awaited, exchanges, accounts)
-    lost = recording.footer.lost if recording.footer else {}
-    stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
-    return Model(
-        header=recording.header,
-        window_ns=window_ns,
-        wall_ns=wall_ns,
-        busy_ns=busy_ns(accounts),
-        idle_ns=sum_of(accounts, Kind.IDLE),
-        parked_ns=sum_of(accounts, Kind.UNKNOWN),
-        accounts=dict(sorted(accounts.items(), key=lambda item: -item[1].ns)),
-        rows=rows,
-        threads=threads,
-        stacks=stacks,
-        devices=recording.devices,
-        files_read=_files_read(recording, names),
-        writebacks=recording.writebacks,
-        dirtiers=sorted(recording.dirtiers, key=lambda line: (-line.bytes, line.device, line.pid)),
-        sockets=recording.sockets,
-        operations=[receiving.of_operation(operation) for operation in recording.operations],
-        events=recording.events,
-        intervals=recording.intervals,
-        facts=facts,
-        coverage=coverage.measure(recording, threads, accounts, stacks, busy_ns(accounts)),
-        not_measured=coverage.not_measured(recording, facts),
-        cost=recording.footer.cost if recording.footer else None,
-        footer=recording.footer,
-        chains=_chains(recording, futexes, receiving, names),
-        rpcs=recording.rpcs,
-        nfs_flushes=recording.nfs_flushes,
-        nfs_server=recording.nfs_server,
-        cpus=recording.cpus,
-        vm_exits=recording.vm_exits,
-        calibrations=recording.calibrations,
-        exchanges=exchanges,
-        requests_inside=next(iter(recording.requests_inside), None),
-        requests_left=recording.requests_left,
-        silent=recording.silent,
-        request_time=None
-        if recording.header.options.host  # whose requests are those of many targets
-        else request_time(
-            exchanges,
-            lost,
-            _finer(accounts),
-            parked_of(recording, futexes),
-            servers(threads, unread, error_of(exchanges)),
-            busy_ns(accounts),
-            window_ns,
-            awaited,
-        ),
-        host=_host(recording),
-        unseen=recorder_gaps.unseen_accounts(recording.header),
+    return request_time(
+        exchanges,
+        recording.footer.lost if recording.footer else {},
+        _finer(accounts),
+        parked_of(recording, futexes),
+        servers(threads, unread, error_of(exchanges)),
+        busy_ns(accounts),
+        window_ns,
+        awaited,
     )
 
 

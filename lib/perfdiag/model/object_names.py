@@ -7,6 +7,7 @@ Objects are as the recorder wrote them, but for the locks of runtimes, whose wor
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, printable
 from perfdiag.common.units import size
@@ -14,7 +15,7 @@ from perfdiag.facts.host_facts import Facts
 from perfdiag.model.guest import exit_names
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID
 from perfdiag.model.waits.runtime_locks import BY_ID
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 _FIXED = {
     "": "",
@@ -49,49 +50,33 @@ class Names:
         return printable(key if words is None else words)
 
     def _words(self, kind: str, rest: str) -> str | None:
+        if kind in _WORDS:
+            return _WORDS[kind](rest)
         match kind:
-            case "peer" | "function" | "syscall":
-                return rest if kind == "peer" else f"{rest}()"
-            case "port" | "pipe":
-                return f"{kind} {rest}"
-            case "futex":
-                return f"futex {rest}"
             case "lock":
                 return self._runtime_lock(rest)
-            case "runtime":
-                return IDLE_BY_ID[rest].name if rest in IDLE_BY_ID else None
             case "device":
                 named = rest in self._facts.disks or not self._facts.mount_of(rest)
                 return self._facts.disk_name(rest) if named else self._mount(rest)
-            case "limit":
-                return f"memory.{rest}"
             case "order":
                 known = self._page_bytes is not None and len(rest) < 3
                 return f"{size((self._page_bytes or 0) << int(rest))} in one piece" if known else None
-            case "task" | "unix" | "own":
-                pid, kept, comm = rest.partition(":")
-                name = comm or (NO_NAME if kept else NAME_NOT_KEPT)
-                return f"{'own thread ' if kind == 'own' else ''}{name} ({int(pid)})"
-            case "abstract":
-                return _abstract(rest)
             case "cgroup":
                 group = self._facts.cgroup_of(int(rest))
                 return f"cgroup {group.path if group else rest}"
             case "idle":
                 return self._idle_state(rest)
             case "file":
-                numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
-                major, minor, inode = (int(part) for part in numbers)
-                where = self._file_system(f"{major}:{minor}")
-                return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
+                return self._file(rest)
             case "mount":
                 return self._mount(rest)
-            case "server":
-                return f"NFS server {rest}"
-            case "vmexit":
-                vendor, _, code = rest.partition(":")
-                return exit_names.reason(vendor, int(code))
         return None
+
+    def _file(self, rest: str) -> str:
+        numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
+        major, minor, inode = (int(part) for part in numbers)
+        where = self._file_system(f"{major}:{minor}")
+        return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
 
     def _idle_state(self, rest: str) -> str:
         """Return "C6", or that the CPU was not in it any more, or not yet in any, when the thread was woken."""
@@ -123,6 +108,12 @@ class Names:
         return ", or later ".join(words) or f"file system {device}"
 
 
+def _task(rest: str) -> str:
+    """Return "python (4121)" of "4121:python"."""
+    pid, kept, comm = rest.partition(":")
+    return f"{comm or (NO_NAME if kept else NAME_NOT_KEPT)} ({int(pid)})"
+
+
 def _abstract(name: str) -> str:
     """Return an abstract name for people; what stands for a byte that is no text is one byte."""
     shown = name.rstrip("\0")  # who binds the whole address has zeroes behind the name
@@ -131,5 +122,28 @@ def _abstract(name: str) -> str:
     kept_bytes = len(name.replace("\ufffd", "?").encode(errors="replace"))
     return f"@{shown}{'...' if shown == name and kept_bytes >= ABSTRACT_NAME_BYTES else ''}"
 
+
+def _vm_exit(rest: str) -> str | None:
+    vendor, _, code = rest.partition(":")
+    return exit_names.reason(vendor, int(code))
+
+
+# The kinds of objects that name themselves, without the facts of the recording.
+_WORDS: dict[str, Callable[[str], str | None]] = {
+    "peer": str,
+    "function": "{}()".format,
+    "syscall": "{}()".format,
+    "port": "port {}".format,
+    "pipe": "pipe {}".format,
+    "futex": "futex {}".format,
+    "limit": "memory.{}".format,
+    "server": "NFS server {}".format,
+    "runtime": lambda rest: IDLE_BY_ID[rest].name if rest in IDLE_BY_ID else None,
+    "task": _task,
+    "unix": _task,
+    "own": lambda rest: f"own thread {_task(rest)}",
+    "abstract": _abstract,
+    "vmexit": _vm_exit,
+}
 
 __all__ = ["Names"]

@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 
 
-def main() -> int:
+def main() -> int:  # noqa: PLR0912 (a recorder from start to end, with every way to fail)
     signal.alarm(60)  # some plans never answer: none may outlive its test for long
     plan = os.environ["FAKE_PLAN"]
     recording = Path(os.environ["FAKE_RECORDING"]).read_bytes()

@@ -25,6 +25,7 @@ import msgspec
 from perfdiag.model import builder
 from perfdiag.model.model import Model
 from perfdiag.recording import reader, schema
+from perfdiag.recording.recording import Recording
 
 from unit.support.amounts import Time, nanoseconds
 from unit.support.books import details, interval
@@ -225,7 +226,7 @@ class Builder(OtherLines):
         """Return the recording as it would stand in a file."""
         return b"".join(msgspec.json.encode(line) + b"\n" for line in self.lines())
 
-    def recording(self) -> reader.Recording:
+    def recording(self) -> Recording:
         """Return the recording as the reader sees it."""
         return reader.read(io.BytesIO(self.bytes()))
 

@@ -15,6 +15,7 @@ from perfdiag.diagnosis.engine import Diagnosis, diagnose
 from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
 from perfdiag.diagnosis.rule import (
     Check,
+    Claims,
     Confidence,
     Evidence,
     EvidenceKind,
@@ -40,7 +41,7 @@ RUNBOOKS = Config(runbook_url="https://wiki.example/perfdiag/{id}")
 
 def finding(
     id: str,
-    claimed: Mapping[str | tuple[str, str], int],
+    claimed: Claims,
     claim: str = "Something takes time.",
     *,
     severity: Severity = Severity.WARNING,

@@ -104,17 +104,20 @@ class _Reader:
                 self._update(entry, panic=True)
         elif match := _WHOLE.fullmatch(entry.text):
             self._update(entry, whole_group=match[1])
-        elif match := _REAPED.fullmatch(entry.text):
-            if found := self._by_victim.get(int(match[1])):
-                found.reaped.add(int(match[1]))
-        elif match := _UNREAPED.fullmatch(entry.text):
-            if found := self._by_victim.get(int(match[1])):
-                found.unreaped.add(int(match[1]))
+        elif match := _REAPED.fullmatch(entry.text) or _UNREAPED.fullmatch(entry.text):
+            self._reap(int(match[1]), reaped=match.re is _REAPED)
         elif found := self._of(entry):
-            if found.table and (task := row_of(found.columns, entry.text)):
-                self._keep_task(found, task)
-            else:
-                take_detail(found, entry)
+            self._detail(found, entry)
+
+    def _reap(self, pid: int, *, reaped: bool) -> None:
+        if found := self._by_victim.get(pid):
+            (found.reaped if reaped else found.unreaped).add(pid)
+
+    def _detail(self, found: Open, entry: Entry) -> None:
+        if found.table and (task := row_of(found.columns, entry.text)):
+            self._keep_task(found, task)
+        else:
+            take_detail(found, entry)
 
     def _keep_task(self, found: Open, task: Task) -> None:
         if self._tasks < MOST_TASKS:

@@ -14,7 +14,7 @@ from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.laws import contradictions
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 OBSERVED_LONG_NS = 1_000_000_000  # shorter threads cannot be held to 1 %
 

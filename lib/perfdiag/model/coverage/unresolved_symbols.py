@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.model.model import NotMeasured
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 MOST_FILES_TOLD = 2
 _BY_HAND = "by hand: perf record -g -p PID, then perf report"

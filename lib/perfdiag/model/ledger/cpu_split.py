@@ -6,7 +6,7 @@ from collections import defaultdict
 from math import sqrt
 
 from perfdiag.recording import schema
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 _Z = 1.96  # 95 %
 

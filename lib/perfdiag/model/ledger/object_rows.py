@@ -15,7 +15,7 @@ from perfdiag.model.waits.receiving_calls import PARKED, Receiving
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
 from perfdiag.recording.packed_numbers import Counts
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 
 def rows_of(

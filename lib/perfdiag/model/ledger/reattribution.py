@@ -12,7 +12,7 @@ from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.receiving_calls import PARKED, RECEIVING, Receiving
 from perfdiag.recording import schema
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 
 def take_proven_of_processes(books: Sequence[Books], recording: Recording, futexes: Futexes) -> None:

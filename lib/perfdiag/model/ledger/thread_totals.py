@@ -15,7 +15,7 @@ from perfdiag.model.thread_accounts import AccountTotal, summed, times_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.packed_numbers import ByName, Sums
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 _LAYOUT, _numbers = struct.Struct("=QQQ"), attrgetter("ns", "count", "max_ns")
 UNLISTED = "(not yet listed by thread)"  # too long for the name of a thread: none can pose as it

@@ -17,7 +17,7 @@ from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.receiving_calls import PARKED
 from perfdiag.model.waits.wait_chains import brings_news, is_for_answer
 from perfdiag.recording import schema
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 # A thread that was parked there for less of what those are on average has been there by accident.
 OF_MEAN = 0.1

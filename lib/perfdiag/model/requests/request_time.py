@@ -97,16 +97,11 @@ def request_time(
     """
     served = [each.line for each in exchanges if each.served]
     whole = added(map(of_all, served))
-    early = sum(line.early for line in served)
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     few = whole.count + left_count < ENOUGH_REQUESTS and left_ns < SERVES * window_ns
-    if few or not whole.ns + left_ns or known_ns(whole) < ENOUGH_KNOWN * whole.ns:
+    if few or not whole.ns + left_ns or not _told_apart(served, whole, lost):
         return None
-    if early + sum(line.declined for line in served) > TOLERABLE_SHARED * whole.count:
-        return None
-    if parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns) or unsure(served):
-        return None
-    if lost.get("connections_full") or lost.get("exchanges_full"):
+    if parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns):
         return None
     all_rows = _rows(whole, parked.ns)
     spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in all_rows.items())]
@@ -204,6 +199,15 @@ def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
     for account, part in by.met.passed_on.items():
         move(accounts, account, round(queued * part), (QUEUED,))
     return {name: part for name, part in accounts.items() if part > 0}
+
+
+def _told_apart(served: Sequence[schema.Exchange], whole: Sums, lost: Mapping[str, int]) -> bool:
+    """Return whether nearly all requests were followed, each by itself."""
+    if known_ns(whole) < ENOUGH_KNOWN * whole.ns or unsure(served):
+        return False
+    if lost.get("connections_full") or lost.get("exchanges_full"):
+        return False
+    return sum(line.early + line.declined for line in served) <= TOLERABLE_SHARED * whole.count
 
 
 def _queued(

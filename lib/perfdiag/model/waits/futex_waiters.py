@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 
 from perfdiag.recording import schema
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 # Whoever waits for the GIL asks for it anew after sys.getswitchinterval(), as a rule 5 ms: the last bucket to 8.4 ms.
 _SWITCH_INTERVAL_BUCKET = 15

@@ -15,7 +15,7 @@ from perfdiag.model.waits.runtime_locks import BY_ID, Words, lock_of, on_top
 from perfdiag.model.waits.wait_chains import is_for_answer, own_account
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 # The C library's locks.
 _LOCK = re.compile(

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import edges_ns, fine_edges_ns
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 from perfdiag.recording.schema.base import Buckets
 from perfdiag.recording.schema.limits import RECORDER
 from perfdiag.recording.schema.requests import FineBuckets

@@ -15,7 +15,7 @@ from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.laws import exchange_laws, row_laws
 from perfdiag.recording.laws.row_laws import WITH_ROWS
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 # Requests that are under way are counted while they are read; older recorders read rows a moment after their accounts.
 TOLERATED_SHARE = 0.02

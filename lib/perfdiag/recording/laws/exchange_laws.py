@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
 from perfdiag.recording.laws import level_laws
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 Exceeds = Callable[[int, int], bool]
 Key = tuple[str, str, str]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
 from perfdiag.recording.levels import TOLD_BELOW, highest
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 Exceeds = Callable[[int, int], bool]
 AnyLevels = Sequence[schema.Level] | Sequence[schema.CallLevel]

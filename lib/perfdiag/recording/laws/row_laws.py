@@ -13,7 +13,7 @@ from perfdiag.common.units import duration
 from perfdiag.recording import schema
 from perfdiag.recording.laws import bucket_laws
 from perfdiag.recording.laws.bucket_laws import ROUNDED_NS, STILL_COUNTED, STILL_COUNTED_SHARE
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 Exceeds = Callable[[int, int], bool]
 Kind = type[schema.Line]

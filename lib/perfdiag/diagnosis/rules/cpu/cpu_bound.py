@@ -14,6 +14,7 @@ from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
     EvidenceKind,
+    Finding,
     Mechanism,
     Outcome,
     rule,
@@ -54,6 +55,10 @@ def bound(model: Model) -> Iterable[Outcome]:
             text = f"user or kernel code {duration(cpu)}, {percent(cpu / model.busy_ns)} of busy time"
         yield Check("CPU-BOUND", text, share, "share")
         return
+    yield _finding(model, ns, share, error)
+
+
+def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
     samples = CpuSamples(model)
     evidence = [
         Evidence(
@@ -76,7 +81,7 @@ def bound(model: Model) -> Iterable[Outcome]:
     own = "its own code" if error <= NO_SPLIT else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {percent(share)} of its busy time in {own}.{top}"
     remedy = fix(f"{cheaper(samples)}, or use more or faster CPUs")
-    yield conclude(
+    return conclude(
         model,
         {"cpu.user": ns},
         headline=f"{subject(model, begin=True)} computes{' and collects garbage' if garbage else ' in its own code'}",

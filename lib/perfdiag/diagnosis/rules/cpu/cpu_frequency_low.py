@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.delivered_clock import Clock, read_clock, read_loop
 from perfdiag.diagnosis.evidence.target import RUNNING, again, subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import attempt, duration, fault, fix, percent, plain, worth
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import attempt, duration, fix, percent, plain, worth
 from perfdiag.facts.host_facts import FrequencyPolicy
 from perfdiag.model.model import Model
 
@@ -78,9 +78,12 @@ def low_clock(model: Model) -> Iterable[Outcome]:
             f"record longer: {again(model, '--duration 60')}",
         )
         return
-    hot = model.facts.thermal_throttle_events
-    policies = model.facts.frequency_policies
-    yield conclude(
+    yield _finding(model, clock, lost)
+
+
+def _finding(model: Model, clock: Clock, lost: Mapping[str, int]) -> Finding:
+    ns, hot, policies = sum(lost.values()), model.facts.thermal_throttle_events, model.facts.frequency_policies
+    return conclude(
         model,
         {name: ns for name, ns in lost.items() if ns},
         headline=(
@@ -92,7 +95,6 @@ def low_clock(model: Model) -> Iterable[Outcome]:
             f" {subject(model)} up to {duration(ns)} of CPU time."
         ),
         mechanism=Mechanism.LIMIT,
-        severity=fault(model, ns),
         doubts=[
             f"the clock is an estimate ({clock.method})" if "APERF" not in clock.method else "",
             _others(model, clock),

@@ -137,18 +137,7 @@ def _finding(
 ) -> Finding:
     severity = fault(model, waited_ns) if worth(model, waited_ns) else Severity.INFO
     ran_ns, name = cpu_ns(thread), plain(thread.comm)
-    evidence = [
-        Evidence(
-            f"{duration(ran_ns)} of {duration(thread.wall_ns)} on a CPU; {beside}",
-            ran_ns / thread.wall_ns,
-            "share",
-            "ledger",
-        )
-    ]
-    if waited_ns:
-        accounts = ", ".join(sorted({account for account, _ in by_key(waiting)}))
-        ended = f"{duration(waited_ns)} others waited for it ({accounts})"
-        evidence.append(Evidence(ended, float(waited_ns), "ns", "ledger, wakers"))
+    evidence = _waits_for_it(thread, beside, waiting, waited_ns)
     samples = CpuSamples(model, thread.pid)
     evidence += _functions(samples)
     kernel_part = thread.ns("cpu.kernel") / ran_ns if ran_ns else 0.0
@@ -181,6 +170,23 @@ def _finding(
         alternatives=["one thread by design", "a busy-poller"],
         verify=f"{again(model)}   (CPU time of {name})",
     )
+
+
+def _waits_for_it(thread: ThreadLedger, beside: str, waiting: Sequence[Row], waited_ns: int) -> list[Evidence]:
+    ran_ns = cpu_ns(thread)
+    evidence = [
+        Evidence(
+            f"{duration(ran_ns)} of {duration(thread.wall_ns)} on a CPU; {beside}",
+            ran_ns / thread.wall_ns,
+            "share",
+            "ledger",
+        )
+    ]
+    if waited_ns:
+        accounts = ", ".join(sorted({account for account, _ in by_key(waiting)}))
+        ended = f"{duration(waited_ns)} others waited for it ({accounts})"
+        evidence.append(Evidence(ended, float(waited_ns), "ns", "ledger, wakers"))
+    return evidence
 
 
 def _functions(samples: CpuSamples) -> list[Evidence]:

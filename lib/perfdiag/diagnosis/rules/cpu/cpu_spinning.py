@@ -85,7 +85,6 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     if first.idles:
         severity = fault(model, ns)
     thread = first.thread
-    asks = ", ".join(f"{plain(name)} {part}" for name, part in first.calls)
     others = f" {len(loops) - 1} more processes do the same." if len(loops) > 1 else ""
     return conclude(
         model,
@@ -101,45 +100,37 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             "only function names show the polling" if first.by_name else "",
             "the code between two polls is counted as polling" if first.around else "",
         ],
-        evidence=[
-            Evidence(
-                f"{asks} of {first.samples:,} CPU samples",
-                first.asking.share,
-                "share",
-                FUNCTIONS,
-                error=first.asking.error,
-                kind=EvidenceKind.FUNCTIONS,
-            ),
-            Evidence(
-                f"{duration(cpu_ns(thread))} on a CPU, {sleeps(thread):,} sleeps (thread {thread.tid})",
-                float(sleeps(thread)),
-                "count",
-                "ledger",
-            ),
-            *(
-                [
-                    Evidence(
-                        f"{duration(missed_ns)} own threads waited for each other's CPU",
-                        float(missed_ns),
-                        "ns",
-                        "ledger",
-                    )
-                ]
-                if worth(model, missed_ns)
-                else []
-            ),
-        ],
+        evidence=_evidence(model, first, missed_ns),
         remedies=[
             fix(
                 "sleep until there is work: poll or epoll_wait with a timeout, a condition variable, an eventfd; at"
-                " most"
-                " spin for some microseconds first"
+                " most spin for some microseconds first"
             ),
             fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs"),
         ],
         alternatives=["an event loop with a little work at every call", "polling by design"],
         verify=f"{again(model)}   (CPU time of {plain(thread.comm)} for the same work)",
     )
+
+
+def _evidence(model: Model, loop: Loop, missed_ns: int) -> list[Evidence]:
+    asks = ", ".join(f"{plain(name)} {part}" for name, part in loop.calls)
+    on_cpu, slept = duration(cpu_ns(loop.thread)), sleeps(loop.thread)
+    found = [
+        Evidence(
+            f"{asks} of {loop.samples:,} CPU samples",
+            loop.asking.share,
+            "share",
+            FUNCTIONS,
+            error=loop.asking.error,
+            kind=EvidenceKind.FUNCTIONS,
+        ),
+        Evidence(f"{on_cpu} on a CPU, {slept:,} sleeps (thread {loop.thread.tid})", float(slept), "count", "ledger"),
+    ]
+    if worth(model, missed_ns):
+        text = f"{duration(missed_ns)} own threads waited for each other's CPU"
+        found.append(Evidence(text, float(missed_ns), "ns", "ledger"))
+    return found
 
 
 __all__ = ["ID", "cpu_spinning"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -25,9 +25,7 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import (
     brief,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     plain,
     size,
@@ -85,33 +83,17 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
     # The deepest group at its limit is the cause; its parents count the same pages again.
     group = max(hit, key=lambda each: (each.events.get("max", 0) > 0, each.depth), default=None)
     killed = max((_killed(each) for each in hit), default=0)
-    own = of_group(group) if group else None
-    reread = _reread_part(model, own)
+    reread = _reread_part(model, of_group(group) if group else None)
     claims = _claims(model, group, reread)
     taken_ns = sum(claims.values())
-    hanging = still_waiting(model, CGROUP)
     if not worth(model, taken_ns) and not killed:
         yield from _no_limit(model, hit)
         return
-    limits = [
-        "" if groups else f"{subject(model)}'s memory groups could not be read",
-        "" if model.measured("reclaim") else "reclaim inside a cgroup was not measured",
-    ]
-    evidence = [waits(together(model.rows_of(name)), f"waits in {name}") for name in claims]
-    if group:
-        evidence.append(Evidence(_events(group), float(group.events.get("max", 0)), "count", _probe(group)))
-    if READ in claims or FAULT in claims:
-        if own is None:
-            limits.append("evicted pages are counted for the whole host only")
-        evidence.append(
-            Evidence(
-                f"{percent(reread)} of the bytes read were of evicted pages",
-                reread,
-                "share",
-                f"{'/proc/vmstat' if own is None else 'memory.stat'}, /proc/PID/io",
-            )
-        )
-    confidence, all_limits = judged(model, Confidence.HIGH, limits)
+    yield _finding(model, group, claims, reread, killed)
+
+
+def _finding(model: Model, group: MemoryGroup | None, claims: Mapping[str, int], reread: float, killed: int) -> Finding:
+    taken_ns, hanging = sum(claims.values()), len(still_waiting(model, CGROUP))
     name = plain(group.path) if group else "its cgroup"
     at = f" of {_limit_text(group)}" if group and _limit_text(group) else ""
     headline = f"The memory limit{at} of {brief(name)} delays {subject(model)}"
@@ -120,20 +102,32 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
         claim = f"The OOM killer ended {killed} process{'es' * (killed > 1)} at the memory limit{at} of {name}."
         headline = f"The OOM killer ended {plural(killed, 'process')} at a memory limit of {brief(name)}"
     elif hanging:
-        claim += f" {plural(len(hanging), 'thread')} still waited at the end."
-    yield Finding(
-        "MEM-CGROUP-LIMIT",
-        Severity.CRITICAL if killed else fault(model, taken_ns),
-        confidence,
-        claim,
+        claim += f" {plural(hanging, 'thread')} still waited at the end."
+    evidence = [waits(together(model.rows_of(name)), f"waits in {name}") for name in claims]
+    if group:
+        evidence.append(Evidence(_events(group), float(group.events.get("max", 0)), "count", _probe(group)))
+    own = of_group(group) if group else None
+    evicted = READ in claims or FAULT in claims
+    if evicted:
+        text = f"{percent(reread)} of the bytes read were of evicted pages"
+        probe = f"{'/proc/vmstat' if own is None else 'memory.stat'}, /proc/PID/io"
+        evidence.append(Evidence(text, reread, "share", probe))
+    return conclude(
+        model,
         {name: ns for name, ns in claims.items()},
-        evidence,
-        _limit_remedies(group),
-        alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
-        limits=all_limits,
-        verify=f"cat {shlex.quote(f'{group.path}/{_probe(group)}')}   (stops growing)" if group else again(model),
         headline=headline,
+        claim=claim,
         mechanism=Mechanism.LIMIT,
+        severity=Severity.CRITICAL if killed else None,
+        doubts=[
+            "" if model.facts.memory_groups else f"{subject(model)}'s memory groups could not be read",
+            "" if model.measured("reclaim") else "reclaim inside a cgroup was not measured",
+            "evicted pages are counted for the whole host only" if evicted and own is None else "",
+        ],
+        evidence=evidence,
+        remedies=_limit_remedies(group),
+        alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
+        verify=f"cat {shlex.quote(f'{group.path}/{_probe(group)}')}   (stops growing)" if group else again(model),
     )
 
 

@@ -87,32 +87,36 @@ def remote(model: Model) -> Iterable[Outcome]:
     if faults is not None and local_faults is not None and faults >= ENOUGH_FAULTS:
         yield _by_faults(model, nodes, faults, local_faults)
         return
+    yield _by_allocations(model, nodes)
+
+
+def _by_allocations(model: Model, nodes: Sequence[NumaNode]) -> Finding | Silence:
+    """Judge by where the whole host's pages were allocated: the weakest evidence, where there is no other."""
     counts = [(node.local, node.other) for node in nodes if node.local is not None and node.other is not None]
     local, other = sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
     part = other / (local + other) if local + other else 0.0
     if local + other < ENOUGH_PAGES:
-        yield Silence(
+        return Silence(
             "NUMA-REMOTE",
             f"{len(nodes)} memory nodes; the node of {subject(model)}'s memory was not measured"
             f" ({local + other:,} pages allocated in the window)",
             "numastat -p PID",
         )
-    elif part < REMOTE_PART:
-        yield Silence(
+    if part < REMOTE_PART:
+        return Silence(
             "NUMA-REMOTE",
             f"{percent(1 - part)} of the host's allocations were local; the node of {subject(model)}'s older memory"
             " was not measured",
             "numastat -p PID",
         )
-    else:
-        yield _finding(
-            model,
-            nodes,
-            part,
-            Confidence.MEDIUM,
-            f"{percent(part)} of {local + other:,} pages were allocated on another node",
-            ["allocations are counted for the whole host"],
-        )
+    return _finding(
+        model,
+        nodes,
+        part,
+        Confidence.MEDIUM,
+        f"{percent(part)} of {local + other:,} pages were allocated on another node",
+        ["allocations are counted for the whole host"],
+    )
 
 
 def _by_faults(model: Model, nodes: Sequence[NumaNode], faults: int, local: int) -> Finding | Check:

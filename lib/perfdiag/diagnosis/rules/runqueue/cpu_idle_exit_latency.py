@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 from perfdiag.diagnosis.evidence.cpu.idle_states import (
     DEEP_NS,
@@ -17,12 +19,11 @@ from perfdiag.diagnosis.evidence.cpu.idle_states import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
     by_key,
     duration,
-    fault,
     percent,
     plain,
     together,
@@ -63,82 +64,105 @@ HALTING = ("haltpoll", "none")
 )
 def idle_exit(model: Model) -> Iterable[Outcome]:
     """Judge waits in runq.waking by the exit latency of the idle state."""
-    share = model.share("runq.waking")
     halts = _halts(model)
     states = {} if halts else {state.index: state for state in model.facts.idle_states}
     groups = {key: rows for (_, key), rows in by_key(model.rows_of("runq.waking")).items()}
     deep = {key: rows for key, rows in groups.items() if asleep(key) and _slow(states.get(index_of(key)), rows)}
-    shallow_ns = shallow_p50_ns(groups, states)
-    claims = {key: _more_than(rows, shallow_ns) for key, rows in deep.items()}
-    ns = sum(claims.values())
-    rowless = without_rows(model, "CPU-IDLE-EXIT-LATENCY", "runq.waking")
-    if not worth(model, ns):
-        if rowless:
-            yield rowless
-        elif worth(model, model.ns("runq.waking")) and not model.measured("idle_state") and not states:
-            yield Silence(
-                "CPU-IDLE-EXIT-LATENCY",
-                f"idle CPUs took {percent(share)} of busy time to wake, from an unknown idle state",
-                "perfdiag check (feature idle_state)",
-            )
-        else:
-            yield Check(
-                "CPU-IDLE-EXIT-LATENCY",
-                f"waking idle CPUs {percent(share)} of busy time, deep states"
-                f" {percent(ns / model.busy_ns if model.busy_ns else 0.0)}"
-                + (f" (more than the p50 {about(shallow_ns)} of shallow ones)" if deep and shallow_ns else ""),
-                share,
-                "share",
-            )
+    exits = _Exits(states, deep, shallow_p50_ns(groups, states), halts)
+    if not worth(model, sum(exits.claims.values())):
+        yield without_rows(model, "CPU-IDLE-EXIT-LATENCY", "runq.waking") or _little(model, exits)
         yield from _unseen(model, groups, states)
-        return
-    if not states and not halts and NOT_IN_TIME in model.facts.reason("idle_states"):
+    elif not states and not halts and NOT_IN_TIME in model.facts.reason("idle_states"):
         yield Silence(
             "CPU-IDLE-EXIT-LATENCY",
-            f"idle CPUs took {percent(share)} of busy time to wake; reading their declared latencies timed out",
+            f"idle CPUs took {percent(model.share('runq.waking'))} of busy time to wake; reading their declared"
+            " latencies timed out",
             f"when the host is less busy: {again(model)}",
         )
-        return
-    names = ", ".join(
-        f"{name_of(states.get(index_of(key)), key)} {percent(claimed_ns / ns)}"
-        for key, claimed_ns in claims.items()
-        if claimed_ns
-    )
-    yield conclude(
-        model,
-        {("runq.waking", key): claimed_ns for key, claimed_ns in claims.items() if claimed_ns},
-        headline=(
-            "Halted virtual CPUs wake slowly: the hypervisor must run them first"
-            if halts
-            else "CPUs wake slowly from deep idle states"
+    else:
+        yield _finding(model, exits)
+
+
+@dataclass(frozen=True)
+class _Exits:
+    """The wake-ups of idle CPUs, by idle state."""
+
+    states: Mapping[int, IdleState]  # by index, as declared; none where idle CPUs halt
+    deep: Mapping[str, list[Row]]  # those from deep states, by key of `Row`
+    shallow_ns: int | None  # the p50 of those from shallow states
+    halts: bool  # the CPUs are virtual and halt
+
+    @cached_property
+    def claims(self) -> dict[str, int]:
+        """The time of deep wake-ups beyond that of shallow ones, in ns, by key."""
+        return {key: _more_than(rows, self.shallow_ns) for key, rows in self.deep.items()}
+
+    def state(self, key: str) -> IdleState | None:
+        """Return the state that a key of `Row` names, None where it is not declared."""
+        return self.states.get(index_of(key))
+
+
+def _little(model: Model, exits: _Exits) -> Check | Silence:
+    share, ns = model.share("runq.waking"), sum(exits.claims.values())
+    if worth(model, model.ns("runq.waking")) and not model.measured("idle_state") and not exits.states:
+        return Silence(
+            "CPU-IDLE-EXIT-LATENCY",
+            f"idle CPUs took {percent(share)} of busy time to wake, from an unknown idle state",
+            "perfdiag check (feature idle_state)",
+        )
+    return Check(
+        "CPU-IDLE-EXIT-LATENCY",
+        f"waking idle CPUs {percent(share)} of busy time, deep states"
+        f" {percent(ns / model.busy_ns if model.busy_ns else 0.0)}"
+        + (
+            f" (more than the p50 {about(exits.shallow_ns)} of shallow ones)" if exits.deep and exits.shallow_ns else ""
         ),
+        share,
+        "share",
+    )
+
+
+def _finding(model: Model, exits: _Exits) -> Finding:
+    ns = sum(exits.claims.values())
+    named = ((key, claimed_ns) for key, claimed_ns in exits.claims.items() if claimed_ns)
+    names = ", ".join(f"{name_of(exits.state(key), key)} {percent(claimed_ns / ns)}" for key, claimed_ns in named)
+    headline, why = "CPUs wake slowly from deep idle states", f" from {names}."
+    alternatives = ["interrupts were disabled on that CPU", "if this is a guest: its hypervisor"]
+    if exits.halts:
+        headline = "Halted virtual CPUs wake slowly: the hypervisor must run them first"
+        why = ": the hypervisor must run the virtual CPU first."
+        alternatives = ["the hypervisor schedules this virtual CPU late"]
+    return conclude(
+        model,
+        {("runq.waking", key): claimed_ns for key, claimed_ns in exits.claims.items() if claimed_ns},
+        headline=headline,
         claim=(
-            f"Woken threads waited {duration(ns)}{' longer' if shallow_ns else ''} for their idle CPU to wake"
-            + (": the hypervisor must run the virtual CPU first." if halts else f" from {names}.")
+            f"Woken threads waited {duration(ns)}{' longer' if exits.shallow_ns else ''} for their idle CPU to wake"
+            f"{why}"
         ),
         mechanism=Mechanism.SLOW,
-        severity=Severity.INFO if halts else fault(model, ns),
-        doubts=[
-            ""
-            if states or halts
-            else f"no idle state declares its exit latency ({model.facts.idle_driver or 'no driver'})",
-            "the cost of shallow states is subtracted by medians, an estimate" if shallow_ns else "",
-            "the declared latency of one state is unknown"
-            if states and any(_undeclared(states.get(index_of(key))) for key in deep)
-            else "",
-            *(not_as_declared(states.get(index_of(key)), together(group)) for key, group in deep.items()),
-        ],
+        departs=not exits.halts,
+        doubts=_doubts(model, exits),
         evidence=[
-            *(measured(states.get(index_of(key)), key, group) for key, group in deep.items()),
-            *_stays(shallow_ns),
-            *(e for key in deep if (e := slept(model, states.get(index_of(key)))) is not None),
+            *(measured(exits.state(key), key, group) for key, group in exits.deep.items()),
+            *_stays(exits.shallow_ns),
+            *(e for key in exits.deep if (e := slept(model, exits.state(key))) is not None),
         ],
-        remedies=trials(list(states.values()), [index_of(key) for key in deep], halts),
-        alternatives=["the hypervisor schedules this virtual CPU late"]
-        if halts
-        else ["interrupts were disabled on that CPU", "if this is a guest: its hypervisor"],
+        remedies=trials(list(exits.states.values()), [index_of(key) for key in exits.deep], exits.halts),
+        alternatives=alternatives,
         verify=f"{again(model)}   (runq.waking, p50 per wake-up)",
     )
+
+
+def _doubts(model: Model, exits: _Exits) -> Iterable[str]:
+    if not exits.states and not exits.halts:
+        yield f"no idle state declares its exit latency ({model.facts.idle_driver or 'no driver'})"
+    if exits.shallow_ns:
+        yield "the cost of shallow states is subtracted by medians, an estimate"
+    if exits.states and any(_undeclared(exits.state(key)) for key in exits.deep):
+        yield "the declared latency of one state is unknown"
+    for key, group in exits.deep.items():
+        yield not_as_declared(exits.state(key), together(group))
 
 
 def _halts(model: Model) -> bool:

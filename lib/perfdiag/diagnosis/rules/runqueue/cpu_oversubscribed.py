@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
@@ -81,13 +81,26 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
         why = f" (handovers: on average {crowd.runnable:.1f} runnable on {plural(crowd.cpus, 'CPU')})"
         yield no_competition(model, ID, "own threads", ns, why)
         return
+    yield _finding(model, competing, crowd, own, wanted, inferred_ns, unknown_ns)
+
+
+def _finding(
+    model: Model,
+    competing: Competition,
+    crowd: _Crowd,
+    own: Mapping[str, int],
+    wanted: Mapping[str, int],
+    inferred_ns: int,
+    unknown_ns: int,
+) -> Finding:
+    ns, others_ns = sum(wanted.values()), sum(surely_neighbours(model, competing).values())
     whole = together(competing.own + competing.unnamed if inferred_ns else competing.own)
     # If other processes use more CPU than own threads, own threads queue because of them.
     crowded = total_ns(competing.neighbours) + others_ns > total_ns(competing.own) + inferred_ns
     said = f" ({duration(inferred_ns)} inferred)" if inferred_ns > ns / 10 else ""
     mostly = f"{duration(inferred_ns)} is inferred from own CPU time: the running threads are unknown"
     who = "processes" if _many_processes(crowd) else "threads"
-    yield conclude(
+    return conclude(
         model,
         claims(wanted),
         headline=f"{crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, DRIVERS, said, sampled
-from perfdiag.diagnosis.evidence.virtual.host_side import of_clock
+from perfdiag.diagnosis.evidence.virtual.host_side import Bound, of_clock
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Claims, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import duration, fix, plain, worth
+from perfdiag.facts.processor import Clocksource
 from perfdiag.model.model import Model
 
 # Clock sources read without leaving the CPU (or the guest); all others access a device.
@@ -100,6 +101,19 @@ def clocksource(model: Model) -> Iterable[Outcome]:
                 "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
             )
         return
+    yield _finding(model, clock, part, claims, samples, bound, sampled_ns)
+
+
+def _finding(
+    model: Model,
+    clock: Clocksource | None,
+    part: Part,
+    claims: Claims,
+    samples: CpuSamples,
+    bound: Bound,
+    sampled_ns: int,
+) -> Finding:
+    ns, current = sum(claims.values()), plain(clock.current) if clock else "unknown"
     unstable = clock is not None and clock.marked_unstable
     evidence = [sampled(part, samples, f"reading {current}", sampled_ns, model), *bound.evidence]
     if clock is not None:
@@ -117,7 +131,7 @@ def clocksource(model: Model) -> Iterable[Outcome]:
         if unstable
         else "make the hypervisor offer its paravirtual clock or an invariant counter to this guest"
     )
-    yield conclude(
+    return conclude(
         model,
         claims,
         headline=f"Reading the clock is slow: the clock source {current} is a device",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, SAMPLED, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, SAMPLED, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Claims, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
     duration,
-    fault,
     fix,
     plain,
     worth,
@@ -89,22 +88,25 @@ def masked(model: Model) -> Iterable[Outcome]:
     if part.share - part.error < MASKED_SHARE or not worth(model, ns):
         yield Check(id, f"{names} hidden by the CPU model; replacements {part} of CPU samples", part.share, "share")
         return
-    error_ns = part.error * model.ns(*SAMPLED)
-    yield conclude(
+    yield _finding(model, names, part, claims, samples.count)
+
+
+def _finding(model: Model, names: str, part: Part, claims: Claims, samples: int) -> Finding:
+    ns = sum(claims.values())
+    return conclude(
         model,
         claims,
         headline=f"The CPU model of this guest hides {names}: the kernel computes without it",
         claim=f"The kernel computed {duration(ns)} without {names}: the CPU model of this guest hides it.",
         mechanism=Mechanism.LIMIT,
-        severity=fault(model, ns),
         best=Confidence.MEDIUM,
         evidence=[
             Evidence(
-                f"{part} of CPU samples in functions that replace {names} ({part.count:,} of {samples.count:,})",
+                f"{part} of CPU samples in functions that replace {names} ({part.count:,} of {samples:,})",
                 float(ns),
                 "ns",
                 "stack samples",
-                error=error_ns,
+                error=part.error * model.ns(*SAMPLED),
             )
         ],
         remedies=[fix("give this guest the host's CPU model (host-passthrough, -cpu host); power it off first")],
