@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.diagnosis.rule import Finding
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Finding, Severity
 
 from unit.support import Builder
-from unit.support.judging import finding
+from unit.support.judging import check, finding, silence
 
 GO = ["runtime.scanObject (app)", "runtime.gcDrain (app)", "runtime.gcBgMarkWorker.func2 (app)"]
 ASSIST = ["runtime.scanblock (app)", "runtime.gcAssistAlloc.func2 (app)", "main.serve (app)"]
@@ -50,3 +51,48 @@ def test_what_is_not_surely_a_tenth_is_not_worth_a_word() -> None:
 def test_a_few_samples_name_nothing() -> None:
     builder = Builder().thread("GC Thread#0", cpu_user="5 s").stack("cpu", user=OWN, count=20)
     assert "garbage" not in finding(builder.model(), "CPU-BOUND").claim
+
+
+# GC-HEAVY
+
+HEAVY, WORKLIST = "GC-HEAVY", "futex:0x7f00"
+MARKS = ["_ZN2v88internal17ConcurrentMarking8RunMajorEv (node)"]
+WAITS = ["_ZN4heap4base8Worklist (node)", *MARKS]
+
+
+def full_heap(collecting: int = 300, own: int = 100) -> Builder:
+    """A loop that computes and collects, and a helper that only collects: 8 s of CPU time together."""
+    builder = Builder().thread("node", tid=100, cpu_user="4 s", runq_busy="500 ms")
+    builder.stack("cpu", tid=100, user=OWN, count=own).stack("cpu", tid=100, user=V8, count=collecting - 200)
+    builder.thread("node", tid=101, cpu_user="4 s", runq_busy="2 s").stack("cpu", tid=101, user=MARKS, count=200)
+    builder.row("runq.busy", "own:100:node", durations={"10 ms": 200})
+    builder.row("lock.futex", WORKLIST, "900 ms", count=10)
+    builder.stack("wait", "lock.futex", object=WORKLIST, user=WAITS, count=10, weight="100 ms")
+    return builder.row("lock.futex", "futex:0x7f40", "800 ms", count=10)
+
+
+def test_collection_of_most_of_the_cpu_time_is_a_fault_with_its_locks_and_queues() -> None:
+    """Its helpers wait for its locks, and for CPUs that it uses itself; another lock is no part of it."""
+    found = finding(full_heap().model(), HEAVY)
+    assert found.severity is Severity.WARNING and "(V8)" in found.headline
+    assert found.claims["cpu.user"] == 6_000_000_000  # three quarters of 8 s
+    assert found.claims["lock.futex", WORKLIST] == 900_000_000
+    assert found.claims["runq.busy", "own:100:node"] == 2_000_000_000
+    assert ("lock.futex", "futex:0x7f40") not in found.claims
+    assert "--max-old-space-size" in found.remedies[0].text
+
+
+def test_its_locks_are_no_finding_of_their_own() -> None:
+    found = diagnose(full_heap().model())
+    assert found.findings[0].id == HEAVY
+    locks = [key for each in found.findings if each.id == "LOCK-CONTENTION" for key in each.claims]
+    assert locks == [("lock.futex", "futex:0x7f40")]
+
+
+def test_collection_of_half_the_cpu_time_is_none() -> None:
+    """With an error of 5 points 54 % may be less than half."""
+    assert check(full_heap(collecting=215, own=185).model(), HEAVY).number == pytest.approx(0.5375)
+
+
+def test_without_samples_of_the_cpu_it_cannot_tell() -> None:
+    assert silence(Builder().thread(cpu_user="5 s").without("stacks").model(), HEAVY).fix

@@ -43,18 +43,21 @@ UNDECLARED: Mapping[Pair, str] = {
         (
             "waits behind other processes, behind a kernel thread and behind own threads are different ones",
             "CPU-CONTENTION CPU-OVERSUBSCRIBED, CPU-CONTENTION NET-ACCEPT-HERD, CPU-OVERSUBSCRIBED KSM-SCAN,"
-            " KSM-SCAN NET-ACCEPT-HERD, KSM-SCAN VIRT-VCPU-PINNING",
+            " KSM-SCAN NET-ACCEPT-HERD, KSM-SCAN VIRT-VCPU-PINNING, CPU-CONTENTION GC-HEAVY, GC-HEAVY KSM-SCAN",
         ),
         ("virtual CPUs wait for no connection", "NET-ACCEPT-HERD VIRT-VCPU-PINNING"),
+        ("virtual CPUs collect no garbage", "GC-HEAVY VIRT-VCPU-PINNING"),
+        ("threads that only collect garbage accept no connection", "GC-HEAVY NET-ACCEPT-HERD"),
         ("each takes its fraction of what is left, in any order", "CPU-FREQUENCY-LOW NUMA-REMOTE"),
         (
             f"one takes a fraction of all, the other what some functions take{_BOTH}",
             "CPU-FREQUENCY-LOW CPU-SPINNING, CPU-SPINNING NUMA-REMOTE, CPU-FREQUENCY-LOW PROC-FORK-SLOW,"
-            " NUMA-REMOTE PROC-FORK-SLOW",
+            " NUMA-REMOTE PROC-FORK-SLOW, CPU-FREQUENCY-LOW GC-HEAVY, GC-HEAVY NUMA-REMOTE",
         ),
         (
             "samples stand in different functions",
-            "CPU-SPINNING PROC-FORK-SLOW, DIR-HUGE PROC-CHILD-SLOW, VIRT-CLOCKSOURCE VIRT-CPU-MASKED,"
+            "CPU-SPINNING PROC-FORK-SLOW, CPU-SPINNING GC-HEAVY, GC-HEAVY PROC-CHILD-SLOW, GC-HEAVY PROC-FORK-SLOW,"
+            " DIR-HUGE PROC-CHILD-SLOW, VIRT-CLOCKSOURCE VIRT-CPU-MASKED,"
             " VIRT-CLOCKSOURCE VIRT-EMULATED-DEVICE, VIRT-CPU-MASKED VIRT-EMULATED-DEVICE",
         ),
         (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, PURPOSES, CpuSamples, Part
@@ -15,12 +16,15 @@ from perfdiag.recording import schema
 
 # The lower end of its share must reach this to be reported.
 WORTH_NAMING = 0.1
+# A thread with so many of its samples in the collector is one of its helpers: all it waits for is for the collector.
+HARDLY_ELSE = 0.9
 
 
 @dataclass(frozen=True)
 class Collector:
-    """A runtime's garbage collector: names of its functions and threads, and what helps."""
+    """A runtime's garbage collector: whose it is, names of its functions and threads, and what helps."""
 
+    runtime: str
     functions: str
     threads: str
     advice: str
@@ -28,6 +32,7 @@ class Collector:
 
 _COLLECTORS = (
     Collector(
+        "Java",
         r".*(G1ParScan|G1ParEvacuat|PSScavenge|PSPromotion|PSParallelCompact|DefNewGeneration|GenMarkSweep|SerialFullGC"
         r"|TenuredGeneration|VM_G1Collect|VM_GenCollect).*",
         r"GC Thread#|G1 |ParGC|Z(Driver|Worker|Director)|ZGC|Shenandoah|CMS ",
@@ -35,23 +40,30 @@ _COLLECTORS = (
         " (async-profiler -e alloc)",
     ),
     Collector(
+        "Go",
         r"runtime\.(gcBgMarkWorker|gcDrain|gcAssistAlloc|bgsweep|bgscavenge|gcMarkDone|gcStart|gcMarkTermination).*",
         "",
         "see how often it collects: GODEBUG=gctrace=1; allocate less (pprof allocs), or spend memory: a larger GOGC"
         " with GOMEMLIMIT",
     ),
     Collector(
+        "V8",
         r"_ZN\w*2v88internal.*(MarkCompactCollector|Scaveng|ConcurrentMarking|MarkingVisitor|Sweeper|CollectGarbage).*",
         "",
-        "see how often it collects: node --trace-gc; allocate less, or set --max-semi-space-size=64",
+        "see how often it collects and how full the heap is: node --trace-gc; raise --max-old-space-size, or"
+        " --max-semi-space-size where most are scavenges, or allocate less",
     ),
     Collector(
+        "Python",
         r"gc_collect_(main|generations|region|with_callback)|_PyGC_(Collect|RunGarbage).*",
         "",
         "see how often it collects: gc.set_debug(gc.DEBUG_STATS); gc.freeze() after start, or raise gc.set_threshold()",
     ),
     Collector(
-        r"_ZN3(WKS|SVR)7gc_heap.*", r"\.NET (Server )?GC", "see how often it collects: dotnet-counters monitor -p PID"
+        ".NET",
+        r"_ZN3(WKS|SVR)7gc_heap.*",
+        r"\.NET (Server )?GC",
+        "see how often it collects: dotnet-counters monitor -p PID",
     ),
 )
 
@@ -60,16 +72,22 @@ _COLLECTORS = (
 class Collection:
     """The part of the CPU samples that a garbage collector takes."""
 
+    collector: Collector
     part: Part
-    threads: int  # of the collector's own, 0 where it runs in those of the program
+    helpers: frozenset[int]  # threads that hardly do anything else
+    named: int  # of these, those that it gives names of its own
     remedy: Remedy
 
     @property
     def evidence(self) -> Evidence:
         """Return it as evidence."""
-        whose = f" in its {self.threads} threads" if self.threads > 1 else ""
+        whose = f" in its {self.named} threads" if self.named > 1 else ""
         text = f"{self.part} of CPU samples collect garbage{whose}"
         return Evidence(text, self.part.share, "share", PURPOSES, error=self.part.error)
+
+    def collects(self, stack: schema.Stack) -> bool:
+        """Return whether a stack is inside the collector."""
+        return stack.tid in self.helpers or _is_inside(self.collector, stack)
 
 
 def collection(model: Model, samples: CpuSamples) -> Collection | None:
@@ -85,12 +103,26 @@ def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str]) -> 
     own = {tid for tid, comm in comms.items() if collector.threads and re.match(collector.threads, comm)}
 
     def collects(stack: schema.Stack) -> bool:
-        return stack.tid in own or any(re.fullmatch(collector.functions, symbol_of(name)) for name in stack.user)
+        return stack.tid in own or _is_inside(collector, stack)
 
     stacks = [stack for stack in samples.stacks if collects(stack)]
     pids = {stack.pid for stack in stacks}
     advice = collector.advice.replace("PID", str(*pids)) if len(pids) == 1 else collector.advice
-    return Collection(samples.part(collects), len({stack.tid for stack in stacks} & own), fix(advice))
+    whole, inside = _by_thread(samples.stacks), _by_thread(stacks)
+    helpers = {tid for tid, count in inside.items() if count >= HARDLY_ELSE * whole[tid]}
+    named = len({stack.tid for stack in stacks} & own)
+    return Collection(collector, samples.part(collects), frozenset(helpers | own), named, fix(advice))
+
+
+def _is_inside(collector: Collector, stack: schema.Stack) -> bool:
+    return any(re.fullmatch(collector.functions, symbol_of(name)) for name in stack.user)
+
+
+def _by_thread(stacks: Iterable[schema.Stack]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for stack in stacks:
+        counts[stack.tid] += stack.count
+    return counts
 
 
 __all__ = ["Collection", "collection"]

@@ -1,0 +1,116 @@
+"""GC-HEAVY: a runtime's garbage collector takes more CPU time than the program."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
+from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part, part_of
+from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits
+from perfdiag.diagnosis.evidence.runqueue.competition import competition
+from perfdiag.diagnosis.evidence.target import CPU, again, subject
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.significance import duration, percent, total_ns
+from perfdiag.model.model import Model
+
+ID = "GC-HEAVY"
+LOCK, RUNQ = "lock.futex", "runq.busy"
+# Collectors aim at far less: Go's at a quarter of the CPUs, Java's G1 at 8 %, its parallel one at 1 %.
+MOST = 0.5
+
+Claim = str | tuple[str, str]
+
+
+@rule(
+    ID,
+    title="Garbage collection takes most of the CPU time",
+    accounts=("cpu.user", LOCK, RUNQ),
+    meaning=(
+        "The runtime (Java, Go, V8, Python, .NET) computes more for its garbage collector than for the program. The"
+        " heap is nearly full, or the program allocates too much. Requests wait while the collector holds up their"
+        " thread or uses their CPU."
+    ),
+    measured=(
+        "CPU samples inside the collector's functions and threads, over the window; of a server, of the threads that"
+        " read its requests. A fault if they are surely more than half. Also claimed: waits for the collector's locks,"
+        " and waits of its helper threads for CPUs used by the target's own threads."
+    ),
+    alternatives="A short burst of collections after a start, or a collection that somebody asked for.",
+    remedies="Give the heap more room, keep less alive, or allocate less.",
+    verify="The runtime's own log of collections shows fewer and shorter ones.",
+    beats=("CPU-BOUND", "CPU-SINGLE-THREAD", "CPU-OVERSUBSCRIBED", "LOCK-CONTENTION"),
+)
+def collects_garbage(model: Model) -> Iterable[Outcome]:
+    """Judge the part of the CPU samples that are inside a collector."""
+    samples = CpuSamples(model)
+    if samples.count < ENOUGH:
+        if not model.measured("stacks"):
+            yield Silence(ID, "no CPU stack was sampled", "see perfdiag check, feature stacks")
+        return
+    garbage = collection(model, samples)
+    part = _part(model, samples, garbage) if garbage else None
+    if garbage is None or part is None or part.share - part.error <= MOST:
+        text = f"garbage collection {part or 'under a tenth'} of {samples.count:,} CPU samples"
+        yield Check(ID, text, part.share if part else 0.0, "share", large=False)
+        return
+    user_ns = min(round(part.share * model.ns(*CPU)), model.ns("cpu.user"))
+    locks, queues = _locks(model, garbage), _queues(model, garbage)
+    claims: dict[Claim, int] = {"cpu.user": user_ns, **locks, **queues}
+    runtime = garbage.collector.runtime
+    yield conclude(
+        model,
+        {claim: ns for claim, ns in claims.items() if ns},
+        headline=f"Garbage collection ({runtime}) takes {percent(part.share)} of the CPU time",
+        claim=(
+            f"{subject(model, begin=True)} spends {duration(user_ns)} of {duration(model.ns(*CPU))} of CPU time in the"
+            f" garbage collector of {runtime}, more than in its own code."
+        ),
+        mechanism=Mechanism.WORK,
+        doubts=sample_limits(model, samples),
+        evidence=[
+            replace(garbage, part=part).evidence,
+            *_waits(sum(locks.values()), "waits for locks of the collector", "stack samples"),
+            *_waits(sum(queues.values()), "waits of its threads for CPUs used by the target's own threads", "ledger"),
+        ],
+        remedies=[garbage.remedy],
+        alternatives=["a burst of collections after a start"],
+        verify=f"{again(model)}: CPU samples in the collector",
+    )
+
+
+def _part(model: Model, samples: CpuSamples, garbage: Collection) -> Part:
+    """Return the collector's part; where requests rank, of the threads that serve them."""
+    stacks = [stack for stack in samples.stacks if stack.tid in _serving(model)] or samples.stacks
+    return part_of(sum(each.count for each in stacks if garbage.collects(each)), sum(each.count for each in stacks))
+
+
+def _serving(model: Model) -> set[int]:
+    return {thread.tid for thread in model.threads if thread.requests_read} if model.request_time else set()
+
+
+def _locks(model: Model, garbage: Collection) -> dict[Claim, int]:
+    """Return the locks for which mostly the collector waited."""
+    weights: Counter[str] = Counter()
+    for stack in model.wait_stacks(LOCK):
+        weight = stack.weight_ns or 1
+        weights[stack.object] += weight if garbage.collects(stack) else -weight
+    return {(row.account, row.key): row.distribution.sum_ns for row in model.rows_of(LOCK) if weights[row.key] > 0}
+
+
+def _queues(model: Model, garbage: Collection) -> dict[Claim, int]:
+    """Return how long its helpers waited for CPUs that the target's own threads used."""
+    rows = [] if _serving(model) else competition(model).own  # no request waits in these
+    whole_ns = total_ns(rows)
+    helpers_ns = sum(thread.ns(RUNQ) for thread in model.threads if thread.tid in garbage.helpers)
+    part = min(1.0, helpers_ns / whole_ns) if whole_ns else 0.0
+    return {(row.account, row.key): round(row.distribution.sum_ns * part) for row in rows}
+
+
+def _waits(ns: int, what: str, probe: str) -> list[Evidence]:
+    return [Evidence(f"{duration(ns)} of {what}", float(ns), "ns", probe)] if ns else []
+
+
+__all__ = ["collects_garbage"]
