@@ -172,7 +172,7 @@ def test_rows_that_were_lost_contradict_nothing_and_acquit_nobody(counter: str) 
     model = read(lines)
     made = assembly.make(model, engine.diagnose(model), Config())
     assert not model.coverage.contradictions and made.verdict.kind == "cannot tell"
-    said = "the recording does not say for what it waited 5.86 s (disk.flush)"
+    said = "the recording does not show what it waited 5.86 s for (disk.flush)"
     assert made.verdict.text.startswith(f"Cannot tell: {said}")
 
 

@@ -137,7 +137,7 @@ def test_a_host_on_which_nothing_ran() -> None:
 
 def test_the_page() -> None:
     text = page(busy_host())
-    assert text.startswith("whole host ") and "2,000 threads slept all along" in text
+    assert text.startswith("whole host ") and "2,000 threads slept all the time" in text
     assert "backup (80)" in text and "[jbd2/vda1-8] 100 %" in text
     assert "pid 0" not in text
     assert "backup" not in page(Builder().thread("app", cpu_user="1 s").model())

@@ -126,7 +126,7 @@ def test_what_makes_it_doubtful_is_said_first() -> None:
     model = joined(later(guest(), "5 s"), host().thread("CPU 2/KVM", vm_halt="10 s").model())
     side = made(model).host_side
     assert side and side.virtual_cpus == 3
-    assert "IS IT THIS GUEST? 2 CPUs here, 3 there" in side.notes[0] and "windows are not the same" in side.notes[1]
+    assert "IS IT THIS GUEST? 2 CPUs here, 3 there" in side.notes[0] and "the windows differ" in side.notes[1]
 
 
 def test_a_guest_whose_number_of_cpus_is_unknown() -> None:

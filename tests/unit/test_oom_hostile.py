@@ -184,7 +184,7 @@ def test_rows_of_tables_are_bounded_together(monkeypatch: pytest.MonkeyPatch) ->
 def test_other_daemons_are_not_the_kernel(prefix: str) -> None:
     kernel = "2026-11-22T02:00:00.000001+00:00 db1 kernel: [    1.000000] Linux version 6.1\n"
     found = looked(f"{kernel}{prefix}{INVOKED}\n{prefix}{KILLED.format(1)}\n")
-    assert not found.kills and found.verdict.startswith("Nobody was killed")
+    assert not found.kills and found.verdict.startswith("No process was killed")
     assert len(reports(f"2026-11-22T02:00:02.123456+00:00 db1 kernel: {INVOKED}")) == 1
     assert len(reports(f"2026-11-22T02:00:02,123456+00:00 {INVOKED}")) == 1
 

@@ -68,7 +68,7 @@ def test_the_time_of_day_is_told_from_the_clock_since_boot() -> None:
 def test_kills_before_since_are_counted_not_told() -> None:
     found = looked(buffer("6.1/cgroup", at_s=2_000), since_ns=NOW_NS - HOUR)
     assert not found.kills and found.outside == 1 and found.in_log == 1
-    assert found.verdict.startswith("Nobody was killed")
+    assert found.verdict.startswith("No process was killed")
 
 
 def test_suspends_make_times_before_them_doubtful_and_no_others() -> None:
@@ -108,7 +108,7 @@ def test_before_the_boot_is_another_log() -> None:
 
 def test_nobody_killed_is_no_claim_where_the_log_wrapped() -> None:
     quiet = kernel_log.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
-    assert looked(quiet).verdict == "Nobody was killed for want of memory, as far as the log tells."
+    assert looked(quiet).verdict == "No process was killed for lack of memory, as far as the log shows."
     empty = kernel_log.log_of("/dev/kmsg", [], own=True)
     assert looked(empty).verdict.startswith("Cannot tell")
 

@@ -95,4 +95,4 @@ def test_exits_of_unknown_reason_acquit_nobody() -> None:
         line | {"running_ns": 0} if line["type"] == "vm_exit" else line for line in recorded("emulated-device.ide")
     ]
     text = verdict(lines).text
-    assert text.startswith("Cannot tell: the recording does not say for what it waited 3.13 s (vm.exit)."), text
+    assert text.startswith("Cannot tell: the recording does not show what it waited 3.13 s for (vm.exit)."), text

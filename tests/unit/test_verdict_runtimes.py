@@ -52,10 +52,11 @@ def test_goroutines_may_wait_for_each_other() -> None:
     kind, text = verdict(parked(Builder().thread("app"), "app", GO, 500).model())
     assert kind == Kind.PROFILE.value and ACQUITTED not in text
     assert (
-        text.startswith("No goroutine of it could run: no work came, or they wait for each other") and "pprof" in text
+        text.startswith("None of its goroutines could run: no work came, or they wait for each other")
+        and "pprof" in text
     )
     kind, text = verdict(parked(Builder().thread("app", cpu_user="3 s"), "app", GO, 500).model())
-    assert kind == Kind.PROFILE.value and "No thread shows what its goroutines wait for: " in text
+    assert kind == Kind.PROFILE.value and "Threads do not show what its goroutines wait for: " in text
 
 
 def go_server(*, count: int = 100, slo: str | None = None, **fields: Any) -> Builder:
@@ -72,7 +73,7 @@ def test_what_threads_suffer_is_no_cause_of_requests_that_could_not_be_followed(
         told, text = verdict(builder.model())
         assert told == kind.value and ("CPU-CONTENTION" in text or "backup" in text), text
         assert ("where its 100 requests spent 40.0 s could not be followed" in text) is (count == 100)
-        assert ("No thread shows what its goroutines wait for: net/http/pprof" in text) is (count == 100)
+        assert ("Threads do not show what its goroutines wait for: net/http/pprof" in text) is (count == 100)
 
 
 def test_goroutines_that_had_requests_were_not_without_work() -> None:
@@ -80,10 +81,10 @@ def test_goroutines_that_had_requests_were_not_without_work() -> None:
     kind, text = verdict(go_server().model())
     assert kind == Kind.CANNOT_TELL.value and "no work came" not in text
     assert text.startswith(
-        "Cannot tell: where its 100 requests spent 40.0 s could not be followed. No thread shows what its goroutines"
+        "Cannot tell: where its 100 requests spent 40.0 s could not be followed. Threads do not show what its"
     )
     fast = parked(Builder().thread("app"), "app", GO, 500).exchange("port:80", "accepted", {"2 ms": 9000}, whole=0)
-    assert verdict(fast.model())[1].startswith("No goroutine of it could run")
+    assert verdict(fast.model())[1].startswith("None of its goroutines could run")
 
 
 def test_an_objective_does_not_hide_where_to_look() -> None:

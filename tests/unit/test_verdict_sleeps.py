@@ -37,7 +37,7 @@ def test_many_short_sleeps_do_not_add_up_to_a_long_one() -> None:
 def test_a_cause_that_takes_little_of_the_window_says_so() -> None:
     little = finding("LOCK-CONTENTION", {"cpu.user": S // 10}, "Threads wait for a lock.")
     model = Builder().thread("node", cpu_user="200 ms", rest="wait.events").model()
-    assert "Hardly busy: 200 ms in 10.0 s, otherwise it waited 9.80 s " in verdict(model, little)[1]
+    assert "Hardly busy: 200 ms in 10.0 s; otherwise it waited 9.80 s " in verdict(model, little)[1]
     model = Builder().thread("node", cpu_user="400 ms", rest="wait.events").model()
     much = finding("LOCK-CONTENTION", {"cpu.user": 4 * S // 10}, "Threads wait for a lock.")
     assert "Hardly" not in verdict(model, much)[1]
@@ -54,7 +54,7 @@ def test_a_cause_that_takes_most_of_what_idle_threads_do_says_so() -> None:
         return builder
 
     text = verdict(idle(3).thread("bio", rest="net.accept").model(), queued)[1]  # a verdict has room for one wait
-    assert "Hardly busy: 760 ms in 10.0 s, otherwise it waited 39.2 s for events (wait.events)." in text
+    assert "Hardly busy: 760 ms in 10.0 s; otherwise it waited 39.2 s for events (wait.events)." in text
     assert "Hardly" not in verdict(idle(0).model(), queued)[1]  # 8 % of all its time
     busy = idle(4).thread("busy", cpu_user="9 s")
     assert "Hardly" not in verdict(busy.model(), queued)[1]
@@ -68,7 +68,7 @@ def test_no_advice_cuts_a_debuggers_command_short() -> None:
 
 def test_who_waits_for_several_waits_for_them() -> None:
     model = Builder().thread("a", rest="wait.timer").thread("b", rest="wait.timer").model()
-    assert "Others that wait for them wait for that sleep" in verdict(model)[1]
+    assert "This sleep delays others that wait for them" in verdict(model)[1]
 
 
 def test_idle_pools_do_not_count_as_what_hides_a_cause() -> None:
@@ -87,7 +87,7 @@ def test_a_target_that_sleeps_is_never_acquitted(busy: str) -> None:
     kind, text = verdict(Builder().thread("retry", cpu_user=busy, rest="wait.timer").model())
     assert kind == Kind.PROFILE.value and ACQUITTAL not in text
     assert text.startswith("Thread retry (100) sleeps ") and "on a timer" in text
-    assert "Others that wait for it wait for that sleep" in text
+    assert "This sleep delays others that wait for it" in text
 
 
 def test_a_server_that_waits_in_one_thread_and_sleeps_in_another() -> None:
@@ -100,8 +100,8 @@ def test_a_server_that_waits_in_one_thread_and_sleeps_in_another() -> None:
     kind, text = verdict(model)
     assert kind == Kind.PROFILE.value and ACQUITTAL not in text
     assert text.startswith("Thread handler (101) sleeps 9.91 s of 10.0 s on a timer")
-    assert "also waits for others (net.receive): if it serves them, they wait for that sleep" in text
-    assert "Apart from that sleep it waited 10.0 s for work (net.accept), idle too." in text
+    assert "also waits for others (net.receive): if it serves them, this sleep delays them" in text
+    assert "Apart from that sleep it waited 10.0 s for work (net.accept), which is idle time, too." in text
 
 
 def test_one_blocking_sleep_in_an_event_loop() -> None:
@@ -190,14 +190,14 @@ def test_a_profile_of_a_sleeper_leads_with_the_sleep() -> None:
     computes = finding("CPU-BOUND", {"cpu.user": S}, "The target computes: 99 % of it.", severity=Severity.INFO)
     kind, text = verdict(model, computes)
     assert kind == Kind.PROFILE.value and text.startswith("Thread a (100) sleeps 9.60 s of 10.0 s on a timer")
-    assert "It computes" in text and "No fault" not in text
+    assert "It is computing" in text and "No fault" not in text
 
 
 def test_a_small_fault_stands_behind_a_long_sleep() -> None:
     contention = finding("CPU-CONTENTION", {"runq.busy": S // 10}, "Threads waited for CPUs.")
     _, text = verdict(Builder().thread("a", runq_busy="100 ms", rest="wait.timer").model(), contention)
-    assert text.startswith("Thread a (100) sleeps") and "Of 100 ms of busy time 100 % is CPU-CONTENTION." in text
-    assert text.index("Others that wait for it") < text.index("CPU-CONTENTION")
+    assert text.startswith("Thread a (100) sleeps") and "100 % of 100 ms busy time is CPU-CONTENTION." in text
+    assert text.index("others that wait for it") < text.index("CPU-CONTENTION")
     large = finding("CPU-CONTENTION", {"runq.busy": 4 * S}, "Threads waited for CPUs.")
     _, text = verdict(Builder().thread("a", runq_busy="4 s", rest="wait.timer").model(), large)
     assert text.startswith("Threads waited for CPUs.") and "sleeps 6.00 s of 10.0 s on a timer" in text

@@ -1,1 +1,1 @@
-"""From a model and its diagnosis to the document that is the contract of --json; decides no cause."""
+"""From a model and its diagnosis to the document that --json prints; decides no cause."""

@@ -1,4 +1,4 @@
-"""The books of a report: accounts by object, threads, operations, and who still waits."""
+"""Where the time went: accounts by object, threads, operations, and threads that still wait."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _entry(
 
 
 def _merged_rests(entries: Iterable[contract.Account]) -> list[contract.Account]:
-    """Fold what no row explained into the account's row without an object, if it has one."""
+    """Add what no row explains to the account's row without an object, if it has one."""
     kept: dict[tuple[str, str], contract.Account] = {}
     for entry in entries:
         had = kept.get((entry.account, entry.object))
@@ -105,7 +105,7 @@ def _merged_rests(entries: Iterable[contract.Account]) -> list[contract.Account]
 
 
 def _releaser(model: Model, rows: Sequence[Row]) -> contract.Releaser | None:
-    """Return who ended most waits for a lock, or woke a parked thread most often, with the ledger of that thread."""
+    """Return the thread that ended most waits for a lock, or that woke a blocked thread most often, with its ledger."""
     wakers: defaultdict[int, int] = defaultdict(int)
     for row in rows:
         if (row.account.startswith("lock.") or row.account == "wait.parked") and row.waker_tid:
@@ -130,10 +130,10 @@ def _releaser(model: Model, rows: Sequence[Row]) -> contract.Releaser | None:
 
 
 def still_waiting(model: Model) -> list[contract.Waiting]:
-    """Return the threads that sat in one wait through nearly the whole window, locks first.
+    """Return the threads that were in one wait through nearly the whole window, locks first.
 
-    Idle waits are none, a stop is one.  A thread that waits for the end of another waits for what that one does, and
-    the service threads of a runtime wait for it to need them.
+    Idle waits do not count, a stop does. A thread that waits for the end of another depends on that one, and service
+    threads of a runtime wait until they are needed.
     """
     end_ns = model.header.start_ns + model.window_ns
     objects = {row.key: row.object for row in model.rows}

@@ -1,6 +1,6 @@
-"""The report of a model and its diagnosis, as data: verdict, books, findings, what was not measured, coverage, cost.
+"""The report of a model and its diagnosis, as data: verdict, accounts, findings, what was not measured, coverage, cost.
 
-Here names become printable and numbers are joined; nothing is left out: what does not fit is for a renderer to fold.
+Names become printable here, and numbers are joined; nothing is left out: a renderer decides what it folds.
 """
 
 from __future__ import annotations
@@ -145,21 +145,21 @@ def _by_account(finding: found.Finding) -> dict[str, int]:
 
 
 def _fine(check: found.Check) -> bool:
-    """Whether a reader sees nothing large in a check: what is large may be no fault, but it is not fine."""
+    """Return whether a check has no large number: a large one may be no fault, but it is not fine."""
     if check.large is not None:
         return not check.large
     return check.unit != "share" or check.number < FAULT_SHARE
 
 
 def _suffered(finding: found.Finding) -> str:
-    """Return why a finding may stand below smaller ones, "" where it does not."""
+    """Return why a finding may be below smaller ones, or ""."""
     if finding.role is not found.Role.BACKGROUND:
         return ""
     return f" Only background threads suffer it: {first_of(finding.threads, 2)}."
 
 
 def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
-    """What no finding claims, by account, the largest first."""
+    """Return the time that no finding claims, by account, the largest first."""
     left = whole_accounts(model)
     for finding in diagnosis.findings:
         for claim, ns in finding.claims.items():
@@ -168,7 +168,7 @@ def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
 
 
 def _not_measured(model: Model, diagnosis: Diagnosis) -> list[contract.NotMeasured]:
-    """What the recording lacks, then the rules that kept silent, those of one reason together."""
+    """Return what the recording lacks, then the rules without an answer, grouped by reason."""
     tells = relevance.judge(model, diagnosis)
     found_missing = [
         contract.NotMeasured(

@@ -1,4 +1,4 @@
-"""Of a guest whose host was recorded too: what the host saw of it, beside the guest's own books and never in them."""
+"""What the host of a guest saw of it, apart from the guest's own accounts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _times(accounts: Mapping[str, int], whole_ns: int) -> list[contract.HostTime
 
 
 def _exits(model: Model) -> list[contract.Exits]:
-    """Return exits by device, or by reason where none was touched, and by whether the emulator was asked."""
+    """Return exits by device, or by reason if no device was accessed, and whether the emulator was needed."""
     groups: defaultdict[tuple[str, bool], list[schema.VmExit]] = defaultdict(list)
     for line in model.vm_exits:
         device = exit_names.known_device(line.device) or "PCI devices"
@@ -93,7 +93,7 @@ def _notes(guest: Model, side: HostSide) -> list[str]:
         own = known(guest.header.host.cpus_online, "CPU")
         found.append(f"IS IT THIS GUEST? {own} here, {seen} there: no finding uses the host's numbers")
     if side.overlap_ns < MOSTLY * max(guest.window_ns, side.model.window_ns):
-        found.append("the windows are not the same: numbers of the host are of all of its own")
+        found.append("the windows differ: numbers of the host are of its own whole window")
     return found
 
 

@@ -19,7 +19,7 @@ _NEARLY = 0.98
 
 
 def target(model: Model) -> contract.Target:
-    """Return the processes of the target, the first one asked for in front, and what they were asked for with."""
+    """Return the processes of the target, the first one given in front, and the words that asked for them."""
     processes = [
         contract.Process(pid=t.pid, namespace_pid=t.namespace_pid, comm=printable(t.comm)) for t in model.header.targets
     ]
@@ -36,7 +36,7 @@ def target(model: Model) -> contract.Target:
 
 
 def window(model: Model) -> contract.Window:
-    """Return when was measured."""
+    """Return the measured window."""
     try:
         start = datetime.fromtimestamp(model.header.realtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, OSError, ValueError):  # a clock gone mad, or a hostile recording
@@ -50,7 +50,7 @@ def window(model: Model) -> contract.Window:
 
 
 def host(model: Model) -> contract.Host:
-    """Return where was measured."""
+    """Return the host of the recording."""
     recorded, hypervisor = model.header.host, model.facts.hypervisor
     return contract.Host(
         name=printable(recorded.nodename),
@@ -62,8 +62,8 @@ def host(model: Model) -> contract.Host:
 
 
 def notes(model: Model) -> list[str]:
-    """Return what must not be hidden: a cut window, a target gone or restarted, processes left out or taken in, a
-    limit that nothing was held against."""
+    """Return what must not be hidden: a cut window, a target gone or restarted, processes left out or added, a limit
+    that nothing matched."""
     asked_ns, reason = model.header.options.duration_ns, model.coverage.reason
     short = bool(asked_ns) and model.window_ns < _NEARLY * asked_ns
     found = []
@@ -90,8 +90,8 @@ def notes(model: Model) -> list[str]:
 
 def _everyone(host: Host) -> list[str]:
     if host.left_out is None:
-        return ["threads that slept all along are left out, and were not counted"]
-    return [f"{plural(host.left_out, 'thread')} slept all along: left out of all numbers"] if host.left_out else []
+        return ["threads that slept all the time are left out, and were not counted"]
+    return [f"{plural(host.left_out, 'thread')} slept all the time: left out of all numbers"] if host.left_out else []
 
 
 def _processes(model: Model) -> list[str]:
@@ -100,7 +100,7 @@ def _processes(model: Model) -> list[str]:
     if len(named) > 1:
         found.append(f"{count(len(named))} processes: {_by_name(named)}")
     if not model.header.options.descendants:
-        found.append("only what was named: descendants, if any, are left out")
+        found.append("only the named processes: descendants, if any, are left out")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Of a recording of the host: the largest consumers of every account, and who had the CPU while others could run."""
+"""The largest consumers of every account on a host, and the processes that had the CPU while others could run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Who = tuple[int, str]  # pid and name; pid 0: all processes of that name that ha
 def everyone(model: Model) -> contract.Everyone | None:
     """Return the host's consumers; None for a recording of chosen processes.
 
-    Time is booked to the process that spent or waited it.  Whoever had a CPU while somebody else could run is told
-    beside those who waited: `behind`.
+    Time belongs to the process that spent or waited it. `behind` has the processes that had the CPU while others could
+    run.
     """
     if model.host is None:
         return None
@@ -77,10 +77,10 @@ def _largest(by_whom: dict[Who, int], ns: int, host: Host, threads: dict[Who, in
 
 
 def _behind(model: Model, host: Host) -> dict[Who, int]:
-    """Return who had the CPU meanwhile; kernel threads of one name are one, as in their own line.
+    """Return the processes that had the CPU meanwhile; kernel threads of one name count as one.
 
-    A process may call itself kworker/x: one that is listed is what its line says.  Of pids that are not listed, those
-    named like a kernel thread that is are taken for one more of it: what got no line had next to no CPU time.
+    A process may call itself kworker/x: if it is listed, its line says what it is. Pids that are not listed and are
+    named like a listed kernel thread count as one more of it: they had hardly any CPU time.
     """
     kernel = {host.names[pid]: pid for pid in sorted(host.kernel, reverse=True)}
     found: defaultdict[Who, int] = defaultdict(int)

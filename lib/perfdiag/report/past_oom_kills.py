@@ -1,7 +1,4 @@
-"""OOM kills explained when they are over: from a kernel log and the counters of control groups alone.
-
-No process is looked at: victims are gone.
-"""
+"""Explain past OOM kills from a kernel log and the counters of control groups alone: the victims are gone."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ JOURNAL = "journalctl -k -o short-precise --since TIME > FILE, then --log FILE"
 
 
 def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, until_ns: int) -> PastKills:
-    """Explain the OOM kills of a log between two times of day; those whose time is not known are all taken."""
+    """Explain the OOM kills of a log between two times of day; kills of unknown time are included."""
     reports, suspended = log.told.reports, log.last_suspend_ns
     kills, outside = [], 0
     tables: dict[tuple[bool, str | None], Report] = {}  # the last report with a table of tasks, by whose these are
@@ -136,12 +133,12 @@ def _moment(
 
 
 def _verdict(kills: Sequence[Kill], log: Log, missing: Sequence[Missing]) -> str:
-    """Return the sum in a sentence; the OOM killer can have run without a victim, or without one in the log."""
+    """Return the sum in a sentence; the OOM killer may have run without a victim, or without one in the log."""
     if log.first is None:
-        return f"Cannot tell: no line of {log.source} is one of a kernel log."
+        return f"Cannot tell: {log.source} has no line of a kernel log."
     if not kills:
-        known = "" if not missing else ", as far as the log tells"
-        return f"Nobody was killed for want of memory{known}."
+        known = "" if not missing else ", as far as the log shows"
+        return f"No process was killed for lack of memory{known}."
     done, idle = ([kill for kill in kills if bool(kill.victims) == ended] for ended in (True, False))
     without = f"{plural(len(idle), 'run')} of the OOM killer without a victim in the log"
     if not done:
@@ -167,7 +164,7 @@ def _victims(kills: Sequence[Kill]) -> str:
 
 
 def _of_bounds(told: Told) -> list[Missing]:
-    """What was more than anybody could read, and was not kept."""
+    """Report what exceeded a limit and was left out."""
     fix = "give a part of the log: journalctl -k --since TIME --until TIME > FILE, then --log FILE"
     left_out = {
         "the oldest {} of the OOM killer": (told.reports_left_out, "report", MOST_REPORTS, "reports"),
@@ -199,7 +196,7 @@ def _of_begin(log: Log, begins: Moment | None, since_ns: int, clocks: Clocks) ->
 def _of_times(log: Log, reports: Sequence[Report]) -> list[Missing]:
     if log.own or all(report.realtime_ns is not None for report in reports):
         return []
-    reason = "the lines of this log only count from the boot of their host: --since and --until leave none of them out"
+    reason = "the lines of this log count from the boot of their host: --since and --until leave none of them out"
     return [_missing("the time of day of kills", reason, "save the log with dates: journalctl -k, or dmesg -T there")]
 
 
@@ -210,7 +207,7 @@ def _of_counts(log: Log, counts: Counts | None, in_log: int) -> list[Missing]:
     if counts.host is not None and counts.host > in_log:
         number = counts.host - in_log
         what = f"{plural(number, 'kill')} of the {counts.host:,} that the kernel counts since boot"
-        found.append(_missing(what, "the log has no line of them", JOURNAL))
+        found.append(_missing(what, "the log has no line about them", JOURNAL))
     if counts.groups is None:
         found.append(
             _missing(

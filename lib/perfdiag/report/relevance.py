@@ -1,6 +1,7 @@
-"""Whether what was not measured matters to a report: where it would tell of much of the time, and nothing else does.
+"""Whether something that was not measured matters to a report: it would explain much of the time, and nothing else
+does.
 
-What matters to few targets would otherwise stand in every report, and nobody reads what always stands there.
+What matters to few targets would otherwise be in every report, and nobody reads it then.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _MAKES_LONGER = frozenset({"clock", "clock_counters", "irq", "steal", "compactio
 
 
 def judge(model: Model, diagnosis: Diagnosis) -> Callable[[str], bool]:
-    """Return what says of a missing part, or of a rule that kept silent, whether it matters."""
+    """Return a function that tells whether a missing part, or a rule without an answer, matters."""
     whole = whole_ns(model) or 1
     left = whole_accounts(model)
     for finding in diagnosis.findings:

@@ -1,4 +1,4 @@
-"""The part of a report that tells of requests and calls."""
+"""The requests and calls of a report."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ def served(model: Model) -> list[contract.Request]:
 
 
 def answered(model: Model) -> contract.Percentiles | None:
-    """Return how long all requests took that were served, None where none was."""
+    """Return how long all served requests took, None if there were none."""
     whole = together(each.whole for each in model.exchanges if each.served)
     return percentiles(whole) if whole.count else None
 
 
 def called(model: Model) -> list[contract.Call]:
-    """Return the calls and look-ups by peer, likewise."""
+    """Return the calls and look-ups by peer, those that took most time first."""
     called = [each for each in model.exchanges if not each.served and each.line.direction != "datagram_port"]
     return [_call(model, each) for each in called]
 
 
 def unread(model: Model) -> list[contract.Unread]:
-    """Return what nobody had read in the end, by port, the oldest first."""
+    """Return the requests that were not read at the end, by port, the oldest first."""
     lines = sorted(model.requests_awaited, key=lambda line: (-line.oldest_ns, line.object))
     return [contract.Unread(place=place(line.object), count=line.count, oldest_ns=line.oldest_ns) for line in lines]
 
 
 def silent(model: Model) -> list[contract.Silent]:
-    """Return the connections that may hold a question from before the window, by port or peer, the oldest first."""
+    """Return the connections that may hold an unanswered request from before the window, by port or peer, the oldest
+    first."""
     places: defaultdict[tuple[str, str, bool], list[schema.Silent]] = defaultdict(list)
     for line in model.silent:
         places[line.direction, line.object, bool(line.oldest_ns)].append(line)
@@ -61,7 +62,7 @@ def silent(model: Model) -> list[contract.Silent]:
 
 
 def time(model: Model) -> contract.RequestTime | None:
-    """Return what all requests together spent their time in, where it ranks the findings."""
+    """Return what all requests together spent their time in, if it ranks the findings."""
     known = model.request_time
     if known is None:
         return None
@@ -72,7 +73,7 @@ def time(model: Model) -> contract.RequestTime | None:
 
 
 def percentiles(latencies: Latencies) -> contract.Percentiles:
-    """Return the percentiles that so many allow."""
+    """Return the percentiles that so many values allow."""
     return contract.Percentiles(
         count=latencies.count,
         mean_ns=latencies.sum_ns // latencies.count if latencies.count else None,

@@ -79,7 +79,7 @@ def natural_waits(model: Model) -> set[tuple[str, str]]:
 
 
 def _serves(stack: schema.Stack) -> bool:
-    """Return whether it is a service thread of HotSpot; Java code that waits there does so by a name of its own."""
+    """Return whether it is a service thread of HotSpot; Java code that waits there has a name of its own."""
     inside = [name for name in (*stack.user, *stack.scan) if "(libjvm.so)" in name]
     return bool(inside) and not any(_OF_JAVA.search(name) for name in inside)
 
@@ -92,9 +92,9 @@ def _waits_in(stack: schema.Stack) -> str:
 
 
 def _user(stack: schema.Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the frames of user space as far as they have names, and what a scan found besides.
+    """Return the named frames of user space, and the functions that a scan of the stack found.
 
-    Code without frame pointers ends the walk of the frames in addresses of nothing; the first frame is always right.
+    Code without frame pointers ends the walk in meaningless addresses; the first frame is always right.
     """
     frames = list(stack.user)
     while len(frames) > 1 and not is_named(frames[-1]):

@@ -1,4 +1,4 @@
-"""The verdict in one word, which stands at the right end of a report's first line."""
+"""The verdict in one word, at the right end of a report's first line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FAULTS = (CRITICAL, WARNING)
 
 
 def with_status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> contract.Verdict:
-    """Return the verdict with its status: the worst severity of all findings, unless nothing can be told."""
+    """Return the verdict with its status: the worst severity of all findings, unless the cause is unknown."""
     return msgspec.structs.replace(made, status=_status(made, model, diagnosis))
 
 
 def with_host_side(made: contract.Verdict, side: contract.HostSide | None) -> contract.Verdict:
-    """Return the verdict on a guest behind what its host's recording finds, where the guest itself shows no fault.
+    """Return the verdict on a guest, with what its host's recording finds if the guest itself shows no fault.
 
-    Where it is doubtful that both recordings belong together, the host's says nothing of this guest.
+    If it is doubtful whether both recordings belong together, the host's says nothing about this guest.
     """
     ids = [each.id for each in side.findings if each.severity in FAULTS] if side and not side.notes else []
     if not ids or made.status not in (OK, IDLE_WORD):
@@ -44,7 +44,7 @@ def _status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> str:
 
 
 def _is_idle(model: Model) -> bool:
-    """Return whether the target did next to nothing, and answered nobody."""
+    """Return whether the target did next to nothing, and answered no request."""
     answered = any(each.served and each.line.count for each in model.exchanges)
     return not answered and model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns)
 

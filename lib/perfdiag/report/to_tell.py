@@ -1,10 +1,10 @@
-"""The sentence of a verdict with a command that tells more: a report shows the command in a line of its own."""
+"""The sentence of a verdict with a command that would tell more, which a report shows on a line of its own."""
 
 from __future__ import annotations
 
 
 class ToTell(str):
-    """Such a sentence, which knows its command."""
+    """A sentence with a command."""
 
     __slots__ = ("command",)
     command: str

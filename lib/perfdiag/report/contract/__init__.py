@@ -1,10 +1,9 @@
 """The report as data: what --json prints and what other programs may rely on (ARCHITECTURE, "The JSON report").
 
-Times are nanoseconds, shares are of the target's non-idle time, those of findings of `request_time` where there is one
-(0 to 1), None is "not known" and never zero.
-Percentiles (p50_ns, p90_ns, p99_ns) are interpolated in a log2 histogram: each is right to a factor of two, sums,
-counts and maxima are exact.
-Texts that hold names of the target are `Untrusted`: made printable, but still somebody else's words.
+Times are nanoseconds, shares are of the target's busy time, those of findings of `request_time` if there is one (0 to
+1), None is "unknown" and never zero. Percentiles (p50_ns, p90_ns, p99_ns) are interpolated in a log2 histogram: each is
+right to a factor of two; sums, counts and maxima are exact. Texts that hold names of the target are `Untrusted`:
+printable, but chosen by the target.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Account(Part, frozen=True, kw_only=True):
 
 
 class Waiting(Part, frozen=True, kw_only=True):
-    """A thread that sat in one wait, not an idle one, or was stopped, (nearly) all the time and still at its end."""
+    """A thread in one wait (not an idle one) or stopped for nearly the whole window, and still at its end."""
 
     pid: int
     tid: int
@@ -73,7 +73,7 @@ class Stack(Part, frozen=True, kw_only=True):
 
 
 class Operation(Part, frozen=True, kw_only=True):
-    """One kind of operation with the exact books of its own time."""
+    """One kind of operation with the exact accounts of its own time."""
 
     name: Untrusted
     count: int

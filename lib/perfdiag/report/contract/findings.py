@@ -1,4 +1,4 @@
-"""What it was spent for, and what can be done: the verdict, findings, and what was looked at without one."""
+"""Causes and what to do about them: the verdict, findings, and checks without a finding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Evidence(Part, frozen=True, kw_only=True):
 
 
 class Other(Part, frozen=True, kw_only=True):
-    """Somebody else that a finding names; relation is competitor, holder, peer, writer, child or victim."""
+    """Another process or thread that a finding names; relation is competitor, holder, peer, writer, child or victim."""
 
     pid: int  # 0: not known
     comm: Untrusted
@@ -47,7 +47,7 @@ class Remedy(Part, frozen=True, kw_only=True):
 
 
 class Finding(Part, frozen=True, kw_only=True):
-    """A cause; `share` is the most a remedy can give back, and no time is in two findings."""
+    """A cause; `share` is the most a remedy can save, and no time is in two findings."""
 
     id: str
     severity: str  # critical, warning, info
@@ -70,7 +70,7 @@ class Finding(Part, frozen=True, kw_only=True):
 
 
 class Checked(Part, frozen=True, kw_only=True):
-    """Looked at without finding a fault, with the number that says so; `fine`: none of its shares is large either."""
+    """A check without a fault, with its number; `fine`: the number is not large either."""
 
     id: str
     number: float
@@ -80,7 +80,7 @@ class Checked(Part, frozen=True, kw_only=True):
 
 
 class NotMeasured(Part, frozen=True, kw_only=True):
-    """What the report cannot know; `ids` are the findings that kept silent for it."""
+    """What the report cannot know; `ids` are the findings without an answer because of it."""
 
     what: Untrusted
     reason: Untrusted

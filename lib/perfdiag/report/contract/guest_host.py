@@ -1,4 +1,4 @@
-"""Of a guest: what its host saw of it."""
+"""What the host of a guest saw of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class HostTime(Part, frozen=True, kw_only=True):
 
 
 class Exits(Part, frozen=True, kw_only=True):
-    """What a guest was left for, as its host saw it."""
+    """Why a guest was left, as its host saw it."""
 
     reason: str  # of the processor, "HLT"; the device where one was touched: "IDE disk"
     emulated: bool  # the emulator in user space was asked, not the kernel alone
@@ -26,7 +26,7 @@ class Exits(Part, frozen=True, kw_only=True):
 
 
 class HostFinding(Part, frozen=True, kw_only=True):
-    """A finding of the host's own recording; `share` is of the emulator's busy time: never to be added to another."""
+    """A finding of the host's own recording; `share` is of the emulator's busy time and must not be added to others."""
 
     id: str
     severity: str
@@ -36,7 +36,7 @@ class HostFinding(Part, frozen=True, kw_only=True):
 
 
 class HostSide(Part, frozen=True, kw_only=True):
-    """Of a guest whose host was recorded too: what that saw of the whole guest, in its own window."""
+    """What the host's recording says of the whole guest, in its own window."""
 
     host: Host
     pid: int

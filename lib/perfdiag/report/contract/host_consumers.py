@@ -1,4 +1,4 @@
-"""Of a recording of the whole host: its processes."""
+"""The processes of a recording of the whole host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Consumer(Part, frozen=True, kw_only=True):
 
 
 class Consumers(Part, frozen=True, kw_only=True):
-    """Who has most of one account on a host, the largest first."""
+    """The processes with most time of one account on a host, the largest first."""
 
     account: str
     ns: int
@@ -26,7 +26,7 @@ class Consumers(Part, frozen=True, kw_only=True):
 
 
 class Everyone(Part, frozen=True, kw_only=True):
-    """Of a recording of the whole host: its largest consumers, and whom the books leave out."""
+    """The largest consumers in a recording of the whole host, and what the recording leaves out."""
 
     left_out: int | None  # threads that slept all along, whose time is idle; None: not counted
     consumers: list[Consumers]

@@ -1,4 +1,4 @@
-"""What is reported of OOM kills that are over: the document behind `perfdiag host --since` and its --json."""
+"""OOM kills of the past: the document behind `perfdiag host --since` and its --json."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCHEMA = 1
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
-    """A process of a report; `comm` is untrusted, escaped as it is shown."""
+    """A process of a kernel log; `comm` is untrusted, and escaped when it is shown."""
 
     pid: int | None
     comm: str
@@ -55,7 +55,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that cannot be known, and what would tell."""
+    """Something that is unknown, and what would show it."""
 
     what: str
     reason: str
@@ -63,7 +63,7 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastKills(msgspec.Struct, frozen=True, kw_only=True):
-    """OOM kills of a stretch of time that is over."""
+    """OOM kills of a past period."""
 
     schema: int
     perfdiag: str

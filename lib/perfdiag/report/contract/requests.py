@@ -45,7 +45,7 @@ class Request(Part, frozen=True, kw_only=True):
 
 
 class Unread(Part, frozen=True, kw_only=True):
-    """Requests that had arrived and that nobody had read when the window ended."""
+    """Requests that had arrived and were not read when the window ended."""
 
     place: Untrusted  # "port 80", ...
     count: int
@@ -53,7 +53,7 @@ class Unread(Part, frozen=True, kw_only=True):
 
 
 class Silent(Part, frozen=True, kw_only=True):
-    """Connections that nobody used in the window, and whose last word before may have been a question."""
+    """Connections that were silent in the window, and whose last message may have been a request."""
 
     place: Untrusted  # "port 80", or the peer that was asked
     called: bool  # the target asked there
@@ -85,7 +85,7 @@ class Call(Part, frozen=True, kw_only=True):
 
 
 class RequestTime(Part, frozen=True, kw_only=True):
-    """The time of all requests: what shares of findings are of, where it is known; None elsewhere."""
+    """The time of all requests, which shares of findings are of; None if it is unknown."""
 
     count: int
     ns: int

@@ -1,4 +1,4 @@
-"""Who was measured, when and where."""
+"""What was measured, when and where."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Process(Part, frozen=True, kw_only=True):
 
 
 class Target(Part, frozen=True, kw_only=True):
-    """The first process that was asked for, and all of them."""
+    """The first process given, and all of them."""
 
     command: Untrusted  # what was asked: "perfdiag latency --port 5432"; of a recording, what asks for the same again
     pid: int
@@ -25,7 +25,7 @@ class Target(Part, frozen=True, kw_only=True):
 
 
 class Window(Part, frozen=True, kw_only=True):
-    """When was measured; `start` is wall-clock time, RFC 3339, UTC."""
+    """The measured window; `start` is wall-clock time, RFC 3339, UTC."""
 
     start: str
     duration_ns: int
@@ -34,7 +34,7 @@ class Window(Part, frozen=True, kw_only=True):
 
 
 class Host(Part, frozen=True, kw_only=True):
-    """Where was recorded."""
+    """The host of the recording."""
 
     name: Untrusted  # here and in the next two: "" where a script recorded, which cannot know
     kernel: str

@@ -1,4 +1,4 @@
-"""The frame of a verdict: an ordered table of what can be the case, of which the first that holds is said."""
+"""The frame of a verdict: an ordered table of cases, of which the first that holds decides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Situation = TypeVar("Situation")
 
 @dataclass(frozen=True)
 class Case(Generic[Situation]):
-    """One thing that can be the case: when it is, and what is said then."""
+    """One case: when it holds, and what the verdict then is."""
 
     name: str
     holds: Callable[[Situation], bool]
@@ -21,7 +21,7 @@ class Case(Generic[Situation]):
 
 
 def decided(cases: Iterable[Case[Situation]], situation: Situation) -> contract.Verdict:
-    """Return what the first case says that holds; the last of a table always does."""
+    """Return the verdict of the first case that holds; the last case of a table always holds."""
     return next(case.says(situation) for case in cases if case.holds(situation))
 
 

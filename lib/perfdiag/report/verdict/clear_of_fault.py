@@ -1,6 +1,6 @@
-"""Whether a target may be acquitted: what it answered in this window, and who may wait for an answer of its.
+"""Whether a target can be ruled out as the slow part: what it answered, and who may wait for its answer.
 
-Nothing that comes proves nothing: a server that hangs with the questions of all its clients gets none either.
+Silence proves nothing: a server that hangs with the requests of all its clients receives none either.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ SHOWN = 2
 
 
 def answered(model: Model) -> str:
-    """Return how long requests took, also where only those over the objective rank the findings; "" without any."""
+    """Return the sentence on how long requests took, also if only those over the objective rank the findings; ""
+    without any."""
     whole = _whole(model)
     if not whole.count:
         return ""
@@ -35,23 +36,23 @@ def answered(model: Model) -> str:
 
 
 def unproven(model: Model) -> str:
-    """Return why nothing shows that the target answers; "" where requests do."""
+    """Return why nothing shows that the target answers; "" if requests do."""
     if not model.measured("requests"):
-        return "Whether it answers was not measured."
+        return "It was not measured whether it answers."
     if _whole(model).count:
         return ""
     if came := came_by_datagram(model):
-        return f"{came} Which of these are answers is not followed."
+        return f"{came} It is unknown which of these are answers."
     return "No request of this window shows whether it answers."
 
 
 def is_slow(model: Model) -> bool:
-    """Return whether most of the requests' time is in long ones: then it went somewhere that is not known."""
+    """Return whether most of the requests' time is in long ones, so that its cause is unknown."""
     return _whole(model).typical_ns() >= SLOW_ANSWER_NS
 
 
 def doubts(model: Model) -> list[str]:
-    """Return sentences on who may wait for the target's answer, and on whose it may wait for itself."""
+    """Return sentences on clients that may wait for the target's answer, and on peers whose answer it may wait for."""
     told = (
         _limited(model),
         *(_still_open(model), _given_up(model), _silent(model), _timeless(model), _owed(model), *_unheard(model)),
@@ -65,18 +66,18 @@ def _limited(model: Model) -> str:
     if limit is None or limit.part < FAULT_SHARE:
         return ""
     name = name_of(limit.call.line.object, limit.call.object)
-    return f"It calls {name} at most {limit.number} times at once, and requests wait in it for that."
+    return f"It makes at most {limit.number} calls to {name} at once, and requests wait for their turn."
 
 
 def came_by_datagram(model: Model) -> str:
-    """Return the sentence on what the target got by UDP, and sent there; "" where nothing came."""
+    """Return the sentence on datagrams received and sent; "" if none came."""
     ports = [each.line for each in model.exchanges if each.line.direction == "datagram_port"]
     came, went = sum(line.untimed for line in ports), sum(line.unawaited for line in ports)
-    return f"On {_places(ports)} it got {plural(came, 'datagram')} and sent {went:,}." if came else ""
+    return f"On {_places(ports)} it received {plural(came, 'datagram')} and sent {went:,}." if came else ""
 
 
 def unseen(model: Model) -> list[str]:
-    """Return the sentences on what of requests is not followed; none where all are."""
+    """Return the sentences on requests that could not be followed; none if all were."""
     served = [each.line for each in model.exchanges if each.served]
     declined, untimed = sum(line.declined for line in served), sum(line.untimed for line in served)
     carry = "carries" if declined == 1 else "carry"
@@ -94,7 +95,7 @@ def _whole(model: Model) -> Latencies:
 
 
 def _still_open(model: Model) -> str:
-    """Return that requests of this window wait for longer than any that was answered took."""
+    """Return that requests of this window wait for longer than any answered request took."""
     served = [each for each in model.exchanges if each.served and each.line.open]
     left = [each for each in served if _is_overdue(each, each.line.oldest_ns)]
     if not left:
@@ -126,7 +127,7 @@ def _is_overdue(each: Exchange, waited_ns: int) -> bool:
 
 
 def _silent(model: Model) -> str:
-    """Return that clients may wait since before the window."""
+    """Return that clients may have waited since before the window."""
     lines = [line for line in model.silent if line.direction == "accepted" and line.oldest_ns]
     if not lines:
         return ""
@@ -134,24 +135,24 @@ def _silent(model: Model) -> str:
     has, its, holds = ("has", "its", "holds") if number == 1 else ("have", "their", "hold")
     return (
         f"{plural(number, 'connection')} on {_places(lines)} {has} been silent since {its} client spoke, for up to"
-        f" {duration(oldest_ns)}: {'it' if number == 1 else 'they'} {holds} a question without an answer, or one that"
-        " needs none."
+        f" {duration(oldest_ns)}. Perhaps {'it' if number == 1 else 'they'} {holds} an unanswered request; perhaps"
+        " no answer was needed."
     )
 
 
 def _timeless(model: Model) -> str:
-    """Return that unix sockets do not say whether anybody waits."""
+    """Return that unix sockets do not show whether anybody waits."""
     lines = [line for line in model.silent if line.direction == "accepted" and not line.oldest_ns]
     if not lines:
         return ""
     number = sum(line.count for line in lines)
     return (
-        f"Unix sockets do not tell whether clients wait on {plural(number, 'silent connection')} at {_places(lines)}."
+        f"Unix sockets do not show whether clients wait on {plural(number, 'silent connection')} at {_places(lines)}."
     )
 
 
 def _owed(model: Model) -> str:
-    """Return that peers may owe answers since before the window."""
+    """Return that peers may have owed answers since before the window."""
     own = connections_of(model).answered_here  # that is among what clients wait for
     lines = [line for line in model.silent if line.direction == "connected" and not own(line.object)]
     if not lines:
@@ -164,7 +165,7 @@ def _owed(model: Model) -> str:
 
 
 def _unheard(model: Model) -> list[str]:
-    """Return that peers answer no question by UDP."""
+    """Return that peers answer no request by UDP."""
     sent = unanswered(model)
     if not sent:
         return []

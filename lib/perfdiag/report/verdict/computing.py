@@ -1,4 +1,4 @@
-"""The sentence on a target that computes: that is no fault, but the answer to where its time goes."""
+"""The sentence on a target that computes: no fault, but it tells where the time goes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ _WHAT = {"CPU-BOUND": "own code", KERNEL: "kernel code"}
 
 
 def computes(model: Model, findings: Sequence[Finding]) -> str:
-    """Return that the target computes for most of its time, and in which functions; "" where the first of the findings
-    does not say so."""
+    """Return that the target mostly computes, and in which functions; "" if its first finding says otherwise."""
     first = next(iter(findings), None)
     if first is None or first.id not in _WHAT or first.share < MOST:
         return ""
@@ -28,12 +27,13 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     samples, kernel = CpuSamples(model), first.id == KERNEL
     garbage = ", much of it garbage collection" if not kernel and collection(model, samples) else ""
     return (
-        f"It computes: {share(first.share)} of {whole} is {_WHAT[first.id]}{garbage}{_where(samples, kernel=kernel)}."
+        f"It is computing: {share(first.share)} of {whole} is"
+        f" {_WHAT[first.id]}{garbage}{_where(samples, kernel=kernel)}."
     )
 
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:
-    """Return the functions most samples stand in: " (in inflate (zlib) called by load (app))"."""
+    """Return the functions with most samples: " (in inflate (zlib) called by load (app))"."""
     if samples.count < ENOUGH:
         return ""
     hot = [name for name, part in samples.hottest(SHOWN, kernel=kernel) if part.share > max(part.error, WORTH_NAMING)]
@@ -42,7 +42,7 @@ def _where(samples: CpuSamples, *, kernel: bool) -> str:
 
 
 def _named(function: str) -> str:
-    """Return a function as it is, and code without names by its module: nobody knows more of what a runtime made."""
+    """Return a function by its name, or code without names by its module."""
     module = function.removeprefix(NAMELESS).strip(" ()") if function.startswith(NAMELESS) else ""
     if module == "anonymous":
         return "code made at run time, without names"

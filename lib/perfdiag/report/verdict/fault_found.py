@@ -1,7 +1,7 @@
-"""The verdict of a target with faults that take time: its causes, where what is not known cannot be one, or where one
-is most of what is known and lasts as long as anybody waited: then what is not known is said beside it.
+"""The verdict on a target with faults that take time: its causes, as long as unknown time cannot hide a larger one.
 
-`CASES` is asked from the first to the last; the first case that holds says the verdict.
+If one cause is most of the known time and lasts as long as anybody waited, unknown time is mentioned beside it. The
+first case of `CASES` that holds decides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MINOR = 0.25  # a fault of less stands behind what takes twice its time, though 
 
 @dataclass(frozen=True)
 class Faults:
-    """A target with faults that take time; what it is asked for is worked out once."""
+    """A target with faults that take time; its properties are computed once."""
 
     model: Model
     diagnosis: Diagnosis
@@ -66,8 +66,8 @@ class Faults:
 
     @cached_property
     def leads(self) -> bool:
-        """Whether the first cause is most of what is known, and lasts for half of the time in which somebody waited:
-        what is not known is said beside it then, and makes it less sure."""
+        """Whether the first cause is most of the known time, and lasts for half of the time in which anybody waited:
+        unknown time is then mentioned beside it, and makes it less certain."""
         if self.first.role is Role.BACKGROUND or self.first.confidence is Confidence.LOW:
             return False
         inside = self.model.requests_inside
@@ -77,12 +77,12 @@ class Faults:
 
     @property
     def gaps(self) -> list[int]:
-        """How much time would have to be added to each for it to stand before the one above."""
+        """How much time each would need in addition to rank before the one above."""
         return [_gap(first, second) for first, second in zip(self.timed, [*self.timed[1:], None], strict=True)]
 
     @cached_property
     def causes(self) -> list[Finding]:
-        """The first cause, and the second where it is worth a word."""
+        """The first cause, and the second if it matters."""
         rivals = [each for each in self.timed[1:2] if each.role is self.first.role or each.role is not Role.BACKGROUND]
         return [self.first, *(each for each in rivals if each.share >= SECOND_CAUSE)]
 
@@ -101,7 +101,7 @@ class Faults:
 
     @property
     def returns(self) -> str:
-        """What mending the only cause gives back."""
+        """What fixing the only cause saves."""
         returns = self.first.returns or of_busy_time(self.model, self.first)
         return returns if len(self.causes) == 1 and self.first.share else ""
 
@@ -111,7 +111,7 @@ class Faults:
         return not_busy.sleep(self.model, beside_faults=True)
 
     def slept(self, named: Sequence[Finding]) -> list[str]:
-        """That somebody does, unless that is hardly felt or what is named says it."""
+        """The sentence on a sleep, unless it hardly matters or a named cause says it."""
         asleep = any(each.mechanism is Mechanism.SLEEP for each in named)
         if self.sleep is None or self.sleep.felt_ns < not_busy.FELT * self.model.window_ns or asleep:
             return []
@@ -119,21 +119,21 @@ class Faults:
 
     @cached_property
     def beside(self) -> list[str]:
-        """The same beside the first cause."""
+        """The same sentence, beside the first cause."""
         return self.slept([self.first])
 
     @cached_property
     def waiting(self) -> list[str]:
-        """Who may wait for the target's answer."""
+        """Sentences on clients that may wait for the target's answer."""
         return clear_of_fault.doubts(self.model)
 
     def failed(self, named: Sequence[Finding]) -> list[Finding]:
-        """What has failed and is not named as a cause: little of the time may be a process that was killed."""
+        """Failures that are not named as a cause: a killed process may have taken little time."""
         return [each for each in self.faults if each.severity is Severity.CRITICAL and each not in named]
 
     @property
     def named(self) -> list[Finding]:
-        """All that the verdict speaks of."""
+        """All findings that the verdict mentions."""
         return [*self.failed(self.causes)[:2], *self.causes]
 
     @property
@@ -144,7 +144,7 @@ class Faults:
 
     @cached_property
     def outweighs(self) -> Finding | None:
-        """What takes far more time than a minor first fault, so that mending that would hardly be felt."""
+        """What takes far more time than a minor first fault, so that fixing that fault would hardly help."""
         if self.first.severity is Severity.CRITICAL:
             return None
         profile = (finding for finding in self.diagnosis.findings if finding.severity is Severity.INFO)
@@ -156,7 +156,7 @@ class Faults:
 def with_time(
     model: Model, diagnosis: Diagnosis, faults: Sequence[Finding], timed: Sequence[Finding], acquit: bool
 ) -> contract.Verdict:
-    """Return the verdict where faults claim time; `acquit`: nothing else forbids to say that somebody else is slow."""
+    """Return the verdict if faults claim time; `acquit`: nothing else prevents saying that another process is slow."""
     return decided(CASES, Faults(model, diagnosis, faults, timed, acquit))
 
 
@@ -165,9 +165,9 @@ def _leads_what_is_unknown(it: Faults) -> bool:
 
 
 def _say_leading(it: Faults) -> contract.Verdict:
-    """Say the cause that most of the known time is, how sure that leaves it, and what is not known besides."""
+    """Name the cause of most of the known time, how certain it is, and what else is unknown."""
     unsure = "Probably: " if lowered(it.first.confidence) is Confidence.LOW else ""
-    unknown = f"Not known besides: {reasons(it.model, it.unknown_ns)}." if _is_unknown(it) else ""
+    unknown = f"Also unknown: {reasons(it.model, it.unknown_ns)}." if _is_unknown(it) else ""
     beside = it.not_followed.removeprefix(CANNOT_TELL)
     beside = f"{beside[:1].upper()}{beside[1:]}"
     parts = [*it.critical, f"{unsure}{told(it.first)}", beside or unknown, *it.waiting, *it.slept([it.first])]
@@ -202,17 +202,15 @@ def _say_unknown(it: Faults) -> contract.Verdict:
     largest = max(it.diagnosis.findings, key=lambda finding: finding.claimed_ns)
     shown = [largest] if largest is it.first else [largest, it.first]
     why = reasons(it.model, it.unknown_ns)
-    found = [f"Cannot tell: {why}, which could hide a larger cause.", largest_found(shown)]
+    found = [f"Cannot tell: {why}, which may hide a larger cause.", largest_found(shown)]
     if full := full_thread(it.model, shown):
         found = [told(full), f"Cannot tell what the others wait for: {why}."]
     return verdict(Kind.CANNOT_TELL, [*found, *next_step(it.model), *it.slept(it.timed[:2])], shown)
 
 
 def _gap(first: Finding, second: Finding | None) -> int:
-    """Return how much time would have to be added to the second for it to stand before the first.
-
-    What background threads alone suffer does not compete: whatever is added to it, it ranks below.
-    """
+    """Return how much time the second cause would need in addition to rank first. Suffering of background threads alone
+    does not compete: it ranks below in any case."""
     if second is None or (second.role is Role.BACKGROUND and first.role is not Role.BACKGROUND):
         return first.taken_ns
     return first.taken_ns - second.taken_ns
@@ -222,7 +220,7 @@ def _gap(first: Finding, second: Finding | None) -> int:
 
 
 def _is_somebody_elses(it: Faults) -> bool:
-    """Whether waiting for others is most of the busy time, and no cause of the target's own is worth a word."""
+    """Return whether waiting for others is most of the busy time, and no cause of the target's own matters."""
     if not it.acquit or it.beside or it.waiting or it.failed([it.first]):
         return False
     if not is_elsewhere(it.first) or it.first.confidence is Confidence.LOW:
@@ -238,8 +236,8 @@ def _say_somebody_elses(it: Faults) -> contract.Verdict:
 
 
 def _sleep_is_what_is_felt(it: Faults) -> bool:
-    """Whether a sleep is what makes the target slow: half of the window or more, and either the fault is hardly felt,
-    or it is what the same threads suffer in the little time that they are awake."""
+    """Return whether a sleep makes the target slow: it is half of the window or more, and the fault hardly matters or
+    affects the same threads in the little time they are awake."""
     if it.sleep is None or not it.beside or it.sleep.felt_ns < it.model.window_ns / 2:
         return False
     theirs = 2 * it.sleep.busy_ns >= it.model.busy_ns and it.sleep.ns >= 2 * it.first.taken_ns
@@ -247,7 +245,7 @@ def _sleep_is_what_is_felt(it: Faults) -> bool:
 
 
 def _say_sleep(it: Faults) -> contract.Verdict:
-    busy = f"Of {duration(it.model.busy_ns)} of busy time {share(it.first.share)} is {it.first.id}."
+    busy = f"{share(it.first.share)} of {duration(it.model.busy_ns)} busy time is {it.first.id}."
     advice = [it.sleep.sentence, it.sleep.advice] if it.sleep else []
     return verdict(it.kind, [*it.critical, *advice, busy, *it.told], it.named)
 
@@ -283,23 +281,25 @@ def _most_time(it: Faults) -> str:
 
 
 def _hardly_busy(it: Faults) -> str:
-    """Return that the first cause is one of a time that is hardly felt, or of threads that hardly work."""
+    """Return that the first cause is part of a time that hardly matters, or of threads that hardly work."""
     model, waits = it.model, not_busy.waits(it.model, 1)
     enough_ns = min(not_busy.FELT * model.window_ns, not_busy.NOTICED * model.wall_ns)
     felt = it.first.taken_ns >= not_busy.NOTICED * model.window_ns and model.busy_ns >= enough_ns
     if felt or not waits or it.first.idle_ns:
         return ""
-    return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}, otherwise it waited {waits}."
+    return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}; otherwise it waited {waits}."
 
 
 CASES = (
     Case[Faults]("most of what is known is one cause", _leads_what_is_unknown, _say_leading),
     Case[Faults]("requests are slow, and were not followed", lambda it: bool(it.not_followed), _say_not_followed),
     Case[Faults]("there are two causes, of unknown order", _only_their_order_is_unknown, _say_order_is_unknown),
-    Case[Faults]("what is not known could be the cause", _is_unknown, _say_unknown),
+    Case[Faults]("the unknown could be the cause", _is_unknown, _say_unknown),
     Case[Faults]("somebody else is slow", _is_somebody_elses, _say_somebody_elses),
     Case[Faults]("a sleep is what is felt", _sleep_is_what_is_felt, _say_sleep),
-    Case[Faults]("what is no fault outweighs a minor one", lambda it: it.outweighs is not None, _say_outweighed),
+    Case[Faults](
+        "something that is no fault outweighs a minor one", lambda it: it.outweighs is not None, _say_outweighed
+    ),
     Case[Faults]("there are causes, and a longer sleep", _sleep_is_longer, _say_causes_and_sleep),
     Case[Faults]("there are causes", lambda it: True, _say_causes),
 )

@@ -1,4 +1,4 @@
-"""The verdict on a whole host: its faults, or that it has none; nothing is "elsewhere", and who sleeps is no news."""
+"""The verdict on a whole host: its faults, or that it has none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
 
 
 def _largest(model: Model) -> str:
-    """Return the largest account and who has most of it."""
+    """Return the largest account, and the process with most of it."""
     found = everyone(model)
     if found is None or not found.consumers:
         return f"No task was busy in {duration(model.window_ns)}."

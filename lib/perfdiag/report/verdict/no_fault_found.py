@@ -1,6 +1,6 @@
-"""The verdict of a target without a fault that takes time: asleep, idle, computing, or not to be told.
+"""The verdict on a target without a fault that takes time: asleep, idle, computing, or unknown.
 
-`CASES` is asked from the first to the last; the first case that holds says the verdict.
+The first case of `CASES` that holds decides.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the
 def without_time(
     model: Model, diagnosis: Diagnosis, faults: Sequence[Finding], unknown_ns: int, acquit: bool
 ) -> contract.Verdict:
-    """Return the verdict where no fault claims time; `acquit`: nothing else forbids to say that it waits for work."""
+    """Return the verdict if no fault claims time; `acquit`: nothing else prevents saying that it waits for work."""
     situation = Situation(model, diagnosis, faults, unknown_ns, acquit)
     return decided(CASES, situation)
 
@@ -73,7 +73,7 @@ def _say_full_thread(it: Situation) -> contract.Verdict:
 
 
 def _say_unknown(it: Situation) -> contract.Verdict:
-    cannot = f"Cannot tell: {reasons(it.model, it.unknown_ns)}, more than all the time that can be explained."
+    cannot = f"Cannot tell: {reasons(it.model, it.unknown_ns)}, more than all explained time."
     known = largest_found(it.first) if it.model.busy_ns >= not_busy.FELT * it.unknown_ns else ""
     return verdict(Kind.CANNOT_TELL, [cannot, known, it.asked, *next_step(it.model), *it.slept], it.first)
 
@@ -89,7 +89,11 @@ def _say_asleep(it: Situation) -> contract.Verdict:
     sleep = it.sleep
     assert sleep is not None
     others_ns = it.work_ns + it.model.ns("wait.child")
-    others = f"Apart from that sleep it waited {it.waits}, idle too." if others_ns >= not_busy.FELT * sleep.ns else ""
+    others = (
+        f"Apart from that sleep it waited {it.waits}, which is idle time, too."
+        if others_ns >= not_busy.FELT * sleep.ns
+        else ""
+    )
     # Who looks after things, beside those who have none to do, needs no advice.
     advice = "" if others_ns > 2 * sleep.ns else sleep.advice
     return verdict(Kind.PROFILE, [sleep.sentence, advice, others, it.stuck if it.parked else "", *it.end])
@@ -97,7 +101,7 @@ def _say_asleep(it: Situation) -> contract.Verdict:
 
 def _say_parked(it: Situation) -> contract.Verdict:
     cannot = f"Cannot tell: {it.stuck[0].lower()}{it.stuck[1:]}"
-    none = ": no work came to them" if it.work_ns and not it.senders else ""
+    none = ": no work came" if it.work_ns and not it.senders else ""
     also = f"The others waited {it.waits}{none}." if it.waits else ""
     return verdict(Kind.CANNOT_TELL, [cannot, also, it.asked, *next_step(it.model), it.busy])
 
@@ -114,8 +118,8 @@ def _has_scheduler(it: Situation) -> bool:
 def _say_scheduler(it: Situation) -> contract.Verdict:
     scheduler = not_busy.scheduler(it.model)
     assert scheduler is not None
-    what = "no work came, or they wait for each other or for somebody else"
-    none = f"No {scheduler.tasks} of it could run: {what}; no thread shows it."
+    what = "no work came, or they wait for each other or for another process"
+    none = f"None of its {scheduler.tasks}s could run: {what}; no thread shows which."
     return verdict(Kind.PROFILE, [none, to_tell(scheduler.tells), _waited(it), *it.end])
 
 
@@ -223,7 +227,7 @@ def _no_fault(it: Situation) -> str:
 CASES = (
     Case("there are faults that take no time", lambda it: bool(it.faults), _say_faults),
     Case("requests are slow, and were not followed", lambda it: bool(it.not_followed), _say_not_followed),
-    Case("the recording does not say for what it waited", _is_without_rows, _say_without_rows),
+    Case("the recording does not show what it waited for", _is_without_rows, _say_without_rows),
     Case("most is unknown beside a full thread", lambda it: _is_unknown(it) and it.full is not None, _say_full_thread),
     Case("most is unknown", _is_unknown, _say_unknown),
     Case("idle: it sleeps", lambda it: _is_idle(it) and it.sleep is not None, _say_asleep),
@@ -235,7 +239,7 @@ CASES = (
     Case("idle: nothing shows that it answers", lambda it: _is_idle(it) and _shows_no_answers(it), _say_no_work_came),
     Case("idle: it has answered", _is_idle, _say_elsewhere),
     Case("it sleeps for longer than it works", _sleeps_longer_than_it_works, _say_sleeps_longer),
-    Case("it waits for who sleeps", _waits_for_a_sleeper, _say_waits_for_a_sleeper),
+    Case("it waits for a sleeper", _waits_for_a_sleeper, _say_waits_for_a_sleeper),
     Case("it is hardly busy", _is_hardly_busy, _say_hardly_busy),
     Case("it is busy", lambda it: True, _say_profile),
 )

@@ -1,8 +1,8 @@
-"""What a target did while it was not busy: stopped, asleep on a timer, waiting for work, parked.
+"""What a target did while it was not busy: stopped, asleep on a timer, waiting for work, blocked or idle.
 
-Only waiting for work acquits a process.  A timer is its own decision, a stopped process waits for whoever stopped it,
-and of a parked thread nothing shows whether it is idle or stuck, unless its runtime parks threads without work in
-functions of their own (idle_runtime_threads.py).
+Only waiting for work rules a process out. A timer is its own decision, a stopped process waits for the one that stopped
+it, and a blocked thread may be idle or stuck, unless its runtime blocks threads without work in functions of their own
+(idle_runtime_threads.py).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _INTERPRETER = re.compile(r"_?Py[A-Z_]\w*|cfunction_\w+|rb_\w+|vm_exec\w*|Interp
 
 @dataclass(frozen=True)
 class Sleep:
-    """Time chosen to be slept."""
+    """Time spent asleep on a timer."""
 
     ns: int  # of all that sleep
     felt_ns: int  # of the one that sleeps most, or of children as far as a parent waits for them
@@ -75,19 +75,17 @@ class Sleep:
 
     @property
     def advice(self) -> str:
-        """Return whose time that sleep may be."""
+        """Return who may be delayed by that sleep."""
         if self.besides:
             who = "The same thread" if self.threads == 1 else "Such a thread"
-            return f"{who} also waits for others ({self.besides}): if it serves them, they wait for that sleep."
+            return f"{who} also waits for others ({self.besides}): if it serves them, this sleep delays them."
         it = "it" if self.threads == 1 else "them"
-        return f"Others that wait for {it} wait for that sleep: shorten it, or wait for the event itself."
+        return f"This sleep delays others that wait for {it}: shorten it, or wait for the event itself."
 
 
 def asleep_all_along(model: Model) -> list[ThreadLedger]:
-    """Return the threads that stayed parked through their whole life in the window, in one wait.
-
-    A thread that was woken and parked again got something, work or a lock.
-    """
+    """Return the threads that were blocked through their whole life in the window, in one wait: a thread that was woken
+    and blocked again got something, work or a lock."""
     parked = [t for t in model.threads if t.wall_ns and t.ns(PARKED) >= WHOLE * t.wall_ns]
     return [
         t for t in parked if t.accounts[PARKED].count <= t.threads or t.accounts[PARKED].max_ns >= WHOLE * t.wall_ns
@@ -95,7 +93,7 @@ def asleep_all_along(model: Model) -> list[ThreadLedger]:
 
 
 def stuck_or_idle(model: Model) -> list[ThreadLedger]:
-    """Return those of them that may be stuck: not those that wait for the end of others, nor a runtime's own."""
+    """Return those that may be stuck: not those that wait for the end of others, nor a runtime's own."""
     natural = natural_waits(model)
     threads = asleep_all_along(model)
     return [
@@ -104,10 +102,8 @@ def stuck_or_idle(model: Model) -> list[ThreadLedger]:
 
 
 def scheduler(model: Model) -> IdleThreads | None:
-    """Return the scheduler whose threads had nothing to run, of a target that was busy for less than half the window.
-
-    What it runs may wait for its own kind meanwhile, and no thread shows that.
-    """
+    """Return the scheduler whose threads had nothing to run, if the target was busy for less than half of the window.
+    Its tasks may wait for each other meanwhile, and no thread shows that."""
     if 2 * model.busy_ns > model.window_ns:
         return None
     return scheduler_of(row.key for row in model.rows_of(WORK))  # largest first
@@ -116,23 +112,22 @@ def scheduler(model: Model) -> IdleThreads | None:
 def untold_tasks(model: Model) -> list[str]:
     """Return the sentence on what such a scheduler's tasks wait for, if there is one."""
     found = scheduler(model)
-    return [f"No thread shows what its {found.tasks}s wait for: {found.tells}."] if found else []
+    return [f"Threads do not show what its {found.tasks}s wait for: {found.tells}."] if found else []
 
 
 def parked_ns(model: Model) -> int:
-    """Return the parked time of threads that also did something else.
+    """Return the blocked time of threads that also did something else.
 
-    Those that stayed parked through the whole window did nothing in it: `still waiting` names them.  Who reads requests
-    is idle where it is parked and nobody waits for an answer.
+    Threads that were blocked through the whole window did nothing in it: `still waiting` names them. A thread that
+    reads requests is idle if it is blocked while nobody waits for an answer.
     """
     asleep_ns = sum(thread.ns(PARKED) for thread in asleep_all_along(model))
     return max(0, model.parked_ns - asleep_ns - _without_requests_ns(model))
 
 
 def _without_requests_ns(model: Model) -> int:
-    """Return how long threads that read requests were parked while nobody waited for them, at least: each request is
-    served by one of them at a time.
-    """
+    """Return how long threads that read requests were blocked while nobody waited for them, at least: one of them
+    serves each request at a time."""
     served = [each.line for each in model.exchanges if each.served]
     if not model.measured("requests") or not_followed(model) or any(line.early or line.declined for line in served):
         return 0
@@ -145,7 +140,7 @@ def _without_requests_ns(model: Model) -> int:
 
 
 def received(model: Model) -> tuple[int, str]:
-    """Return how much of that parked time is in calls that receive, and in which: "msgrcv()"."""
+    """Return how much of that blocked time is in calls that receive, and in which: "msgrcv()"."""
     rows = [row for row in model.rows_of(PARKED) if row.key.startswith(CALL)]
     asleep_ns = sum(thread.ns(PARKED) for thread in asleep_all_along(model) if receives(thread))
     ns = min(parked_ns(model), sum(row.distribution.sum_ns for row in rows) - asleep_ns)
@@ -153,15 +148,15 @@ def received(model: Model) -> tuple[int, str]:
 
 
 def receives(thread: ThreadLedger) -> bool:
-    """Return whether a parked thread was in a call that receives when the recording ended."""
+    """Return whether a blocked thread was in a call that receives when the recording ended."""
     return thread.still_waiting is not None and thread.still_waiting.object.startswith(CALL)
 
 
 def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
     """Return who slept on a timer, if it was long enough to be noticed.
 
-    `beside_faults`: where threads talk to others, only the sleep of one that does can be what those wait for.  The
-    housekeepers of servers sleep all along and explain nothing then; the clock of a runtime (Go's sysmon) never does.
+    `beside_faults`: if threads talk to others, only the sleep of one that does can delay those. The housekeepers of
+    servers sleep all the time and then explain nothing; the clock of a runtime (Go's sysmon) never does.
     """
     housekeepers = _housekeepers(model)
     sleepers = [t for t in model.threads if t.ns(TIMER) and not {(t.pid, t.tid), (t.pid, 0)} & housekeepers]
@@ -191,7 +186,8 @@ def sleep(model: Model, *, beside_faults: bool = False) -> Sleep | None:
 
 
 def _waited_for(model: Model, sleepers: Sequence[ThreadLedger]) -> tuple[int, list[ThreadLedger]]:
-    """Return the longest sleep, and who waits for it: children, one after the other, sleep while their parent waits."""
+    """Return the longest sleep, and what waits for it: children sleep, one after the other, while their parent
+    waits."""
     longest_ns = sleepers[0].ns(TIMER)
     parent = max(model.threads, key=lambda t: 0 if t.exited else t.ns(CHILD))
     of_children_ns = sum(t.ns(TIMER) for t in sleepers if t.pid != parent.pid)
@@ -220,10 +216,8 @@ def waits(model: Model, most: int | None = None) -> str:
 
 
 def _housekeepers(model: Model) -> set[tuple[int, int]]:
-    """Return (process, thread) whose sleep is nobody's choice by all stacks, with 0 for all threads of a process.
-
-    Their runtime sleeps, or their database does, to ask for a lock again.
-    """
+    """Return (process, thread) whose sleep is not the program's own by all stacks, with 0 for all threads of a process:
+    their runtime sleeps, or their database does, before it asks for a lock again."""
     chosen: defaultdict[tuple[int, int], bool] = defaultdict(bool)
     for stack in model.wait_stacks(TIMER):
         own = not _HOUSEKEEPING.fullmatch(symbol_of(_asked_in(stack.user))) and not waits_for_lock(stack)
@@ -233,12 +227,12 @@ def _housekeepers(model: Model) -> set[tuple[int, int]]:
 
 
 def _asked_in(frames: Iterable[str]) -> str:
-    """Return the frame that asked for a sleep, "" where frames end before it."""
+    """Return the frame that called sleep, "" if frames end before it."""
     return next((frame for frame in frames if not _PRIMITIVE.fullmatch(symbol_of(frame))), "")
 
 
 def _function(model: Model, pids: set[int]) -> str:
-    """Return the function most of the sleeping was asked for in; "" where frames end before its name."""
+    """Return the function that called most of the sleeps; "" if frames end before its name."""
     weights: defaultdict[str, int] = defaultdict(int)
     for stack in model.wait_stacks(TIMER):
         if stack.pid in pids:

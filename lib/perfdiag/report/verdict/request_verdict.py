@@ -1,4 +1,4 @@
-"""The verdict on a target that serves requests: what they wait for, whatever its threads do besides."""
+"""The verdict on a target that serves requests: what the requests wait for, whatever else its threads do."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNTOLD = {PARKED: "are blocked or idle", "wait.events": "wait for events", "wait
 
 
 def decide(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Verdict:
-    """Name what takes the requests' time; without a fault say how fast they are answered here."""
+    """Name what takes the requests' time; without a fault, say how fast they are answered."""
     stop = stop_of(diagnosis)
     begin = [said(stop)] if stop and not stop.claimed_ns else []
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
@@ -72,7 +72,7 @@ def _timed(model: Model, time: RequestTime, timed: list[Finding]) -> contract.Ve
 
 
 def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract.Verdict:
-    """Return that requests are answered as their own code has it: who sees more has it from elsewhere."""
+    """Return that requests are answered as fast as the target's own code allows: any further delay is elsewhere."""
     largest = max(time.accounts, key=lambda name: time.accounts[name], default="")
     of = f"what those over the limit took {beyond(time.median_over)}" if time.excess else "it"
     part = f"{largest} {share(time.accounts[largest] / time.ns)}" if time.ns else ""
@@ -92,9 +92,7 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
     untold_ns = sum(time.accounts[name] for name in untold)
     if untold_ns + time.uncertain_ns > LEADING * time.ns and not _explained(diagnosis):
         first = max(untold, key=lambda name: time.accounts[name])
-        cannot = (
-            f"Cannot tell for what: requests {UNTOLD[first]} for {share(time.accounts[first] / time.ns)} of their time."
-        )
+        cannot = f"Cannot tell why: requests {UNTOLD[first]} for {share(time.accounts[first] / time.ns)} of their time."
         tells = perhaps_locks(diagnosis) or next_step(model)
         return verdict(Kind.CANNOT_TELL, [cannot, *tells, *answers])
     profile = [each for each in diagnosis.findings if not is_objective(each.id)][:1]  # that is said for itself
@@ -106,19 +104,19 @@ def _no_fault(model: Model, time: RequestTime, diagnosis: Diagnosis) -> contract
 
 
 def _readers(time: RequestTime) -> str:
-    """Return in what those were that then read them."""
+    """Return what the threads that read them did meanwhile."""
     parts = time.met.others
-    told = [f"{name} {share(parts[name])}" for name in sorted(parts, key=lambda name: -parts[name])]
-    return f"; meanwhile their readers were in {first_of(told, SHOWN)}" if told else ""
+    told = [f"{phrase_of(name)} {share(parts[name])}" for name in sorted(parts, key=lambda name: -parts[name])]
+    return f"; their readers meanwhile: {first_of(told, SHOWN)}" if told else ""
 
 
 def _explained(diagnosis: Diagnosis) -> bool:
-    """Return whether something that is no fault takes most of the requests' time, as waiting for news does."""
+    """Return whether something that is no fault takes most of the requests' time, such as waiting for news."""
     return any(finding.share > LEADING for finding in diagnosis.findings)
 
 
 def _answers(model: Model) -> list[str]:
-    """Return how long all requests took, and who may wait still."""
+    """Return how long all requests took, and who may still wait."""
     return [clear_of_fault.answered(model), left_unread(model), *clear_of_fault.doubts(model)]
 
 

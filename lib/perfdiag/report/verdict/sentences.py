@@ -1,7 +1,6 @@
-"""What verdicts are made of: kinds, sentences, and what is not known.
+"""The parts of verdicts: kinds, sentences, and what is unknown.
 
-A verdict is made of sentences, the most important first: a renderer that lacks room leaves out whole ones from the
-end.
+A verdict is made of sentences, the most important first: a renderer without room leaves out whole ones from the end.
 """
 
 from __future__ import annotations
@@ -45,13 +44,14 @@ class Kind(Enum):
 
 
 def uncertain_ns(model: Model) -> int:
-    """Return the time that could hide another cause: unexplained, lost, nameless, or parked without proof of a lock."""
+    """Return the time that could hide another cause: unexplained, lost, nameless, or blocked without proof of a
+    lock."""
     unknown_ns = model.ns("unexplained") + nameless_ns(model) + not_busy.parked_ns(model)
     return unknown_ns + round(lost_share(model) * model.busy_ns)
 
 
 def nameless_ns(model: Model) -> int:
-    """Return the time in accounts that are not known here, as a newer recorder may have: no rule judges them."""
+    """Return the time in unknown accounts, as a newer recorder may have: no rule judges them."""
     return ns_of(model.accounts, *(name for name in model.accounts if name not in BY_NAME))
 
 
@@ -63,7 +63,7 @@ def lost_share(model: Model) -> float:
 
 
 def next_step(model: Model) -> list[str]:
-    """Return what tells where parked threads are; of the process that parks most."""
+    """Return the command that shows where blocked threads are, of the process with most of them."""
     parked = max(model.threads, key=lambda thread: thread.ns("wait.parked"), default=None)
     if parked is None or not parked.ns("wait.parked"):
         return []
@@ -72,7 +72,7 @@ def next_step(model: Model) -> list[str]:
 
 
 def reasons(model: Model, unknown_ns: int) -> str:
-    """Return what makes it impossible to tell."""
+    """Return why the verdict is unknown."""
     parts = []
     if "unexplained" in model.accounts:
         parts.append(f"{duration(model.accounts['unexplained'].ns)} unexplained")
@@ -81,11 +81,11 @@ def reasons(model: Model, unknown_ns: int) -> str:
     parts += _parked(model)
     if lost_share(model):
         parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
-    return ", ".join(parts) or f"{duration(unknown_ns)} not known"
+    return ", ".join(parts) or f"{duration(unknown_ns)} unknown"
 
 
 def _parked(model: Model) -> list[str]:
-    """Return how long threads were parked, those in calls that receive apart."""
+    """Return how long threads were blocked, those in calls that receive apart."""
     whole_ns, (received_ns, calls) = not_busy.parked_ns(model), not_busy.received(model)
     parts = [(received_ns, f"in {calls}, for work or for an answer")]
     parts.append((whole_ns - received_ns, "blocked or idle (unknown)"))
@@ -93,8 +93,8 @@ def _parked(model: Model) -> list[str]:
 
 
 def requests_not_followed(model: Model, found_ns: int) -> str:
-    """Return that requests took twice as long as what was found, or more, and nobody knows where; else "".  Where
-    nothing was found they are slow, too."""
+    """Return that requests took at least twice as long as everything found, for unknown reasons; else "". If nothing
+    was found, they must be slow, too."""
     served = [each.line for each in model.exchanges if each.served]
     count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
     if model.request_time or count < ENOUGH_REQUESTS or ns < SERVES * model.window_ns or ns < 2 * found_ns:
@@ -105,14 +105,14 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
 
 
 def left_unread(model: Model) -> str:
-    """Return that requests have waited for long and are not read, where; else ""."""
+    """Return that requests have waited for long and are not read, and where; else ""."""
     lines = [line for line in model.requests_awaited if line.oldest_ns >= SLOW_ANSWER_NS]
     if not lines:
         return ""
     oldest_ns = max(line.oldest_ns for line in lines)
     where = first_of([place(line.object) for line in sorted(lines, key=lambda line: -line.count)], SHOWN)
     many = sum(line.count for line in lines)
-    have = f"{'has' if many == 1 else 'have'} arrived and nobody reads"
+    have = f"{'has' if many == 1 else 'have'} arrived and {'is' if many == 1 else 'are'} not read"
     return f"{plural(many, 'request')} on {where} {have}, the oldest for {duration(oldest_ns)}."
 
 
@@ -134,7 +134,7 @@ def unanswered(model: Model) -> str:
 
 
 def largest_found(findings: Sequence[Finding]) -> str:
-    """Return the names and shares of findings that nothing makes the cause."""
+    """Return the names and shares of findings that cannot be the cause."""
     named = (
         f"{finding.id} {share(finding.share)}{' (no fault)' if finding.severity is Severity.INFO else ''}"
         for finding in findings
@@ -143,7 +143,7 @@ def largest_found(findings: Sequence[Finding]) -> str:
 
 
 def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
-    """Return the finding of a thread that runs all the time, where the others are parked: that is known."""
+    """Return the finding of a thread that runs all the time while the others are blocked."""
     longest_ns = max((thread.ns(*CPU) for thread in model.threads if thread.tid), default=0)
     if longest_ns < FULL * model.window_ns or not not_busy.parked_ns(model):
         return None
@@ -162,10 +162,10 @@ def perhaps_locks(diagnosis: Diagnosis) -> list[str]:
 
 
 def told(finding: Finding) -> str:
-    """Return the sentence on a finding: its headline, and what it takes of the busy time, or of idle time."""
+    """Return the sentence on a finding: its headline, and its part of the busy or idle time."""
     part = share(finding.share) if finding.claimed_ns or not finding.idle_ns else duration(finding.idle_ns)
     if finding.is_root:  # the headline is of its own time, without that of those who waited behind it
-        part = f"{part} with what queued behind it"
+        part = f"{part} with requests queued behind it"
     return f"{finding.headline} ({part})."
 
 
@@ -175,7 +175,7 @@ def said(finding: Finding) -> str:
 
 
 def of_busy_time(model: Model, finding: Finding) -> str:
-    """Return which part of the busy time a finding explains: the most that a fix saves."""
+    """Return the part of the busy time that a finding explains, and a fix saves at most."""
     return f"{share(finding.share)} of busy time: {duration(finding.claimed_ns)} of {duration(model.busy_ns)}."
 
 
@@ -194,7 +194,8 @@ def worded(
 ) -> contract.Verdict:
     """Return the verdict of a kind on the findings `ids`; `doubt`, if any, is its first sentence.
 
-    What `to_tell` has made stands among `parts` where it belongs in the text; commands of another verdict in `tells`.
+    Sentences made by `to_tell` are among `parts` where they belong in the text; commands of another verdict are in
+    `tells`.
     """
     whole = [part for part in (doubt, *parts, *map(to_tell, tells)) if part]
     commands = [part.command for part in whole if isinstance(part, ToTell)]

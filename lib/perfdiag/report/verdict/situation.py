@@ -1,4 +1,4 @@
-"""What is known of a target without a fault that takes time: the facts from which its verdict is chosen."""
+"""The facts about a target without a fault that takes time, from which its verdict is chosen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NORMS = frozenset(each.name for each in ACCOUNTS if each.object and not each.na
 
 @dataclass(frozen=True)
 class Situation:
-    """A target without a fault that takes time; what it is asked for is worked out once."""
+    """A target without a fault that takes time; its properties are computed once."""
 
     model: Model
     diagnosis: Diagnosis
@@ -47,17 +47,17 @@ class Situation:
 
     @cached_property
     def sleep(self) -> not_busy.Sleep | None:
-        """Who sleeps on a timer; where requests are answered, only a thread that talks can keep them waiting."""
+        """Who sleeps on a timer; if requests are answered, only a thread that talks can delay them."""
         return not_busy.sleep(self.model, beside_faults=any(each.served for each in self.model.exchanges))
 
     @property
     def slept(self) -> list[str]:
-        """That somebody does, if so."""
+        """The sentence on that sleep, if there is one."""
         return [self.sleep.sentence] if self.sleep else []
 
     @cached_property
     def hidden(self) -> list[str]:
-        """That a database may wait for locks while it looks idle."""
+        """The sentence on a database that may wait for locks while it looks idle."""
         return perhaps_locks(self.diagnosis)
 
     @cached_property
@@ -67,12 +67,12 @@ class Situation:
 
     @cached_property
     def not_followed(self) -> str:
-        """That requests are slow or have no answer, and nobody knows why; "" where that is not so."""
+        """The sentence on requests that are slow or have no answer for unknown reasons, or ""."""
         return requests_not_followed(self.model, 0) or unanswered(self.model)
 
     @cached_property
     def without_rows(self) -> tuple[int, str]:
-        """How long was waited for what the recording does not name, and that in words."""
+        """How long the target waited for things that the recording does not name, and the sentence on it."""
         return _without_rows(self.model)
 
     @cached_property
@@ -97,7 +97,7 @@ class Situation:
 
     @cached_property
     def asked(self) -> str:
-        """That nobody asked a target that listens, or that nobody accepts who does."""
+        """The sentence on a listening target that received no request, or on connections it does not accept."""
         return _asked(self.model)
 
     @cached_property
@@ -134,7 +134,7 @@ class Situation:
 
     @property
     def stuck(self) -> str:
-        """That threads were parked all the time."""
+        """The sentence on threads that were blocked all the time."""
         threads = f"{plural(sum(thread.threads for thread in self.parked), 'thread')}{_of(self.parked)}"
         if self.parked and all(map(not_busy.receives, self.parked)):
             _, calls = not_busy.received(self.model)
@@ -143,12 +143,13 @@ class Situation:
 
 
 def _without_rows(model: Model) -> tuple[int, str]:
-    """Return how long was waited for what the recording does not name, which has the norm in it, and that in words."""
+    """Return how long the target waited for things that the recording does not name, which the rules would need, and
+    the sentence on it."""
     left = {name: rowless_ns(model, name) for name in model.accounts if counted(name) and name in _NORMS}
     left["vm.exit"] = max(left.get("vm.exit", 0), reasonless_ns(model))
     left = {name: ns for name, ns in left.items() if ns}
     ns, names = sum(left.values()), first_of(sorted(left, key=lambda name: -left[name]), SHOWN)
-    return ns, f"the recording does not say for what it waited {duration(ns)} ({names})." if left else ""
+    return ns, f"the recording does not show what it waited {duration(ns)} for ({names})." if left else ""
 
 
 def _got_work(model: Model) -> bool:
@@ -158,7 +159,8 @@ def _got_work(model: Model) -> bool:
 
 
 def _asked(model: Model) -> str:
-    """Return that nobody asked a target that listens, or that nobody accepts who does; "" where that is not known."""
+    """Return that a listening target received no request, or that connections are not accepted; "" if that is
+    unknown."""
     listeners = model.facts.listeners
     if not listeners or not listeners.sockets:
         return ""
@@ -179,14 +181,14 @@ def _ports(sockets: Sequence[Listener]) -> str:
 
 
 def _senders(model: Model) -> str:
-    """Return who may send the events that were waited for, "" where none came or none was waited for."""
+    """Return who may send the events that were waited for, "" if none came or none was waited for."""
     waiting = [t for t in model.threads if t.ns(not_busy.EVENTS)]
     if sum(t.accounts[not_busy.EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
         return ""
     pid = max(waiting, key=lambda thread: thread.ns(not_busy.EVENTS)).pid
     which = f": ss -tnp | grep pid={pid}" if _has_connections(model) else f": ls -l /proc/{pid}/fd"
     which = which if pid else ""
-    return f"Events come from clients, or from whoever it asks in turn{which}."
+    return f"Events come from clients, or from processes that it calls itself{which}."
 
 
 def _has_connections(model: Model) -> bool:
@@ -199,7 +201,7 @@ def _has_connections(model: Model) -> bool:
 
 
 def _of(threads: Sequence[ThreadLedger]) -> str:
-    """Return by which names threads are known, without the numbers of a pool."""
+    """Return the names of threads, without the numbers of a pool."""
     alike: dict[str, set[str]] = {}
     for comm in {thread.comm for thread in threads} - {UNLISTED}:
         alike.setdefault(re.sub(r"\d+", "N", comm), set()).add(comm)

@@ -1,4 +1,4 @@
-"""What a verdict's findings leave over: where most of the time is, though nothing that was named takes it."""
+"""Where most of the time is, if no named finding takes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfdiag.recording.accounts import phrase_of
 
 
 def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> str:
-    """Return what takes more time than all that was named, though it departs from no norm."""
+    """Return the sentence on what takes more time than all named findings, though it is no fault."""
     named_ns = sum(finding.claimed_ns for finding in named)
     left = {name: total.ns for name, total in model.accounts.items() if counted(name)}
     for finding in named:

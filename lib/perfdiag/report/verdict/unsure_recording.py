@@ -1,4 +1,4 @@
-"""What makes a whole recording unsure: said before causes, and nobody is acquitted by it."""
+"""Doubts about a whole recording: said before causes, and instead of ruling anything out."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ _CAUSES = (Kind.CAUSE.value, Kind.CAUSES.value)
 
 
 def with_doubt(made: contract.Verdict, model: Model, unasked: Mapping[str, str]) -> contract.Verdict:
-    """Return causes behind what makes them unsure; in place of any other verdict that nothing can be told.
-
-    `unasked` says by account what was not recorded, though a rule on that account needs it.
-    """
+    """Return the verdict with the doubt before its causes; any other verdict becomes "cannot tell". `unasked` has, by
+    account, what was not recorded though a rule needs it."""
     what, how_much = _doubt(model)
     if not what and made.kind != Kind.CANNOT_TELL.value:
         what, how_much = _unread(model)
@@ -64,7 +62,7 @@ def with_doubt(made: contract.Verdict, model: Model, unasked: Mapping[str, str])
 
 
 def _unknown(model: Model, unasked: Mapping[str, str]) -> tuple[str, str]:
-    """Return what was not recorded, and would tell of most of the busy time whether it departs from a norm."""
+    """Return what was not recorded but would tell whether most of the busy time is a fault."""
     for reason in unasked.values():
         accounts = [account for account, why in unasked.items() if why == reason]
         ns = ns_of(model.accounts, *accounts)
@@ -74,7 +72,7 @@ def _unknown(model: Model, unasked: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _blind(model: Model) -> NotMeasured | None:
-    """Return what was not measured and would tell of most of the busy time whether it departs from a norm."""
+    """Return what was not measured but would tell whether most of the busy time is a fault."""
     for item in model.not_measured:
         ns = ns_of(model.accounts, *JUDGED_BY.get(item.feature, ()))
         if 2 * ns > model.busy_ns and fault(model, ns) is not Severity.INFO:
@@ -83,7 +81,7 @@ def _blind(model: Model) -> NotMeasured | None:
 
 
 def _doubt(model: Model) -> tuple[str, str]:
-    """Return what is wrong with a recording, and how much; twice "" where nothing is."""
+    """Return what is wrong with a recording, and how much; twice "" if nothing is."""
     coverage = model.coverage
     if coverage.contradictions:
         return "the recording contradicts itself", coverage.contradictions[0]
@@ -93,13 +91,13 @@ def _doubt(model: Model) -> tuple[str, str]:
 
 
 def _unread(model: Model) -> tuple[str, str]:
-    """Return that lines of the recording cannot be read: what made a larger cause may stand in them."""
+    """Return that lines of the recording cannot be read: they may contain a larger cause."""
     bad = model.coverage.lost.get("bad_lines", 0)
     return ("the recording is damaged", f"{plural(bad, 'line')} cannot be read") if bad else _NONE
 
 
 def _lost(model: Model) -> tuple[str, str]:
-    """Return that as much is lost as is there: where a cause is named, it has been weighed against that already."""
+    """Return that as much was lost as was recorded; a named cause has been weighed against that already."""
     kept, lost = sum(total.count for total in model.accounts.values()), model.coverage.lost_total
     if not lost or lost < kept:
         return _NONE

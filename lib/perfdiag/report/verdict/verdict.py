@@ -1,4 +1,4 @@
-"""The verdict: one of five kinds, and a cause only where what is not known does not outweigh it (fault_found.py)."""
+"""The verdict: one of five kinds, and a cause only if the unknown does not outweigh it (fault_found.py)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from perfdiag.report.verdict.sentences import (
 
 
 def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
-    """Weigh the findings against what is not known, and add which objective was missed."""
+    """Weigh the findings against the unknown, and add missed objectives."""
     return with_objective(_decided(model, diagnosis), diagnosis)
 
 
 def _decided(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
-    """Return the verdict on where the time went; that the target was stopped stands before everything else."""
+    """Return the verdict on where the time went; a stopped target comes first."""
     if not model.wall_ns:
         return verdict(Kind.CANNOT_TELL, ["Cannot tell: nothing of the target was measured."])
     stop = stop_of(diagnosis)
@@ -35,14 +35,14 @@ def _decided(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
     if stop.severity is not Severity.INFO:
         others = [each for each in diagnosis.findings if each.severity is not Severity.INFO and each is not stop]
         found = ", ".join(f"{finding.id} ({share(finding.share)})" for finding in others[:2])
-        follows = f"What else was found may follow from that: {found}." if found else ""
+        follows = f"Other findings may follow from that: {found}." if found else ""
         return verdict(Kind.CAUSE, [told(stop), follows], [stop, *others])
     other = _running(model, diagnosis, acquit=False)
     return worded(Kind(other.kind), [said(stop), *other.sentences], [stop.id, *other.ids], tells=other.tells)
 
 
 def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Verdict:
-    """Return the verdict with the operations that missed their objective, which was asked for, behind its causes."""
+    """Return the verdict, with the operations that missed their objective after its causes."""
     breach = next((finding for finding in diagnosis.findings if is_objective(finding.id)), None)
     if breach is None or breach.id in found.ids:
         return found
@@ -52,7 +52,7 @@ def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Ve
 
 
 def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> contract.Verdict:
-    """Weigh the findings; a target that was stopped for a while is never acquitted."""
+    """Weigh the findings; a target that was stopped for a while is never ruled out."""
     faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     timed = [finding for finding in faults if finding.taken_ns]
     if not timed:

@@ -197,10 +197,10 @@ def _evidence(server: _Server) -> list[Evidence]:
 def _remedies(server: _Server) -> list[Remedy]:
     peer = peer_of(server.key)
     at = f" @{plain(peer.address.strip('[]'))}" if peer else ""
-    ask = fix(f"ask the name server yourself, several times, for names the target wants: dig +tries=1 +time=2{at} NAME")
+    ask = fix(f"ask the name server yourself, several times, for the same names: dig +tries=1 +time=2{at} NAME")
     cache = fix("run a cache on this host (systemd-resolved, unbound, dnsmasq), or keep connections open")
     sooner = fix(
-        "make a lost query cheaper, in the target's /etc/resolv.conf: options timeout:1 attempts:3; rotate if it"
+        "make a lost query cheaper, in the /etc/resolv.conf of its clients: options timeout:1 attempts:3; rotate if it"
         " names several servers; single-request if one of the two queries (A, AAAA) sent at once gets lost"
     )
     return [ask, sooner, cache] if server.loses else [ask, cache]
