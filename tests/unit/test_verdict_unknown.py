@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from perfdiag.diagnosis.rule import Confidence
 from perfdiag.model.model import Model
@@ -61,12 +63,13 @@ def test_it_is_less_sure_by_a_step() -> None:
     assert verdict(model, 9, Confidence.LOW).kind == Kind.CANNOT_TELL.value
 
 
-def pool(*, readers: bool = True, each_ms: int = 1, **fields: int) -> Model:
+def pool(*, readers: bool = True, each_ms: int = 1, more: Callable[[Builder], object] = id, **fields: int) -> Model:
     """Return four threads of a pool, parked for 9 s each of a window in which 40 requests took so long."""
     builder = Builder(comm="java")
     for number in range(4):
         builder.thread("pool", cpu_user="10 ms").row("wait.parked", f"futex:{number + 1}", "9 s", count=10)
         builder.reads(10 if readers else 0)
+    more(builder)
     builder.line(exchange(40, 40 * each_ms * MS, {"cpu.user": 40 * MS}, **fields))
     return builder.line(latency([each_ms * MS] * 40)).model()
 
@@ -80,6 +83,15 @@ def test_who_reads_requests_is_idle_where_nobody_waits() -> None:
 def test_who_may_wait_still_counts() -> None:
     assert not_busy.parked_ns(pool(open=2, oldest_ns=3 * S)) == 6 * S + 40 * MS
     assert not_busy.parked_ns(pool(unanswered=1, unanswered_longest_ns=2 * S)) == 2 * S + 40 * MS
+
+
+@pytest.mark.parametrize(("cpu_user", "unknown"), [("30 ms", 40 * MS), ("50 ms", 9 * S + 40 * MS)])
+def test_who_reads_none_is_idle_too_unless_it_works_more_than_those_that_do(cpu_user: str, unknown: int) -> None:
+    """The monitor of a stripped runtime wakes and parks again and again; the worker of a batch job does so, too."""
+    model = pool(
+        more=lambda builder: builder.thread("other", cpu_user=cpu_user).row("wait.parked", "futex:9", "9 s", count=10)
+    )
+    assert not_busy.parked_ns(model) == unknown
 
 
 def test_others_may_wait_for_anything() -> None:

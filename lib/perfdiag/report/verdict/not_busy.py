@@ -126,17 +126,23 @@ def parked_ns(model: Model) -> int:
 
 
 def _without_requests_ns(model: Model) -> int:
-    """Return how long threads that read requests were blocked while nobody waited for them, at least: one of them
-    serves each request at a time."""
+    """Return how long threads of a server were blocked while nobody waited for them, at least.
+
+    One thread works at each request at a time.  Threads that read no requests may have work of their own if they are
+    busier than those that do.
+    """
     served = [each.line for each in model.exchanges if each.served]
     if not model.measured("requests") or not_followed(model) or any(line.early or line.declined for line in served):
         return 0
     asleep = {id(thread) for thread in asleep_all_along(model)}
-    readers = [each for each in model.threads if each.requests_read and id(each) not in asleep]
+    awake = [each for each in model.threads if id(each) not in asleep]
+    readers = [each for each in awake if each.requests_read]
+    if not readers or 2 * sum(map(_busy_ns, readers)) < model.busy_ns:
+        awake = readers
     awaited_ns = sum(line.sum_ns + line.open * line.oldest_ns for line in served)
     awaited_ns += sum(line.unanswered * (line.unanswered_longest_ns or model.window_ns) for line in served)
     awaited_ns += sum(line.sum_ns for line in model.requests_left)
-    return max(0, sum(thread.ns(PARKED) for thread in readers) - awaited_ns)
+    return max(0, sum(thread.ns(PARKED) for thread in awake) - awaited_ns)
 
 
 def received(model: Model) -> tuple[int, str]:
