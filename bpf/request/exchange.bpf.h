@@ -99,7 +99,7 @@ static __always_inline void add_served(struct exchange_sum *sum, const struct co
 static __always_inline void add_unread(const struct connection *connection, bool over_slo)
 {
 	for (int i = 0; i < UNREAD_PARTS; i++) {
-		const struct unread_part *part = &connection->unread[i];
+		const struct unread_part *part = &connection->unread.parts[i];
 		struct unread_key key = {
 			.object = connection->object, .name = connection->name, .over_slo = over_slo, .in = part->in
 		};

@@ -17,14 +17,14 @@ struct unread {
 
 static __always_inline void add_ran(struct connection *connection, bool served, __u64 ns)
 {
-	struct unread_in in = { .account = ACCOUNT_CPU_USER, .root = ACCOUNT_CPU_USER, .served = served };
+	union unread_in in = { .account = ACCOUNT_CPU_USER, .root = ACCOUNT_CPU_USER, .served = served };
 
-	add_unread_part(connection->unread, in, ns);
+	add_unread_part(&connection->unread, in.word, ns);
 }
 
 static long book_segment(__u32 back, struct unread *unread)
 {
-	return !add_segment_before(unread->connection->unread, unread->chain, back, unread->begun, &unread->until,
+	return !add_segment_before(&unread->connection->unread, unread->chain, back, unread->begun, &unread->until,
 				   &unread->error_ns);
 }
 

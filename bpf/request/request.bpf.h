@@ -47,7 +47,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
 	connection->request++;
 	__builtin_memset(connection->parts, 0, sizeof(connection->parts));
-	__builtin_memset(connection->unread, 0, sizeof(connection->unread));
+	__builtin_memset(&connection->unread, 0, sizeof(connection->unread));
 	connection->exchange = EXCHANGE_ASKED;
 	enter(now);
 }

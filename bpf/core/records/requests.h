@@ -34,17 +34,22 @@ enum tls {
 #define REQUEST_PARTS 8 /* accounts of one request, and futexes; what finds no room is told as the rest */
 #define UNREAD_PARTS 12 /* likewise while it lay unread */
 
-/* In what the thread was that read a request, while that lay unread. */
-struct unread_in {
-	__u16 account; /* enum account: its own */
-	__u16 root;    /* likewise: of whom it waited for; its own, where that is nobody */
-	__u8 served;   /* it was with another request */
-	__u8 padding[3];
+/* In what the thread was that read a request, while that lay unread; compared as one word. */
+union unread_in {
+	struct {
+		__u16 account; /* enum account: its own */
+		__u16 root;    /* likewise: of whom it waited for; its own, where that is nobody */
+		__u8 served;   /* it was with another request */
+		__u8 padding[3];
+	};
+	__u64 word;
 };
 
-struct unread_part {
-	__u64 ns;
-	struct unread_in in;
+struct unread_parts {
+	struct unread_part {
+		__u64 ns;
+		union unread_in in;
+	} parts[UNREAD_PARTS];
 };
 
 /*
@@ -100,7 +105,7 @@ struct connection {
 		__u64 object;	/* of wait.parked: the futex */
 		__u32 account, padding;
 	} parts[REQUEST_PARTS];
-	struct unread_part unread[UNREAD_PARTS];
+	struct unread_parts unread;
 };
 
 struct exchange_key {
@@ -191,7 +196,7 @@ struct unread_key {
 	__u64 object; /* of the requests, as in struct exchange_key */
 	__u32 name;
 	__u32 over_slo;
-	struct unread_in in;
+	union unread_in in;
 };
 
 /*

@@ -27,7 +27,7 @@ static struct left {
 	__u64 object;
 	bool earlier; /* they arrived before the window */
 	__u64 count, sum_ns, oldest_ns;
-	struct unread_part parts[UNREAD_PARTS];
+	struct unread_parts unread;
 } lefts[2 * MOST_LEFT_OBJECTS];
 static size_t count;
 
@@ -119,16 +119,17 @@ static const struct chain_copy *reader_of(struct reader *readers, const struct l
 /* In what its reader was since it arrived, or the window began. */
 static void explain(struct left *left, const struct chain_copy *reader, __u64 begun)
 {
-	struct unread_in in = { .account = reader->account, .root = reader->account, .served = reader->served };
+	union unread_in in = { .account = reader->account, .root = reader->account, .served = reader->served };
 	__u64 end = reader->chain.end, until = reader->at, error_ns;
 	__u32 back = 0;
 
 	if (end < until) {
 		until = end > begun ? end : begun;
 		if (reader->at > until)
-			add_unread_part(left->parts, in, reader->at - until);
+			add_unread_part(&left->unread, in.word, reader->at - until);
 	}
-	while (back < CHAIN_SEGMENTS && add_segment_before(left->parts, &reader->chain, back, begun, &until, &error_ns))
+	while (back < CHAIN_SEGMENTS &&
+	       add_segment_before(&left->unread, &reader->chain, back, begun, &until, &error_ns))
 		back++;
 }
 
@@ -242,7 +243,7 @@ void left_unread_write(struct recorder *recorder)
 		json_u64(json, "count", lefts[i].count);
 		json_u64(json, "sum_ns", lefts[i].sum_ns);
 		json_u64(json, "oldest_ns", lefts[i].oldest_ns);
-		write_parts(json, lefts[i].parts);
+		write_parts(json, lefts[i].unread.parts);
 		json_write(json, &recorder->output);
 	}
 }
