@@ -136,6 +136,7 @@ static bool give_up_on(struct recorder *recorder, const char *name, int err)
 		if (strcmp(state->probe->name, name) || state->probe->required || state->reason[0])
 			continue;
 		snprintf(state->reason, sizeof(state->reason), "the kernel refused it: %s", strerror(-err));
+		state->refused = true;
 		return true;
 	}
 	return false;

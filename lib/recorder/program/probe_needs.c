@@ -67,6 +67,14 @@ const char *needs_guests(struct recorder *recorder, enum probe_stage stage)
 	return NULL;
 }
 
+static const char *refused_program(const struct recorder *recorder, const struct bpf_program *program)
+{
+	for (size_t i = 0; i < probes_count(); i++)
+		if (recorder->probes[i].program == program && recorder->probes[i].refused)
+			return recorder->probes[i].probe->name;
+	return NULL;
+}
+
 /* What is received is a request, or an answer, only where it is also seen what is sent, and when it came in. */
 const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 {
@@ -75,12 +83,20 @@ const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 		recorder->skeleton->progs.sk_data_ready,    recorder->skeleton->progs.inet_sock_set_state,
 		recorder->skeleton->progs.end_exchanges,    recorder->skeleton->progs.tcp_probe,
 	};
+	static char reason[128];
 
 	if (stage == PROBE_LOADED)
 		return NULL;
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-		if (bpf_program__fd(programs[i]) < 0)
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		const char *refused = refused_program(recorder, programs[i]);
+
+		if (bpf_program__fd(programs[i]) >= 0)
+			continue;
+		if (!refused)
 			return "this kernel does not show what sockets send and receive (Linux 6.3 and later do)";
+		snprintf(reason, sizeof(reason), "the kernel refused another program of it: %s", refused);
+		return reason;
+	}
 	return NULL;
 }
 

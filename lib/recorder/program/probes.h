@@ -21,6 +21,7 @@ struct probe_state {
 	struct bpf_program *program;
 	struct bpf_link *link;
 	bool wanted;
+	bool refused; /* by the verifier */
 	char reason[160];
 	struct bpf_prog_info before, after; /* statistics around the time they were on */
 };
