@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.rule import Claims, Confidence, Evidence, Finding, Mechanism, Other, Remedy, Severity
-from perfdiag.diagnosis.significance import fault, judged
+from perfdiag.diagnosis.significance import fault, lowered, recording_limits
 from perfdiag.model.model import Model
 
 
@@ -33,23 +33,24 @@ def conclude(
     """Return a finding of the rule that calls this; the engine adds the rule's id.
 
     Its severity follows from the time it claims, in ns; it is INFO unless that time `departs` from a norm.  A rule
-    that knows better gives the `severity`.  Its confidence is the `best` the rule can have, lowered by the rule's own
-    `doubts` and by what the recording lost.
+    that knows better gives the `severity`.  Its confidence is the `best` the rule can have: one step lower for any
+    `doubts` of the rule, and one more for a recording that lost records, was cut off, does not close or disagrees with
+    its own stacks.
     """
-    confidence, limits = judged(model, best, doubts)
+    own, general = [doubt for doubt in doubts if doubt], recording_limits(model)
     if severity is None:
         severity = fault(model, sum(claims.values())) if departs else Severity.INFO
     return Finding(
         "",
         severity,
-        confidence,
+        lowered(best, bool(own) + bool(general)),
         claim,
         claims,
         evidence,
         remedies,
         ruled_out=ruled_out,
         alternatives=alternatives,
-        limits=limits,
+        limits=(*own, *general),
         verify=verify,
         returns=returns,
         weight=weight,

@@ -58,17 +58,6 @@ def lowered(confidence: Confidence, steps: int = 1) -> Confidence:
     return _STEPS[max(0, _STEPS.index(confidence) - steps)]
 
 
-def judged(model: Model, best: Confidence, limits: Iterable[str] = ()) -> tuple[Confidence, tuple[str, ...]]:
-    """Return the confidence a rule may have and what limits it.
-
-    One step down for any limits of the rule's own, one more for a recording that lost records, was cut off, does not
-    close or disagrees with its own stacks.
-    """
-    own = [limit for limit in limits if limit]
-    general = recording_limits(model)
-    return lowered(best, bool(own) + bool(general)), (*own, *general)
-
-
 def recording_limits(model: Model) -> list[str]:
     """Return what makes any statement about this recording less certain."""
     coverage = model.coverage
@@ -264,7 +253,6 @@ __all__ = [
     "fault",
     "fine",
     "fix",
-    "judged",
     "midpoint_ns",
     "percent",
     "plain",

@@ -41,10 +41,9 @@ def build(recording: Recording) -> Model:
     names = object_names.Names(facts, recording)
     rows = rows_of(recording, books, futexes, receiving, names)
     accounts = _attribute(recording, books, futexes, receiving)
-    threads = [_thread(book, futexes, receiving) for book in books]
-    threads.sort(key=lambda thread: (-busy_ns(thread.accounts), thread.pid, thread.tid))
+    threads = _threads(books, futexes, receiving)
     exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
-    stacks = [receiving.of_stack(_with_final_account(stack, futexes)) for stack in recording.stacks]
+    stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
     return Model(
         header=recording.header,
         window_ns=window_ns,
@@ -62,7 +61,6 @@ def build(recording: Recording) -> Model:
         facts=facts,
         coverage=coverage.measure(recording, threads, accounts, stacks, busy_ns(accounts)),
         not_measured=coverage.not_measured(recording, facts),
-        cost=recording.footer.cost if recording.footer else None,
         chains=_chains(recording, futexes, receiving, names),
         exchanges=exchanges,
         requests_inside=next(iter(recording.requests_inside), None),
@@ -193,6 +191,12 @@ def _files_read(recording: Recording, names: object_names.Names) -> list[FileRea
         FileRead(names.resolve(line.object), line.object, line.waits, line.sum_ns, line.bytes, line.size_bytes)
         for line in lines
     ]
+
+
+def _threads(books: Sequence[Books], futexes: Futexes, receiving: Receiving) -> list[ThreadLedger]:
+    """Return the ledger of each thread, the busiest first."""
+    threads = (_thread(book, futexes, receiving) for book in books)
+    return sorted(threads, key=lambda thread: (-busy_ns(thread.accounts), thread.pid, thread.tid))
 
 
 def _thread(book: Books, futexes: Futexes, receiving: Receiving) -> ThreadLedger:

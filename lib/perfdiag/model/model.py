@@ -131,7 +131,6 @@ class Model:
     facts: Facts
     coverage: Coverage
     not_measured: Sequence[NotMeasured]
-    cost: schema.Cost | None
     footer: schema.Footer | None
     chains: Sequence[Chain] = ()  # longest first; a second view on the rows
     rpcs: Sequence[schema.Rpc] = ()
@@ -150,6 +149,11 @@ class Model:
     unseen: frozenset[str] = frozenset()  # accounts that who recorded cannot tell: their time stands in others
     # What was computed of it `once`; not what it says, so that a changed copy begins without.
     derived: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def cost(self) -> schema.Cost | None:
+        """What recording cost, as the recorder measured itself; None where the recording has no end."""
+        return self.footer.cost if self.footer else None
 
     @property
     def cpus_online(self) -> int:

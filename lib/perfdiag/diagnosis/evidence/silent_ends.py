@@ -8,8 +8,9 @@ rules nothing out.
 from __future__ import annotations
 
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import brief, claims_of, duration, fix, judged, together, total_ns, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Finding, Mechanism
+from perfdiag.diagnosis.significance import brief, claims_of, duration, fix, together, total_ns, waits
 from perfdiag.model.model import Model, Row
 
 LOOKS_THE_SAME = "waiting for work looks the same as waiting for an answer"
@@ -36,21 +37,21 @@ def silent(
 ) -> Finding:
     """Return the finding `id` on waits at `whom` that do not show anybody to be slow; `look` is what would tell
     more."""
-    confidence, limits = judged(model, Confidence.HIGH, [limit])
-    return Finding(
-        id,
-        Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)} waits {duration(total_ns(rows))} at {whom}; {came}. It is unknown whether"
-        f" it waits for {may}.",
+    return conclude(
+        model,
         claims_of(rows),
-        [waits(together(rows), f"waits at {whom}")],
-        [fix(look)],
-        alternatives=["a reader that waits for its next job", "the other end is slow, or hangs"],
-        limits=limits,
-        verify=f"{again(model)}, under load: waits at {whom}",
         headline=f"{subject(model, begin=True)} waits at {brief(whom)}, for {may}",
+        claim=(
+            f"{subject(model, begin=True)} waits {duration(total_ns(rows))} at {whom}; {came}. It is unknown whether"
+            f" it waits for {may}."
+        ),
         mechanism=Mechanism.UNDETERMINED,
+        departs=False,
+        doubts=[limit],
+        evidence=[waits(together(rows), f"waits at {whom}")],
+        remedies=[fix(look)],
+        alternatives=["a reader that waits for its next job", "the other end is slow, or hangs"],
+        verify=f"{again(model)}, under load: waits at {whom}",
     )
 
 

@@ -99,26 +99,23 @@ def request_time(
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     few = whole.count + left_count < ENOUGH_REQUESTS and left_ns < SERVES * window_ns
-    if few or not whole.ns + left_ns or not _told_apart(served, whole, lost):
-        return None
-    if parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns):
+    news = parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns)
+    if few or news or not whole.ns + left_ns or not _told_apart(served, whole, lost):
         return None
     all_rows = _rows(whole, parked.ns)
-    spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in all_rows.items())]
-    inside_ns = sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
-    if inside_ns < SERVES * busy_ns and whole.ns + left_ns < SERVES * window_ns:
+    if _inside_ns(whole, all_rows) < SERVES * busy_ns and whole.ns + left_ns < SERVES * window_ns:
         return None
     missed = [each for each in exchanges if each.served and each.line.over_slo]
     if any(each.median_ns is None for each in missed):
         return None
     slow = _added_parts(_excess(each, parked) for each in missed)
     ranked = slow or accounts_of(whole, all_rows)
-    rows = _of(ranked, _rows(added(of_slow(each.line) for each in missed), parked.over_slo_ns)) if slow else all_rows
+    told = added(of_slow(each.line) for each in missed) if slow else whole
+    rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
     ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
     if not slow:
         ranked[PEERS] = _of_others(ranked.get(PEERS, 0), exchanges)
     accounts = _held_up(_divided(ranked, finer), by)
-    slow_or_all = added(of_slow(each.line) for each in missed) if slow else whole
     return RequestTime(
         (sum(each.line.over_slo for each in missed) if slow else whole.count) + left_count,
         sum(accounts.values()),
@@ -129,7 +126,7 @@ def request_time(
         rows,
         all_rows,
         parked.tids,
-        _queued(accounts.get(QUEUED, 0), by.met, divided(slow_or_all), finer),
+        _queued(accounts.get(QUEUED, 0), by.met, divided(told), finer),
     )
 
 
@@ -199,6 +196,12 @@ def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
     for account, part in by.met.passed_on.items():
         move(accounts, account, round(queued * part), (QUEUED,))
     return {name: part for name, part in accounts.items() if part > 0}
+
+
+def _inside_ns(whole: Sums, rows: Mapping[tuple[str, str], int]) -> int:
+    """Return how long requests were inside the target."""
+    spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in rows.items())]
+    return sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
 
 
 def _told_apart(served: Sequence[schema.Exchange], whole: Sums, lost: Mapping[str, int]) -> bool:

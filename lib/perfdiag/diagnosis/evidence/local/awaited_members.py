@@ -10,14 +10,14 @@ from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.stops import STOPPED, who_and_remedy
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
 from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
     duration,
     fault,
     fix,
-    judged,
     plain,
     together,
     top,
@@ -34,23 +34,20 @@ MAJORITY = 0.5
 
 def inside(model: Model, pipeline: Pipeline) -> Finding:
     """Return the finding on one pipeline: a fault only if a stage sleeps on a timer."""
-    confidence, limits = judged(model, Confidence.HIGH)
     severity, claim, remedy, mechanism, headline = _judgement(model, pipeline)
-    return Finding(
-        "IPC-PEER-SLOW",
-        severity,
-        confidence,
-        claim,
+    return conclude(
+        model,
         claims_of(pipeline.rows),
-        [
+        headline=headline,
+        claim=claim,
+        mechanism=mechanism,
+        severity=severity,
+        evidence=[
             waits(together(pipeline.rows), f"waits inside {subject(model)}"),
             *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
         ],
-        [remedy],
-        limits=limits,
+        remedies=[remedy],
         verify=f"{again(model)}: waits at its pipes and sockets",
-        headline=headline,
-        mechanism=mechanism,
         others=_others(pipeline),
         inside=True,
     )

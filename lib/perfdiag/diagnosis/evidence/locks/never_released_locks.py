@@ -6,13 +6,13 @@ from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.locks.lock_remedies import lock_of_key
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
     duration,
     fix,
-    judged,
     plain,
     still_waiting,
     total_ns,
@@ -93,14 +93,17 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
     innocent = len(idle) >= _least_locks(groups)
     if innocent:
         why = f"its holder hangs, or is {first_of(idle, 1)}"
-    confidence, limits = judged(model, Confidence.HIGH, ["the holder of such a lock is not visible from outside"])
-    return Finding(
-        "LOCK-CONTENTION",
-        Severity.INFO if innocent else Severity.CRITICAL,
-        confidence,
-        f"{plural(len(threads), 'thread')} waited all {duration(_observed_ns(model, threads))} for {locks}: {why}.",
+    return conclude(
+        model,
         claims_of(rows),
-        [
+        headline=f"{plural(len(threads), 'thread')} waited for a lock that nobody released",
+        claim=(
+            f"{plural(len(threads), 'thread')} waited all {duration(_observed_ns(model, threads))} for {locks}: {why}."
+        ),
+        mechanism=Mechanism.UNDETERMINED if innocent else Mechanism.FAILED,
+        severity=Severity.INFO if innocent else Severity.CRITICAL,
+        doubts=["the holder of such a lock is not visible from outside"],
+        evidence=[
             Evidence(f"waiting from before the window to its end: {who}", float(len(threads)), "count", "ledger"),
             *(
                 Evidence(f"{plain(waited[0].object)} wanted by {code[key]}", float(total_ns(waited)), "ns", "stacks")
@@ -108,12 +111,11 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
                 if key in code
             ),
         ],
-        [fix(f"see what each thread holds: {shows_stacks(model, rows[0].pid)}; then take the locks in one order")],
+        remedies=[
+            fix(f"see what each thread holds: {shows_stacks(model, rows[0].pid)}; then take the locks in one order")
+        ],
         alternatives=["locks that are meant to be held for longer than the window"],
-        limits=limits,
         verify=f"{again(model, '--duration 60')}: no thread waits for these locks all along",
-        headline=f"{plural(len(threads), 'thread')} waited for a lock that nobody released",
-        mechanism=Mechanism.UNDETERMINED if innocent else Mechanism.FAILED,
     )
 
 

@@ -8,8 +8,9 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.network.connections import EXPLAINS
 from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import duration, fix, judged
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import HELD
@@ -28,26 +29,26 @@ def held_answers(model: Model, id: str) -> Finding | None:
     how = severity(model, 0, of_requests_ns, loop_ns=sum(map(_ns, held)))
     if time is None and how is Severity.INFO:
         return None
-    confidence, limits = judged(model, Confidence.HIGH, [not_followed(model)])
-    return Finding(
-        id,
-        how,
-        confidence,
-        f"Answers leave this host late: {subject(model)} writes them in small pieces, and the kernel holds the last"
-        f" piece back until the client has acknowledged the others, {_mean(held)} each.",
+    return conclude(
+        model,
         {HELD: of_requests_ns} if of_requests_ns else {},
-        [_evidence(each) for each in held[:2]],
-        [
+        headline="The kernel holds answers back until clients acknowledge their first pieces",
+        claim=(
+            f"Answers leave this host late: {subject(model)} writes them in small pieces, and the kernel holds the last"
+            f" piece back until the client has acknowledged the others, {_mean(held)} each."
+        ),
+        mechanism=Mechanism.SLOW,
+        severity=how,
+        doubts=[not_followed(model)],
+        evidence=[_evidence(each) for each in held[:2]],
+        remedies=[
             fix(
                 "set TCP_NODELAY on the accepted connections, or write each answer at once: writev, a buffer,"
                 " TCP_CORK (strace -f -T -e trace=write,writev,sendto,sendmsg,sendfile shows the pieces)"
             )
         ],
         alternatives=["segments are lost on the way to the client: see NET-RETRANSMITS"],
-        limits=limits,
         verify=f"{again(model)}: answers are no longer held back (request.held)",
-        headline="The kernel holds answers back until clients acknowledge their first pieces",
-        mechanism=Mechanism.SLOW,
     )
 
 

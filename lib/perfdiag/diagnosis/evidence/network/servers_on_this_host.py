@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import claims_of, duration, fix, judged, together, total_ns, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Finding, Mechanism
+from perfdiag.diagnosis.significance import claims_of, duration, fix, together, total_ns, waits
 from perfdiag.model.model import Model, Row
 
 SHOWN = 2
@@ -21,20 +22,20 @@ def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
     names = first_of(list(dict.fromkeys(servers.values())), SHOWN)
     ports = list(dict.fromkeys(key.rpartition(":")[2] for key in list(servers)[:SHOWN]))
     ways = " and ".join(f"perfdiag latency --port {port}" for port in ports)
-    confidence, limits = judged(model, Confidence.HIGH, ["port numbers tell which process answers"])
-    return Finding(
-        "NET-PEER-SLOW",
-        Severity.INFO,
-        confidence,
-        f"Clients on this host wait {duration(total_ns(rows))} for {names}, which also runs here: this report shows"
-        " what delays the answers.",
+    return conclude(
+        model,
         claims_of(rows),
-        [waits(together(rows), f"waits for {names}")],
-        [fix(f"see what delays the server: {ways}")],
-        limits=limits,
-        verify=f"{again(model)}: waits for servers on this host",
         headline=f"Clients on this host wait for {names}, which also runs here",
+        claim=(
+            f"Clients on this host wait {duration(total_ns(rows))} for {names}, which also runs here: this report shows"
+            " what delays the answers."
+        ),
         mechanism=Mechanism.OTHERS,
+        departs=False,
+        doubts=["port numbers tell which process answers"],
+        evidence=[waits(together(rows), f"waits for {names}")],
+        remedies=[fix(f"see what delays the server: {ways}")],
+        verify=f"{again(model)}: waits for servers on this host",
     )
 
 

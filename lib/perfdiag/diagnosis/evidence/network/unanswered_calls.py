@@ -9,7 +9,8 @@ from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
 from perfdiag.diagnosis.evidence.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Remedy, Severity
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Remedy, Severity
 from perfdiag.diagnosis.significance import (
     FAULT_SHARE,
     WORTH_SHARE,
@@ -17,7 +18,6 @@ from perfdiag.diagnosis.significance import (
     brief,
     duration,
     fix,
-    judged,
     percent,
     plain,
 )
@@ -56,22 +56,22 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         claim = f"{name} answers fast ({about(typical_ns)} a call), but there are many calls."
     far = "" if peer is None or peer.local else "the round trip to the peer was not measured"
     measure = _measure(model, call)
-    confidence, limits = judged(model, Confidence.HIGH, [far])
-    return Finding(
-        "NET-PEER-SLOW",
-        Severity.WARNING if slow and part >= FAULT_SHARE else Severity.INFO,
-        confidence,
-        claim,
+    return conclude(
+        model,
         {PEERS: ns},
-        [_evidence(model, call)],
-        [measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
-        limits=limits,
+        headline=(
+            f"{brief(name)} answers slowly, and requests wait for it"
+            if slow
+            else f"Requests call {brief(name)} often; it answers fast"
+        ),
+        claim=claim,
+        mechanism=Mechanism.SLOW if slow else Mechanism.MANY,
+        severity=Severity.WARNING if slow and part >= FAULT_SHARE else Severity.INFO,
+        doubts=[far],
+        evidence=[_evidence(model, call)],
+        remedies=[measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: calls to {name} under {duration(SLOW_ANSWER_NS)}",
-        headline=f"{brief(name)} answers slowly, and requests wait for it"
-        if slow
-        else f"Requests call {brief(name)} often; it answers fast",
-        mechanism=Mechanism.SLOW if slow else Mechanism.MANY,
     )
 
 

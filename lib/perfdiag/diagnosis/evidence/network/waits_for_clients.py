@@ -5,8 +5,9 @@ from __future__ import annotations
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
 from perfdiag.diagnosis.evidence.network.peers import Connections, peer_of
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import claims_of, fix, judged, plain, together, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism
+from perfdiag.diagnosis.significance import claims_of, fix, plain, together, waits
 from perfdiag.model.model import Model, Row
 
 
@@ -19,22 +20,25 @@ def clients_finding(model: Model, connections: Connections, group: list[Row]) ->
     names = (
         f"ss -tnp shows who has {plain(str(found[0]))}" if found and not found[0].unconnected else "ss -tnp shows them"
     )
-    confidence, limits = judged(model, Confidence.MEDIUM, ["port numbers tell which side asked"])
     in_pieces = "clients write in small pieces and wait for acknowledgements delayed by 40 ms: set TCP_NODELAY there"
-    return Finding(
-        "NET-PEER-SLOW",
-        Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)} waits for its own clients ({peers:,} peer{'s' * (peers != 1)}). Between"
-        " requests it is idle; inside a request, the client or the network is slow. This side does not show which.",
+    return conclude(
+        model,
         claims_of(group),
-        [waits(whole, "waits for clients")],
-        [fix(f"measure one of the clients: perfdiag latency {'on this host' if local else 'there'} ({names})")],
-        alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
-        limits=limits,
-        verify=f"perfdiag latency on a client, while it talks to {subject(model)}",
         headline=f"{subject(model, begin=True)} waits for its own clients",
+        claim=(
+            f"{subject(model, begin=True)} waits for its own clients ({peers:,} peer{'s' * (peers != 1)}). Between"
+            " requests it is idle; inside a request, the client or the network is slow. This side does not show which."
+        ),
         mechanism=Mechanism.OTHERS,
+        departs=False,
+        best=Confidence.MEDIUM,
+        doubts=["port numbers tell which side asked"],
+        evidence=[waits(whole, "waits for clients")],
+        remedies=[
+            fix(f"measure one of the clients: perfdiag latency {'on this host' if local else 'there'} ({names})")
+        ],
+        alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
+        verify=f"perfdiag latency on a client, while it talks to {subject(model)}",
     )
 
 

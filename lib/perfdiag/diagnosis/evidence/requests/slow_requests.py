@@ -8,8 +8,9 @@ from dataclasses import replace
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, brief, duration, fix, judged, percent, top
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, brief, duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import REST, beyond, unsure
@@ -65,21 +66,23 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
     text = f"{slow:,} of {plural(count, 'request')} {names} took longer than their limits"
     if not slow:
         text = f"{_not_answered(lines, names)}: longer than their limits"
-    confidence, limits = judged(model, Confidence.HIGH, ["slow requests of these names are not listed one by one"])
-    return Finding(
-        ID,
-        Severity.WARNING,
-        confidence,
-        f"{text}.",
+    return conclude(
+        model,
         {},
-        [Evidence(text, float(slow or sum(line.open + line.unanswered for line in lines)), "count", "sockets")],
-        [fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
-        limits=limits,
-        verify=f"{again(model)}: requests over their limits",
-        headline=f"{slow:,} of {plural(count, 'request')} {names} took longer than their limits"
-        if slow
-        else f"Requests {names} are not answered",
+        headline=(
+            f"{slow:,} of {plural(count, 'request')} {names} took longer than their limits"
+            if slow
+            else f"Requests {names} are not answered"
+        ),
+        claim=f"{text}.",
         mechanism=Mechanism.MISSED,
+        severity=Severity.WARNING,
+        doubts=["slow requests of these names are not listed one by one"],
+        evidence=[
+            Evidence(text, float(slow or sum(line.open + line.unanswered for line in lines)), "count", "sockets")
+        ],
+        remedies=[fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
+        verify=f"{again(model)}: requests over their limits",
     )
 
 
@@ -88,24 +91,22 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
     line, hung_ns = exchange.line, _hung_ns(exchange.line)
     text = _not_answered([line], exchange.title)
     which = "it is unknown how many of them are over the limit" if line.open + line.unanswered > 1 else ""
-    confidence, limits = judged(model, Confidence.HIGH, [which])
-    return Finding(
-        ID,
-        Severity.WARNING,
-        confidence,
-        f"{text}: the limit is {duration(limit_ns)}.",
+    return conclude(
+        model,
         {},
-        [Evidence(text, float(hung_ns), "ns", "sockets")],
-        [fix("see what the serving threads wait for: STILL WAITING in the report")],
+        headline=f"{plural(line.open + line.unanswered, 'request')} {brief(exchange.title)} got no answer",
+        claim=f"{text}: the limit is {duration(limit_ns)}.",
+        mechanism=Mechanism.MISSED,
+        severity=Severity.WARNING,
+        doubts=[which],
+        evidence=[Evidence(text, float(hung_ns), "ns", "sockets")],
+        remedies=[fix("see what the serving threads wait for: STILL WAITING in the report")],
         alternatives=[
             "long polling: clients ask ahead and wait",
             *(["clients left before they had sent a whole request"] if line.unanswered else []),
         ],
-        limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
-        weight=hung_ns / 2**63,  # below any name with slow requests, above the rest of the names
-        headline=f"{plural(line.open + line.unanswered, 'request')} {brief(exchange.title)} got no answer",
-        mechanism=Mechanism.MISSED,
+        weight=hung_ns / 2**63,
     )
 
 
@@ -135,28 +136,28 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
             f" {phrase_of(worst)} ({worst})"
         )
     unknown = "" if worst else "it is unknown where slow requests spent most of their time"
-    confidence, limits = judged(model, Confidence.HIGH, [unknown])
     claim = f"{line.over_slo:,} of {line.count:,} requests {name} took longer than {duration(limit_ns)}{mostly}."
     if perhaps := unsure([line], slow=True):
         claim = (
             f"{line.over_slo:,} of {line.count:,} messages {name} came more than {duration(limit_ns)} before"
             f" {subject(model)} sent something. It is unknown whether that was an answer or a message of its own."
         )
-    return Finding(
-        ID,
-        Severity.INFO if perhaps else Severity.WARNING,
-        confidence,
-        claim,
+    return conclude(
+        model,
         {},
-        evidence,
-        [_RANKED if worst else fix(_follow(model))],
+        headline=(
+            f"{line.over_slo:,} of {line.count:,} {'messages' if perhaps else 'requests'} {brief(name)} took over"
+            f" {duration(limit_ns)}"
+        ),
+        claim=claim,
+        mechanism=Mechanism.UNDETERMINED if perhaps else Mechanism.MISSED,
+        severity=Severity.INFO if perhaps else Severity.WARNING,
+        doubts=[unknown],
+        evidence=evidence,
+        remedies=[_RANKED if worst else fix(_follow(model))],
         alternatives=["the limit is too tight for this request"],
-        limits=limits,
         verify=f"{again(model)}: requests over {duration(limit_ns)}",
         weight=1 + line.over_slo,
-        headline=f"{line.over_slo:,} of {line.count:,} {'messages' if perhaps else 'requests'} {brief(name)} took over"
-        f" {duration(limit_ns)}",
-        mechanism=Mechanism.UNDETERMINED if perhaps else Mechanism.MISSED,
     )
 
 

@@ -15,8 +15,9 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, plain, thread_of
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, plain, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 
@@ -34,21 +35,21 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
     doing = does(root)
     who = _waited_for(model, root)
     unseen = "" if who else "it is unknown which thread that is, or there are several"
-    confidence, limits = judged(model, Confidence.HIGH, [unseen])
     name = who or "another thread"
-    yield Finding(
-        THREAD,
-        Severity.WARNING,
-        confidence,
-        f"Requests wait up to {duration(delays.max_ns)} to be read: the thread that reads them waits for {name},"
-        f" which mostly {doing}.",
+    yield conclude(
+        model,
         {QUEUED: queued},
-        [read_after(delays), meanwhile(time.by)],
-        [fix(f"see what {name} does, and why threads that serve requests have to wait for it")],
-        limits=limits,
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
         headline=f"The thread that reads requests waits for {name}, which {does_in_brief(root)}",
+        claim=(
+            f"Requests wait up to {duration(delays.max_ns)} to be read: the thread that reads them waits for {name},"
+            f" which mostly {doing}."
+        ),
         mechanism=Mechanism.SLEEP if root == SLEEP else Mechanism.BUSY,
+        severity=Severity.WARNING,
+        doubts=[unseen],
+        evidence=[read_after(delays), meanwhile(time.by)],
+        remedies=[fix(f"see what {name} does, and why threads that serve requests have to wait for it")],
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
 
 

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Confidence,
     Evidence,
@@ -24,8 +25,6 @@ from perfdiag.diagnosis.significance import (
     brief,
     duration,
     fix,
-    judged,
-    lowered,
     percent,
     thread_of,
     top,
@@ -71,24 +70,23 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     unseen = "" if waits.root else f"it is unknown what {waits.name} did meanwhile, or it was several things"
     if waits.in_turn:
         unseen = "" if waits.known >= ROOT_PART else "of a long queue only the last few threads could be followed"
-    confidence, limits = judged(model, Confidence.HIGH, ["no stack shows what these threads wait for", unseen])
     row_ns = by_pair(model)
-    return Finding(
-        LOCK if waits.in_turn else THREAD,
-        _severity(model, time, waits),
-        lowered(confidence) if unseen else confidence,
-        _claim(waits),
+    return conclude(
+        model,
         {(PARKED, key): row_ns[PARKED, key] for key in waits.parts},
-        evidence,
-        [fix(_remedy(waits))],
+        headline=_headline(waits),
+        claim=_claim(waits),
+        mechanism=Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS,
+        severity=_severity(model, time, waits),
+        best=Confidence.MEDIUM if unseen else Confidence.HIGH,
+        doubts=["no stack shows what these threads wait for", unseen],
+        evidence=evidence,
+        remedies=[fix(_remedy(waits))],
         alternatives=[
             "long polling: requests are meant to wait",
             "work that one thread does for several requests",
         ],
-        limits=limits,
         verify=f"{again(model)}: requests are blocked or idle for less of their time",
-        headline=_headline(waits),
-        mechanism=Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS,
     )
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -18,7 +18,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import attempt, brief, duration, fix, judged, percent, plain
+from perfdiag.diagnosis.significance import attempt, brief, duration, fix, percent, plain
 from perfdiag.facts.host_facts import Descriptors
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -135,26 +135,22 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         evidence.append(Evidence(f"growth {growth * 60:+.0f} a minute", growth * 60, "count/min", "facts"))
     if refused:
         evidence.append(_refusals(refused))
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["" if growth is not None else "counted only once: growth is unknown"]
-    )
-    return Finding(
-        "FD-EXHAUSTION",
-        severity,
-        confidence,
-        f"{claim}.",
+    return conclude(
+        model,
         {},
-        evidence,
-        _remedies(model, descriptors),
+        headline=_headline(who, refused=bool(refused), full=part >= 1),
+        claim=f"{claim}.",
+        mechanism=Mechanism.LIMIT,
+        severity=severity,
+        doubts=["" if growth is not None else "counted only once: growth is unknown"],
+        evidence=evidence,
+        remedies=_remedies(model, descriptors),
         alternatives=[
             "a leak, which a higher limit only delays",
             "a short burst",
             *([_OTHERS] if refused else []),
         ],
-        limits=limits,
         verify=f"ls /proc/{descriptors.pid}/fd | wc -l" if descriptors.pid else "cat /proc/sys/fs/file-nr",
-        headline=_headline(who, refused=bool(refused), full=part >= 1),
-        mechanism=Mechanism.LIMIT,
     )
 
 
@@ -179,20 +175,18 @@ def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
     comms = {thread.pid: thread.comm for thread in model.threads}
     pids = sorted({event.pid for event in refused})
     names = [f"{plain(comms[pid])} ({pid})" if pid in comms else f"process {pid}" for pid in pids]
-    confidence, limits = judged(model, Confidence.HIGH, ["it is unknown how many descriptors are in use"])
-    return Finding(
-        "FD-EXHAUSTION",
-        Severity.CRITICAL,
-        confidence,
-        f"The kernel refused a descriptor {_times(len(refused))}: {first_of(names, 3)}.",
+    return conclude(
+        model,
         {},
-        [_refusals(len(refused))],
-        [fix("raise LimitNOFILE (or ulimit -n) of the target, or find the leak: ls -l /proc/PID/fd")],
-        alternatives=["a leak", _OTHERS],
-        limits=limits,
-        verify="grep 'open files' /proc/PID/limits",
         headline="The kernel refused descriptors to the target: a limit is reached",
+        claim=f"The kernel refused a descriptor {_times(len(refused))}: {first_of(names, 3)}.",
         mechanism=Mechanism.LIMIT,
+        severity=Severity.CRITICAL,
+        doubts=["it is unknown how many descriptors are in use"],
+        evidence=[_refusals(len(refused))],
+        remedies=[fix("raise LimitNOFILE (or ulimit -n) of the target, or find the leak: ls -l /proc/PID/fd")],
+        alternatives=["a leak", _OTHERS],
+        verify="grep 'open files' /proc/PID/limits",
     )
 
 

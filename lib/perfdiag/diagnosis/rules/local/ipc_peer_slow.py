@@ -11,7 +11,8 @@ from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, peer_pid, pipeline
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -20,7 +21,6 @@ from perfdiag.diagnosis.significance import (
     fault,
     fine,
     fix,
-    judged,
     plain,
     still_waiting,
     together,
@@ -30,6 +30,7 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.model.model import Model, Row
+from perfdiag.recording.distribution import Distribution
 
 OTHER_END = "'s other end"
 # One thread that ended at least half of the waits is the one at the other end.
@@ -110,6 +111,34 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         came = f"half of that in waits of {about(typical_ns(whole))}{f' for {who}' if where else ''}"
         may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
         return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may=may)
+    headline, claim, mechanism = _said(model, whole, who, where, slow=slow, asked=asked, writes=writes, in_turn=in_turn)
+    hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
+    if hanging:
+        claim += f" {hanging} of the threads still waited at the end."
+    return conclude(
+        model,
+        claims_of(rows),
+        headline=headline,
+        claim=claim,
+        mechanism=mechanism,
+        severity=fault(model, whole.sum_ns) if slow else Severity.INFO,
+        doubts=[
+            "it is unknown who ends the waits: no thread ends half of them" if in_turn else "",
+            "" if writes or not slow else LOOKS_THE_SAME,
+            "sampled stacks tell that it writes" if writes and slow and sampled else "",
+        ],
+        evidence=evidence,
+        remedies=[fix(measure)],
+        alternatives=[] if writes else ["a worker that waits for its next job"],
+        verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
+        others=_others(model, rows, waker),
+    )
+
+
+def _said(
+    model: Model, whole: Distribution, who: str, where: str, *, slow: bool, asked: bool, writes: bool, in_turn: str
+) -> tuple[str, str, Mechanism]:
+    """Return headline, claim and mechanism of waits at one other end."""
     other_end, mechanism = brief(who.removesuffix(OTHER_END)), Mechanism.OTHERS
     if in_turn:
         headline = f"Threads wait at {other_end}; several other threads end their waits"
@@ -132,33 +161,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     else:
         headline, mechanism = f"{other_end} answers slowly", Mechanism.SLOW
         claim = f"{who} answers slowly{where}: half of the waiting time is in waits of {about(typical_ns(whole))}."
-    hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
-    if hanging:
-        claim += f" {hanging} of the threads still waited at the end."
-    confidence, limits = judged(
-        model,
-        Confidence.HIGH,
-        [
-            "it is unknown who ends the waits: no thread ends half of them" if in_turn else "",
-            "" if writes or not slow else LOOKS_THE_SAME,
-            "sampled stacks tell that it writes" if writes and slow and sampled else "",
-        ],
-    )
-    return Finding(
-        "IPC-PEER-SLOW",
-        fault(model, whole.sum_ns) if slow else Severity.INFO,
-        confidence,
-        claim,
-        claims_of(rows),
-        evidence,
-        [fix(measure)],
-        alternatives=[] if writes else ["a worker that waits for its next job"],
-        limits=limits,
-        verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
-        headline=headline,
-        mechanism=mechanism,
-        others=_others(model, rows, waker),
-    )
+    return headline, claim, mechanism
 
 
 def _asked(model: Model, rows: list[Row]) -> bool:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain, top
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 
@@ -57,52 +58,42 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     if worst is None or (part < WORTH_PART and not slept_ns):
         yield Check("PROC-CHILD-SLOW", f"waiting for children {percent(part)} of the window", part, "share")
         return
-    total = worst.accounts[CHILD]
+    yield _finding(model, worst, slept_ns)
+
+
+def _finding(model: Model, worst: ThreadLedger, slept_ns: int) -> Finding:
+    total, who = worst.accounts[CHILD], f"{plain(worst.comm)} ({worst.tid})"
     followed = model.header.options.descendants
     supervising = total.max_ns >= SUPERVISING_PART * model.window_ns
-    who = f"{plain(worst.comm)} ({worst.tid})"
-    evidence = [
-        Evidence(
-            f"{who}: {duration(total.ns)} in {total.count:,} waits for children, longest {duration(total.max_ns)}",
-            float(total.ns),
-            "ns",
-            "ledger",
-        )
-    ]
+    text = f"{who}: {duration(total.ns)} in {total.count:,} waits for children, longest {duration(total.max_ns)}"
+    evidence = [Evidence(text, float(total.ns), "ns", "ledger")]
     claim = f"{who} waited {duration(total.ns)} for child processes"
-    headline = f"{who} waits for child processes"
-    limits = []
+    headline, remedy = f"{who} waits for child processes", "read the findings of the children: they show the cause"
     if followed:
         children = _awaited(model, worst) or _children(model, worst)
-        claim += (
-            f". {children.who} spent their time as follows: {top(children.sums)}"
-            if children.sums
-            else ". They did next to nothing"
-        )
+        spent = f"{children.who} spent their time as follows: {top(children.sums)}"
+        claim += f". {spent if children.sums else 'They did next to nothing'}"
         evidence += children.evidence
-        limits.append(children.limit)
+        limit = children.limit
     else:
         claim += ", which were not measured (--only)"
-        limits.append(f"the children are outside {subject(model)} and were not measured")
+        limit = f"the children are outside {subject(model)} and were not measured"
+        remedy = "measure parent and children together: the same command without --only"
     if slept_ns:
         claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer"
         headline = "Requests wait for child processes, which sleep"
-    confidence, all_limits = judged(model, Confidence.HIGH, limits)
-    yield Finding(
-        "PROC-CHILD-SLOW",
-        Severity.INFO if (followed or supervising) and not slept_ns else Severity.WARNING,
-        confidence,
-        f"{claim}.",
+    return conclude(
+        model,
         {CHILD: model.ns(CHILD)} if slept_ns else {},
-        evidence,
-        [fix("read the findings of the children: they show the cause")]
-        if followed
-        else [fix("measure parent and children together: the same command without --only")],
-        alternatives=["a supervisor or a shell, whose work is to wait"],
-        limits=all_limits,
-        verify="perfdiag latency --pid CHILD, or the same target again",
         headline=headline,
+        claim=f"{claim}.",
         mechanism=Mechanism.SLEEP if slept_ns else Mechanism.OTHERS,
+        severity=Severity.INFO if (followed or supervising) and not slept_ns else Severity.WARNING,
+        doubts=[limit],
+        evidence=evidence,
+        remedies=[fix(remedy)],
+        alternatives=["a supervisor or a shell, whose work is to wait"],
+        verify="perfdiag latency --pid CHILD, or the same target again",
     )
 
 
@@ -121,26 +112,24 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
         limit = "the cost of starting and ending them is sampled"
     else:
         costs = limit = "the cost of starting and ending them was not sampled"
-    confidence, limits = judged(model, Confidence.HIGH, [limit])
     waited = f" A parent waited {duration(waited_ns)} for them." if waited_ns else ""
-    return Finding(
-        "PROC-CHILD-SLOW",
-        Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second: {costs}.{waited}",
+    return conclude(
+        model,
         claims,
-        many.evidence(),
-        [
+        headline=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second",
+        claim=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second: {costs}.{waited}",
+        mechanism=Mechanism.MANY,
+        departs=False,
+        doubts=[limit],
+        evidence=many.evidence(),
+        remedies=[
             fix(
                 "start fewer processes: many items in one process (xargs without -n 1, find -exec ... +), the"
                 " shell's own commands, a library instead of a program, a pool of permanent workers"
             )
         ],
         alternatives=["a build or a test suite, whose work is many short programs"],
-        limits=limits,
         verify=f"{again(model)}: processes started a second, for the same work",
-        headline=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second",
-        mechanism=Mechanism.MANY,
     )
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, Part
 from perfdiag.diagnosis.evidence.pipelines import PIPE
 from perfdiag.diagnosis.evidence.target import CPU, again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, judged, plain, size, total_ns, worth
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, plain, size, total_ns, worth
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 
@@ -198,25 +199,21 @@ def _finding(model: Model, found: _Forks) -> Finding:
     if found.resident_bytes is not None:
         text = f"{plain(comm)} ({found.pid}) uses {size(found.resident_bytes)} of memory"
         evidence.append(Evidence(text, float(found.resident_bytes), "bytes", "/proc/PID/status"))
-    confidence, limits = judged(
+    return conclude(
         model,
-        Confidence.HIGH,
-        ["it is unknown how often it forks: its children were not watched" if found.children is None else ""],
-    )
-    return Finding(
-        ID,
-        fault(model, found.ns),
-        confidence,
-        f"Each fork of {plain(comm)} ({found.pid}){resident} copies its page tables: {duration(found.ns)} of CPU"
-        f" time to make and free the copies.{each}",
         {"cpu.kernel": found.ns, **claims_of(awaited)},
-        evidence,
-        _remedies(model),
-        alternatives=["a database saves a snapshot of its memory in a child: it needs the copy"],
-        limits=limits,
-        verify=f"{again(model)}: CPU time inside copy_page_range, at the same number of children",
         headline=f"Each fork of {plain(comm)} ({found.pid}) copies its page tables",
+        claim=(
+            f"Each fork of {plain(comm)} ({found.pid}){resident} copies its page tables: {duration(found.ns)} of CPU"
+            f" time to make and free the copies.{each}"
+        ),
         mechanism=Mechanism.MANY,
+        severity=fault(model, found.ns),
+        doubts=["it is unknown how often it forks: its children were not watched" if found.children is None else ""],
+        evidence=evidence,
+        remedies=_remedies(model),
+        alternatives=["a database saves a snapshot of its memory in a child: it needs the copy"],
+        verify=f"{again(model)}: CPU time inside copy_page_range, at the same number of children",
     )
 
 

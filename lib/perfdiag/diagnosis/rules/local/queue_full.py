@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -25,7 +25,6 @@ from perfdiag.diagnosis.significance import (
     duration,
     fault,
     fix,
-    judged,
     percent,
     plain,
     thread_of,
@@ -80,24 +79,24 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         who = f"{comm} ({reader})" if own else ended_by(model, rows, reader)
         evidence.append(Evidence(f"{who}, which takes messages, ended most of them", reader, "tid", "sched_waking"))
     limit = "" if reader else "it is unknown who reads the queue: no thread ends half of the waits"
-    confidence, limits = judged(model, Confidence.HIGH, [limit])
     pids = sorted({row.pid for row in rows} - {0})
     look = f"see which queue it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (POSIX), ipcs -q -p (System V)"
     does = "sleeps on a timer between messages" if sleeps else "reads messages slowly"
     measured = "; other findings show what it does meanwhile" if own and not sleeps else ""
-    return Finding(
-        ID,
-        Severity.INFO if measured else fault(model, whole.sum_ns),
-        confidence,
-        f"Senders wait {duration(whole.sum_ns)} for room in a message queue: {who} {does}{measured}.",
+    return conclude(
+        model,
         claims_of(rows),
-        evidence,
-        [fix(f"measure the reader: perfdiag latency --pid {reader}" if reader else f"{look}, and measure its reader")],
-        alternatives=["a burst of messages larger than the queue"],
-        limits=limits,
-        verify=f"{again(model)}: no waits to send (kernel.other)",
         headline=f"Senders wait for room in a message queue; {brief(who)} {'sleeps' if sleeps else 'reads slowly'}",
+        claim=f"Senders wait {duration(whole.sum_ns)} for room in a message queue: {who} {does}{measured}.",
         mechanism=Mechanism.OTHERS if measured else Mechanism.SLEEP if sleeps else Mechanism.SLOW,
+        severity=Severity.INFO if measured else fault(model, whole.sum_ns),
+        doubts=[limit],
+        evidence=evidence,
+        remedies=[
+            fix(f"measure the reader: perfdiag latency --pid {reader}" if reader else f"{look}, and measure its reader")
+        ],
+        alternatives=["a burst of messages larger than the queue"],
+        verify=f"{again(model)}: no waits to send (kernel.other)",
         others=[Other(reader, comm, Relation.PEER)] if reader else [],
     )
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -24,7 +24,6 @@ from perfdiag.diagnosis.significance import (
     FAULT_SHARE,
     duration,
     fix,
-    judged,
     percent,
     plain,
     together,
@@ -85,23 +84,20 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
     lost_ns = stopped_ns + total_ns(behind)
     share = lost_ns / max(1, model.busy_ns + stopped_ns)
     felt = share >= FAULT_SHARE and lost_ns >= FAULT_OF_WINDOW * model.window_ns
-    confidence, limits = judged(model, Confidence.HIGH)
     counted = f"{stops:,} stops took {duration(stopped_ns)}, {percent(share)} of busy and stopped time"
     evidence = [Evidence(counted, float(stopped_ns), "ns", "ledger")]
     if behind:
         evidence.append(waits(together(behind), f"waits for a CPU on which {who} ran"))
-    return Finding(
-        ID,
-        Severity.WARNING if felt else Severity.INFO,
-        confidence,
-        f"{who} traces {subject(model)} and stopped its threads {stops:,} times, for {duration(stopped_ns)}.",
-        {},  # stopped time is idle time in every share; the waits for its CPU are CPU-CONTENTION's
-        evidence,
-        [fix(f"detach {who}: end it, or detach in the debugger")],
-        limits=limits,
-        verify=f"{again(model)}: no thread is stopped (wait.stopped)",
+    return conclude(
+        model,
+        {},
         headline=f"{who} traces {subject(model)} and stops its threads",
+        claim=f"{who} traces {subject(model)} and stopped its threads {stops:,} times, for {duration(stopped_ns)}.",
         mechanism=Mechanism.STOPPED,
+        severity=Severity.WARNING if felt else Severity.INFO,
+        evidence=evidence,
+        remedies=[fix(f"detach {who}: end it, or detach in the debugger")],
+        verify=f"{again(model)}: no thread is stopped (wait.stopped)",
         others=others,
     )
 

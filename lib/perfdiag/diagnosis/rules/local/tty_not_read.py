@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
     duration,
     fault,
     fix,
-    judged,
     percent,
     together,
     total_ns,
@@ -63,18 +63,19 @@ def _in_terminal(model: Model, rows: list[Row]) -> float:
 
 def _finding(model: Model, rows: list[Row], part: float) -> Finding:
     ns, pids = total_ns(rows), sorted({row.pid for row in rows} - {0})
-    confidence, limits = judged(model, Confidence.HIGH, ["sampled stacks tell that it is a terminal"])
-    return Finding(
-        "TTY-NOT-READ",
-        fault(model, ns),
-        confidence,
-        f"Writers wait {duration(ns)} until a terminal takes their output: its reader is slow or stopped.",
+    return conclude(
+        model,
         claims_of(rows),
-        [
+        headline="Writers wait for a terminal whose reader is slow or stopped",
+        claim=f"Writers wait {duration(ns)} until a terminal takes their output: its reader is slow or stopped.",
+        mechanism=Mechanism.SLOW,
+        severity=fault(model, ns),
+        doubts=["sampled stacks tell that it is a terminal"],
+        evidence=[
             waits(together(rows), "waits in write()"),
             Evidence(f"{percent(part)} of the sampled waits are in {WRITING}", part, "share", "stack samples"),
         ],
-        [
+        remedies=[
             fix(
                 f"see which terminal it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (pts/N, tty, console); then"
                 " let its reader continue (Ctrl-Q after a Ctrl-S, or restart a terminal program or ssh that hangs)"
@@ -82,10 +83,7 @@ def _finding(model: Model, rows: list[Row], part: float) -> Finding:
             fix("print less, or print into a file or a pipe whose reader keeps up"),
         ],
         alternatives=["a serial console, which is as slow as its line"],
-        limits=limits,
         verify=f"{again(model)}: no waits to write (kernel.other)",
-        headline="Writers wait for a terminal whose reader is slow or stopped",
-        mechanism=Mechanism.SLOW,
     )
 
 

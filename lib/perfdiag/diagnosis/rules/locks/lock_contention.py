@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
@@ -25,9 +25,9 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import in_turn
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     EvidenceKind,
     Finding,
@@ -44,9 +44,7 @@ from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     plain,
     thread_of,
@@ -166,19 +164,15 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     holder = _holder(model, rows, runtime)
     code = _code(model, account, key)
     asks = max(code, key=lambda each: code[each], default="")
-    together_ns = (
-        condition_variable_herds.woken_ns(model, key)
-        if account == FUTEX and not runtime and not OF_RUNTIMES.search(asks)
-        else 0
-    )
+    alone = account != FUTEX or runtime or OF_RUNTIMES.search(asks)
+    together_ns = 0 if alone else condition_variable_herds.woken_ns(model, key)
     herd = together_ns > 0 and not (holder and holder.waits)
     if runtime:
         claim, remedies = lock_remedies.claim(runtime, rows, name, whole.sum_ns)
         headline = f"Threads wait for {brief(name)}"
     elif herd:
-        claim, remedies = condition_variable_herds.claim(
-            name, whole.sum_ns, asks, at_once=whole.sum_ns > model.window_ns
-        )
+        at_once = whole.sum_ns > model.window_ns
+        claim, remedies = condition_variable_herds.claim(name, whole.sum_ns, asks, at_once=at_once)
         headline = "Threads wake together from one condition and queue for its lock"
     else:
         claim, remedies = _claim(model, account, key, name, whole.sum_ns)
@@ -187,10 +181,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         remedies = _remedies(model, rows, asks, holder)
     elif holder and not herd and (root := remedy_of(holder)) and account != KERNEL:
         remedies.insert(len(remedies) if runtime else 0, fix(root))  # under a kernel's lock nothing is the program's
-    evidence = [waits(whole, f"waits for {name}")]
-    if code:
-        text = f"{'shown' if runtime else 'wanted'} by {top(code)} of the sampled waits"
-        evidence.append(Evidence(text, float(sum(code.values())), "ns", "stack samples", kind=EvidenceKind.FUNCTIONS))
+    evidence = [waits(whole, f"waits for {name}"), *_wanted(code, taken=bool(runtime))]
     limits = _limits(model, account, runtime, bool(code))
     told = not herd and (runtime is None or runtime.taken)  # else the runtime ends these waits: that says nothing
     if herd:
@@ -203,23 +194,27 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         headline += in_brief(holder) if holder else ""
         evidence += shown
         limits.append(limit)
-    confidence, limits_all = judged(model, Confidence.HIGH, limits)
-    return Finding(
-        "LOCK-CONTENTION",
-        fault(model, whole.sum_ns),
-        confidence,
-        f"{claim}.",
+    return conclude(
+        model,
         claims_of(rows),
-        evidence,
-        remedies,
-        alternatives=["the holder has no CPU", "many threads take the lock in turn, each for a short time"],
-        limits=limits_all,
-        verify=f"{again(model)}: waits for the lock ({account}) under {percent(whole.sum_ns / model.busy_ns)} of"
-        " busy time",
         headline=headline,
+        claim=f"{claim}.",
         mechanism=Mechanism.SLEEP if holder and told and holder.sleeps else Mechanism.BUSY,
+        doubts=limits,
+        evidence=evidence,
+        remedies=remedies,
+        alternatives=["the holder has no CPU", "many threads take the lock in turn, each for a short time"],
+        verify=f"{again(model)}: {account} under {percent(whole.sum_ns / model.busy_ns)} of busy time",
         others=_others(model, holder) if told else (),
     )
+
+
+def _wanted(code: Mapping[str, int], *, taken: bool) -> list[Evidence]:
+    """Return the evidence of the functions in which threads wait for the lock; `taken`: a runtime's, it has a name."""
+    if not code:
+        return []
+    text = f"{'shown' if taken else 'wanted'} by {top(code)} of the sampled waits"
+    return [Evidence(text, float(sum(code.values())), "ns", "stack samples", kind=EvidenceKind.FUNCTIONS)]
 
 
 def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holder | None:

@@ -9,25 +9,21 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
-    Confidence,
     Evidence,
     EvidenceKind,
-    Finding,
     Mechanism,
     Outcome,
     Remedy,
-    Severity,
     rule,
 )
 from perfdiag.diagnosis.significance import (
     about,
     claims_of,
     duration,
-    fault,
     fine,
     fix,
-    judged,
     percent,
     plain,
     together,
@@ -92,26 +88,24 @@ def major_faults(model: Model) -> Iterable[Outcome]:
         if evicted and not again.group:
             limits.append("refaults are counted for the whole host: they may be of others' pages")
     claim = _claim(taken_ns, again, typical_ns(whole) if slow else None, evicted=evicted, came_back=came_back)
-    confidence, limits_all = judged(model, Confidence.HIGH, limits)
-    yield Finding(
-        "MEM-MAJOR-FAULTS",
-        fault(model, taken_ns) if evicted or slow else Severity.INFO,
-        confidence,
-        f"{claim}{f', most for {worst}' if worst else ''}.",
+    yield conclude(
+        model,
         claims_of(rows),
-        evidence,
-        _fault_remedies(model, again if evicted else None, files[0].key if worst else ""),
+        headline=_headline(again, slow=slow, evicted=evicted, came_back=came_back),
+        claim=f"{claim}{f', most for {worst}' if worst else ''}.",
+        mechanism=Mechanism.LIMIT if evicted else Mechanism.SLOW if slow else Mechanism.OTHERS,
+        departs=evicted or slow,
+        doubts=limits,
+        evidence=evidence,
+        remedies=_fault_remedies(model, again if evicted else None, files[0].key if worst else ""),
         alternatives=[
             "a start with a cold cache",
             "pages dropped or paged out by request (posix_fadvise, madvise, DAMON)",
             *(["a shortage of memory that ended before the window"] if came_back and not evicted else []),
             *([] if again and again.group else ["a neighbour whose refaults are counted too"]),
         ],
-        limits=limits_all,
         verify=f"grep workingset_refault {shlex.quote(again.probe if again else '/proc/vmstat')}, twice: it stands"
         " still",
-        headline=_headline(again, slow=slow, evicted=evicted, came_back=came_back),
-        mechanism=Mechanism.LIMIT if evicted else Mechanism.SLOW if slow else Mechanism.OTHERS,
     )
 
 

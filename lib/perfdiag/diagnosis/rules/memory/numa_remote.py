@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.target import CPU, again, allowed_cpus, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -13,11 +14,10 @@ from perfdiag.diagnosis.rule import (
     Mechanism,
     Outcome,
     Remedy,
-    Severity,
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fault, fix, judged, percent, worth
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.facts.cpu_sets import cpu_list
 from perfdiag.facts.host_facts import NumaNode
 from perfdiag.model.model import Model
@@ -141,15 +141,16 @@ def _finding(
     claims: dict[str | tuple[str, str], int] = {
         account: ns for account in CPU if (ns := round(model.ns(account) * part * bound))
     }
-    confidence, limits_found = judged(model, best, [*limits, "" if known else "the distances of the nodes are unknown"])
-    ns = sum(claims.values())
-    return Finding(
-        "NUMA-REMOTE",
-        fault(model, ns) if known else Severity.INFO,
-        confidence,
-        f"{why[0].upper()}{why[1:]}. Up to {duration(ns)} of CPU time waits for remote memory.",
+    return conclude(
+        model,
         claims,
-        [
+        headline=f"{subject(model, begin=True)} uses memory of another NUMA node",
+        claim=f"{why[0].upper()}{why[1:]}. Up to {duration(sum(claims.values()))} of CPU time waits for remote memory.",
+        mechanism=Mechanism.SLOW,
+        departs=known,
+        best=best,
+        doubts=[*limits, "" if known else "the distances of the nodes are unknown"],
+        evidence=[
             Evidence(
                 f"{len(nodes)} memory nodes, largest distance {farthest} (local: {LOCAL_DISTANCE})",
                 float(farthest),
@@ -158,12 +159,9 @@ def _finding(
             ),
             Evidence(why, part, "share", "numastat, vmstat, /proc/PID/status"),
         ],
-        _remedies(),
+        remedies=_remedies(),
         alternatives=["code in its caches loses nothing"],
-        limits=limits_found,
         verify=f"numastat -p PID; {again(model)}   (CPU time of the same work)",
-        headline=f"{subject(model, begin=True)} uses memory of another NUMA node",
-        mechanism=Mechanism.SLOW,
     )
 
 

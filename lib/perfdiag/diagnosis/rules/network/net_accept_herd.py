@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, competition, felt, long_ns
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import on_cpu_ns, queued_ns
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import by_key, duration, fault, fix, judged, percent, plain
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import by_key, duration, fault, fix, percent, plain
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
@@ -158,23 +159,22 @@ def _short_ns(rows: list[Row]) -> dict[str, int]:
 def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
     ns, at_once = sum(wanted.values()), herd.wakes / herd.opened
     surely = herd.wakes >= EVERYBODY * herd.threads * herd.opened
-    confidence, limits = judged(
+    more = f" and {len(herd.ports) - 1} more" if len(herd.ports) > 1 else ""
+    return conclude(
         model,
-        Confidence.HIGH,
-        [
+        claims(wanted),
+        headline=f"Each new connection wakes several of {herd.who}; only one gets it",
+        claim=(
+            f"Each new connection wakes several threads, and only one gets it (a thundering herd): {herd.wakes:,}"
+            f" wake-ups of {herd.who} for {herd.opened:,} connections. They queue for a CPU for {duration(ns)}."
+        ),
+        mechanism=Mechanism.MANY,
+        severity=fault(model, ns),
+        doubts=[
             "" if surely else "a wait that ends at its time limit counts as a wake-up, too",
             "connections to workers in another network namespace are not counted",
         ],
-    )
-    more = f" and {len(herd.ports) - 1} more" if len(herd.ports) > 1 else ""
-    return Finding(
-        ID,
-        fault(model, ns),
-        confidence,
-        f"Each new connection wakes several threads, and only one gets it (a thundering herd): {herd.wakes:,}"
-        f" wake-ups of {herd.who} for {herd.opened:,} connections. They queue for a CPU for {duration(ns)}.",
-        claims(wanted),
-        [
+        evidence=[
             Evidence(
                 f"{herd.wakes:,} waits for a connection to {herd.ports[0]}{more} ended, but at most {herd.opened:,}"
                 f" connections arrived: at least {at_once:.1f} wake-ups for each",
@@ -191,12 +191,9 @@ def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
                 "ledger",
             ),
         ],
-        _remedies(),
+        remedies=_remedies(),
         alternatives=["waits for a connection with a time limit that ends for all threads at once"],
-        limits=limits,
         verify=f"{again(model)}: no queueing behind own threads (runq.busy) at the same rate of connections",
-        headline=f"Each new connection wakes several of {herd.who}; only one gets it",
-        mechanism=Mechanism.MANY,
     )
 
 

@@ -14,8 +14,9 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     without_time,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import about, brief, duration, fix, judged, percent, total_ns
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import RequestTime
@@ -106,15 +107,17 @@ def _inside_ns(model: Model, time: RequestTime, rows: list[Row]) -> float:
 def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, number: float, part: float) -> Finding:
     line, name = call.line, name_of(call.line.object, call.object)
     middle, mean_ns = call.whole.quantile_ns(0.5) or 0, line.sum_ns // max(1, line.count)
-    confidence, limits = judged(model, Confidence.HIGH)
-    return Finding(
-        ID,
-        Severity.WARNING if number >= MANY and part >= MOST else Severity.INFO,
-        confidence,
-        f"Each request calls {name} {number:.0f} times, {about(middle)} each: together {percent(part)} of the"
-        " requests' time. No answer is slow; there are too many calls.",
+    return conclude(
+        model,
         claimed({(account, line.object): _of_ns(rows, account) for account in ACCOUNTS}, requests_ns),
-        [
+        headline=f"Each request calls {brief(name)} {number:.0f} times; no answer is slow",
+        claim=(
+            f"Each request calls {name} {number:.0f} times, {about(middle)} each: together {percent(part)} of the"
+            " requests' time. No answer is slow; there are too many calls."
+        ),
+        mechanism=Mechanism.MANY,
+        severity=Severity.WARNING if number >= MANY and part >= MOST else Severity.INFO,
+        evidence=[
             Evidence(f"{number:.1f} calls to {name} a request", number, "count", "sockets"),
             Evidence(
                 f"{line.count:,} calls, {duration(mean_ns)} each on average, p50 {about(middle)}",
@@ -123,17 +126,14 @@ def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, nu
                 "sockets",
             ),
         ],
-        [
+        remedies=[
             fix("ask once instead of many times: a join or a list of keys instead of a loop, a batch"),
             fix(
                 "if there must be many calls, send them without waiting for each answer (a pipeline), or cache answers"
             ),
         ],
         alternatives=["the protocol cannot ask for several things at once"],
-        limits=limits,
         verify=f"{again(model)}: fewer calls to {name} a request",
-        headline=f"Each request calls {brief(name)} {number:.0f} times; no answer is slow",
-        mechanism=Mechanism.MANY,
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.peers import connections_of, round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, judged, together, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, together, waits
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
@@ -86,22 +87,18 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     ]
     lost = any(cause[2].retransmits_seen >= ENOUGH_RETRANSMITS for cause in causes)
     why = "packets queue on the way" if queued else "packets are lost" if lost else "this is what the path carries"
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["" if model.measured("tcp") else "retransmissions were not measured"]
-    )
-    return Finding(
-        "NET-CONGESTION",
-        fault(model, taken_ns) if queued or lost else Severity.INFO,
-        confidence,
-        f"The path to {named(causes)} holds {subject(model)} up for {duration(taken_ns)} in send: {why}.",
+    return conclude(
+        model,
         {claim: ns for claim, _, _, ns in causes},
-        evidence,
-        _congestion_remedies(model, socket),
-        alternatives=["packets are lost for a reason other than a full path", "a slow start after an idle time"],
-        limits=limits,
-        verify="ss -ti: cwnd grows, rtt stays near minrtt",
         headline=f"The path to {brief(named(causes))} holds data up: {why}",
+        claim=f"The path to {named(causes)} holds {subject(model)} up for {duration(taken_ns)} in send: {why}.",
         mechanism=Mechanism.FAILED if lost and not queued else Mechanism.BUSY if queued else Mechanism.OTHERS,
+        severity=fault(model, taken_ns) if queued or lost else Severity.INFO,
+        doubts=["" if model.measured("tcp") else "retransmissions were not measured"],
+        evidence=evidence,
+        remedies=_congestion_remedies(model, socket),
+        alternatives=["packets are lost for a reason other than a full path", "a slow start after an idle time"],
+        verify="ss -ti: cwnd grows, rtt stays near minrtt",
     )
 
 

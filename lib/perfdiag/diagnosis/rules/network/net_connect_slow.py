@@ -18,13 +18,13 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     severity,
 )
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
     brief,
     duration,
     fix,
-    judged,
     plain,
     still_waiting,
     together,
@@ -111,20 +111,18 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
         claim += f" {len(hanging)} of the threads still waited at the end."
     counted = "" if connects.call else "repeated SYNs were not counted"
     shared = "waits of requests are divided by the time of calls to each peer" if requests_ns else ""
-    confidence, limits = judged(model, Confidence.HIGH, [counted, shared, not_followed(model)])
-    return Finding(
-        ID,
-        severity(model, connects.waited_ns, requests_ns, connects.took_ns),
-        confidence,
-        claim,
+    return conclude(
+        model,
         claimed({(CONNECT, key): min(connects.waited_ns, total_ns(connects.rows))}, requests_ns),
-        _evidence(connects),
-        _remedies(model, connects),
-        limits=limits,
+        headline=headline,
+        claim=claim,
+        mechanism=mechanism,
+        severity=severity(model, connects.waited_ns, requests_ns, connects.took_ns),
+        doubts=[counted, shared, not_followed(model)],
+        evidence=_evidence(connects),
+        remedies=_remedies(model, connects),
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
         verify=f"{again(model)}: connecting to {name} takes a round trip",
-        headline=headline,
-        mechanism=mechanism,
     )
 
 

@@ -18,13 +18,13 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import (
 from perfdiag.diagnosis.evidence.network.held_answers import held_answers
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     brief,
     duration,
     fault,
     fix,
-    judged,
     together,
     total_ns,
 )
@@ -100,7 +100,6 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
         [calls_by_connection(model)[cause[2].object] for cause in causes if _held_ns(model, cause[2])],
     )
     unseen = "the writes themselves were not seen" if len(calls) < len(causes) else ""
-    confidence, limits = judged(model, Confidence.HIGH, [unseen])
     if _held_ns(model, causes[0][2]):
         claim = (
             f"Calls to {name} leave this host late: {subject(model)} writes its messages in small pieces, and the"
@@ -112,24 +111,23 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
             f" {subject(model)} and wait for each other in waits of {lengths(rows)}. One side writes its messages in"
             " small pieces."
         )
-    return Finding(
-        ID,
-        fault(model, total_ns(rows)),
-        confidence,
-        claim,
+    return conclude(
+        model,
         {cause[0]: cause[3] for cause in causes},
-        [waits_evidence(together(rows), f"waits for {name}"), *_held_evidence(calls), *evidence_of(model)],
-        [
+        headline=f"Small writes to {brief(name)} wait for delayed acknowledgements",
+        claim=claim,
+        mechanism=Mechanism.SLOW,
+        severity=fault(model, total_ns(rows)),
+        doubts=[unseen],
+        evidence=[waits_evidence(together(rows), f"waits for {name}"), *_held_evidence(calls), *evidence_of(model)],
+        remedies=[
             fix(
                 "set TCP_NODELAY on the side that writes a message in several pieces (strace -f -T -e"
                 " trace=write,sendto,sendmsg shows them), or let it write each message at once: writev, a buffer"
             )
         ],
         alternatives=[] if len(calls) == len(causes) else ["a protocol that itself waits for 40 ms"],
-        limits=limits,
         verify=f"{again(model)}: waits for {name} well under {duration(DELAY_NS[0])}",
-        headline=f"Small writes to {brief(name)} wait for delayed acknowledgements",
-        mechanism=Mechanism.SLOW,
     )
 
 

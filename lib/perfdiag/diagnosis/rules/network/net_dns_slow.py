@@ -19,14 +19,14 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     severity,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     ENOUGH_FOR_P99,
     about,
     brief,
     duration,
     fix,
-    judged,
     plain,
     share_above,
     still_waiting,
@@ -145,20 +145,18 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         claim += f" {len(hanging)} of the threads still waited at the end."
     uncounted = "" if server.lookups else "look-ups were not counted: repeated ones are recognized by their length"
     shared = "waits of requests are divided by the time of calls to each peer" if requests_ns else ""
-    confidence, limits = judged(model, Confidence.HIGH, [uncounted, shared, not_followed(model)])
-    return Finding(
-        ID,
-        severity(model, server.waited_ns, requests_ns, server.took_ns),
-        confidence,
-        claim,
+    return conclude(
+        model,
         claimed({(RECEIVE, server.key): server.waited_ns}, requests_ns),
-        _evidence(server),
-        _remedies(server),
-        limits=limits,
+        headline=f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
+        claim=claim,
+        mechanism=Mechanism.FAILED if server.loses else Mechanism.SLOW,
+        severity=severity(model, server.waited_ns, requests_ns, server.took_ns),
+        doubts=[uncounted, shared, not_followed(model)],
+        evidence=_evidence(server),
+        remedies=_remedies(server),
         alternatives=["names that do not exist are tried with every suffix of the search list"],
         verify=f"{again(model)}: look-ups at {name} under {duration(SLOW_ANSWER_NS)}",
-        headline=f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
-        mechanism=Mechanism.FAILED if server.loses else Mechanism.SLOW,
     )
 
 

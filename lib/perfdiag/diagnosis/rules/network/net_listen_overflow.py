@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -26,7 +26,6 @@ from perfdiag.diagnosis.significance import (
     brief,
     duration,
     fix,
-    judged,
     percent,
     plain,
 )
@@ -174,24 +173,24 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
         waited_ns = acceptor.ns("net.accept")
         text = f"{plain(acceptor.comm)} ({acceptor.tid}) waited {duration(waited_ns)} for connections"
         evidence.append(Evidence(text, float(waited_ns), "ns", "ledger"))
-    confidence, limits = judged(model, Confidence.HIGH, [f"there may be more: {unsaid}" if unsaid else ""])
-    return Finding(
-        ID,
-        _severity(found),
-        confidence,
-        f"{plural(found.least, 'connection')} to {found.where} found the accept queue full and got no answer: {why}."
-        " Each client asks again after 1 s, then 3 s, then 7 s.",
+    return conclude(
+        model,
         {},
-        evidence,
-        _remedies(first, listeners, burst=burst),
+        headline=f"The accept queue of {brief(found.where)} is full; connections get no answer",
+        claim=(
+            f"{plural(found.least, 'connection')} to {found.where} found the accept queue full and got no answer:"
+            f" {why}. Each client asks again after 1 s, then 3 s, then 7 s."
+        ),
+        mechanism=Mechanism.LIMIT,
+        severity=_severity(found),
+        doubts=[f"there may be more: {unsaid}" if unsaid else ""],
+        evidence=evidence,
+        remedies=_remedies(first, listeners, burst=burst),
         alternatives=[
             "a SYN flood, or checks that open many connections at once: ss -tn state syn-recv",
             "the program is stopped or waits for something else, and accepts nothing",
         ],
-        limits=limits,
         verify=f"{again(model)}, or nstat -az TcpExtListenOverflows twice under the same load: it does not grow",
-        headline=f"The accept queue of {brief(found.where)} is full; connections get no answer",
-        mechanism=Mechanism.LIMIT,
     )
 
 

@@ -17,6 +17,7 @@ from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS,
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -26,7 +27,6 @@ from perfdiag.diagnosis.significance import (
     fault,
     fine,
     fix,
-    judged,
     plain,
     still_waiting,
     together,
@@ -106,20 +106,8 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     sent = datagrams(model, keys)
     if sent.unanswered:
         return _unanswered(model, found, sent)
-    if found.receives and found.slow and sent.may_be_news(together(group).count):
-        came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
-        may = "late answers or for unsolicited data"
-        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
-    if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
-        came, may = "it asked for nothing meanwhile", "work or for one long answer"
-        if found.one_way or nothing_came(model, group):
-            came, may = "nothing came", "work or for an answer"
-        look = f"{_look(found.peers)}; or {_where(found.peers)}"
-        return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
-    if found.perhaps_acknowledges and found.slow:
-        came = f"half of that in waits of {about(found.typical_ns)}"
-        may = "slow answers or for the next of what it acknowledges"
-        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
+    if doubtful := _silent(model, found, sent, group):
+        return doubtful
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
     evidence = [waits(together(group), f"waits for {found.name}"), *sent.evidence]
     round_trip = found.round_trip_ns
@@ -143,48 +131,67 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         best = Confidence.MEDIUM
     held = any(map(connections.perhaps_answered_here, keys))
     inherited = f"{subject(model)} holds the listening socket there, too; nothing shows that it answers" if held else ""
-    confidence, limits = judged(model, best, [not_known, alike, perhaps_own, inherited, for_work])
-    return Finding(
-        "NET-PEER-SLOW",
-        severity,
-        confidence,
-        claim,
+    return conclude(
+        model,
         {key: round(ns * found.beyond) for key, ns in claims_of(group).items()},
-        evidence,
-        remedies,
-        limits=limits,
+        headline=headline,
+        claim=claim,
+        mechanism=mechanism,
+        severity=severity,
+        best=best,
+        doubts=[not_known, alike, perhaps_own, inherited, for_work],
+        evidence=evidence,
+        remedies=remedies,
         alternatives=[
             "packets are lost on the way: see NET-RETRANSMITS",
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=f"{again(model)}: waits for {found.name} near the round trip, or {duration(SLOW_ANSWER_NS)} above it",
-        headline=headline,
-        mechanism=mechanism,
     )
+
+
+def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -> Finding | None:
+    """Return the finding on waits that may be for an answer or for work; None where an answer is owed."""
+    if found.receives and found.slow and sent.may_be_news(together(group).count):
+        came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
+        may = "late answers or for unsolicited data"
+        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
+    if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
+        came, may = "it asked for nothing meanwhile", "work or for one long answer"
+        if found.one_way or nothing_came(model, group):
+            came, may = "nothing came", "work or for an answer"
+        look = f"{_look(found.peers)}; or {_where(found.peers)}"
+        return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
+    if found.perhaps_acknowledges and found.slow:
+        came = f"half of that in waits of {about(found.typical_ns)}"
+        may = "slow answers or for the next of what it acknowledges"
+        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
+    return None
 
 
 def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
     """Return the finding of threads that wait for answers to datagrams, none of which came."""
-    confidence, limits = judged(model, Confidence.MEDIUM, ["UDP does not show whether a datagram asks for an answer"])
-    return Finding(
-        "NET-PEER-SLOW",
-        fault(model, together(found.rows).sum_ns),
-        confidence,
-        f"{found.name} has answered none of {plural(sent.sent, 'datagram')}; threads wait there for"
-        f" {duration(together(found.rows).sum_ns)}.",
+    return conclude(
+        model,
         claims_of(found.rows),
-        [waits(together(found.rows), f"waits for {found.name}"), *sent.evidence],
-        [
+        headline=f"{brief(found.name)} answers no datagram, and threads wait for it",
+        claim=(
+            f"{found.name} has answered none of {plural(sent.sent, 'datagram')}; threads wait there for"
+            f" {duration(together(found.rows).sum_ns)}."
+        ),
+        mechanism=Mechanism.FAILED,
+        severity=fault(model, together(found.rows).sum_ns),
+        best=Confidence.MEDIUM,
+        doubts=["UDP does not show whether a datagram asks for an answer"],
+        evidence=[waits(together(found.rows), f"waits for {found.name}"), *sent.evidence],
+        remedies=[
             fix(
                 "see whether anything answers there, and whether a firewall drops the datagrams; or"
                 f" {_where(found.peers)}"
             )
         ],
         alternatives=["a feed that needs no answer; its sender waits there for something else"],
-        limits=limits,
         verify=f"{again(model)}: datagrams from {found.name}",
-        headline=f"{brief(found.name)} answers no datagram, and threads wait for it",
-        mechanism=Mechanism.FAILED,
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, rule
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, size, together, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, size, together, waits
 from perfdiag.model.model import Model
 
 
@@ -71,17 +72,17 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
                 "tcp_sock",
             )
         )
-    confidence, limits = judged(model, Confidence.HIGH)
     peer = peer_of(causes[0][0][1])
     measure = f"perfdiag latency --port {peer.port}" if peer else "perfdiag latency"
-    return Finding(
-        "NET-RECEIVER-WINDOW",
-        fault(model, taken_ns),
-        confidence,
-        f"{named(causes)} reads too slowly: its receive window is full, {duration(taken_ns)} of waiting in send.",
+    return conclude(
+        model,
         {claim: ns for claim, _, _, ns in causes},
-        evidence,
-        [
+        headline=f"{brief(named(causes))} reads too slowly: its receive window is full",
+        claim=f"{named(causes)} reads too slowly: its receive window is full, {duration(taken_ns)} of waiting in send.",
+        mechanism=Mechanism.SLOW,
+        severity=fault(model, taken_ns),
+        evidence=evidence,
+        remedies=[
             fix(f"measure the reader at the peer: {measure}"),
             fix(
                 "if the reader keeps up, enlarge its buffer at the peer: third value of net.ipv4.tcp_rmem, at least "
@@ -89,10 +90,7 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
             ),
         ],
         alternatives=["the reader is itself held up", "the window is too small for the distance"],
-        limits=limits,
         verify="ss -tim: rwnd_limited of the connection no longer grows",
-        headline=f"{brief(named(causes))} reads too slowly: its receive window is full",
-        mechanism=Mechanism.SLOW,
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes, without_timeouts
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, rule
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, judged, percent, plain, together, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, percent, plain, together, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 
@@ -63,7 +64,37 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     evidence = [
         Evidence(f"{seen:,} segments to {named(causes)} sent again", float(seen), "count", "tcp_retransmit_skb"),
         waits(whole, "waits on these connections"),
+        *_losses_of_host(model),
     ]
+    return conclude(
+        model,
+        {claim: ns for claim, _, _, ns in causes},
+        headline=f"Packets to {brief(named(causes))} are lost",
+        claim=(
+            f"Packets to {named(causes)} are lost: {seen:,} segments were sent again, which explains up to"
+            f" {duration(taken_ns)} of waiting."
+        ),
+        mechanism=Mechanism.FAILED,
+        severity=fault(model, taken_ns),
+        doubts=["the waits prolonged by lost packets are inferred from their length"],
+        evidence=evidence,
+        remedies=[
+            fix(
+                "find out where packets are dropped: ip -s link on this host, the switch port, rate limits, the"
+                " peer; ping with full-sized packets (ping -M do -s 1472 PEER) shows a wrong MTU"
+            )
+        ],
+        alternatives=[
+            "the peer is slow as well",
+            f"packets to {subject(model)} are lost, which only the peer can count",
+        ],
+        verify="nstat -az TcpRetransSegs TcpOutSegs, twice: less than one in a thousand",
+    )
+
+
+def _losses_of_host(model: Model) -> list[Evidence]:
+    """Return what this host as a whole sent again, and what its interfaces dropped."""
+    evidence = []
     tcp = model.facts.tcp
     if tcp and tcp.retransmitted_segments is not None and tcp.segments_out:
         part = tcp.retransmitted_segments / tcp.segments_out
@@ -88,32 +119,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
                 "interfaces of this host: " + ", ".join(dropped[:4]), float(len(dropped)), "count", "/sys/class/net"
             )
         )
-    confidence, limits = judged(
-        model, Confidence.HIGH, ["the waits prolonged by lost packets are inferred from their length"]
-    )
-    return Finding(
-        "NET-RETRANSMITS",
-        fault(model, taken_ns),
-        confidence,
-        f"Packets to {named(causes)} are lost: {seen:,} segments were sent again, which explains up to"
-        f" {duration(taken_ns)} of waiting.",
-        {claim: ns for claim, _, _, ns in causes},
-        evidence,
-        [
-            fix(
-                "find out where packets are dropped: ip -s link on this host, the switch port, rate limits, the"
-                " peer; ping with full-sized packets (ping -M do -s 1472 PEER) shows a wrong MTU"
-            )
-        ],
-        alternatives=[
-            "the peer is slow as well",
-            f"packets to {subject(model)} are lost, which only the peer can count",
-        ],
-        limits=limits,
-        verify="nstat -az TcpRetransSegs TcpOutSegs, twice: less than one in a thousand",
-        headline=f"Packets to {brief(named(causes))} are lost",
-        mechanism=Mechanism.FAILED,
-    )
+    return evidence
 
 
 __all__ = ["retransmits"]

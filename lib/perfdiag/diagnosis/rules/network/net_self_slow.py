@@ -8,13 +8,12 @@ from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
-    fault,
     fix,
-    judged,
     percent,
     plain,
     together,
@@ -25,7 +24,7 @@ from perfdiag.diagnosis.significance import (
     without_rows,
     worth,
 )
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
 ASLEEP = "wait.timer"
@@ -58,6 +57,10 @@ def own_threads(model: Model) -> Iterable[Outcome]:
         text = f"waiting for own threads at connections {percent(share)} of busy time"
         yield without_rows(model, "NET-SELF-SLOW", *ACCOUNTS) or Check("NET-SELF-SLOW", text, share, "share")
         return
+    yield _finding(model, connections, rows)
+
+
+def _finding(model: Model, connections: Connections, rows: list[Row]) -> Finding:
     peers = [peer for peer in map(peer_of, dict.fromkeys(row.key for row in rows)) if peer]
     name = plain(str(peers[0])) if len(peers) == 1 else f"{len(peers)} ports of its own"
     threads = _answering(model, connections, peers)
@@ -78,27 +81,27 @@ def own_threads(model: Model) -> Iterable[Outcome]:
         if all(map(connections.told, rows))
         else "port numbers, and which end answers by who waits longer"
     )
-    confidence, limits = judged(model, Confidence.HIGH, [f"{by} tell that the target is both ends"])
     port = peers[0].port
-    yield Finding(
-        "NET-SELF-SLOW",
-        fault(model, total_ns(rows)) if slept else Severity.INFO,
-        confidence,
-        f"{subject(model, begin=True)} waits {duration(total_ns(rows))} for itself: {who}"
-        f" answer{'' if many else 's'} at {name}{doing}.",
+    return conclude(
+        model,
         claims_of(rows),
-        evidence,
-        [
+        headline=f"{subject(model, begin=True)} waits for its own threads{', which sleep' if slept else ''}",
+        claim=(
+            f"{subject(model, begin=True)} waits {duration(total_ns(rows))} for itself: {who}"
+            f" answer{'' if many else 's'} at {name}{doing}."
+        ),
+        mechanism=Mechanism.SLEEP if slept else Mechanism.OTHERS,
+        departs=slept,
+        doubts=[f"{by} tell that the target is both ends"],
+        evidence=evidence,
+        remedies=[
             fix(
                 f"find out why {who} sleep{'' if many else 's'}, or let more threads answer on port {port}"
                 if slept
                 else f"find out what delays {who} on port {port}: other findings of this report name it"
             )
         ],
-        limits=limits,
         verify=f"{again(model)}: waits for {name}",
-        headline=f"{subject(model, begin=True)} waits for its own threads{', which sleep' if slept else ''}",
-        mechanism=Mechanism.SLEEP if slept else Mechanism.OTHERS,
     )
 
 

@@ -13,8 +13,9 @@ from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.significance import by_key, duration, fix, judged, size, together, total_ns, typical_ns, waits
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.significance import by_key, duration, fix, size, together, total_ns, typical_ns, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import ARRIVING, UNTAKEN
@@ -174,24 +175,22 @@ def _each_ns(exchange: Exchange, ns: int) -> int:
 
 def _finding(model: Model, clients: _Clients) -> Finding:
     unasked = "" if model.measured("tcp") else "it was not measured what delays answers"
-    confidence, limits = judged(model, Confidence.HIGH, [unasked, not_followed(model)])
     claims: dict[str | tuple[str, str], int] = {(SEND, key): ns for key, ns in clients.sending.items()}
     for (account, key), group in by_key(clients.arriving).items():
         claims[account, key] = total_ns(group)
     claims |= {name: ns for name, ns in ((ARRIVING, clients.arriving_ns), (UNTAKEN, clients.untaken_ns)) if ns}
-    return Finding(
-        ID,
-        clients.severity(model),
-        confidence,
-        _claim(model, clients),
+    return conclude(
+        model,
         claims,
-        _evidence(clients),
-        _remedies(clients),
-        limits=limits,
+        headline=_headline(clients),
+        claim=_claim(model, clients),
+        mechanism=Mechanism.SLOW if clients.slow else Mechanism.UNDETERMINED if clients.delayed else Mechanism.OTHERS,
+        severity=clients.severity(model),
+        doubts=[unasked, not_followed(model)],
+        evidence=_evidence(clients),
+        remedies=_remedies(clients),
         alternatives=["packets are lost on the way: see NET-RETRANSMITS", "large messages over a slow line"],
         verify=f"{again(model)}: less waiting for clients (request.arriving, request.untaken, net.receive, net.send)",
-        headline=_headline(clients),
-        mechanism=Mechanism.SLOW if clients.slow else Mechanism.UNDETERMINED if clients.delayed else Mechanism.OTHERS,
     )
 
 

@@ -13,9 +13,9 @@ from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
 from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
@@ -24,7 +24,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, brief, judged, percent
+from perfdiag.diagnosis.significance import FAULT_SHARE, brief, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST, RequestTime
 
@@ -88,22 +88,22 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
         "" if len(limits(model)) == 1 else "calls to several peers have a limit, and requests may wait for any of them"
     )
     either = f"connections to {name} failed" if limit.refused else ""
-    confidence, limited = judged(model, Confidence.HIGH, [unexact, several, either])
     what = "calls" if limit.most > 1 else "call"
-    return Finding(
-        ID,
-        Severity.WARNING if limit.part >= FAULT_SHARE else Severity.INFO,
-        confidence,
-        f"At most {limit.number} {what} to {name} at a time, while {waiting} requests wait (up to"
-        f" {limit.waiting_most}): {own}.",
+    return conclude(
+        model,
         claims,
-        [_evidence(limit)],
-        [raising(limit, name)],
-        alternatives=["several calls at once on one connection (HTTP/2, pipelines), which count as one"],
-        limits=limited,
-        verify=f"{again(model)}: more than {limit.number} {what} to {name} at a time",
         headline=f"Requests wait: at most {limit.number} {what} to {brief(name)} at a time",
+        claim=(
+            f"At most {limit.number} {what} to {name} at a time, while {waiting} requests wait (up to"
+            f" {limit.waiting_most}): {own}."
+        ),
         mechanism=Mechanism.LIMIT,
+        severity=Severity.WARNING if limit.part >= FAULT_SHARE else Severity.INFO,
+        doubts=[unexact, several, either],
+        evidence=[_evidence(limit)],
+        remedies=[raising(limit, name)],
+        alternatives=["several calls at once on one connection (HTTP/2, pipelines), which count as one"],
+        verify=f"{again(model)}: more than {limit.number} {what} to {name} at a time",
     )
 
 

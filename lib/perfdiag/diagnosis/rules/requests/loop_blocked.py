@@ -23,18 +23,18 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
     Evidence,
     EvidenceKind,
-    Finding,
     Mechanism,
     Outcome,
     Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, plain, top
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.requests.serving_threads import taken
@@ -81,21 +81,22 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         yield hardly_unread("LOOP-BLOCKED", time, queued)
         return
     held = _held_up(model, time.met.others)
-    confidence, limits = judged(model, Confidence.HIGH if held.sure else Confidence.LOW, [held.unsure])
-    yield Finding(
-        "LOOP-BLOCKED",
-        Severity.WARNING,
-        confidence,
-        f"The event loop is held up{held.claim}. Requests wait for it, up to {duration(delays.max_ns)} before they"
-        " are read.",
+    yield conclude(
+        model,
         queue_claims(time, taken=False),
-        [read_after(delays), meanwhile(time.by), *_which(time.by.loops), *held.evidence],
-        [fix(held.remedy)],
-        alternatives=["many short turns: the thread is then busy all the time (CPU-SINGLE-THREAD)"],
-        limits=limits,
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
         headline=f"The event loop is held up{held.headline}",
+        claim=(
+            f"The event loop is held up{held.claim}. Requests wait for it, up to {duration(delays.max_ns)} before they"
+            " are read."
+        ),
         mechanism=Mechanism.SLEEP if held.sleeps else Mechanism.BUSY,
+        severity=Severity.WARNING,
+        best=Confidence.HIGH if held.sure else Confidence.LOW,
+        doubts=[held.unsure],
+        evidence=[read_after(delays), meanwhile(time.by), *_which(time.by.loops), *held.evidence],
+        remedies=[fix(held.remedy)],
+        alternatives=["many short turns: the thread is then busy all the time (CPU-SINGLE-THREAD)"],
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
 
 

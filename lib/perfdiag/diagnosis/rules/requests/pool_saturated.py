@@ -20,19 +20,18 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
-    Confidence,
     Evidence,
     EvidenceKind,
-    Finding,
     Mechanism,
     Outcome,
     Remedy,
     Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import PEERS, QUEUED
 from perfdiag.model.requests.unread_requests import BOUND
@@ -90,20 +89,17 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if bound >= BOUND_PART:
         busy = f", {percent(bound)} of that time with silent keep-alive connections"
         more = fix("close silent connections sooner (KeepAliveTimeout), or serve them by events; add workers")
-    confidence, limits = judged(model, Confidence.HIGH, [])
-    yield Finding(
-        "POOL-SATURATED",
-        Severity.WARNING,
-        confidence,
-        f"{workers} are busy{busy}. Requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
+    yield conclude(
+        model,
         queue_claims(time, taken=True),
-        [read_after(delays), meanwhile(time.by), *_at_once(model), *work.evidence],
-        [more],
-        alternatives=[f"workers wait for something slow ({phrase_of(does)})"] if does in (PEERS, "net.receive") else [],
-        limits=limits,
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
         headline=headline,
+        claim=f"{workers} are busy{busy}. Requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         mechanism=Mechanism.BUSY,
+        severity=Severity.WARNING,
+        evidence=[read_after(delays), meanwhile(time.by), *_at_once(model), *work.evidence],
+        remedies=[more],
+        alternatives=[f"workers wait for something slow ({phrase_of(does)})"] if does in (PEERS, "net.receive") else [],
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
 
 

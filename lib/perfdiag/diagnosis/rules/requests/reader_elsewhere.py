@@ -16,8 +16,9 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.recording.accounts import phrase_of
@@ -56,20 +57,21 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         return
     delays = delays_of(model)
     does = max(time.met.elsewhere, key=lambda name: time.met.elsewhere[name])
-    confidence, limits = judged(model, Confidence.HIGH, [])
-    yield Finding(
-        ELSEWHERE,
-        Severity.WARNING,
-        confidence,
-        f"Requests wait up to {duration(delays.max_ns)} to be read: the thread that reads them does something else,"
-        f" mostly {phrase_of(does)}.",
+    yield conclude(
+        model,
         {QUEUED: queued},
-        [read_after(delays), meanwhile(time.by)],
-        [fix("see what that thread does before it reads or accepts; move that to a thread that serves no requests")],
-        limits=limits,
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
         headline=f"The thread that reads requests does something else ({phrase_of(does)})",
+        claim=(
+            f"Requests wait up to {duration(delays.max_ns)} to be read: the thread that reads them does something else,"
+            f" mostly {phrase_of(does)}."
+        ),
         mechanism=Mechanism.BUSY,
+        severity=Severity.WARNING,
+        evidence=[read_after(delays), meanwhile(time.by)],
+        remedies=[
+            fix("see what that thread does before it reads or accepts; move that to a thread that serves no requests")
+        ],
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
 
 

@@ -16,8 +16,9 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Confidence, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 
@@ -53,21 +54,21 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         yield hardly_unread(NOT_LISTENING, time, queued)
         return
     delays = delays_of(model)
-    confidence, limits = judged(model, Confidence.MEDIUM, [])
-    yield Finding(
-        NOT_LISTENING,
-        Severity.WARNING,
-        confidence,
-        f"Requests wait up to {duration(delays.max_ns)} to be read, while the thread that reads them is idle and"
-        " does not listen to them: a limit of connections or concurrent requests is reached, or input is held back.",
+    yield conclude(
+        model,
         {QUEUED: queued},
-        [read_after(delays), meanwhile(time.by)],
-        [fix("find that limit and raise it, if what it protects can take more; else shorten what fills it")],
-        alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
-        limits=limits,
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
         headline="The thread that reads requests is idle and does not listen to them",
+        claim=(
+            f"Requests wait up to {duration(delays.max_ns)} to be read, while the thread that reads them is idle and"
+            " does not listen to them: a limit of connections or concurrent requests is reached, or input is held back."
+        ),
         mechanism=Mechanism.LIMIT,
+        severity=Severity.WARNING,
+        best=Confidence.MEDIUM,
+        evidence=[read_after(delays), meanwhile(time.by)],
+        remedies=[fix("find that limit and raise it, if what it protects can take more; else shorten what fills it")],
+        alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
+        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
 
 

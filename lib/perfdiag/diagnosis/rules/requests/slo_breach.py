@@ -8,8 +8,9 @@ from perfdiag.diagnosis.evidence.requests.kept_objectives import kept_operations
 from perfdiag.diagnosis.evidence.requests.objectives import times_operations
 from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
 from perfdiag.diagnosis.evidence.target import again, subject
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
-from perfdiag.diagnosis.significance import brief, duration, fix, judged, percent, plain, top
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of, phrase_of
@@ -76,23 +77,24 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
             Evidence(f"all of them: {top(_busy(operation.accounts))}", float(operation.sum_ns), "ns", "operations")
         )
     worst = max(sums, key=lambda account: sums[account], default="")
-    confidence, limits = judged(
+    return conclude(
         model,
-        Confidence.HIGH,
-        [
+        {},
+        headline=(
+            f"{over:,} of {operation.count:,} {brief(name.removeprefix('syscall:'))} took over {duration(limit_ns)}"
+        ),
+        claim=(
+            f"{over:,} of {operation.count:,} {name} took longer than"
+            f" {duration(limit_ns)}{f'; most of that time is {phrase_of(worst)} ({worst})' if worst else ''}."
+        ),
+        mechanism=Mechanism.MISSED,
+        severity=Severity.WARNING,
+        doubts=[
             "" if sums else "it is unknown where the slow operations spent their time",
             f"the table of operations was full: {lost:,} of other names were not counted" if lost else "",
         ],
-    )
-    return Finding(
-        "SLO-BREACH",
-        Severity.WARNING,
-        confidence,
-        f"{over:,} of {operation.count:,} {name} took longer than"
-        f" {duration(limit_ns)}{f'; most of that time is {phrase_of(worst)} ({worst})' if worst else ''}.",
-        {},
-        evidence,
-        [
+        evidence=evidence,
+        remedies=[
             fix(
                 f"see the finding on {phrase_of(worst)} ({worst}); with --record, perfdiag report shows these"
                 " operations again"
@@ -101,11 +103,7 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
             )
         ],
         alternatives=["the limit is too tight for this operation"],
-        limits=limits,
         verify=f"{again(model)}: operations over {duration(limit_ns)}",
-        headline=f"{over:,} of {operation.count:,} {brief(name.removeprefix('syscall:'))} took over"
-        f" {duration(limit_ns)}",
-        mechanism=Mechanism.MISSED,
     )
 
 

@@ -8,8 +8,9 @@ from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, judged, percent, top
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 
@@ -48,21 +49,23 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
     missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
     how = Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH
-    confidence, limits = judged(model, how, [unknown, missing if unproven else ""])
     claim = f"Threads sleep while they serve requests: {duration(ns)} of {duration(time.ns)}"
     evidence = [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")]
     if parked_ns:
         claim += f", {duration(parked_ns)} of it in waits that only their own timeout ended"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
     row_ns = by_pair(model)
-    yield Finding(
-        "WAIT-TIMER-IN-REQUEST",
-        Severity.WARNING,
-        confidence,
-        f"{claim}.",
+    yield conclude(
+        model,
         {**({TIMER: model.ns(TIMER)} if slept_ns else {}), **{(PARKED, key): row_ns[PARKED, key] for key in parts}},
-        evidence,
-        [
+        headline="Threads sleep while they serve requests",
+        claim=f"{claim}.",
+        mechanism=Mechanism.SLEEP,
+        severity=Severity.WARNING,
+        best=how,
+        doubts=[unknown, missing if unproven else ""],
+        evidence=evidence,
+        remedies=[
             fix(
                 "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
                 " wait for the thing itself (an event, a condition, a descriptor)"
@@ -72,10 +75,7 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
             "an intended limit on the rate of requests",
             *(["requests that are meant to wait for news"] if unproven else []),
         ],
-        limits=limits,
         verify=f"{again(model)}: requests sleep less",
-        headline="Threads sleep while they serve requests",
-        mechanism=Mechanism.SLEEP,
     )
 
 
