@@ -10,8 +10,8 @@ import pytest
 from perfdiag.diagnosis.evidence.memory.oom_causes import Cause, Holder, cause_of, group_holdings
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity
 from perfdiag.diagnosis.rules.memory.oom_kill import oom_kill
+from perfdiag.facts import oom_log
 from perfdiag.facts.kernel_log_clock import Clocks
-from perfdiag.facts.oom import kernel_log
 from perfdiag.model import builder
 from perfdiag.model.model import Model
 from perfdiag.recording import reader, schema
@@ -148,7 +148,7 @@ def test_all_kills_afterwards_from_the_log_alone(guest: Guest, start: Start, cle
     assert devour.end() == 137 and other.end() == 137
     guest.run("dd if=/dev/kmsg iflag=nonblock bs=16384 >/lab/oom.log 2>/dev/null || true")
     with (guest.folder / "oom.log").open("rb") as stream:
-        log = kernel_log.saved_log(stream, "oom.log", Clocks.now())
+        log = oom_log.saved_log(stream, "oom.log", Clocks.now())
     reports = log.told.reports
     assert sum(report.kills for report in reports) == counted(guest)
     last = reports[-1]
@@ -172,6 +172,6 @@ def test_settings_of_the_kernel(guest: Guest, start: Start, cleanup: Cleanup, se
     assert isinstance(devour, GuestWorkload) and devour.end() == 137
     guest.run("dmesg >/lab/settings.log")
     with (guest.folder / "settings.log").open("rb") as stream:
-        last = kernel_log.saved_log(stream, "settings.log", Clocks.now()).told.reports[-1]
+        last = oom_log.saved_log(stream, "settings.log", Clocks.now()).told.reports[-1]
     assert last.victim and last.victim.pid == devour.pid and cause_of(last) is Cause.CGROUP
     assert bool(last.tasks) == (name != "oom_dump_tasks")

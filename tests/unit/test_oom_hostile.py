@@ -14,8 +14,8 @@ import pytest
 from perfdiag.commands import host
 from perfdiag.common.errors import PerfdiagError
 from perfdiag.diagnosis.evidence.memory.oom_explanation import explain
+from perfdiag.facts import oom_log
 from perfdiag.facts.kernel_log_clock import Clocks
-from perfdiag.facts.oom import kernel_log
 from perfdiag.facts.oom import parser as parsing
 from perfdiag.facts.oom.log_lines import entries
 from perfdiag.recording import bounded_lines
@@ -36,7 +36,7 @@ def clocks() -> Clocks:
 
 
 def looked(text: str) -> PastKills:
-    found = kernel_log.saved_log(io.BytesIO(text.encode()), "x", clocks())
+    found = oom_log.saved_log(io.BytesIO(text.encode()), "x", clocks())
     return look_back(found, None, clocks(), 0, NOW_NS)
 
 
@@ -61,7 +61,7 @@ def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_lines, "LONGEST_BYTES", 4 << 20)
     zero = Endless()
     with pytest.raises(PerfdiagError, match="line 1 is longer than 4 MiB"):
-        kernel_log.saved_log(io.BufferedReader(zero), "/dev/zero", clocks())
+        oom_log.saved_log(io.BufferedReader(zero), "/dev/zero", clocks())
     assert zero.taken_bytes < 6 << 20
 
 
@@ -86,7 +86,7 @@ def test_a_pipe_that_nobody_writes_into_is_told(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(("pack", "command"), [(gzip.compress, "gunzip"), (lzma.compress, "unxz")])
 def test_a_packed_log_is_told_as_such(pack: Callable[[bytes], bytes], command: str) -> None:
     with pytest.raises(PerfdiagError, match="is compressed") as told:
-        kernel_log.saved_log(io.BytesIO(pack(log("6.1/cgroup").encode())), "x", clocks())
+        oom_log.saved_log(io.BytesIO(pack(log("6.1/cgroup").encode())), "x", clocks())
     assert command in str(told.value.hint)
 
 

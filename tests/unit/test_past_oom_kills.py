@@ -13,12 +13,11 @@ import msgspec
 import pytest
 from perfdiag.capture.kernel_log import read_kernel_log
 from perfdiag.common.errors import PerfdiagError, PermissionDenied
-from perfdiag.facts import oom_counters
+from perfdiag.facts import oom_counters, oom_log
 from perfdiag.facts.kernel_log_clock import Clocks
-from perfdiag.facts.oom import kernel_log
-from perfdiag.facts.oom.kernel_log import Log
 from perfdiag.facts.oom.log_lines import Entry, entries
 from perfdiag.facts.oom_counters import Counts, GroupCount
+from perfdiag.facts.oom_log import Log
 from perfdiag.render.past_oom_kills import lines
 from perfdiag.report.contract.past_oom_kills import PastKills
 from perfdiag.report.past_oom_kills import look_back
@@ -46,7 +45,7 @@ def buffer(
         Entry(entry.text, moved_ns + (entry.clock_ns or 0), None, "", sequence + len(before) + index)
         for index, entry in enumerate(found)
     ]
-    return kernel_log.log_of("/dev/kmsg", [*before, *moved, *after], own=True)
+    return oom_log.log_of("/dev/kmsg", [*before, *moved, *after], own=True)
 
 
 def looked(
@@ -107,14 +106,14 @@ def test_before_the_boot_is_another_log() -> None:
 
 
 def test_nobody_killed_is_no_claim_where_the_log_wrapped() -> None:
-    quiet = kernel_log.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
+    quiet = oom_log.log_of("/dev/kmsg", [Entry("hello", 9_999 * SECOND, None, "", 5_000)], own=True)
     assert looked(quiet).verdict == "No process was killed for lack of memory, as far as the log shows."
-    empty = kernel_log.log_of("/dev/kmsg", [], own=True)
+    empty = oom_log.log_of("/dev/kmsg", [], own=True)
     assert looked(empty).verdict.startswith("Cannot tell")
 
 
 def test_a_log_without_dates_is_not_cut() -> None:
-    found = looked(kernel_log.saved_log(io.BytesIO(log("6.1/cgroup").encode()), "x", clocks()))
+    found = looked(oom_log.saved_log(io.BytesIO(log("6.1/cgroup").encode()), "x", clocks()))
     assert found.kills[0].realtime_ns is None and found.kills[0].clock_ns == 9_607_141_000
     assert "leave none of them out" in found.not_measured[0].reason
     assert any("9.607 s after its boot" in line.plain for line in lines(found))
@@ -176,7 +175,7 @@ def test_overwritten_records_are_said(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "read", read)
     records, overwritten = read_kernel_log(f"{tmp_path}/kmsg")
     monkeypatch.undo()
-    found = kernel_log.own_log(records, overwritten, clocks())
+    found = oom_log.own_log(records, overwritten, clocks())
     assert overwritten and len(records) == 2 and found.first == Entry("a", 5_000, None, "", 1)
     assert "overwritten while" in looked(found).not_measured[0].reason
 
@@ -280,7 +279,7 @@ def test_lines_that_are_no_log_are_none_of_standard_input() -> None:
 
 def test_many_kills_are_folded() -> None:
     text = "\n".join(log("6.1/cgroup").replace("[    9.", f"[{100 * index}.") for index in range(1, 31))
-    found = looked(kernel_log.saved_log(io.BytesIO(text.encode()), "x", clocks()))
+    found = looked(oom_log.saved_log(io.BytesIO(text.encode()), "x", clocks()))
     short, full = ("\n".join(line.plain for line in lines(found, full=full)) for full in (False, True))
     assert len(found.kills) == 30 and "EARLIER, 25 kills (--full tells all)" in short and "and 20 before them" in short
     assert full.count("OOM-KILL") == 30 and short.count("OOM-KILL") == 5

@@ -6,7 +6,7 @@ import errno
 import os
 
 from perfdiag.common.errors import PerfdiagError, PermissionDenied
-from perfdiag.facts.oom.kernel_log import KMSG
+from perfdiag.facts.oom_log import KMSG
 
 RECORD_BYTES = 16384  # the kernel refuses a smaller buffer than its longest record, escaped
 MOST_RECORDS = 1_000_000

@@ -22,9 +22,8 @@ from perfdiag.commands.times_of_day import FORMS, TimeOfDay
 from perfdiag.common import privileges
 from perfdiag.common.errors import PerfdiagError, UsageError
 from perfdiag.common.text import printable
-from perfdiag.facts import oom_counters
+from perfdiag.facts import oom_counters, oom_log
 from perfdiag.facts.kernel_log_clock import Clocks
-from perfdiag.facts.oom import kernel_log
 from perfdiag.render import json_document, terminal
 from perfdiag.render import past_oom_kills as rendered
 from perfdiag.report.contract.past_oom_kills import PastKills
@@ -103,7 +102,7 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
         records, overwritten = read_kernel_log()
         counts = oom_counters.read()
         privileges.drop()
-        log = kernel_log.own_log(records, overwritten, clocks)
+        log = oom_log.own_log(records, overwritten, clocks)
         return look_back(log, counts, clocks, since_ns, until_ns)
     # First: what a user may read decides, and to open a file can be an act (a device, a pipe).
     privileges.become_caller()
@@ -111,7 +110,7 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
     name = "standard input" if path == "-" else path
     try:
         with _opened(path) as stream:
-            log = kernel_log.saved_log(stream, name, clocks)
+            log = oom_log.saved_log(stream, name, clocks)
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", _hint(path, error)) from error
     if log.first is None:

@@ -14,10 +14,10 @@ from perfdiag.diagnosis.evidence.memory.oom_explanation import Explained, explai
 from perfdiag.diagnosis.evidence.memory.oom_victims import largest, table_of
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.facts.kernel_log_clock import Clocks, Moment
-from perfdiag.facts.oom.kernel_log import Log
 from perfdiag.facts.oom.oom_report import Report
 from perfdiag.facts.oom.parser import MOST_REPORTS, MOST_TASKS, MOST_VICTIMS, Told
 from perfdiag.facts.oom_counters import Counts
+from perfdiag.facts.oom_log import Log
 from perfdiag.report.contract.past_oom_kills import SCHEMA, Group, Kill, Missing, PastKills, Process
 
 ID = "OOM-KILL"
