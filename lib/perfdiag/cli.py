@@ -25,7 +25,7 @@ MESSAGE_LIMIT = 500
 WRONG_USAGE = 2
 # On standard error and as wrong usage: a script whose variable for the command is empty has asked for nothing.
 FIRST_COMMANDS = (
-    "perfdiag says where a process's time goes, and what would give it back.",
+    "perfdiag shows where a process's time goes, and what to do about it.",
     "",
     "  a slow process     sudo perfdiag latency --pid 4121",
     "  a slow machine     sudo perfdiag host",
@@ -67,10 +67,10 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="perfdiag", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> int:
-    """Where did this process's time go, and what would give it back?
+    """Show where a process's time went, and what to do about it.
 
-    Exit status: 0 done; 2 wrong usage; 3 not permitted; 4 the target is not there (any more); 1 any other failure;
-    10 findings, with --exit-code.
+    Exit status: 0 done; 2 wrong usage; 3 not permitted; 4 the target does not exist (any more); 1 any other failure; 10
+    findings, with --exit-code.
     """
     if ctx.invoked_subcommand is None:
         say(*FIRST_COMMANDS)
@@ -99,7 +99,7 @@ def main() -> int:
 
 
 def _run() -> int:
-    """Run the command line, print what goes wrong, return the exit status."""
+    """Run the command line, print errors, return the exit status."""
     stdout, status = sys.stdout, 0
     try:
         if "_PERFDIAG_COMPLETE" in os.environ:
@@ -143,7 +143,7 @@ def _unexpected(error: Exception) -> tuple[str, str]:
             hint = f"{MEMORY_HINT}; or install it again"
             if (error.name or "").startswith("msgspec"):  # compiled, for each Python that it is installed for
                 version = f"{sys.implementation.name} {sys.version.split()[0]}"
-                hint = f"perfdiag is made for CPython 3.11 to 3.14 with glibc, this is {version}: install one of those"
+                hint = f"perfdiag needs CPython 3.11 to 3.14 with glibc, but this is {version}: install one of those"
             return f"cannot load a part of perfdiag: {said}", hint
         case OSError() if error.strerror:
             where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
@@ -155,12 +155,12 @@ def _unexpected(error: Exception) -> tuple[str, str]:
 
 
 def _broken_pipe(status: int) -> int:
-    """Return `status` when it is standard output that is read no more: whoever read it has seen enough."""
+    """Return `status` if the reader of standard output has closed it: it has seen enough."""
     poll = select.poll()
     poll.register(1, 0)  # POLLERR: a pipe without a reader; POLLHUP: a socket
     if any(event & (select.POLLERR | select.POLLHUP) for _fd, event in poll.poll(0)):
         return status
-    _explain(f"{os.strerror(errno.EPIPE)}, which is not that of standard output", "this is a bug: please report it")
+    _explain(f"{os.strerror(errno.EPIPE)}, but not on standard output", "this is a bug: please report it")
     return 1
 
 

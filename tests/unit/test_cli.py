@@ -38,7 +38,7 @@ def test_alone_it_shows_the_first_commands() -> None:
     told = run()
     assert (told.returncode, told.stdout) == (2, "")
     shown = re.findall(r"perfdiag (\w+)", told.stderr)
-    assert {"latency", "host", "check", "explain"} <= set(shown) - {"says"} <= set(cli.COMMANDS)
+    assert {"latency", "host", "check", "explain"} <= set(shown) - {"shows"} <= set(cli.COMMANDS)
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)
@@ -106,10 +106,10 @@ TOO_MANY = [f"--slo=GET /{'a' * (1 + number)}=5ms" for number in range(33)]
         (["latency", "--pid", "1", "--slo", "5ms", "--slo", "6ms"], "--slo is given twice without a name"),
         (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--slo", "GET /a =6ms"], "--slo is given twice for 'GET /a'"),
         (["latency", "--pid", "1", *TOO_MANY], "--slo is given for 33 names"),
-        (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--no-request-names"], "--no-request-names keeps none of"),
+        (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--no-request-names"], "--no-request-names keeps none"),
         (["latency", "--pid", "1", "--engine", "perf"], "'perf' is not one of 'auto', 'libbpf', 'bcc', 'bpftrace'"),
-        (["latency", "--pid", "1", "--engine", "bpftrace", "--slo", "5ms"], "--engine bpftrace knows no --slo"),
-        (["record", "-o", "x", "--engine=bpftrace", "--", "true"], "a process that runs, not a COMMAND"),
+        (["latency", "--pid", "1", "--engine", "bpftrace", "--slo", "5ms"], "--engine bpftrace does not know --slo"),
+        (["record", "-o", "x", "--engine=bpftrace", "--", "true"], "a running process, not a COMMAND"),
         (["latency", "1234"], "'1234' is not an option"),
         (["latency", "ls"], "'ls' is not an option"),
         (["latency", "--pid", "1", "--record", "-"], "standard output is for the report"),

@@ -59,7 +59,7 @@ def test_whose_a_recording_is_that_cannot_be_read(open_folder: Path) -> None:
     os.chown(path, 4_000_000, 0)
     assert "it belongs to user 4000000" in report_command._hint(str(path), refused)
     assert "closed to" in report_command._hint(str(open_folder / "gone/x.rec"), refused)
-    assert "makes a recording" in report_command._hint(str(path), FileNotFoundError())
+    assert "make a recording" in report_command._hint(str(path), FileNotFoundError())
 
 
 def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +119,7 @@ def test_only_the_pipe_of_standard_output_may_break(
         monkeypatch.setattr(sys, "stdout", sys.stdout)  # click puts others in their places
         monkeypatch.setattr(sys, "stderr", sys.stderr)
     assert cli.main() == 1
-    assert capfd.readouterr().err.startswith("error: Broken pipe, which is not that of standard output\nHINT: ")
+    assert capfd.readouterr().err.startswith("error: Broken pipe, but not on standard output\nHINT: ")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_a_report_of_a_pipe_says_that_it_waits(tmp_path: Path, said: list[str]) 
     with report._opened(str(path)) as stream:
         assert os.get_blocking(stream.fileno()) and stream.read() == b"a line\n"
     (line,) = said
-    assert f"{path} has nothing to read yet" in line
+    assert f"{path} has no data yet" in line
 
 
 def test_whatever_has_nothing_to_read_is_said_to_be_waited_for(said: list[str]) -> None:

@@ -113,7 +113,7 @@ def test_the_report_shows_the_guest_as_its_host_saw_it() -> None:
     assert "SEEN FROM ITS HOST" in text and "IDE disk emulated 40,000, 1.50 s" in text and "polling 30.0 ms" in text
     assert report.verdict.status == "warning" and "KVM-EXIT-EMULATED-IO" in report.verdict.sentences[0]
     assert made(guest()).verdict.status == "ok"
-    assert "10.0 s are common to both windows" in text and "threads writing to disk 20 % 2.00 s" in text
+    assert "both windows share 10.0 s" in text and "threads writing to disk 20 % 2.00 s" in text
 
 
 def test_a_report_of_one_recording_has_no_such_section() -> None:

@@ -258,7 +258,7 @@ def test_root_opens_no_file_that_a_user_names(open_folder: Path) -> None:
     words = ("host", "--since", "1d", "--log", str(path))
     told = run(*words)
     assert (told.returncode, told.stdout) == (1, "") and "Permission denied" in told.stderr
-    assert "HINT: as a user who may read it, without sudo" in told.stderr
+    assert "HINT: run it without sudo" in told.stderr
     os.chown(path, 1234, 1234)
     assert run(*words).returncode == 1
     assert run(*words, SUDO_UID="1234", SUDO_GID="1234").returncode == 0
@@ -267,19 +267,19 @@ def test_root_opens_no_file_that_a_user_names(open_folder: Path) -> None:
 def test_any_bytes_are_a_log_without_kills(open_folder: Path) -> None:
     path = readable(open_folder, bytes(range(256)) * 40)
     told = run("host", "--since", "1d", "--log", str(path))
-    assert told.returncode == 1 and f"no line of {path} is one of a kernel log" in told.stderr
+    assert told.returncode == 1 and f"{path} has no line of a kernel log" in told.stderr
     assert not told.stdout
 
 
 def test_lines_that_are_no_log_are_none_of_standard_input() -> None:
     words = [sys.executable, "-IB", MAIN, "host", "--since", "2d", "--log", "-"]
     told = subprocess.run(words, input="hello\n", capture_output=True, text=True, timeout=30, check=False)
-    assert told.returncode == 1 and "no line of standard input is one of a kernel log" in told.stderr
+    assert told.returncode == 1 and "standard input has no line of a kernel log" in told.stderr
 
 
 def test_many_kills_are_folded() -> None:
     text = "\n".join(log("6.1/cgroup").replace("[    9.", f"[{100 * index}.") for index in range(1, 31))
     found = looked(oom_log.saved_log(io.BytesIO(text.encode()), "x", clocks()))
     short, full = ("\n".join(line.plain for line in lines(found, full=full)) for full in (False, True))
-    assert len(found.kills) == 30 and "EARLIER, 25 kills (--full tells all)" in short and "and 20 before them" in short
+    assert len(found.kills) == 30 and "EARLIER, 25 kills (--full shows all)" in short and "and 20 before them" in short
     assert full.count("OOM-KILL") == 30 and short.count("OOM-KILL") == 5

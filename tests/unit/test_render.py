@@ -389,4 +389,4 @@ def test_an_error_as_large_as_its_number_is_said_to_be() -> None:
         each = msgspec.structs.replace(first.evidence[0], text="measured", value=10.0, unit="ns", error=error)
         found = msgspec.structs.replace(first, evidence=[each])
         shown.append(plain(msgspec.structs.replace(made, findings=[found]), full=True))
-    assert "measured (+-5 ns)" in shown[0] and "measured (+-10 ns: too coarse to count on)" in shown[1]
+    assert "measured (+-5 ns)" in shown[0] and "measured (+-10 ns: too coarse to rely on)" in shown[1]

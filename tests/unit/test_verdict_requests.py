@@ -213,7 +213,8 @@ def test_what_is_open_unanswered_or_declined_is_told() -> None:
     text = " ".join(" ".join(shown(builder, full=True)).split())
     for told in (
         "7 still waiting, for up to 5.00 s", "3 without an answer", "2 connections carry several at once",
-        "9 came before the answer", "calls to 10.0.0.7:5432", "outstanding 50 % of the window", "2 of them failed",
+        "9 came before the previous answer", "calls to 10.0.0.7:5432", "outstanding 50 % of the window",
+        "2 of them failed",
         "name look-ups of 10.0.0.7:53", "4 asked again", "2 not answered, the first asked 6.00 s ago",
         "1 connect, longest 4.00 s, 1 of them not made yet, 1 SYN sent again",
     ):  # fmt: skip
@@ -240,4 +241,4 @@ def test_a_bucket_beyond_the_last_is_refused() -> None:
 def test_without_room_for_a_distribution_requests_are_counted_all_the_same() -> None:
     builder = Builder(comm="server").thread("worker", disk_flush="8 s")
     builder.line(exchange(400, 6 * S, {"disk.flush": 5 * S}, name="GET /a"))
-    assert any("400, 40/s, mean 15.0 ms (percentiles not known)" in line for line in shown(builder, full=True))
+    assert any("400, 40/s, mean 15.0 ms (percentiles unknown)" in line for line in shown(builder, full=True))

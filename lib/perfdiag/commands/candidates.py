@@ -1,4 +1,4 @@
-"""What the shell offers for the value of an option: processes, units and containers that run on this host."""
+"""Completion of option values: processes, units and containers that run on this host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST = 200  # more than anybody looks through
 
 
 def pids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the pids that begin so, and those of processes whose name does, with the name."""
+    """Return the pids that begin with a text, and those of processes whose name does, with the name."""
     from perfdiag.capture import processes  # imported when it is asked for: completion must not wait for the others
 
     found = [
@@ -22,7 +22,7 @@ def pids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
 
 
 def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of processes that begin so."""
+    """Return the names of processes that begin with a text."""
     from perfdiag.capture import processes
 
     found = {process.comm for process in processes.everyone() if not process.kernel_thread}
@@ -30,14 +30,14 @@ def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 
 def units(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the systemd units that run and begin so."""
+    """Return the running systemd units that begin with a text."""
     from perfdiag.capture import cgroups
 
     return [CompletionItem(name) for name in cgroups.units() if name.startswith(incomplete)][:MOST]
 
 
 def containers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of running containers that begin so, as the engines tell them."""
+    """Return the names of running containers that begin with a text, from their engines."""
     from perfdiag.capture import cgroups, container_engines
 
     found = sorted({*container_engines.names(), *cgroups.container_names()})

@@ -1,4 +1,4 @@
-"""perfdiag check: what can be measured on this host, what cannot, why, and what would make it so."""
+"""perfdiag check: what can be measured on this host, what cannot, why, and the remedy."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ TIMEOUT_S = 60.0
 
 @click.command("check")
 def command() -> None:
-    """Say what can be measured on this host, what cannot, why, and what would make it so.
+    """Show what can be measured on this host, what cannot, why, and the remedy.
 
-    Loads and attaches every program as a recording would, for a moment, and measures nothing.
+    It loads and attaches every program for a moment, as a recording would, and measures nothing.
     """
     recorder = Recorder.inherited()
     status = recorder.wait_exit(TIMEOUT_S)
@@ -45,7 +45,7 @@ def command() -> None:
     except msgspec.DecodeError as error:
         raise PerfdiagError(
             f"the recorder's answer cannot be read: {printable(str(error))}",
-            "is it of the same version? perfdiag --version and perfdiag-recorder --version",
+            "check that the versions match: perfdiag --version and perfdiag-recorder --version",
         ) from error
     _print("TIME, MEASURED BY PROGRAMS IN THE KERNEL", programs)
     missing = sum(answer.reason is not None for answer in [*facts, *programs])

@@ -1,4 +1,4 @@
-"""perfdiag explain: what a finding or an account means, how it is measured, what to do about it."""
+"""perfdiag explain: what a finding or an account means, what to do, how it is measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def command(finding_id: str | None) -> None:
     """Explain a finding: its meaning, what to do, how to verify, what else it could be, how it is measured.
 
-    The name of an account, as "lock.futex", is explained too.  Without a name it lists all of both.
+    The name of an account, such as "lock.futex", is explained, too. Without a name it lists all of both.
     """
     text = explanation.text(finding_id, config.load()) if finding_id is not None else explanation.everything()
     click.echo(text.rstrip("\n"))

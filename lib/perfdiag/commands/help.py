@@ -1,4 +1,4 @@
-"""perfdiag help: what --help of a command says."""
+"""perfdiag help: the same as --help of a command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 @click.argument("name", metavar="[COMMAND]", required=False)
 @click.pass_context
 def command(ctx: click.Context, name: str | None) -> None:
-    """Print what COMMAND does and its options, as COMMAND --help does; alone, the commands."""
+    """Print what COMMAND does and its options, like COMMAND --help; without COMMAND, list the commands."""
     parent = ctx.parent
     assert parent is not None and isinstance(parent.command, click.Group), "it is a command of a group"
     if name is None:

@@ -1,4 +1,4 @@
-"""perfdiag host: the machine instead of a process; of times that are over, its OOM kills."""
+"""perfdiag host: measure the machine instead of a process; for the past, explain its OOM kills."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 @click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample.")
 @request_names_option
 @apps_option
-@click.option("--record", "path", metavar="FILE", help="Keep the recording in FILE too.")
-@click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills from this time on, such as 02:00.")
-@click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them up to this time.  [default: now]")
+@click.option("--record", "path", metavar="FILE", help="Also keep the recording in FILE.")
+@click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills since this time, such as 02:00.")
+@click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them until this time.  [default: now]")
 @click.option("--log", metavar="FILE", help="Read a saved kernel log instead of this host's; - is standard input.")
 @report_options
 def command(
@@ -60,10 +60,11 @@ def command(
     log: str | None,
     presentation: Presentation,
 ) -> int:
-    """Record all tasks of this host, kernel threads too, and report who has most of every account.
+    """Record all tasks of this host, also kernel threads, and report the largest consumers of every account.
 
-    Threads that sleep all along are left out, and counted.  With --since it explains OOM kills when they are over: who
-    asked, what memory was used for, why the victim; from the kernel log and the counters of control groups.
+    Threads that sleep all the time are left out, and counted. With --since it explains past OOM kills from the kernel
+    log and the counters of control groups: the process that asked for memory, what the memory was used for, and why the
+    victim was chosen.
     """
     if since is None:
         if until is not None or log is not None:
@@ -77,11 +78,11 @@ def command(
         )
         return live.measure(Wanted(), window, path, presentation)
     if duration is not None or stacks or no_request_names or no_apps or path is not None:
-        raise UsageError("--since looks back, where nothing can be recorded", "leave out --since to record")
+        raise UsageError("--since looks back and cannot record", "leave out --since to record")
     clocks = Clocks.now()
     until = clocks.realtime_ns if until is None else until
     if since > clocks.realtime_ns:
-        raise UsageError("--since is in the future", f"give a time that is over {FORMS}")
+        raise UsageError("--since is in the future", f"give a time in the past {FORMS}")
     if until < since:
         raise UsageError("--until is before --since", "exchange them")
     with reporting.destination(presentation) as destination:
@@ -97,7 +98,7 @@ def command(
 
 
 def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -> PastKills:
-    """Read what wants root, give root up, and only then look at what was read."""
+    """Read what needs root, give root up, and only then parse what was read."""
     if path is None:
         records, overwritten = read_kernel_log()
         counts = oom_counters.read()
@@ -114,16 +115,16 @@ def _look_back(since_ns: int, until_ns: int, path: str | None, clocks: Clocks) -
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(name)}: {error.strerror}", _hint(path, error)) from error
     if log.first is None:
-        raise PerfdiagError(f"no line of {log.source} is one of a kernel log", "journalctl -k > FILE saves one")
+        raise PerfdiagError(f"{log.source} has no line of a kernel log", "save one with journalctl -k > FILE")
     return look_back(log, None, clocks, since_ns, until_ns)
 
 
 def _opened(path: str) -> IO[bytes]:
-    """Open a file.  Raises OSError; PerfdiagError of a pipe that nobody writes into, and of what is closed."""
+    """Open a file. Raises OSError; PerfdiagError for a pipe without a writer, and for closed standard input."""
 
     def silent() -> None:
-        reason = f"it had nothing to read for {PATIENCE_S:g} s"
-        raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "journalctl -k > FILE saves a log")
+        reason = f"no data for {PATIENCE_S:g} s"
+        raise PerfdiagError(f"cannot read {printable(path)}: {reason}", "save a log with journalctl -k > FILE")
 
     if path == "-":
         return input_files.standard_input("give it a log: perfdiag host --since TIME --log - < FILE")
@@ -131,12 +132,12 @@ def _opened(path: str) -> IO[bytes]:
 
 
 def _hint(path: str, error: OSError) -> str:
-    """Return what to do about a log that cannot be read."""
+    """Return the hint for a log that cannot be read."""
     if not isinstance(error, PermissionError):
-        return "journalctl -k > FILE saves a log; give a file of lines"
+        return "save a log with journalctl -k > FILE, and give that file"
     if path.startswith(DESCRIPTORS):  # of root, who has no rights any more: <(COMMAND) of a shell is one
-        return "give it as standard input: COMMAND | perfdiag host --since TIME --log -"
-    return "as a user who may read it, without sudo; or as root: perfdiag host --since TIME --log - < FILE"
+        return "pass it on standard input: COMMAND | perfdiag host --since TIME --log -"
+    return "run it without sudo, as a user who may read the file; or as root: perfdiag host --since TIME --log - < FILE"
 
 
 __all__ = ["command"]

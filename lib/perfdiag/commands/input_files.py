@@ -1,5 +1,4 @@
-"""Opening what may have nothing to say: a pipe, a terminal, trace_pipe.  Reading them waits and says nothing.
-And standard input, which may be closed."""
+"""Opening files that may have no data: a pipe, a terminal, trace_pipe; and standard input, which may be closed."""
 
 from __future__ import annotations
 
@@ -14,10 +13,8 @@ from perfdiag.common.errors import PerfdiagError
 
 
 def opened(path: str, patience_s: float, silent: Callable[[], None]) -> IO[bytes]:
-    """Open a file to read it; call `silent` where it has nothing to say for so long.
-
-    What `silent` raises ends it; else whoever reads goes on to wait.  Raises OSError too.
-    """
+    """Open a file to read it; call `silent` if it has no data for so long. An exception from `silent` ends it, else
+    reading waits on. Raises OSError, too."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         if not select.select([fd], [], [], patience_s)[0]:
@@ -31,7 +28,7 @@ def opened(path: str, patience_s: float, silent: Callable[[], None]) -> IO[bytes
 
 
 def standard_input(hint: str) -> IO[bytes]:
-    """Return standard input.  Raises PerfdiagError, with this hint, where it is closed."""
+    """Return standard input. Raises PerfdiagError with this hint if it is closed."""
     # Write-only is what the launcher puts in its place.
     if sys.stdin is None or fcntl.fcntl(sys.stdin.fileno(), fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
         raise PerfdiagError("cannot read standard input: it is closed", hint)

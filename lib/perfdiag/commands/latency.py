@@ -13,11 +13,11 @@ from perfdiag.commands.options import Presentation, TargetCommand, report_option
 @click.command("latency", cls=TargetCommand)
 @target_options
 @report_options
-@click.option("--record", "path", metavar="FILE", help="Keep the recording in FILE too.")
+@click.option("--record", "path", metavar="FILE", help="Also keep the recording in FILE.")
 def command(path: str | None, presentation: Presentation, **options: Any) -> int:
     """Record a live process and report where its time went.
 
-    The process is given by one of --pid, --name, --port, --unit, --container, --cgroup, or as a COMMAND, which is
+    Select the process with one of --pid, --name, --port, --unit, --container, --cgroup, or give a COMMAND, which is
     measured from its first instruction: its standard output goes to standard error, and its exit status is passed on.
     """
     wanted, window = wanted_and_window(options)

@@ -14,7 +14,7 @@ from perfdiag.common.text import printable
 
 
 def measure(wanted: Wanted, window: Window, path: str | None, presentation: Presentation) -> int:
-    """Record what is wanted, with `path` into a file too; print the report, return the exit status."""
+    """Record the target, with `path` also into a file; print the report, return the exit status."""
     settings = config.load()
     if path == "-":
         raise UsageError("--record -: standard output is for the report", "give a file")
@@ -29,7 +29,7 @@ def measure(wanted: Wanted, window: Window, path: str | None, presentation: Pres
 
 
 def _check(made: session.Session) -> None:
-    """Say where the recording is, if it was kept.  Raises PerfdiagError where it is not whole."""
+    """Say where the recording is, if it was kept. Raises PerfdiagError if it is not complete."""
     if made.file:
         size = made.file.check(made.recorder.cut_off(), recorder_ended=made.recorder_ended)
         tell(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")

@@ -29,7 +29,7 @@ DEFAULT_DURATION_NS = 10 * 10**9
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.4 on
-    """A time with its unit ("250ms", "5m"), in nanoseconds; a number alone is in `unit`, where there is one."""
+    """A time with its unit ("250ms", "5m"), in nanoseconds; a number alone is in `unit`, if there is one."""
 
     name = "duration"
 
@@ -53,7 +53,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from 
 
 
 class Objective(Duration):
-    """A time that is too long, or one for what has a name ("GET /upload=500ms"): the name, None for all others, and
+    """A limit for --slo: a time, or one for a name ("GET /upload=500ms"). Returns the name (None: all others) and
     nanoseconds."""
 
     name = "objective"
@@ -76,7 +76,7 @@ class Objective(Duration):
 
 
 class Decimal(click.IntRange):
-    """An integer as it is written elsewhere: int() takes "1_0", "+5" and the digits of other scripts too."""
+    """A decimal integer: int() would also take "1_0", "+5" and the digits of other scripts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, str) and not re.fullmatch(r"-?[0-9]+", value):
@@ -85,7 +85,7 @@ class Decimal(click.IntRange):
 
 
 class TargetCommand(click.Command):
-    """A command that can take a command to be measured, which must stand after "--"."""
+    """A command whose argument may be a command to be measured, which must follow "--"."""
 
     allow_interspersed_args = False
 
@@ -103,7 +103,7 @@ class TargetCommand(click.Command):
 request_names_option = click.option(
     "--no-request-names",
     is_flag=True,
-    help="Keep no names of requests, of which a path can hold a secret: tell requests by port.",
+    help="Do not keep names of requests, because a path can contain a secret: distinguish requests by port.",
 )
 
 
@@ -127,16 +127,16 @@ _TARGET_OPTIONS = (
     click.option(
         "--name",
         metavar="REGEX",
-        help="Measure the program whose process name matches.",
+        help="Measure the program with a matching process name.",
         shell_complete=candidates.names,
     ),
-    click.option("--port", type=Decimal(1, 65535), metavar="N", help="Measure who listens on this port."),
+    click.option("--port", type=Decimal(1, 65535), metavar="N", help="Measure the process that listens on this port."),
     click.option("--unit", metavar="NAME", help="Measure this systemd unit.", shell_complete=candidates.units),
     click.option(
         "--container", metavar="ID|NAME", help="Measure this container.", shell_complete=candidates.containers
     ),
     click.option("--cgroup", metavar="PATH", help="Measure this control group."),
-    click.option("--only", is_flag=True, help="Leave out the descendants, which are included by default."),
+    click.option("--only", is_flag=True, help="Leave out descendants, which are included by default."),
     click.option(
         "-d",
         "--duration",
@@ -149,8 +149,8 @@ _TARGET_OPTIONS = (
         type=Objective(),
         multiple=True,
         metavar="[NAME=]TIME",
-        help="Time requests, and system calls as operations, against this limit, such as 250ms; repeatable:"
-        ' "GET /upload=2s" is for requests that the report calls so, a TIME alone for all others.',
+        help='Time requests, and system calls as operations, against this limit, such as 250ms. Repeatable: "GET'
+        ' /upload=2s" is for requests of that name in the report, a TIME alone for all others.',
     ),
     request_names_option,
     apps_option,
@@ -160,9 +160,9 @@ _TARGET_OPTIONS = (
         type=click.Choice(["auto", "libbpf", *SCRIPTS]),
         metavar=f"auto|libbpf|{'|'.join(SCRIPTS)}",
         default="auto",
-        help="Who records: perfdiag's own programs (libbpf), or a script for another engine, which records one"
-        " process and sees less. auto is libbpf, and where the kernel cannot take that the first engine that"
-        " can: it says which and why.  [default: auto]",
+        help="What records: perfdiag's own programs (libbpf), or a script for another engine, which records one"
+        " process and sees less. auto takes libbpf, or, if the kernel cannot run that, the first engine that"
+        " works, and says which and why.  [default: auto]",
     ),
     click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]"),
 )
@@ -176,13 +176,13 @@ def target_options(function: F) -> F:
 
 
 quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="Say nothing of the progress on standard error: warnings and errors alone."
+    "-q", "--quiet", is_flag=True, help="Print no progress on standard error, only warnings and errors."
 )
 
 
 @dataclass(frozen=True)
 class Presentation:
-    """How a report is shown, and where."""
+    """How a report is shown, and where it goes."""
 
     as_json: bool
     full: bool
@@ -192,7 +192,7 @@ class Presentation:
 
 
 def report_options(function: F) -> F:
-    """Add how a report is shown, and where; the function gets a `presentation`."""
+    """Add the options of the report; the function gets a `presentation`."""
 
     @wraps(function)
     def presented(
@@ -219,7 +219,7 @@ def report_options(function: F) -> F:
                 "-o",
                 "--output",
                 metavar="FILE",
-                help='Write the report to FILE, readable for you only; "-" is standard output.',
+                help='Write the report to FILE, readable only for you; "-" is standard output.',
             ),
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             click.option("--full", is_flag=True, help="Print everything, however long it gets."),
@@ -233,8 +233,8 @@ def report_options(function: F) -> F:
                 type=click.Choice(["auto", "always", "never"]),
                 metavar="auto|always|never",
                 default="auto",
-                help="Colour the report. auto: on a terminal, unless NO_COLOR is set, and where FORCE_COLOR is."
-                "  [default: auto]",
+                help="Colour the report. auto: on a terminal unless NO_COLOR is set, and wherever FORCE_COLOR is"
+                " set.  [default: auto]",
             ),
             quiet_option,
         )
@@ -244,7 +244,7 @@ def report_options(function: F) -> F:
 
 
 def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
-    """Return what the options of `target_options` mean.  Raises UsageError for what cannot be meant."""
+    """Return what the options of `target_options` mean. Raises UsageError if they contradict each other."""
     script = options["engine"] in SCRIPTS
     wanted = Wanted(
         options["pid"],
@@ -264,7 +264,7 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
     request_names = not options["no_request_names"]
     if not request_names and any(not name.startswith(CALL) for name in slo_names):
         hint = "a limit without a name is for all requests"
-        raise UsageError("--slo names requests, and --no-request-names keeps none of their names", hint)
+        raise UsageError("--slo has names of requests, but --no-request-names keeps none", hint)
     if script:
         _check_script(wanted, options)
     window = Window(
@@ -281,22 +281,24 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
 
 
 def _check_script(wanted: Wanted, options: dict[str, Any]) -> None:
-    """Raise UsageError for what the script cannot record."""
+    """Raise UsageError for options that the script does not know."""
     engine = f"--engine {options['engine']}"
     if wanted.command:
-        raise UsageError(f"{engine} records a process that runs, not a COMMAND", "start it, and give its --pid")
+        raise UsageError(f"{engine} records a running process, not a COMMAND", "start it, and give its --pid")
     for option in ("slo", "stacks", "no_request_names"):
         if options[option]:
-            raise UsageError(f"{engine} knows no --{option.replace('_', '-')}", "leave it out")
+            raise UsageError(f"{engine} does not know --{option.replace('_', '-')}", "leave it out")
 
 
 def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, dict[str, int]]:
-    """Return the limit of all others, and those of names.  What is one name only as the recorder makes it ("GET /1" and
-    "GET /2") it refuses itself."""
+    """Return the limit for all others, and those of names. The recorder itself refuses names that become one name ("GET
+    /1" and "GET /2")."""
     limits = dict(given)
     twice = next((name for index, (name, _) in enumerate(given) if name in dict(given[:index])), "")
     if twice is None:
-        raise UsageError("--slo is given twice without a name", "the limit without a name is for all that have no own")
+        raise UsageError(
+            "--slo is given twice without a name", "the limit without a name is for all that have none of their own"
+        )
     if twice:
         raise UsageError(f"--slo is given twice for {printable(twice)!r}", "give each name one limit")
     all_others_ns = limits.pop(None, None)

@@ -1,4 +1,4 @@
-"""perfdiag record: make a recording here, to be reported anywhere."""
+"""perfdiag record: make a recording here and report it anywhere."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from perfdiag.common.text import typed_path
     "path",
     metavar="FILE",
     required=True,
-    help='Write the recording to FILE, readable for you only; "-" is standard output.',
+    help='Write the recording to FILE, readable only for you; "-" is standard output.',
 )
 @target_options
 @quiet_option
 def command(path: str, quiet: bool, **options: Any) -> int:
-    """Record a live process into a file, to be reported anywhere without privileges.
+    """Record a live process into a file, which can be reported anywhere without privileges.
 
     A COMMAND keeps its standard output, unless the recording goes there.
     """

@@ -28,19 +28,21 @@ PATIENCE_S = 2.0  # before it is said what is waited for: a recorder says its fi
 @click.argument("paths", metavar="FILE [FILE]", nargs=-1, required=True)
 @report_options
 def command(paths: tuple[str, ...], presentation: Presentation) -> int:
-    """Report what a recording says, made here or on another machine; "-" reads standard input.
+    """Report a recording, made here or on another machine; "-" reads standard input.
 
-    Two are joined, in any order: one made inside a guest, and one made meanwhile on its host, of its emulator.  Needs
-    no privileges, and gives them up before the first byte is read.
+    Two recordings are joined, in any order: one made inside a guest, and one made at the same time on its host, of its
+    emulator. Needs no privileges, and gives them up before the first byte is read.
     """
     privileges.become_caller()
     if len(paths) > MOST_FILES:
         raise UsageError(
-            f"{len(paths)} files: report takes one recording, or a guest's and its host's",
-            "perfdiag report FILE for each of the others",
+            f"{len(paths)} files: report takes one recording, or one of a guest and one of its host",
+            "run perfdiag report FILE for each of the others",
         )
     if len(set(paths)) < len(paths):
-        raise UsageError("the same file twice: a guest's recording is joined with its host's", "perfdiag report FILE")
+        raise UsageError(
+            "the same file twice: only recordings of a guest and of its host can be joined", "perfdiag report FILE"
+        )
     if presentation.path and any(_is_same(presentation.path, path) for path in paths):
         raise UsageError("-o is the recording itself: the report would replace it", "give another file")
     settings = config.load()
@@ -62,20 +64,20 @@ def _is_same(output: str, path: str) -> bool:
 
 
 def _opened(path: str) -> IO[bytes]:
-    """Open a recording; one that has nothing to read is waited for, and that is said.  Raises PerfdiagError."""
-    waiting = f"perfdiag: {printable(path)} has nothing to read yet; waiting, Ctrl-C ends it"
+    """Open a recording; say so and wait if it has no data yet. Raises PerfdiagError."""
+    waiting = f"perfdiag: {printable(path)} has no data yet; waiting, Ctrl-C ends it"
     if not path:
         raise UsageError("the recording has no name", "is a variable of a script not set?")
     try:
         if path == "-":
-            return input_files.standard_input("give it a recording: perfdiag report - < FILE")
+            return input_files.standard_input("pass it a recording: perfdiag report - < FILE")
         return input_files.opened(path, PATIENCE_S, lambda: progress.tell(waiting))
     except OSError as error:
         raise PerfdiagError(f"cannot read {printable(path)}: {error.strerror}", _hint(path, error)) from error
 
 
 def _read(stream: IO[bytes], path: str, of: int) -> Model:
-    """Read a recording.  Raises RecordingError, which says of which one where there is more than one."""
+    """Read a recording. Raises RecordingError, which names the file if there are several."""
     try:
         return builder.build(reader.read(stream))
     except RecordingError as error:
@@ -87,15 +89,15 @@ def _read(stream: IO[bytes], path: str, of: int) -> Model:
 
 
 def _hint(path: str, error: OSError) -> str:
-    """Return what to do about a recording that cannot be opened: recordings are readable for their owner only."""
+    """Return the hint for a recording that cannot be opened: recordings are readable only for their owner."""
     if not isinstance(error, PermissionError):
-        return "perfdiag record -o FILE makes a recording"
+        return "make a recording with perfdiag record -o FILE"
     try:
         owner = os.stat(path).st_uid
     except OSError:
         return f"a directory above it is closed to {_user(os.geteuid())}: ask its owner for a copy"
     # Under sudo too: the file is opened with the rights of the user behind it.
-    return f"it belongs to {_user(owner)}: report it as that user, or sudo cat FILE | perfdiag report -"
+    return f"it belongs to {_user(owner)}: report it as that user, or run sudo cat FILE | perfdiag report -"
 
 
 def _user(number: int) -> str:

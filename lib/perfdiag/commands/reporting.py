@@ -35,7 +35,7 @@ FINDINGS_STATUS = 10
 
 
 class Output(Console):
-    """Standard output; that its reader has gone is for `show` to decide, not a reason for rich to exit with 1."""
+    """Standard output; `show` handles a closed pipe, instead of rich, which would exit with 1."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -43,17 +43,17 @@ class Output(Console):
 
 @dataclass
 class Destination:
-    """Where a report goes: standard output, or a file that was opened while its caller's rights were at hand."""
+    """Where a report goes: standard output, or a file opened with the caller's rights."""
 
     presentation: Presentation
     file: OutFile | None
     written: bool = False
 
     def put(self, content: bytes | Iterable[bytes] | Callable[[Console], None], *, pager: bool = False) -> None:
-        """Write a document, or what draws on a console; that nobody reads standard output on changes nothing.
+        """Write a document, or whatever draws on a console; a closed pipe is no error.
 
-        With `pager`, what is drawn goes through one where standard output is a terminal.  Raises PerfdiagError where
-        it cannot be written.
+        With `pager`, drawings go through a pager if standard output is a terminal. Raises PerfdiagError if it cannot be
+        written.
         """
         if self.file is None:
             _print(content, self.presentation.color, pager=pager)
@@ -68,10 +68,8 @@ class Destination:
 
 @contextmanager
 def destination(presentation: Presentation) -> Iterator[Destination]:
-    """Open the file that a report is to go to, if one was given; it is taken back where no report is made.
-
-    Raises PerfdiagError where that cannot be written.
-    """
+    """Open the file for a report, if one was given; it is removed if no report is made. Raises PerfdiagError if it
+    cannot be written."""
     opened = Destination(presentation, output_file.create(presentation.path) if presentation.path else None)
     try:
         yield opened
@@ -89,10 +87,8 @@ def show(stream: IO[bytes], config: Config, to: Destination) -> int:
 
 
 def show_model(model: Model, config: Config, to: Destination) -> int:
-    """Write the report of a model, and return the exit status.
-
-    That its reader goes away changes nothing.  Raises PerfdiagError where it cannot be written.
-    """
+    """Write the report of a model, and return the exit status; a closed pipe is no error. Raises PerfdiagError if it
+    cannot be written."""
     say(*(f"warning: {sentence}" for sentence in config.left_out))
     diagnosis = engine.diagnose(model)
     made = assembly.make(model, diagnosis, config)
@@ -135,12 +131,12 @@ def _print(content: bytes | Iterable[bytes] | Callable[[Console], None], color: 
     except BrokenPipeError:
         pass  # whoever read it has seen enough
     except OSError as error:
-        hint = HINTS.get(error.errno or 0, "send the report somewhere else")
+        hint = HINTS.get(error.errno or 0, "send the report to another file")
         raise PerfdiagError(error.strerror or str(error), hint) from error
 
 
 def _console(color: str, file: IO[str] | None = None) -> Console:
-    """Return what a report is drawn on: a file, else standard output."""
+    """Return the console for a report: of a file, else of standard output."""
     # With both given, rich reads neither COLUMNS nor LINES, where it takes "²" for a number and fails.
     shape: dict[str, Any] = {"width": _width(of_file=file is not None), "height": HEIGHT, "file": file}
     if color == "always":
@@ -154,12 +150,13 @@ def _console(color: str, file: IO[str] | None = None) -> Console:
 
 
 def _may_page() -> bool:
-    """Return whether the environment, which names the pager, is that of who runs it, not of who only became root."""
+    """Return whether the environment, which names the pager, belongs to the user and not to someone who only became
+    root."""
     return len(set(os.getresuid())) == 1
 
 
 def _page(content: Callable[[Console], None], console: Console) -> None:
-    """Show what is drawn in a pager, which starts no shell and ends by itself where a screen holds everything."""
+    """Show a drawing in a pager, which starts no shell and ends by itself if one screen holds everything."""
     with console.capture() as drawn:
         content(console)
     os.environ["LESSSECURE"] = "1"

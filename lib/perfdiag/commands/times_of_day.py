@@ -14,14 +14,15 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import SECOND_NS
 
 DAY = timedelta(days=1)
-FORMS = "such as 02:00, 2026-11-22, 2026-11-22 02:00, 2026-11-22T02:00:00Z, or 3h and 2d ago as 3h or 2d"
+FORMS = "such as 02:00, 2026-11-22, 2026-11-22 02:00, 2026-11-22T02:00:00Z, or 3h or 2d for that long ago"
 _AGO = {**UNITS_NS, "d": 86_400 * SECOND_NS}
 
 
 class TimeOfDay(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.4 on
     """A time of day in nanoseconds since 1970, in this host's time zone unless it names one.
 
-    A clock time alone is its last one: 02:00 is today's, or before 2 o'clock yesterday's.  A duration is so long ago.
+    A clock time alone is the most recent one: 02:00 is today's, or, before 2 o'clock, yesterday's. A duration is that
+    long ago.
     """
 
     name = "time"

@@ -1,1 +1,1 @@
-"""From the document of a report to text for people in a terminal, and to JSON for programs."""
+"""From the document of a report to text for a terminal, and to JSON for programs."""

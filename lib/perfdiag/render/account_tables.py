@@ -1,4 +1,4 @@
-"""Where the time went: one table with one whole, its rows in words, and the finding that explains each row."""
+"""Where the time went: one table with one whole, its rows in words, and the findings that explain each row."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Columns:
     account: int
 
     def line(self, row: _Row, page: Page) -> str:
-        """Return a row: phrase, bar, share, time, account, findings, and objects where there is room."""
+        """Return a row: phrase, bar, share, time, account, findings, and objects if there is room."""
         part = row.ns / self.whole_ns if self.whole_ns else 0.0
         bar = "#" * max(1 if row.ns else 0, round(part * self.bar))
         mark = f"  -> {', '.join(map(str, row.numbers))}" if row.numbers else ""
@@ -58,7 +58,7 @@ class _Columns:
         return clip(f"{line}   {objects}".rstrip(), page.width)
 
     def rest(self, ns: int) -> str:
-        """Return the row of everything that has none of its own."""
+        """Return the row of all accounts without one of their own."""
         return self._begin(ELSE, "", ns).rstrip()
 
     def _begin(self, phrase: str, bar: str, ns: int) -> str:
@@ -139,7 +139,7 @@ def _block(report: Report, page: Page, columns: _Columns, index: int, row: _Row)
 
 
 def _in_full(entries: Sequence[Account], page: Page, rank: int) -> list[Chunk]:
-    """Return who ended the waits, and how long they took by what was waited for."""
+    """Return which threads ended the waits, and how long the waits took, by object."""
     chunks = []
     released = next((entry.released_by for entry in entries if entry.released_by), None)
     if released:
@@ -159,7 +159,7 @@ def _in_full(entries: Sequence[Account], page: Page, rank: int) -> list[Chunk]:
 
 
 def _numbers(report: Report, account: str) -> list[int]:
-    """Return the numbers of the findings that explain an account: faults, and where there are none, the rest."""
+    """Return the numbers of the findings that explain an account: faults, or, without any, the others."""
     named = faults(report) or list(enumerate(report.findings, 1))
     return [number for number, each in named if _explains(each, account)]
 
@@ -169,12 +169,12 @@ def _explains(finding: Finding, account: str) -> bool:
 
 
 def _idle_accounts(report: Report) -> list[tuple[str, int]]:
-    """Return the idle accounts: asleep on a timer, stopped and waiting for work are not the same."""
+    """Return the idle accounts, which differ: asleep on a timer, stopped, waiting for work."""
     return [(name, _ns(entries)) for name, entries in _by_account(report, "idle").items() if _ns(entries)]
 
 
 def _idle(idle: Sequence[tuple[str, int]], page: Page) -> list[Text]:
-    """Return the idle accounts, where there is more than the one that the heading names."""
+    """Return the idle accounts, if there are more than the one in the heading."""
     if len(idle) < 2:
         return []
     return page.wrapped(
@@ -204,7 +204,7 @@ def _objects(entries: Sequence[Account], width: int) -> str:
 
 
 def _clipped(object: str, width: int) -> str:
-    """Return an object that fits; of "COMM (PID)" the name is cut: half a pid is none."""
+    """Return an object that fits; of "COMM (PID)" only the name is cut."""
     who = _PROCESS.fullmatch(object)
     behind = f" ({who[2]})" if who else ""
     if who is None or cell_len(object) <= width or width < len(behind) + _LEAST_COMM:
@@ -213,10 +213,8 @@ def _clipped(object: str, width: int) -> str:
 
 
 def _named(entries: Sequence[Account]) -> dict[str, int]:
-    """Return the time of each object, the largest first.
-
-    The target's own threads, one by one small, are one; so are neighbours of one name, as in findings.
-    """
+    """Return the time of each object, the largest first. The target's own small threads count as one, and so do other
+    processes of one name, as in findings."""
     found: dict[str, int] = {}
     alike: dict[str, list[Account]] = {}
     for entry in entries:
@@ -243,7 +241,7 @@ def _sum(entry: Account) -> str:
 
 
 def _parked(report: Report, page: Page) -> list[Text]:
-    """Return, on a full page, the waits of which nothing tells whether they are idle."""
+    """Return, on a full page, the waits that may be idle or not."""
     entries = [entry for entry in report.accounts if entry.kind == "unknown"]
     if not (page.full and entries):
         return []

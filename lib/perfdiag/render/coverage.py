@@ -1,4 +1,4 @@
-"""Why to believe a report, and what measuring took: a line, unless there is something wrong with the recording."""
+"""How far to believe a report, and what measuring cost: one line, unless something is wrong with the recording."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def doubts(report: Report, page: Page) -> list[str]:
     if off > CLOSED:
         found.append(f"{fine_share(off)} of time is counted twice or not at all (worst thread {fine_share(worst)})")
     elif worst > CLOSED:
-        found.append(f"Of the worst thread {fine_share(worst)} of time is counted twice or not at all")
+        found.append(f"For the worst thread, {fine_share(worst)} of time is counted twice or not at all")
     if coverage.unexplained_share >= FAULT_SHARE:
         found.append(f"{fine_share(coverage.unexplained_share)} of time is unexplained")
     if coverage.lost is None:
-        found.append("How much was lost is unknown: the recording has no end")
+        found.append("It is unknown how much was lost: the recording has no end")
     elif _lost(report) > TOLERABLE_LOSS * coverage.records:
         found.append(_losses(report, page))
     if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
@@ -43,14 +43,14 @@ def doubts(report: Report, page: Page) -> list[str]:
 
 
 def warning(report: Report, page: Page) -> Section:
-    """Return what makes a report unsure, which stands above everything that it says."""
+    """Return what makes a report unsure, to be shown above everything else."""
     found = doubts(report, page)
     lines = page.wrapped("; ".join(found), first="TRUST    ", limit=3, style=HEADING) if found else []
     return Section(lines, [])
 
 
 def line(report: Report, room: int = WIDEST, *, stacks: bool = True) -> str:
-    """Return in a line why to believe a report: how much time is accounted for, what was lost, what stacks say."""
+    """Return one line on how far to believe a report: time accounted for, losses, agreement with stacks."""
     coverage = report.coverage
     accounted = max(0.0, 1 - coverage.closed_error - coverage.unexplained_share)
     lost = _lost(report)
@@ -68,7 +68,7 @@ def _stacks(report: Report) -> str:
     samples = plural(coverage.stack_samples, "stack sample")
     if coverage.stack_agreement >= 1:
         return f"{samples} agree"
-    most = "".join(f" (most: {account} booked, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])
+    most = "".join(f" (most: {account}, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])
     return f"{samples} agree for {fine_share(coverage.stack_agreement)} of their time{most}"
 
 
@@ -88,7 +88,7 @@ def _largest(counters: Mapping[str, int], page: Page) -> str:
 
 
 def in_full(report: Report, page: Page) -> list[Section]:
-    """Return, of a full page, all that is known of the recording, what it cost, and where stacks say otherwise."""
+    """Return, for a full page, all that is known of the recording, its cost, and where stacks disagree."""
     coverage = report.coverage
     told = [line(report)]
     if _lost(report):
@@ -104,8 +104,7 @@ def in_full(report: Report, page: Page) -> list[Section]:
         for program in (report.cost.probes if report.cost else [])
     ]
     disagree = [
-        page.line(f"  booked {account}, stack says {seen}: {duration(ns)}")
-        for account, seen, ns in coverage.disagreements
+        page.line(f"  {account}, stack says {seen}: {duration(ns)}") for account, seen, ns in coverage.disagreements
     ]
     believed = page.wrapped("; ".join(told), first="TRUST  ") + page.wrapped(_cost(report), first="COST   ")
     listed = (("COST BY PROGRAM", programs), ("STACKS THAT DISAGREE", disagree))

@@ -1,4 +1,4 @@
-"""The findings of a report: what shows them, and what to do besides the first remedy, which stands above."""
+"""The findings of a report: their evidence, and remedies besides the first one, which stands above."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _finding(report: Report, page: Page, index: int, said: str) -> Block:
 
 
 def _rest(finding: Finding, page: Page, rank: int) -> list[Chunk]:
-    """Return how to see whether a fix has helped, and what limits the finding."""
+    """Return how to check a fix, and what limits the finding."""
     told = [("Check the fix", finding.verify, rank - 18), ("Read on", finding.runbook or "", rank + 2)]
     told += [("Less sure because", text, rank) for text in finding.limits]
     told += [("Not because of", text, rank) for text in finding.ruled_out]
@@ -74,7 +74,7 @@ def _rest(finding: Finding, page: Page, rank: int) -> list[Chunk]:
 
 
 def _says(finding: Finding, said: str, page: Page) -> list[str]:
-    """Return what a finding says beyond what already stands above; on a full page all of it."""
+    """Return what a finding says beyond what was printed above; on a full page all of it."""
     headline = [] if says(said, finding) else [f"{finding.headline}."]
     return [*headline, *([finding.claim] if page.full and finding.claim else [])]
 
@@ -101,7 +101,7 @@ def _with_error(evidence: Evidence) -> str:
         return evidence.text
     shown = {"ns": duration, "share": fine_share}.get(evidence.unit)
     error = shown(evidence.error) if shown else f"{evidence.error:.3g} {evidence.unit}"
-    coarse = ": too coarse to count on" if evidence.error >= evidence.value else ""
+    coarse = ": too coarse to rely on" if evidence.error >= evidence.value else ""
     return f"{evidence.text} (+-{error}{coarse})"
 
 

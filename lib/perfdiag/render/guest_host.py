@@ -1,4 +1,4 @@
-"""Of a guest whose host was recorded too: what was seen from there, in a few lines between books and findings."""
+"""What the host saw of a guest, in a few lines between the table and the findings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def host_side(report: Report, page: Page) -> Section:
 
 def _overlap(side: HostSide, report: Report, page: Page) -> list[Text]:
     common, own, other = (duration(ns) for ns in (side.overlap_ns, report.window.duration_ns, side.window.duration_ns))
-    return page.wrapped(f"{common} are common to both windows ({own}, there {other}), if the clocks agree", limit=2)
+    return page.wrapped(f"both windows share {common} ({own}, there {other}), if the clocks agree", limit=2)
 
 
 def _times(times: Sequence[HostTime], page: Page) -> str:

@@ -1,4 +1,4 @@
-"""The first lines of a report: who was measured, for how long, where, how its requests fared, and how bad it is."""
+"""The first lines of a report: the target, the window, the host, its requests, and the status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GAP = "   "
 
 
 def head(report: Report, page: Page) -> Section:
-    """Return one line, a second one where it has no room; then what must be known before any number."""
+    """Return one line, or two if it has no room, then what must be known before any number."""
     status = report.verdict.status
     lines = _first(_parts(report), Text(status.upper(), STYLES.get(status, "bold green")), page)
     notes = "; ".join(clip(note, 2 * page.width) for note in report.notes)
@@ -36,7 +36,7 @@ def _threads(report: Report) -> str:
 
 
 def _requests(report: Report) -> list[str]:
-    """Return how many requests were answered, and how fast; a p99 only of enough of them."""
+    """Return how many requests were answered, and how fast; a p99 only if there are enough."""
     answered = report.answered
     if answered is None:
         return []
@@ -50,7 +50,7 @@ def _requests(report: Report) -> list[str]:
 
 
 def _first(parts: list[str], status: Text, page: Page) -> list[Text]:
-    """Return the parts in as few lines as hold them, with the status at the right end of the first."""
+    """Return the parts in as few lines as possible, with the status at the right end of the first."""
     room = page.width - len(status.plain) - 2
     lines = [parts[0]]
     for part in parts[1:]:
@@ -66,7 +66,7 @@ def _first(parts: list[str], status: Text, page: Page) -> list[Text]:
 
 
 def _details(report: Report, page: Page) -> list[Text]:
-    """Return when, on what, and the command that asks for the same again, whole."""
+    """Return time, machine and the whole command that would measure the same again."""
     host, start = report.host, report.window.start.replace("T", " ").replace("Z", " UTC")
     guest = f"{host.hypervisor} guest, " if host.hypervisor not in (None, "none") else ""
     text = f"{start}, {_threads(report)}, {guest}{known(host.cpus, 'CPU')}, {_kernel(host)}"

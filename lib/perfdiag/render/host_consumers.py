@@ -1,4 +1,4 @@
-"""Of a whole host: who has most of each account, and behind whom they wait."""
+"""The largest consumers of each account of a whole host, and the processes that others wait behind."""
 
 from __future__ import annotations
 

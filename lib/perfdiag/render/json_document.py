@@ -13,12 +13,12 @@ _STEP = 100  # entries of a list that are made at once
 
 
 def render(report: msgspec.Struct) -> bytes:
-    """Return the document, indented, with a newline at its end; no text of it can command a terminal."""
+    """Return the document, indented, with a newline at its end; no text in it can control a terminal."""
     return b"".join(pieces(report))
 
 
 def pieces(report: msgspec.Struct) -> Iterator[bytes]:
-    """Yield the document in pieces: that of thousands of threads takes as much memory as one of a few."""
+    """Yield the document in pieces, so that one of thousands of threads takes no more memory than a small one."""
     separator = b"{\n  "
     for field in msgspec.structs.fields(report):
         value = getattr(report, field.name)
@@ -41,14 +41,14 @@ def _indented(value: object, newline: bytes) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return what is packed as what it stands for."""
+    """Return a packed value in its plain form."""
     if isinstance(value, Mapping):
         return dict(value.items())
     raise NotImplementedError
 
 
 def _escaped(value: Any) -> Any:
-    """Return a value whose texts are printable: whoever adds a field to a report need not think of it."""
+    """Return a value whose texts are printable, so that a new field of a report is, too."""
     match value:
         case str():
             return whole(value)

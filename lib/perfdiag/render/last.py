@@ -19,7 +19,7 @@ _TITLES = 2  # of rules that kept silent for one reason
 
 
 def last(report: Report, page: Page) -> Section:
-    """Return these lines, in which only what matters to this report counts as not measured."""
+    """Return these lines; only what matters to this report counts as not measured."""
     missing = [item for item in report.not_measured if item.matters]
     label = f"{'':<{14 if missing else 12}}"
     ruled_out = ruledout.in_words(report, page, _label("RULED OUT", label), 1 if len(faults(report)) > 1 else 2)
@@ -51,19 +51,19 @@ def _bold(line: Text, label: str) -> Text:
 
 
 def _would_tell(item: NotMeasured) -> str:
-    """Return what would be known, in words: of rules that kept silent, what they find."""
+    """Return what would be known: for rules without an answer, what they find."""
     titles = [f"{RULES[id].title[:1].lower()}{RULES[id].title[1:]}" for id in item.ids if id in RULES]
     return f"whether {first_of(titles, _TITLES)}" if titles else item.what
 
 
 def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:
-    """Return what would be known, and the command or place that tells; without one, why not."""
+    """Return what would be known, and the command or place that shows it, or else why not."""
     lines = page.wrapped(f"{_would_tell(item)}: {item.fix or item.reason}", first=first, rest=" " * len(first), limit=3)
     return [_bold(lines[0], first), *lines[1:]]
 
 
 def short(report: Report, page: Page, gap: bool) -> Section:
-    """Return the same in as few lines as hold it, where nothing is wrong; `gap`: below other sections."""
+    """Return the same in as few lines as possible, if nothing is wrong; `gap`: below other sections."""
     believed, counted = coverage.line(report, stacks=False), ruledout.number(report)
     joined = f"RULED OUT  {counted} (--full)  TRUST  {believed.replace(' of time', '')}"
     if report.checked and cell_len(joined) <= page.width:
@@ -78,7 +78,7 @@ def short(report: Report, page: Page, gap: bool) -> Section:
 
 
 def not_measured(report: Report, page: Page) -> Section:
-    """Return, of a full page, all that was not measured: what it would have told, why not, and what tells."""
+    """Return, for a full page, all that was not measured: what it would have shown, why not, and what shows it."""
     lines = [Text("NOT MEASURED", HEADING)] if report.not_measured else []
     for item in report.not_measured:
         lines += page.wrapped(f"{item.what}: {item.reason}", rest="    ")

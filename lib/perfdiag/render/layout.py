@@ -1,10 +1,9 @@
-"""Lines that fit: wrapping by terminal cells, and a page of so many lines that folds the least important parts.
+"""Lines that fit: wrapping by terminal cells, and a page with a limit of lines that folds the least important parts.
 
-A page has a comfortable length, that of a terminal, and a longest one: what is essential may use the lines between.
-
-A page is made of sections, a section of blocks (a row, a finding), a block of chunks (its title, its claim, its
-remedy).  Every chunk has a rank; when the page is short of lines, chunks of higher rank are given up first, and a
-section whose last blocks are hidden says what they were: nothing is dropped silently.
+A page has a comfortable length, that of a terminal, and a maximum: essential parts may use the lines between. It is
+made of sections, a section of blocks (a row, a finding), a block of chunks (its title, its claim, its remedy). Every
+chunk has a rank; if lines are short, chunks of higher rank go first, and a section whose last blocks are hidden says
+what they were: nothing is dropped silently.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """The width of a page, and whether it may be as long as it likes."""
+    """The width of a page, and whether its length is unlimited."""
 
     width: int
     full: bool = False
@@ -111,10 +110,8 @@ class Page:
 
 
 def arrange(sections: Sequence[Section], budget: int | None, most: int = 0) -> list[Text]:
-    """Return the lines of a page: everything without a budget, else what matters most and fits.
-
-    What is essential fits if there are no more than `most` lines with it, where that is more than `budget`.
-    """
+    """Return the lines of a page: everything without a budget, else what matters most and fits. Essential parts fit as
+    long as they need no more than `most` lines."""
     for section in sections:
         section.shown = [set() if budget is not None else set(range(len(block))) for block in section.blocks]
     if budget is not None:

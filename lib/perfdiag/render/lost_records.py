@@ -1,4 +1,4 @@
-"""What the counters of a recording's footer count, in words."""
+"""The counters in a recording's footer, in words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def told(counter: str, number: int) -> str:
-    """Return "5 events that found the ring full"; of a counter that a newer recorder has, its name."""
+    """Return "5 events that found the ring full", or the name of a counter that only a newer recorder has."""
     if counter not in _WORDS:
         return f"{counter} {count(number)}"
     noun, rest = _WORDS[counter]

@@ -1,4 +1,4 @@
-"""OOM kills that are over, for people: every kill in full, names escaped, plain text where no terminal listens."""
+"""Past OOM kills as text: every kill in full, names escaped, plain text without a terminal."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def when(realtime_ns: int) -> str:
 
 
 def _earlier(kills: list[Kill], page: Page) -> list[Text]:
-    """One line each for kills that are not told in full."""
-    told = [page.line(f"EARLIER, {plural(len(kills), 'kill')} (--full tells all)", HEADING)]
+    """Return one line for each kill that is not shown in full."""
+    told = [page.line(f"EARLIER, {plural(len(kills), 'kill')} (--full shows all)", HEADING)]
     for kill in kills[-SHOWN:]:
         names = ", ".join(f"{victim.comm} (pid {victim.pid})" for victim in kill.victims[:3]) or "nobody"
         told.append(page.line(f"  {_time(kill)}  {kill.cause}: {names}"))
@@ -59,7 +59,7 @@ def _earlier(kills: list[Kill], page: Page) -> list[Text]:
 
 def _time(kill: Kill) -> str:
     if kill.realtime_ns is None:
-        return f"{kill.clock_ns / 1e9:.3f} s after its boot" if kill.clock_ns is not None else "time not known"
+        return f"{kill.clock_ns / 1e9:.3f} s after its boot" if kill.clock_ns is not None else "time unknown"
     doubt = f" or up to {duration(kill.early_ns)} earlier" if kill.early_ns else ""
     return f"{when(kill.realtime_ns)}{doubt}"
 
@@ -78,7 +78,7 @@ def _kill(number: int, kill: Kill, page: Page) -> list[Text]:
 
 
 def _counters(found: PastKills, page: Page) -> list[Text | str]:
-    """What the kernel counts, whatever the log has."""
+    """Return what the kernel counts, whatever the log has."""
     told: list[Text | str] = []
     if found.counted is not None:
         text = f"{plural(found.counted, 'kill')} since boot (/proc/vmstat), {count(found.in_log)} of them in this log"

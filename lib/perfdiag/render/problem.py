@@ -1,4 +1,4 @@
-"""What is wrong, in three lines, and what to do about it, right below."""
+"""What is wrong, in three lines, and right below what to do about it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def faults(report: Report) -> list[tuple[int, Finding]]:
 
 
 def problem(report: Report, page: Page) -> Section:
-    """Return at most three lines of 80 columns, which name every fault or say how many more there are."""
+    """Return at most three lines of 80 columns that name every fault or say how many more there are."""
     status = report.verdict.status
     label = f"{_LABELS.get(status, 'PROBLEM'):<7}  "
     text = told(report, page)
@@ -43,10 +43,8 @@ def problem(report: Report, page: Page) -> Section:
 
 
 def told(report: Report, page: Page) -> str:
-    """Return what these lines say: whole sentences, the most important first, and a word on every fault.
-
-    Behind what makes a cause unsure that cause stands, however long it is.
-    """
+    """Return what these lines say: whole sentences, the most important first, and a word on every fault. A cause
+    follows any doubt about it, however long the doubt is."""
     said = _sentences(report)
     least = min(len(said), 1 + bool(report.verdict.doubt))
     for kept in range(len(said), least - 1, -1):
@@ -62,7 +60,7 @@ def told(report: Report, page: Page) -> str:
 
 
 def _cut(report: Report, sentence: str, page: Page) -> str:
-    """Return a sentence that is cut so that what must stand behind it has room."""
+    """Return a sentence that is cut so that the text after it has room."""
     if not _unnamed(report, sentence):
         return sentence
     for room in range(_limit(page) * page.width, 10, -10):
@@ -74,7 +72,7 @@ def _cut(report: Report, sentence: str, page: Page) -> str:
 
 
 def _sentences(report: Report) -> list[str]:
-    """Return what the verdict says; where findings that it does not speak of are faults, these alone are said."""
+    """Return the sentences of the verdict; if it names none of the faults, only these."""
     verdict = report.verdict
     said = [*verdict.sentences]
     if faults(report) and verdict.kind == Kind.PROFILE.value:
@@ -88,19 +86,19 @@ def _sentences(report: Report) -> list[str]:
 
 
 def _unnamed(report: Report, text: str) -> list[Finding]:
-    """Return the faults that a text does not name, neither in words nor by id."""
+    """Return the faults that a text names neither in words nor by id."""
     if report.verdict.status not in FAULTS:
         return []
     return [each for _, each in faults(report) if not names(text, each)]
 
 
 def names(text: str, finding: Finding) -> bool:
-    """Return whether a finding stands in a text, by its headline or its id."""
+    """Return whether a text names a finding by its headline or its id."""
     return finding.id in text or says(text, finding)
 
 
 def says(text: str, finding: Finding) -> bool:
-    """Return whether the headline of a finding is already printed in a text, as it is."""
+    """Return whether a text already has the headline of a finding."""
     return _printed(finding.headline, text)
 
 
@@ -137,7 +135,7 @@ def _rest(label: str) -> str:
 
 
 def fix(report: Report, page: Page) -> Section:
-    """Return the first remedy of every fault, numbered as these; where nothing can be told, what would tell."""
+    """Return the first remedy of every fault, with their numbers; if the cause is unknown, what would show it."""
     if report.verdict.status not in FAULTS:
         return Section(_tells(report, page), [], gap=False)
     remedied = [(number, each) for number, each in faults(report) if each.remedy]
@@ -156,7 +154,7 @@ def fix(report: Report, page: Page) -> Section:
 
 
 def remedy_lines(remedy: Remedy, page: Page, first: str) -> list[Text]:
-    """Never cut: half a command is another command, and a trial without its undo is a trap."""
+    """Return the lines of a remedy, never cut: half a command is another command, and a trial needs its undo."""
     now = f" (now: {remedy.present_value})" if remedy.present_value else ""
     behind = [f"undo: {remedy.undo}{now}"] if remedy.undo else []
     behind += [f"risk: {remedy.risk}"] if remedy.risk else []
@@ -171,7 +169,7 @@ def remedy_lines(remedy: Remedy, page: Page, first: str) -> list[Text]:
 
 
 def _tells(report: Report, page: Page) -> list[Text]:
-    """Return the commands that would tell what is not known."""
+    """Return the commands that would show what is unknown."""
     return [line for each in report.verdict.tells for line in page.wrapped(each, first="TO TELL  ")]
 
 

@@ -15,7 +15,7 @@ _MOST = 1000  # names, and peers, of a full page: who wants more wants a table, 
 
 
 def requests(report: Report, page: Page) -> Section:
-    """Each name with its percentiles; what all of them spent their time in; the peers that were asked."""
+    """Return a line for each name with its percentiles, and for each peer that was called."""
     unread = [each for each in report.unread if each.oldest_ns >= HELD_UP_NS]
     silent = [each for each in report.silent if each.oldest_ns and page.full]
     most = _MOST if page.full else LINES  # those of a page are drawn, not those that it has no room for anyway
@@ -39,14 +39,19 @@ def requests(report: Report, page: Page) -> Section:
 
 def _unread(unread: Unread) -> str:
     many = f"{count(unread.count)} {'has' if unread.count == 1 else 'have'} arrived"
-    return f"{unread.place}: {many} and nobody reads, for up to {duration(unread.oldest_ns)}"
+    return (
+        f"{unread.place}: {many} and {'is' if unread.count == 1 else 'are'} not read, for up to"
+        f" {duration(unread.oldest_ns)}"
+    )
 
 
 def _silent(silent: Silent) -> str:
     many = f"{plural(silent.count, 'connection')} silent"
     word = "since the target spoke" if silent.called else "since the client spoke"
     where = f"calls to {silent.place}" if silent.called else silent.place
-    return f"{where}: {many} {word}, {duration(silent.oldest_ns or 0)} ago: a question without an answer, or none"
+    return (
+        f"{where}: {many} {word}, {duration(silent.oldest_ns or 0)} ago: an unanswered request, or no answer was needed"
+    )
 
 
 def _served(request: Request) -> str:
@@ -61,14 +66,14 @@ def _served(request: Request) -> str:
     if request.unanswered:
         parts.append(f"{count(request.unanswered)} without an answer")
     if request.untimed:
-        parts.append(f"{plural(request.untimed, 'message')} not timed: nothing asked for an answer for sure")
+        parts.append(f"{plural(request.untimed, 'message')} not timed: perhaps no request")
     if request.unsure:
         parts.append(f"{count(request.unsure)} may be acknowledgements, not requests")
     if request.declined:
         carry = "connection carries" if request.declined == 1 else "connections carry"
         parts.append(f"{count(request.declined)} {carry} several at once: not told apart")
     elif request.early:
-        parts.append(f"{count(request.early)} came before the answer to the one before")
+        parts.append(f"{count(request.early)} came before the previous answer")
     if request.whole.p99_ns is None and request.rarity_unseen is not None:
         parts.append(f"too few to see what happens to fewer than 1 in {round(1 / request.rarity_unseen)}")
     return ", ".join(parts)
@@ -104,7 +109,7 @@ def _called(call: Call) -> str:
 
 
 def _sent(call: Call, datagrams: int) -> str:
-    """By UDP: several at once are counted and not timed."""
+    """Return the datagrams: several at once are counted, not timed."""
     parts = [f"datagrams to {call.peer}: {count(datagrams)}, {count(call.came_back or 0)} came back"]
     parts += _percentiles(call.whole)
     if call.open and call.came_back:
@@ -116,7 +121,7 @@ def _percentiles(times: Percentiles) -> list[str]:
     if not times.count:
         return []
     if times.p50_ns is None:
-        return [f"mean {duration(times.mean_ns or 0)} (percentiles not known)"]
+        return [f"mean {duration(times.mean_ns or 0)} (percentiles unknown)"]
     known = (("p50", times.p50_ns), ("p90", times.p90_ns), ("p99", times.p99_ns))
     return [*(f"{name} {about(ns)}" for name, ns in known if ns is not None), f"longest {duration(times.max_ns)}"]
 

@@ -1,4 +1,4 @@
-"""What was looked at and is not the cause: in words, or each with its number."""
+"""Checks without a finding: subjects in words, or each check with its number."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUBJECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def ruled_out(report: Report) -> list[str]:
-    """Return what is ruled out for sure: all rules of a subject looked, found nothing, and saw nothing large."""
+    """Return the subjects that are ruled out: all their rules looked, found nothing, and saw nothing large."""
     doubtful = {each.id for each in report.findings} | {each.id for each in report.checked if not each.fine}
     doubtful |= {id for item in report.not_measured for id in item.ids}
     looked = {each.id for each in report.checked} - doubtful
@@ -45,7 +45,7 @@ def ruled_out(report: Report) -> list[str]:
 
 
 def in_words(report: Report, page: Page, label: str, lines: int = 2, subjects: bool = True) -> list[Text]:
-    """Return as many subjects as `lines` hold, and how many checks there were."""
+    """Return as many subjects as fit into `lines`, and how many checks there were."""
     if not report.checked:
         return []
     named, missing = ruled_out(report) if subjects else [], sum(not item.matters for item in report.not_measured)
@@ -60,14 +60,14 @@ def in_words(report: Report, page: Page, label: str, lines: int = 2, subjects: b
 
 
 def number(report: Report) -> str:
-    """Return how many checks were fine, of how many: what was not measured is ruled out by nobody."""
+    """Return how many checks were fine, and of how many if some were not measured."""
     missing = len(report.not_measured)
     checks = plural(len(report.checked) + missing, "check")
     return f"{len(report.checked)} of {checks}" if missing else checks
 
 
 def in_full(report: Report, page: Page) -> list[Section]:
-    """Return every check with its number, what is large without being a fault before the others."""
+    """Return every check with its number, large numbers that are no fault first."""
     large = [check for check in report.checked if not check.fine]
     fine = [check for check in report.checked if check.fine]
     return [

@@ -1,4 +1,4 @@
-"""Of the full report: the heaviest stacks of the largest accounts."""
+"""The heaviest stacks of the largest accounts, for the full report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FRAMES = 10
 
 
 def stacks(report: Report, page: Page) -> Section:
-    """Return who called, innermost function first."""
+    """Return the calling functions, innermost first."""
     largest = dict.fromkeys(entry.account for entry in sorted(report.accounts, key=lambda entry: -entry.ns))
     known = {stack.account for stack in report.stacks}
     lines: list[Text] = []

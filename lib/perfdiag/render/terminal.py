@@ -1,8 +1,7 @@
-"""The report for people: 24 lines if that is possible, never more than 40, the rest with `full`.
+"""The report on a terminal: 24 lines if possible, never more than 40, the rest with `full`.
 
-Colour is never the only carrier of a meaning; piped output and NO_COLOR get plain text (rich sees to it).
-
-    python -m perfdiag.render.terminal [FILE.json] [--full]     draws a report made with --json
+Colour is never the only carrier of a meaning; piped output and NO_COLOR get plain text (rich sees to it). python -m
+perfdiag.render.terminal [FILE.json] [--full] draws a report made with --json
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[T
 
 
 def _everything(report: Report, page: Page) -> list[Section]:
-    """Return what a full page has, in the order in which somebody asks."""
+    """Return the sections of a full page, in the order a reader asks for them."""
     return [
         *where(report, page),
         requests(report, page),
@@ -100,7 +99,7 @@ def _encodable(line: Text, encoding: str) -> Text:
 
 
 def main(arguments: list[str]) -> None:
-    """Draw a report from a JSON document: a demo, and a look at what a host without perfdiag's rules sent."""
+    """Draw a report from a JSON document, as a demo or on another host."""
     paths = [Path(argument) for argument in arguments if argument != "--full"]
     document = (paths[0] if paths else DEMO).read_bytes()
     render(msgspec.json.decode(document, type=Report), Console(), full="--full" in arguments)

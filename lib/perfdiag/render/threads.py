@@ -1,4 +1,4 @@
-"""Threads: who still waited in the end, and, of a full page, what each of the busiest did."""
+"""Threads that still waited at the end, and, for a full page, what each of the busiest did."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ _MOST_THREADS = 200  # in the full report, the busiest first
 
 
 def still_waiting(report: Report, page: Page) -> Section:
-    """Return the threads in one wait through the whole window; those of one name in one wait together.
-
-    Of threads that may be idle a short report tells only where their wait may be why nothing can be told.
-    """
+    """Return the threads in one wait through the whole window; those of one name in one wait together. A short report
+    shows possibly idle threads only if their wait may be why the cause is unknown."""
     groups: dict[tuple[str, str, str], list[Waiting]] = {}
     for wait in report.still_waiting:
         if page.full or report.verdict.status == CANNOT_TELL or kind_of(wait.account) is not Kind.UNKNOWN:
@@ -47,7 +45,7 @@ def _still(waits: Sequence[Waiting], page: Page) -> str:
 
 
 def threads(report: Report, page: Page) -> Section:
-    """Return the busiest threads, of a full page."""
+    """Return the busiest threads, for a full page."""
     lines = [page.line(_thread(thread)) for thread in report.threads[:_MOST_THREADS]]
     more = len(report.threads) - len(lines)
     if more:

@@ -1,4 +1,4 @@
-"""Operations over the limit that was asked for, and the work that was done."""
+"""Operations over their limit, and the work that was done."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfdiag.report.contract import Operation, Report
 
 
 def work(report: Report, page: Page) -> Section:
-    """Return the operations over the limit that was asked for; of a full page the others, too, and work done."""
+    """Return the operations over their limit; for a full page the others, too, and the work done."""
     asked = [each for each in report.operations if each.over_slo or page.full]
     blocks: list[Block] = []
     for index, each in enumerate(asked):
@@ -33,7 +33,7 @@ def _moved(report: Report, page: Page) -> list[Text]:
 
 
 def _operation(operation: Operation) -> str:
-    """Percentiles only where there are enough of them; what the window could not have seen is said."""
+    """Return the line of an operation; percentiles only if there are enough."""
     parts = [f"{operation.name}: {count(operation.count)}, {operation.per_second:.3g}/s"]
     times = (("p50", operation.p50_ns), ("p90", operation.p90_ns), ("p99", operation.p99_ns))
     parts += [f"{name} {about(ns)}" for name, ns in times if ns is not None]
