@@ -25,6 +25,7 @@ from perfdiag.model.requests.serving_threads import servers
 from perfdiag.model.requests.unread_requests import error_of, is_awaited, parts_of
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.futexes import Futexes
+from perfdiag.model.waits.idle_pipes import idle_pipes
 from perfdiag.model.waits.receiving_calls import PARKED, Receiving
 from perfdiag.model.waits.wait_chains import Chain, chains_of
 from perfdiag.recording import schema
@@ -114,6 +115,7 @@ def _receiving(recording: Recording, window_ns: int) -> Receiving:
         recording.exchanges,
         recording.sockets,
         window_ns,
+        idle_pipes(recording),
     )
 
 

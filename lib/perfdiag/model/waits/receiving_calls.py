@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from perfdiag.model.waits.idle_pipes import PIPE
 from perfdiag.recording import schema
 
 OTHER, PARKED = "kernel.other", "wait.parked"
@@ -27,7 +28,7 @@ _RECEIVE = frozenset(
 QUEUE_SENDS = frozenset(CALL + call for call in ("mq_timedsend", "mq_timedsend_time64", "msgsnd"))
 OPEN = frozenset({"open", "openat", "openat2"})
 FROM_PEERS = ("net.receive", "ipc.unix")
-RECEIVING = (OTHER, *FROM_PEERS)
+RECEIVING = (OTHER, PIPE, *FROM_PEERS)
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
 OWED = 0.5
 _WRITES_UNIX = "unix_stream_sendmsg"
@@ -45,7 +46,9 @@ class Receiving:
         exchanges: Collection[schema.Exchange] = (),
         sockets: Iterable[schema.Socket] = (),
         window_ns: int = 0,
+        idle_pipes: Collection[tuple[int, str]] = (),
     ) -> None:
+        self._idle_pipes = idle_pipes
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited: defaultdict[str, int] = defaultdict(int)
         for detail in details:
@@ -64,6 +67,8 @@ class Receiving:
 
     def account(self, pid: int, account: str, object: str) -> str:
         """Return the account of a wait: `account`, or parked."""
+        if account == PIPE:
+            return PARKED if (pid, object) in self._idle_pipes else account
         if account in FROM_PEERS:
             return PARKED if object in self._unasked else account
         receives = object.removeprefix(CALL) in _RECEIVE or (pid, object) in self._fifos
