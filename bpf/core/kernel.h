@@ -193,6 +193,7 @@ struct task_struct {
 	char comm[16];
 	__u64 self_exec_id;
 	__u64 utime, stime, gtime;
+	unsigned long nvcsw;
 	struct sched_entity se;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;

@@ -54,6 +54,7 @@
 	X(NET_REQUEST, "net.request")                                                                                  \
 	X(WAIT_STOPPED, "wait.stopped")                                                                                \
 	X(KERNEL_OTHER, "kernel.other")                                                                                \
+	X(LOCK_DATABASE, "lock.database")                                                                              \
 	X(UNEXPLAINED, "unexplained")
 
 #define ACCOUNT_ENUM(id, name) ACCOUNT_##id,
@@ -108,7 +109,8 @@ static inline _Bool needs_callers(__u32 account)
 	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */                             \
 	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
 	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                     \
-	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */
+	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */                               \
+	X(DATABASES_FULL, "databases_full")	    /* sessions of databases whose waits have no names */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -117,7 +119,7 @@ enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
 
 #define COMM_BYTES 16
 #define BUCKETS 32
-#define DETAILS 14	  /* 14 x 184 + 44 x 16 bytes of accounts keeps a record under 4,000 bytes */
+#define DETAILS 14	  /* 14 x 184 + 45 x 16 bytes of accounts keeps a record under 4,000 bytes */
 #define OPERATION_PARTS 6 /* accounts of one operation; more are told as running time */
 #define STACK_FRAMES 48
 #define SCAN_WORDS 48
@@ -183,6 +185,7 @@ struct record {
 	__u64 since;	    /* the open segment begins here; of the last switch */
 	__u64 waking;	    /* last sched_waking; stale if not after `since` */
 	__u64 object;	    /* of the open wait */
+	__u64 said;	    /* what a database says the open wait is for (databases.h), 0: nothing */
 	__u64 cfs_rq;	    /* at switch-out, for throttling */
 	__u64 throttled_ns; /* its throttled clock at switch-out */
 	__u64 irq_ns;	    /* interrupt clock of the CPU at switch-in */
@@ -255,6 +258,7 @@ struct fold {
 };
 
 #include "core/records/operations.h"
+#include "core/records/databases.h"
 #include "core/records/devices.h"
 #include "core/records/network.h"
 #include "core/records/chains.h"

@@ -250,6 +250,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 		vote_for_waker(detail, record->waker);
 	if (record->read_inode)
 		book_file_read(record, end - record->since);
+	if (record->said)
+		book_said(record, end - record->since);
 	return end;
 }
 

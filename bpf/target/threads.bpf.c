@@ -43,6 +43,8 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	end_write(record);
 	if (maker)
 		inherit_chain(child, parent, maker, now);
+	if (knobs.databases && child->tgid != parent->tgid)
+		inherit_database(parent->tgid, child->tgid);
 	return 0;
 }
 
@@ -66,6 +68,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, __u32 old_tid)
 		begin_running(record, task, this_cpu(), now);
 		end_write(record);
 	}
+	forget_database(tgid);
 	if (knobs.host)
 		return 0; /* a host has too many to tell each */
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);

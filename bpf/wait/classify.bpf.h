@@ -10,6 +10,7 @@
 #include "wait/poll_set.bpf.h"
 #include "wait/io_uring.bpf.h"
 #include "vm/vcpu.bpf.h"
+#include "app/postgres_wait.bpf.h"
 
 /* A thread that faulted, in user mode or while the kernel copied for it. */
 static __always_inline struct wait classify_fault(struct record *record, struct blocked *blocked)
@@ -192,7 +193,9 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->object = wait.object;
 	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
 	record->awaited = blocked->awaited;
-	record->place = find_place(record, wait.account, wait.object);
+	if (knobs.databases)
+		ask_database(record, blocked);
+	record->place = find_place(record, record->account, record->object);
 	record->state = STATE_BLOCKED;
 	if (record->account != ACCOUNT_WAIT_PARKED)
 		record->answer.at = 0;

@@ -14,6 +14,7 @@ static __always_inline bool waits_for_thread(__u32 account)
 	case ACCOUNT_WAIT_PARKED:
 	case ACCOUNT_LOCK_FILE:
 	case ACCOUNT_LOCK_KERNEL:
+	case ACCOUNT_LOCK_DATABASE:
 	case ACCOUNT_IPC_PIPE:
 	case ACCOUNT_IPC_UNIX:
 	case ACCOUNT_NET_RECEIVE:

@@ -62,7 +62,7 @@ struct options {
 	char asked[ASKED_BYTES]; /* how the target was chosen, in the words of who did; nothing is decided by it */
 	bool only, stacks, check;
 	bool no_request_names; /* requests are told by port alone */
-	bool no_apps;	       /* no counters of programs are read */
+	bool no_apps;	       /* nothing is read of programs: counters, waits */
 	bool host;	       /* all tasks are followed */
 	int control_fd;	       /* -1: none */
 	const char *script;    /* records instead of the own programs; NULL: none */

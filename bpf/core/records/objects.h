@@ -31,6 +31,7 @@ enum object_kind {
 	OBJECT_ORDER,	   /* 2^order pages in one piece */
 	OBJECT_REQUEST,	   /* hash of a request's name */
 	OBJECT_ABSTRACT,   /* hash of the abstract name of a unix socket */
+	OBJECT_POSTGRES,   /* wait_event_info of PostgreSQL, with POSTGRES_IN_TRANSACTION */
 };
 
 /* What a ring of io_uring or a context of libaio has to do, but for what waits until somebody wants something. */

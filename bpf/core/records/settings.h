@@ -54,6 +54,7 @@ struct knobs {
 	__u32 closing;	     /* later: the window is over, what threads have is read for the last time */
 	__u32 window_open;   /* later: requests are followed from the begin of the window to its end, no longer */
 	__u32 own_limits;    /* some names have one */
+	__u32 databases;     /* later: servers of databases were recognised in the target */
 	__u32 operations;    /* calls that block are followed as operations */
 	__u32 no_names;	     /* of requests are kept */
 	struct group group;  /* its id also out: that of a group made anew */

@@ -79,6 +79,8 @@ def build(recording: Recording) -> Model:
         requests_left=recording.requests_left,
         rpcs=recording.rpcs,
         silent=recording.silent,
+        applications=recording.applications,
+        database_waits=recording.database_waits,
         sockets=recording.sockets,
         vm_exits=recording.vm_exits,
         writebacks=recording.writebacks,

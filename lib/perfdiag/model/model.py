@@ -143,6 +143,8 @@ class Model:
     requests_inside: schema.RequestsInside | None = None  # how many were in progress at once
     requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
     silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
+    applications: Sequence[schema.Application] = ()
+    database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
     host: Host | None = None  # None: of chosen processes
     host_side: HostSide | None = None  # None: the report of one recording

@@ -13,6 +13,7 @@ from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, printable
 from perfdiag.common.units import size
 from perfdiag.facts.host_facts import Facts
 from perfdiag.model.guest import exit_names
+from perfdiag.model.waits import postgres_waits
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID
 from perfdiag.model.waits.runtime_locks import BY_ID
 from perfdiag.recording.recording import Recording
@@ -33,6 +34,7 @@ class Names:
     def __init__(self, facts: Facts, recording: Recording) -> None:
         self._facts = facts
         self._page_bytes = recording.header.host.page_size_bytes
+        self._postgres = postgres_waits.major_of(recording.applications)
         self._processes = {line.tid: line.comm for line in recording.threads.values()}
         self._several = len({line.pid for line in recording.threads.values()}) > 1 or bool(recording.processes)
         self._processes |= {line.pid: line.comm for line in recording.processes.values() if line.pid}
@@ -70,6 +72,9 @@ class Names:
                 return self._file(rest)
             case "mount":
                 return self._mount(rest)
+            case "postgres":
+                wait = postgres_waits.parse(f"{kind}:{rest}", self._postgres)
+                return wait.text if wait else None
         return None
 
     def _file(self, rest: str) -> str:

@@ -149,6 +149,12 @@ ACCOUNTS: tuple[Account, ...] = (
         "blocked in the kernel",
         object="system call",
     ),
+    Account(
+        "lock.database",
+        "waiting for a lock of a database, as the database says",
+        "database lock",
+        object="the database's name for it",
+    ),
     Account("unexplained", "none of the above could be shown", "unexplained"),
     Account(
         "wait.work",

@@ -15,6 +15,8 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Because: "because",
     schema.Stack: "stacks",
     schema.Unnamed: "unnamed",
+    schema.Application: "applications",
+    schema.DatabaseWait: "database_waits",
     schema.Device: "devices",
     schema.FileRead: "files_read",
     schema.Writeback: "writebacks",
@@ -59,6 +61,8 @@ class Recording:
     because: list[schema.Because] = field(default_factory=list)
     stacks: list[schema.Stack] = field(default_factory=list)
     unnamed: list[schema.Unnamed] = field(default_factory=list)
+    applications: list[schema.Application] = field(default_factory=list)
+    database_waits: list[schema.DatabaseWait] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     files_read: list[schema.FileRead] = field(default_factory=list)
     writebacks: list[schema.Writeback] = field(default_factory=list)

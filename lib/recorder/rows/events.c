@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "apps/apps.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
@@ -66,12 +67,15 @@ static int on_event(void *context, void *data, size_t size)
 
 		memcpy(&exit, data, size < sizeof(exit) ? size : sizeof(exit));
 		rows_exited(recorder, &exit.record, exit.process_ended);
+		if (exit.process_ended)
+			apps_forget(recorder, event->tgid);
 		return 0;
 	}
 	case EVENT_EXEC: {
 		const struct exec_event *exec = data;
 
 		user_symbols_meet(event->tgid, true);
+		apps_meet(recorder, event->tgid);
 		write_event(recorder, event, "exec", exec->comm, strnlen(exec->comm, COMM_BYTES));
 		return 0;
 	}
@@ -89,6 +93,7 @@ static int on_event(void *context, void *data, size_t size)
 		const struct join_event *join = data;
 
 		user_symbols_meet(event->tgid, false);
+		apps_meet(recorder, event->tgid);
 		write_event(recorder, event, "join", join->comm, strnlen(join->comm, COMM_BYTES));
 		return 0;
 	}

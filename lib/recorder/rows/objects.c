@@ -155,6 +155,9 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 			  : json_text(json, key, "");
 	case OBJECT_ORDER: return json_format(json, key, "order:%llu", id);
 	case OBJECT_WORKER: return json_text(json, key, "kernel worker");
+	case OBJECT_POSTGRES:
+		return json_format(json, key, "postgres:%u:%u%s", POSTGRES_CLASS(id), POSTGRES_EVENT(id),
+				   id & POSTGRES_IN_TRANSACTION ? ":transaction" : "");
 	case OBJECT_VM_EXIT: return json_format(json, key, "vmexit:%s:%u", vm_vendor_name(id >> 32), (__u32)id);
 	}
 	json_text(json, key, "");

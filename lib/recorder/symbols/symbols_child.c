@@ -73,11 +73,7 @@ static void limit(int resource, rlim_t value)
 	setrlimit(resource, &(struct rlimit){ value, value });
 }
 
-/*
- * From here on a hostile ELF file that breaks libelf or liblzma gains the descriptors opened so far, and what
- * symbols_filter.c lets it do with them.
- */
-static void drop_privileges(int results_fd, unsigned int deadline_ms)
+void symbols_confine(int results_fd, unsigned int deadline_ms)
 {
 	if (geteuid() == 0) {
 		/* Refused only where a user namespace has no such user; the capabilities go in any case. */
@@ -149,7 +145,7 @@ _Noreturn void symbols_child(const struct user_address *addresses, size_t count,
 		maps[map_count] = (struct perf_map){ .pid = pid, .fd = perf_map_open(pid) };
 		map_count += maps[map_count].fd >= 0;
 	}
-	drop_privileges(results_fd, deadline_ms);
+	symbols_confine(results_fd, deadline_ms);
 
 	qsort(lookups, count, sizeof(*lookups), compare_files);
 	for (size_t from = 0, end; from < count; from = end) {

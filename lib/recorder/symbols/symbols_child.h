@@ -20,5 +20,10 @@ struct symbol_record {
 
 /* Confines this process for good to what the second half of symbols_child() needs.  0 or -errno. */
 int symbols_filter(int results_fd);
+/*
+ * Gives up all privileges, and does that.  From there on a hostile ELF file that breaks libelf or liblzma gains the
+ * descriptors opened so far, and what symbols_filter.c lets it do with them.
+ */
+void symbols_confine(int results_fd, unsigned int deadline_ms);
 _Noreturn void symbols_child(const struct user_address *addresses, size_t count, int results_fd,
 			     unsigned int deadline_ms);

@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
+#include "apps/apps.h"
 #include "base/cleanup.h"
 #include "facts/facts.h"
 #include "rows/host_mode.h"
@@ -152,8 +153,10 @@ int window_record(struct recorder *recorder, int signals)
 	probes_seed(recorder);
 	if (!err)
 		err = limits_fill(recorder);
-	if (!err)
+	if (!err) {
+		apps_begin(recorder);
 		err = probes_attach(recorder);
+	}
 	if (!err)
 		err = events_open(recorder);
 	if (!err) {
@@ -214,6 +217,7 @@ int window_record(struct recorder *recorder, int signals)
 	stacks_write(recorder);
 	stacks_free(recorder); /* ends the helper that names them, whose CPU time belongs into the footer */
 	because_write(recorder);
+	apps_write(recorder);
 	tables_write(recorder);
 	footer_write(recorder);
 	if (output_flush(&recorder->output))

@@ -76,6 +76,7 @@ COUNTERS = (
     "devices_full",
     "operations_full",
     "connections_full",
+    "databases_full",
     "exchanges_full",
     "because_full",
     "programs_skipped",

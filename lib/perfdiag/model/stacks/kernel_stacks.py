@@ -18,7 +18,7 @@ _NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
 # A poll on one descriptor is booked to what that descriptor is.
 _POLL = (
     "wait.events", "net.accept", "net.request", "net.connect", "net.receive", "net.send", "ipc.pipe", "ipc.unix",
-    "wait.child", "wait.parked",
+    "wait.child", "wait.parked", "lock.database",
 )  # fmt: skip
 
 
@@ -139,6 +139,7 @@ MARKERS: tuple[Marker, ...] = (
         "wait.parked",
         "wait.work",
         "wait.timer",
+        "lock.database",
     ),
     _marker("net.accept", "inet_csk_accept inet_csk_wait_for_connect unix_accept vsock_accept", "ipc.unix"),
     _marker("net.connect", "inet_wait_for_connect __inet_stream_connect inet_stream_connect tcp_v4_connect"),
@@ -206,10 +207,11 @@ MARKERS: tuple[Marker, ...] = (
         "wait.events",
         "wait.parked",
         "lock.kernel",
+        "lock.database",
     ),
     _marker("wait.child", "do_wait __do_wait kernel_wait4 kernel_waitid wait_for_vfork_done __do_sys_vfork"),
     _marker("wait.signal", "do_sigtimedwait sigsuspend __x64_sys_pause __x64_sys_rt_sigsuspend do_rt_sigtimedwait"),
-    _marker("wait.timer", "do_nanosleep hrtimer_nanosleep common_nsleep alarm_timer_nsleep"),
+    _marker("wait.timer", "do_nanosleep hrtimer_nanosleep common_nsleep alarm_timer_nsleep", "lock.database"),
     _marker(
         "disk.write",
         """

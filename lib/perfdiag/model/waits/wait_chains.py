@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from perfdiag.model.waits import postgres_waits
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 
@@ -60,7 +61,7 @@ def own_account(line: schema.Because | Chain) -> str:
 
 def is_for_answer(line: schema.Because) -> bool:
     """Return whether the thread at the root waited for events, and came with the answer of a peer of its own."""
-    return line.root == EVENTS and bool(line.root_object)
+    return line.root == EVENTS and bool(line.root_object) and not line.root_object.startswith(postgres_waits.PREFIX)
 
 
 def chains_of(

@@ -24,6 +24,7 @@ WITH_ROWS = "libbpf"  # the engine that books each nanosecond of an account to o
 PART_AND_WHOLE: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     schema.Because: (("root_tid_ns", "sum_ns"),),
     schema.Cpu: (("clock_ns", "ran_ns"),),
+    schema.DatabaseWait: (("max_ns", "sum_ns"),),
     schema.Detail: (("waker_count", "count"), ("max_ns", "sum_ns")),
     schema.Device: (("errors", "count"),),
     schema.Exited: (("processes", "threads"),),
@@ -38,6 +39,7 @@ PART_AND_WHOLE: Mapping[Kind, tuple[tuple[str, str], ...]] = {
 # Time of nothing: the first is 0 where the second is.
 TIME_AND_COUNT: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     schema.Because: (("sum_ns", "count"),),
+    schema.DatabaseWait: (("sum_ns", "count"),),
     schema.Exchange: (("over_slo_ns", "over_slo"), ("whole_ns", "whole"), ("over_slo_whole_ns", "whole")),
     schema.FileRead: (("sum_ns", "waits"),),
     schema.RequestParked: (("sum_ns", "count"),),

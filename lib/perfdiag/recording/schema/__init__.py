@@ -8,6 +8,7 @@ The prose twin of this package is perfdiag-recording(5); a test compares the two
 
 from __future__ import annotations
 
+from perfdiag.recording.schema.applications import Application, DatabaseWait
 from perfdiag.recording.schema.base import AccountSum, Line
 from perfdiag.recording.schema.machine import Calibration, Cpu, Fact, VmExit
 from perfdiag.recording.schema.network import Socket
@@ -76,6 +77,8 @@ AnyLine = (
     | Because
     | Stack
     | Unnamed
+    | Application
+    | DatabaseWait
     | Device
     | Rpc
     | NfsFlush
@@ -108,11 +111,13 @@ __all__ = [
     "UNTRUSTED_FIELDS",
     "AccountSum",
     "AnyLine",
+    "Application",
     "Because",
     "Calibration",
     "CallLevel",
     "Cost",
     "Cpu",
+    "DatabaseWait",
     "Detail",
     "Device",
     "Dirtier",

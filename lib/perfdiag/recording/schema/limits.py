@@ -34,6 +34,7 @@ RECORDER: Mapping[str, int] = {
     "LIMITS": 32,
     "LONGEST_SYMBOL_NAME": 512,
     "MAX_TARGETS": 4096,
+    "PROGRAMS_MAX": 8,
     "REQUEST_NAME_BYTES": 55,
     "REST_NAMES": 500,
     "RPC_NAME_BYTES": 24,
@@ -59,13 +60,14 @@ RECORDER: Mapping[str, int] = {
     "requests_parked": 4096,
     "requests_unread": 8192,
     "rpcs": 4096,
+    "said_waits": 16_384,
     "sockets": 4096,
     "vm_exits": 4096,
     "writebacks": 512,
 }
 PATH_CHARACTERS = 4096  # PATH_MAX of Linux
 CAPABILITIES = 64  # bits of a set of them
-ACCOUNTS = 64  # there are 45 (ACCOUNT_COUNT); a newer recorder may have more
+ACCOUNTS = 64  # there are 46 (ACCOUNT_COUNT); a newer recorder may have more
 SCRIPT_ACCOUNTS = 32  # that a script can tell: tools/ledger.py 24, the others 19; a newer one may have more
 SCRIPT_THREADS = 10_240  # THREADS of tools/ledger.py; tools/ledger.bt has room for 127, dtrace/ledger.d for 4 MB
 COUNTERS = 64  # of the footer: COUNTER_COUNT and the recorder's own
@@ -79,9 +81,11 @@ def _table(name: str) -> int:
 
 # The most lines by type; of a type whose lines replace older ones about the same thing, the most things.
 LINES: Mapping[str, int] = {
+    "application": RECORDER["PROGRAMS_MAX"],
     "because": _table("because"),
     "calibration": 8,  # two are written
     "cpu": RECORDER["CPUS_MAX"],
+    "database_wait": _table("said_waits"),
     "detail": _table("DETAIL_ENTRIES"),
     "device": _table("devices"),
     "dirtier": _table("dirtiers"),

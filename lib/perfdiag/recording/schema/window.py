@@ -144,6 +144,7 @@ NO_TIME_LOST = frozenset(
         "because_full",
         "calls_skipped",
         "connections_full",
+        "databases_full",
         "detail_full",
         "details",
         "devices_full",

@@ -35,7 +35,7 @@ OBSERVED_NS = 1_000_000_000
 # The awaited stage of a pipeline is its limit if it ran or was runnable for this much of its life.
 STAGE_READY = 0.7
 # Waits of others that the thread ended: its locks, its pipes and sockets.
-DEPENDENT = ("lock.futex", "lock.file", "lock.kernel", "ipc.pipe", "ipc.unix")
+DEPENDENT = ("lock.futex", "lock.file", "lock.kernel", "lock.database", "ipc.pipe", "ipc.unix")
 
 
 @rule(

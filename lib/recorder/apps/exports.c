@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include "apps/exports.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/helper.h"
+#include "base/monotonic.h"
+#include "base/privileges.h"
+#include "base/process_files.h"
+#include "symbols/symbols_child.h"
+
+#define SYMBOLS_MAX (1 << 20) /* PostgreSQL exports 11,000 */
+
+struct question {
+	pid_t pid;
+	const struct exports_wanted *wanted;
+	unsigned int deadline_ms;
+};
+
+/* The very file that runs, also where it has been replaced, or lies in another mount namespace. */
+static int open_program(pid_t pid)
+{
+	_cleanup_close_ int path_fd = -1, process = process_open(pid);
+
+	path_fd = process < 0 ? -1 : openat(process, "exe", O_PATH | O_CLOEXEC);
+	return path_fd < 0 ? -errno : reopen_regular(path_fd, 0, 0);
+}
+
+static void find_first_code(Elf *elf, struct exports *exports)
+{
+	size_t segments = 0;
+	GElf_Phdr segment;
+
+	exports->first_code = UINT64_MAX;
+	elf_getphdrnum(elf, &segments);
+	for (size_t i = 0; i < segments; i++)
+		if (gelf_getphdr(elf, i, &segment) && segment.p_type == PT_LOAD && segment.p_flags & PF_X &&
+		    segment.p_vaddr < exports->first_code)
+			exports->first_code = segment.p_vaddr;
+}
+
+static void find_names(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const struct exports_wanted *wanted,
+		       struct exports *exports)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && i < SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++) {
+		const char *name;
+
+		if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF)
+			continue;
+		name = elf_strptr(elf, header->sh_link, symbol.st_name);
+		for (int place = 0; name && place < EXPORTS_MAX && wanted->names[place]; place++)
+			if (!strcmp(name, wanted->names[place]))
+				exports->addresses[place] = symbol.st_value;
+	}
+}
+
+/* The first place where digits follow the prefix. */
+static void find_version(const char *text, size_t length, const char *prefix, char version[VERSION_BYTES])
+{
+	const char *end = text + length, *at = text;
+	size_t digits = 0;
+
+	while ((at = memmem(at, end - at, prefix, strlen(prefix)))) {
+		at += strlen(prefix);
+		if (at < end && isdigit((unsigned char)*at))
+			break;
+	}
+	while (at && at + digits < end && digits < VERSION_BYTES - 1 &&
+	       (isalnum((unsigned char)at[digits]) || at[digits] == '.'))
+		digits++;
+	if (at)
+		memcpy(version, at, digits);
+}
+
+static void read_program(int fd, const struct exports_wanted *wanted, struct exports *exports)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names))
+		_exit(1);
+	find_first_code(elf, exports);
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name;
+		GElf_Shdr header;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (header.sh_type == SHT_DYNSYM) {
+			find_names(elf, section, &header, wanted, exports);
+		} else if (name && !strcmp(name, ".rodata") && header.sh_type == SHT_PROGBITS) {
+			data = elf_rawdata(section, NULL);
+			if (data && data->d_buf)
+				find_version(data->d_buf, data->d_size, wanted->version_prefix, exports->version);
+		}
+	}
+	elf_end(elf);
+}
+
+static void look_up(const void *argument, int results_fd)
+{
+	const struct question *question = argument;
+	struct exports exports = {};
+	int fd = open_program(question->pid);
+
+	if (fd < 0)
+		return;
+	symbols_confine(results_fd, question->deadline_ms);
+	read_program(fd, question->wanted, &exports);
+	if (write(results_fd, &exports, sizeof(exports)) != sizeof(exports))
+		_exit(1);
+}
+
+/* The whole of it, or it does not count: who answers has read what others wrote. */
+static int receive(int fd, struct exports *exports, int64_t deadline)
+{
+	char *bytes = (char *)exports;
+
+	for (size_t done = 0; done < sizeof(*exports);) {
+		struct pollfd readable = { .fd = fd, .events = POLLIN };
+		int64_t left = deadline - monotonic_ms();
+		ssize_t n;
+
+		if (left <= 0)
+			return -ETIMEDOUT;
+		if (poll(&readable, 1, left) <= 0)
+			continue;
+		n = read(fd, bytes + done, sizeof(*exports) - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -ENODATA;
+		done += n;
+	}
+	exports->version[VERSION_BYTES - 1] = '\0';
+	for (char *at = exports->version; *at; at++)
+		if (!isalnum((unsigned char)*at) && *at != '.')
+			return -ENODATA;
+	return 0;
+}
+
+int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, unsigned int deadline_ms)
+{
+	static const struct helper_task task = { "perfdiag-symbol", OF_SYMBOLS, look_up };
+	struct question question = { pid, wanted, deadline_ms };
+	int64_t deadline = monotonic_ms() + deadline_ms;
+	struct helper helper;
+	int err = helper_start(&helper, &task, &question);
+
+	if (err)
+		return err;
+	err = receive(helper.fd, ret, deadline);
+	helper_end(&helper);
+	return err;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a program exports: found in its file by a confined child, because the file is hostile until shown otherwise. */
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+
+#define EXPORTS_MAX 4
+#define VERSION_BYTES 32
+
+/* What to look for in a program. */
+struct exports_wanted {
+	const char *names[EXPORTS_MAX]; /* of data it exports; NULL: no more */
+	const char *version_prefix;	/* "postgres (PostgreSQL) ": digits and dots behind it are the version */
+};
+
+/* Addresses as the file has them. */
+struct exports {
+	uint64_t addresses[EXPORTS_MAX]; /* 0: not exported */
+	uint64_t first_code;		 /* of the first executable segment: /proc/PID/stat tells where that lies */
+	char version[VERSION_BYTES];	 /* "" if it has none */
+};
+
+/* Of the program that a process runs.  0; -ENODATA: no ELF file that could be read to its end; -errno. */
+int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, unsigned int deadline_ms);
