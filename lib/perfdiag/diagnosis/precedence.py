@@ -73,6 +73,12 @@ UNDECLARED: Mapping[Pair, str] = {
             f"a disk may be slow in several ways at once{_BOTH}",
             "DISK-QUEUEING STORAGE-LOOP, DISK-MEMBER-SLOW DISK-THROTTLED",
         ),
+        (
+            "commits are only told where the disk is not at fault, which is served first",
+            "DISK-ERRORS SQL-COMMIT-BOUND, DISK-MEMBER-SLOW SQL-COMMIT-BOUND, DISK-QUEUEING SQL-COMMIT-BOUND,"
+            " DISK-SATURATED SQL-COMMIT-BOUND, DISK-THROTTLED SQL-COMMIT-BOUND, SQL-COMMIT-BOUND STORAGE-LOOP",
+        ),
+        ("waits for the log of a database are told apart from all its other locks", "SQL-COMMIT-BOUND SQL-LOCK-WAIT"),
         ("a tracer is named beside the stops and takes no time of its own", "TARGET-STOPPED TARGET-TRACED"),
         ("exits have different reasons", "KVM-EXIT-EMULATED-IO KVM-HALT-POLLING"),
         ("waits are in different system calls", "QUEUE-FULL TTY-NOT-READ"),

@@ -24,6 +24,7 @@ FAMILIES = {
     "nfs": "NFS",
     "memory": "memory",
     "locks": "locks",
+    "sql": "databases",
     "network": "network",
     "local": "other processes, terminals and descriptors",
     "requests": "requests",

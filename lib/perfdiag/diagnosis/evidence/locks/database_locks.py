@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import port_option
+from perfdiag.diagnosis.evidence.session_waits import telling
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
@@ -37,7 +38,10 @@ def proven(model: Model, kind: HiddenLock, among: Set[int] | None = None) -> Pro
     sampled: Counter[int] = Counter()
     locked: Counter[int] = Counter()
     functions: Counter[str] = Counter()
+    told = telling(model) if kind is POSTGRES else frozenset()
     for stack in model.wait_stacks(kind.account):
+        if stack.pid in told:
+            continue  # what it waited for is known of all its waits
         if among is not None and stack.pid not in among:
             continue
         weight_ns = stack.weight_ns or 1
@@ -149,6 +153,8 @@ def _untold(model: Model) -> Finding:
 
 def _is_untold(model: Model) -> bool:
     """Return whether a PostgreSQL waits for most of its time, of which stacks show neither locks nor clients."""
+    if telling(model):
+        return False  # sessions say so themselves
     time = model.request_time
     part_ns = time.accounts.get(POSTGRES.account, 0) - FAULT_SHARE * time.ns if time else model.ns(POSTGRES.account)
     servers = {thread.pid for thread in model.threads if thread.comm in _POSTGRES}

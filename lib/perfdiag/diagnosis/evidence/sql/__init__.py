@@ -1,0 +1,1 @@
+"""What rules on databases share."""

@@ -1,0 +1,82 @@
+"""For what sessions waited that waited for a lock of their database: what its holder was in meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, does_in_brief
+from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, chains_behind, wait_of
+from perfdiag.diagnosis.significance import plain, thread_of
+from perfdiag.model.model import Model
+from perfdiag.model.waits.wait_chains import NO_NEWS
+
+# One holder, or one thing that holders do, with this part of what is known is named.
+MAJORITY = 0.5
+# Of less of the time a root tells nothing about the rest.
+KNOWN = 0.25
+
+
+@dataclass(frozen=True)
+class Root:
+    """What the holders of some locks did while others waited."""
+
+    ns: int  # of what others waited
+    part: float  # of all that they waited
+    account: str  # "" where nothing is most of it
+    object: str  # for people
+    tid: int  # of the holder, where it was one; 0: several
+    name: str  # of the holder
+
+    @property
+    def does(self) -> str:
+        """What it did, as a sentence goes on."""
+        said = f" ({self.object})" if self.object else ""
+        return f"{ROOTS.get(self.account, (f'is in {self.account}', ''))[0]}{said}"
+
+    @property
+    def in_brief(self) -> str:
+        """The same for a headline."""
+        return does_in_brief(self.account)
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether it slept of its own choice."""
+        return self.account in NO_NEWS
+
+
+def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
+    """Return what holders did most of the time that others waited for locks of these keys; None: hardly known.
+
+    A lock that is the root of another one is one of which it is not known who had it.
+    """
+    roots: dict[tuple[str, str], int] = {}
+    holders: dict[int, int] = {}
+    names: dict[tuple[str, str], str] = {}
+    for chain in chains_behind(model, keys):
+        if chain.root == LOCK:
+            continue
+        pair = (chain.root, chain.root_key if _tells(model, chain.root, chain.root_key) else "")
+        roots[pair] = roots.get(pair, 0) + chain.ns
+        names[pair] = chain.root_object if pair[1] else ""
+        if tid := chain.root_tid or chain.some_tid:
+            holders[tid] = holders.get(tid, 0) + chain.ns
+    known_ns = sum(roots.values())
+    if not waited_ns or known_ns < KNOWN * waited_ns:
+        return None
+    pair = max(roots, key=lambda each: roots[each])
+    tid = max(holders, key=lambda each: holders[each], default=0)
+    one = bool(tid) and holders[tid] >= MAJORITY * known_ns
+    thread = thread_of(model, tid) if one else None
+    name = f"{plain(thread.comm)} ({tid})" if thread else "sessions in turn"
+    if roots[pair] < MAJORITY * known_ns:
+        return Root(known_ns, min(1.0, known_ns / waited_ns), "", "", tid if one else 0, name)
+    return Root(roots[pair], min(1.0, roots[pair] / waited_ns), pair[0], names[pair], tid if one else 0, name)
+
+
+def _tells(model: Model, account: str, key: str) -> bool:
+    """Return whether an object is worth a word beside its account."""
+    return bool(key) and not (account == EVENTS and wait_of(model, key) is None)
+
+
+__all__ = ["Root", "root_of"]

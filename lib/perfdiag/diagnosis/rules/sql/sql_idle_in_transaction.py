@@ -1,0 +1,132 @@
+"""SQL-IDLE-IN-TRANSACTION: a session keeps locks while it waits for its client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.session_waits import LOCK, activity
+from perfdiag.diagnosis.evidence.sql.idle_transactions import Behind, behind, idle, name_of
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Remedy,
+    rule,
+)
+from perfdiag.diagnosis.significance import about, duration, fix, percent, plain, thread_of, typical_ns, waits, worth
+from perfdiag.model.model import Model
+
+ID = "SQL-IDLE-IN-TRANSACTION"
+# A client on the same network answers in less: what takes longer, it does in the middle of its transaction.
+ROUND_TRIP_NS = 10_000_000
+# One session with this part of what others waited is named; of several, none.
+MAJORITY = 0.5
+
+
+@rule(
+    ID,
+    title="Sessions wait for locks of a session that is idle in a transaction",
+    accounts=(LOCK,),
+    meaning="A session of PostgreSQL has changed a row or locked a table and not ended its transaction. It waits for"
+    " what its client does next, and everybody who needs the same row or table waits for that client.",
+    measured="Reads at each switch what the session publishes: its wait event, and whether it is in a transaction."
+    " Where the lock was released in the window, the wake-up shows what the holder was in while others waited. A lock"
+    " that was not released is taken to belong to the session that is idle in a transaction longest.",
+    alternatives="Another session holds the lock, if it was not released in the window: pg_blocking_pids() knows.",
+    remedies="End the transaction before the client does anything else: computes, calls another service, waits for a"
+    " person. Set idle_in_transaction_session_timeout as a safety net. If each wait is a network round trip, send"
+    " fewer statements, or change the contended row last.",
+    verify="Compare lock.database in the next report.",
+    beats=("SQL-LOCK-WAIT", "SQL-COMMIT-BOUND", "LOCK-CONTENTION"),
+)
+def idle_in_transaction(model: Model) -> Iterable[Outcome]:
+    """One finding for all of them: what helps is the same."""
+    found = behind(model)
+    if worth(model, found.ns):
+        yield _finding(model, found)
+        return
+    longest = idle(model)
+    words = f", longest {duration(longest.max_ns)}" if longest.count else ""
+    text = f"{percent(found.ns / model.busy_ns if model.busy_ns else 0.0)} of busy time behind transactions that wait"
+    yield Check(ID, f"{text} for their client{words}", float(found.ns), "ns")
+
+
+def _finding(model: Model, found: Behind) -> Finding:
+    pid = max(found.holders, key=lambda each: found.holders[each], default=0)
+    one = bool(pid) and found.holders[pid] >= MAJORITY * found.ns
+    who = name_of(model, pid) if one else f"{plural(len(found.holders), 'session')}"
+    thread = thread_of(model, pid) if one else None
+    each_ns = typical_ns(idle(model))
+    short = each_ns < ROUND_TRIP_NS
+    times = f", half of that time in waits of about {about(each_ns)}" if idle(model).count > 1 else ""
+    claim = (
+        f"{plural(found.waiters, 'session')} waited {duration(found.ns)} for locks of {who}, which"
+        f" {'kept its' if one else 'kept their'} transaction open and waited for {'its' if one else 'their'} client"
+        f"{times}."
+    )
+    return conclude(
+        model,
+        found.claims,
+        headline=f"{who} holds locks in a transaction and waits for its client"
+        if one
+        else "Sessions hold locks in transactions and wait for their clients",
+        claim=claim,
+        mechanism=Mechanism.MANY if short else Mechanism.OTHERS,
+        best=Confidence.HIGH if not found.open_ns or found.candidates == 1 else Confidence.MEDIUM,
+        doubts=[_doubt(found)],
+        evidence=[
+            *(
+                [waits(idle(model), "waits for a client inside a transaction", "wait event")]
+                if idle(model).count
+                else []
+            ),
+            *_shown(found),
+        ],
+        remedies=_remedies(model, short=short),
+        alternatives=["another session holds the lock: pg_blocking_pids() knows"] if found.open_ns else [],
+        verify=f"{again(model)}   ({LOCK})",
+        others=[Other(pid, plain(thread.comm), Relation.HOLDER)] if thread else [],
+        inside=True,
+    )
+
+
+def _doubt(found: Behind) -> str:
+    if not found.open_ns:
+        return ""
+    if found.candidates > 1:
+        return (
+            f"{duration(found.open_ns)} was for locks that nobody released in the window, and"
+            f" {plural(found.candidates, 'session')} were idle in a transaction"
+        )
+    return f"{duration(found.open_ns)} was for locks that nobody released in the window"
+
+
+def _shown(found: Behind) -> list[Evidence]:
+    if not found.seen_ns:
+        return []
+    text = f"{duration(found.seen_ns)} until the holder ended its transaction; meanwhile it waited for its client"
+    return [Evidence(text, float(found.seen_ns), "ns", "sched_waking, wait event")]
+
+
+def _remedies(model: Model, *, short: bool) -> list[Remedy]:
+    if short:
+        return [
+            fix("send the statements of a transaction together, or in a function: each is a wait with locks held"),
+            fix("change the row that all sessions want last in the transaction"),
+        ]
+    return [
+        fix(f"see what it did last, and whose client it is: {activity(model)}"),
+        fix("end the transaction (COMMIT) before the client computes, calls a service or waits for a person"),
+        fix("ALTER SYSTEM SET idle_in_transaction_session_timeout = '10s' ends such sessions; clients must retry"),
+    ]
+
+
+__all__ = ["idle_in_transaction"]

@@ -1,0 +1,150 @@
+"""SQL-LOCK-WAIT: sessions wait for locks of their database, and what those do that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS
+from perfdiag.diagnosis.evidence.session_waits import LOCK, activity, wait_of
+from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
+from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, rule
+from perfdiag.diagnosis.significance import (
+    claims_of,
+    duration,
+    fix,
+    percent,
+    plain,
+    thread_of,
+    together,
+    total_ns,
+    waits,
+    without_rows,
+    worth,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.waits.postgres_waits import BUFFER_PIN, LWLOCK, ROW_LOCKS, TABLE_LOCKS, SessionWait
+
+ID = "SQL-LOCK-WAIT"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Locks that are one matter for whoever has to mend it."""
+
+    name: str
+    internal: bool = False  # no statement asks for it
+
+
+ROWS, UNKNOWN = Kind("row locks"), Kind("locks of their database")
+
+
+def _kind(wait: SessionWait) -> Kind:
+    """Return what a wait event is one of.  A session that wants a changed row waits for the transaction that did it."""
+    if wait.class_ == LWLOCK:
+        return Kind(f"the internal lock {wait.name or wait.event}", internal=True)
+    if wait.class_ == BUFFER_PIN:
+        return Kind("pages that others read", internal=True)
+    if wait.name in ROW_LOCKS:
+        return ROWS
+    if wait.name in TABLE_LOCKS:
+        return Kind(f"table locks ({wait.name})")
+    return Kind(f"{wait.name or f'lock type {wait.event}'} locks")
+
+
+@rule(
+    ID,
+    title="Sessions wait for locks of their database",
+    accounts=(LOCK,),
+    meaning="Sessions of PostgreSQL wait for a lock: on a row that another transaction changed, on a table, or on one"
+    " of the server's own structures (LWLock). The holder is named, and what it did while others waited. If it mostly"
+    " waited for a disk or for its client, that is the root, and has a finding of its own.",
+    measured="Reads at each switch the wait event that the session publishes, the one in pg_stat_activity, and books"
+    " the wait as lock.database. Who had the lock, and what it was in meanwhile, was recorded at each wake-up, through"
+    " queues of waiters.",
+    alternatives="Many sessions that change the same row in turn, each for a short time.",
+    remedies="Commit soon after the first change, change what all want last, and do nothing slow between BEGIN and"
+    " COMMIT. For counters that all change, insert rows and add them up, or use several rows.",
+    verify="Compare lock.database in the next report.",
+    beats=("LOCK-CONTENTION",),
+)
+def lock_wait(model: Model) -> Iterable[Outcome]:
+    """One finding for each kind of lock that is worth it; waits for the log are SQL-COMMIT-BOUND's."""
+    found = False
+    for kind, rows in _by_kind(model).items():
+        if worth(model, total_ns(rows)):
+            found = True
+            yield _finding(model, kind, rows)
+    if not found:
+        share = model.share(LOCK)
+        yield without_rows(model, ID, LOCK) or Check(
+            ID, f"locks of databases {percent(share)} of busy time", share, "share"
+        )
+
+
+def _by_kind(model: Model) -> dict[Kind, list[Row]]:
+    kinds: dict[Kind, list[Row]] = {}
+    for row in model.rows_of(LOCK):
+        wait = wait_of(model, row.key)
+        if wait is None or not wait.is_for_wal:
+            kinds.setdefault(_kind(wait) if wait else UNKNOWN, []).append(row)
+    return dict(sorted(kinds.items(), key=lambda item: -total_ns(item[1])))
+
+
+def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
+    ns, keys = total_ns(rows), sorted({row.key for row in rows})
+    root = root_of(model, keys, ns)
+    waiters = len({row.pid for row in rows})
+    thread = thread_of(model, root.tid) if root and root.tid else None
+    return conclude(
+        model,
+        claims_of(rows),
+        headline=f"Sessions wait for {kind.name}{_headline(root)}",
+        claim=f"{plural(waiters, 'session')} waited {duration(ns)} for {kind.name}{_claim(root)}.",
+        mechanism=Mechanism.SLEEP if root and root.sleeps else Mechanism.BUSY,
+        doubts=["" if root else "what the holders did meanwhile is known of a small part only"],
+        evidence=[waits(together(rows), f"waits for {kind.name}", "wait event"), *_shown(root)],
+        remedies=_remedies(model, kind, root),
+        ruled_out=[] if behind(model).claims else ["sessions that are idle in a transaction"],
+        alternatives=["many sessions take the same lock in turn, each for a short time"],
+        verify=f"{again(model)}   ({LOCK})",
+        others=[Other(thread.pid, plain(thread.comm), Relation.HOLDER)] if thread else [],
+        inside=True,
+    )
+
+
+def _headline(root: Root | None) -> str:
+    return f", and whoever holds them {root.in_brief}" if root and root.account else ""
+
+
+def _claim(root: Root | None) -> str:
+    if root is None:
+        return ""
+    who = f"its holder, {root.name}," if root.tid else "their holders, in turn,"
+    return f", because {who} mostly {root.does}" if root.account else f"; most had {root.name}"
+
+
+def _shown(root: Root | None) -> list[Evidence]:
+    if root is None or not root.account:
+        return []
+    text = f"{percent(root.part)} of the time that others waited, the holder {root.does}"
+    return [Evidence(text, root.part, "share", "sched_waking, wait event")]
+
+
+def _remedies(model: Model, kind: Kind, root: Root | None) -> list[Remedy]:
+    if kind.internal:
+        return [fix("fewer sessions at the same time: a connection pool of a few sessions per CPU")]
+    shorten = ROOTS.get(root.account, ("", ""))[1] if root else ""
+    first = [fix(shorten)] if shorten and root and not root.account.startswith("cpu.") else []
+    return [
+        *first,
+        fix(f"see who holds them, and what for: {activity(model)}"),
+        fix("commit soon after the first change, and change what all want last"),
+    ]
+
+
+__all__ = ["lock_wait"]
