@@ -18,6 +18,7 @@ from perfdiag.recording import reader, schema
 from perfdiag.recording.distribution import edges_ns
 from perfdiag.recording.laws import contradictions
 from perfdiag.recording.laws.bucket_laws import DISTRIBUTIONS
+from perfdiag.recording.recording import PLACES
 from perfdiag.report import assembly
 
 from conftest import ROOT
@@ -194,7 +195,7 @@ def test_every_distribution_of_the_schema_has_laws() -> None:
         fields = {name for name in get_type_hints(kind) if name.endswith("buckets")}
         assert {each.buckets for each in DISTRIBUTIONS.get(kind, ())} == fields
         assert all(hasattr(kind, each.total) for each in DISTRIBUTIONS.get(kind, ()))
-        assert not fields or kind in reader.PLACES
+        assert not fields or kind in PLACES
 
 
 @given(st.lists(st.integers(0, 2**39), min_size=1, max_size=40))

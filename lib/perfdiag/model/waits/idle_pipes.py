@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM
 from perfdiag.recording import schema
-from perfdiag.recording.reader import Recording
+from perfdiag.recording.recording import Recording
 
 PIPE = "ipc.pipe"
 
