@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.model.builder import PARKED
 from perfdiag.model.model import Model
 from perfdiag.model.waits.idle_runtime_threads import IDLE_THREADS, idle_thread
 from perfdiag.model.waits.runtime_locks import RUNTIME_LOCKS
-from perfdiag.report.verdict import not_busy
 
 from unit.support import Builder
 from unit.support.judging import finding
@@ -133,8 +133,8 @@ def test_the_heavier_evidence_wins_and_the_other_word_of_a_condition_follows() -
 def test_a_thread_of_java_that_sleeps_does_so_by_its_own_choice() -> None:
     model = parked(JAVA_SLEEP, comm="retry")
     assert (model.ns("wait.timer"), model.parked_ns) == (9 * S, 0)
-    sleep = not_busy.sleep(model)
-    assert sleep and sleep.sentence.startswith("Thread retry (101) sleeps 9.00 s") and "futex" not in sleep.sentence
+    found = sleep(model)
+    assert found and found.headline.startswith("Thread retry (101) sleeps 9.00 s") and "futex" not in found.headline
 
 
 def test_a_thread_pool_of_python_waits_for_no_lock() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.report.assembly import Report
-from perfdiag.report.verdict import not_busy
+from perfdiag.report.contract import Finding
 from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
@@ -33,6 +34,10 @@ def told(builder: Builder) -> Report:
     return made(builder.model())
 
 
+def locks(report: Report) -> list[Finding]:
+    return [each for each in report.findings if each.id == LOCK]
+
+
 def sampled(account: str, scan: list[str], comm: str = "postgres", user: str = EPOLL) -> Builder:
     builder = Builder(comm=comm).thread(comm, rest=account)
     return builder.stack("wait", account, user=[user], scan=scan, weight="10 s")
@@ -49,17 +54,17 @@ def test_a_backend_without_stacks_is_not_acquitted() -> None:
 def test_a_backend_whose_stacks_show_its_client_is_acquitted() -> None:
     """A healthy server that could not be told."""
     quiet = told(backend(talking=10, cpu_user="1 ms").exchange("port:5432", "accepted", {"100 us": 3}))
-    assert quiet.verdict.kind == Kind.ELSEWHERE.value and not quiet.findings
+    assert quiet.verdict.kind == Kind.ELSEWHERE.value and not locks(quiet)
     other = backend(talking=10, cpu_user="1 ms").thread("postgres", pid=200)  # of which there is no stack
     assert told(other).verdict.kind == Kind.CANNOT_TELL.value
     assert told(sampled("wait.events", [])).verdict.kind == Kind.CANNOT_TELL.value  # its callers have no names
 
 
 def test_the_query_that_tells_is_named() -> None:
-    [perhaps] = told(backend(cpu_user="1 ms")).findings
+    [perhaps] = locks(told(backend(cpu_user="1 ms")))
     assert perhaps.remedy[0].text.startswith('psql -c "SELECT pid, pg_blocking_pids(pid)')
     assert (perhaps.id, perhaps.severity, perhaps.mechanism) == (LOCK, "info", Mechanism.UNDETERMINED.value)
-    assert not told(backend("redis", cpu_user="1 ms")).findings
+    assert not locks(told(backend("redis", cpu_user="1 ms")))
 
 
 def test_the_query_goes_to_the_port_that_is_served() -> None:
@@ -126,7 +131,7 @@ def test_sqlite_asks_again_for_a_lock_by_nobodys_choice() -> None:
     """It read "sleeps on a timer"."""
     builder = sampled("wait.timer", [*SLEPT, BUSY], "app", "clock_nanosleep (libc.so.6)")
     text = told(builder).verdict
-    assert text.kind == Kind.CAUSE.value and "on a timer" not in text.text and not_busy.sleep(builder.model()) is None
+    assert text.kind == Kind.CAUSE.value and "on a timer" not in text.text and sleep(builder.model()) is None
     assert text.text.startswith("app (100) waits for SQLite's locks (10.0 s).")
     assert "lslocks" in told(builder).findings[0].remedy[0].text
     nameless = sampled("wait.timer", [*SLEPT, "0x1f (libsqlite3.so.0)"], "app", "clock_nanosleep (libc.so.6)")
@@ -149,5 +154,5 @@ def test_a_sleep_of_the_programs_own_stays_its_choice(scan: list[str]) -> None:
 
 
 def test_a_moment_behind_a_lock_is_not_worth_a_word() -> None:
-    assert not told(backend(locking=5, talking=95)).findings
-    assert told(backend(locking=15, talking=85)).findings
+    assert not locks(told(backend(locking=5, talking=95)))
+    assert locks(told(backend(locking=15, talking=85)))

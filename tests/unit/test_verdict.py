@@ -39,7 +39,7 @@ def test_what_only_background_threads_suffer_is_no_rival() -> None:
     read = finding("DISK-READ-SLOW", {"disk.read": S}, "Reads are slow.")
     write = finding("DISK-WRITE-SLOW", {"disk.write": 8 * S}, "Writes are slow.")
     diagnosed = diagnosis(model, read, write)
-    assert [(each.id, each.role) for each in diagnosed.findings] == [
+    assert [(each.id, each.role) for each in diagnosed.findings[:2]] == [
         ("DISK-READ-SLOW", Role.SERVING),
         ("DISK-WRITE-SLOW", Role.BACKGROUND),
     ]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.model import Model
-from perfdiag.report.verdict import fault_found
-from perfdiag.report.verdict.no_fault_found import CASES
-from perfdiag.report.verdict.sentences import uncertain_ns
+from perfdiag.report.verdict import fault_cases, host_cases, request_cases
+from perfdiag.report.verdict.calm_cases import cases
 from perfdiag.report.verdict.situation import Situation
 
 from unit.support import Builder
@@ -16,16 +14,17 @@ from unit.support import Builder
 
 def situation(model: Model) -> Situation:
     """Return the situation of a model in which no fault takes time."""
-    diagnosis = diagnose(model)
-    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
-    assert not any(finding.claimed_ns for finding in faults)
-    return Situation(model, diagnosis, faults, uncertain_ns(model), acquit=True)
+    found = Situation(model, diagnose(model))
+    assert not found.timed
+    return found
 
 
 def test_every_case_has_a_name_of_its_own_and_the_last_always_holds() -> None:
-    assert len({case.name for case in CASES}) == len(CASES)
-    assert len({case.name for case in fault_found.CASES}) == len(fault_found.CASES)
-    assert CASES[-1].holds(situation(Builder().thread("a", cpu_user="9 s").model()))
+    busy = situation(Builder().thread("a", cpu_user="9 s").model())
+    idle = situation(Builder().thread("a", cpu_user="20 ms").model())
+    for table in (cases(busy), cases(idle), fault_cases.CASES, host_cases.CASES, request_cases.CASES):
+        assert len({case.name for case in table}) == len(table)
+        assert table[-1].holds(busy)
 
 
 @pytest.mark.parametrize(
@@ -43,4 +42,4 @@ def test_every_case_has_a_name_of_its_own_and_the_last_always_holds() -> None:
 )
 def test_the_first_case_that_holds_is_the_one(builder: Builder, name: str) -> None:
     found = situation(builder.model())
-    assert next(case.name for case in CASES if case.holds(found)) == name
+    assert next(case.name for case in cases(found) if case.holds(found)) == name

@@ -8,7 +8,7 @@ from perfdiag.facts.host_facts import Listener, Listeners
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 from perfdiag.recording.schema import Line
-from perfdiag.report.verdict.no_fault_found import NO_FAULT
+from perfdiag.report.verdict.calm_cases import NO_FAULT
 from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.model.builder import PARKED
 from perfdiag.model.model import Model
-from perfdiag.report.verdict.not_busy import sleep
 from perfdiag.report.verdict.sentences import Kind
 from perfdiag.report.verdict.verdict import decide
 
@@ -83,7 +83,7 @@ def test_goroutines_that_had_requests_were_not_without_work() -> None:
     assert text.startswith(
         "Cannot tell: where its 100 requests spent 40.0 s could not be followed. Threads do not show what its"
     )
-    fast = parked(Builder().thread("app"), "app", GO, 500).exchange("port:80", "accepted", {"2 ms": 9000}, whole=0)
+    fast = parked(Builder().thread("app"), "app", GO, 500).exchange("port:80", "accepted", {"2 ms": 9}, whole=0)
     assert verdict(fast.model())[1].startswith("None of its goroutines could run")
 
 
@@ -105,7 +105,7 @@ def test_the_clock_of_a_runtime_sleeps_by_nobodys_choice(own: list[str]) -> None
     if own:
         builder.thread("app", tid=601, rest="wait.timer").stack("wait", "wait.timer", tid=601, user=own, weight="9 s")
     slept = sleep(builder.model())
-    assert (slept is not None and slept.sentence.startswith("Thread app (601) sleeps")) is bool(own)
+    assert (slept is not None and slept.headline.startswith("Thread app (601) sleeps")) is bool(own)
     assert (slept is None) is not own
 
 

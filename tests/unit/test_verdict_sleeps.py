@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.diagnosis.rule import Mechanism, Severity
-from perfdiag.report.verdict.not_busy import sleep
 from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder

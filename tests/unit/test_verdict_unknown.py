@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from perfdiag.diagnosis.evidence.idle import parked_threads
 from perfdiag.diagnosis.rule import Confidence
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 from perfdiag.report.contract import Verdict
-from perfdiag.report.verdict import not_busy
 from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
@@ -75,14 +75,14 @@ def pool(*, readers: bool = True, each_ms: int = 1, more: Callable[[Builder], ob
 
 
 def test_who_reads_requests_is_idle_where_nobody_waits() -> None:
-    assert not_busy.parked_ns(pool()) == 40 * MS
-    assert not_busy.parked_ns(pool(each_ms=500)) == 20 * S
-    assert not_busy.parked_ns(pool(each_ms=5000)) == 36 * S
+    assert parked_threads.parked_ns(pool()) == 40 * MS
+    assert parked_threads.parked_ns(pool(each_ms=500)) == 20 * S
+    assert parked_threads.parked_ns(pool(each_ms=5000)) == 36 * S
 
 
 def test_who_may_wait_still_counts() -> None:
-    assert not_busy.parked_ns(pool(open=2, oldest_ns=3 * S)) == 6 * S + 40 * MS
-    assert not_busy.parked_ns(pool(unanswered=1, unanswered_longest_ns=2 * S)) == 2 * S + 40 * MS
+    assert parked_threads.parked_ns(pool(open=2, oldest_ns=3 * S)) == 6 * S + 40 * MS
+    assert parked_threads.parked_ns(pool(unanswered=1, unanswered_longest_ns=2 * S)) == 2 * S + 40 * MS
 
 
 @pytest.mark.parametrize(("cpu_user", "unknown"), [("30 ms", 40 * MS), ("50 ms", 9 * S + 40 * MS)])
@@ -91,9 +91,9 @@ def test_who_reads_none_is_idle_too_unless_it_works_more_than_those_that_do(cpu_
     model = pool(
         more=lambda builder: builder.thread("other", cpu_user=cpu_user).row("wait.parked", "futex:9", "9 s", count=10)
     )
-    assert not_busy.parked_ns(model) == unknown
+    assert parked_threads.parked_ns(model) == unknown
 
 
 def test_others_may_wait_for_anything() -> None:
-    assert not_busy.parked_ns(pool(readers=False)) == 36 * S
-    assert not_busy.parked_ns(pool(declined=1)) == 36 * S
+    assert parked_threads.parked_ns(pool(readers=False)) == 36 * S
+    assert parked_threads.parked_ns(pool(declined=1)) == 36 * S

@@ -10,8 +10,8 @@ that makes it slow and the cgroup limit that fills the queue.  `settle` grants i
 
 A multiplier (low clock, remote memory) makes each nanosecond longer instead of adding some: it is granted its
 fraction of what is *left* of an account, so two multipliers never give back more than there is.
-Idle time is granted in the same order, but apart (`Finding.idle_ns`): no share counts it.  Time of "cannot tell"
-accounts is never granted.
+Idle time is granted in the same order, but apart (`Finding.idle_ns`): no share counts it.  Of "cannot tell"
+accounts that is so for profile alone: no fault is made of them.
 
 Of a target that serves requests (`Model.request_time`) the whole is their time, not that of its threads: of what a
 finding wants of an account, it is granted the part that requests spent there.
@@ -35,7 +35,7 @@ from perfdiag.diagnosis.thread_roles import Roles
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import together
 from perfdiag.model.requests.request_time import QUEUED
-from perfdiag.model.share_denominator import whole_accounts, whole_ns
+from perfdiag.model.share_denominator import counted, whole_accounts, whole_ns
 from perfdiag.recording.accounts import Kind, kind_of
 
 # A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
@@ -69,7 +69,7 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
             for claim, wanted in sorted(finding.claims.items(), key=str)
         }
         total, wanted = sum(granted.values()), purse.worth(finding)
-        idle_ns = sum(purse.grant_idle(account_of(claim), ns) for claim, ns in finding.claims.items())
+        idle_ns = sum(purse.grant_idle(account_of(claim), ns, finding) for claim, ns in finding.claims.items())
         threads, role = roles.of(claim for claim, ns in granted.items() if ns)
         part = total / purse.whole_ns if purse.whole_ns else 0.0
         settled = replace(
@@ -135,7 +135,7 @@ class _Purse:
         self.accounts = whole_accounts(model)
         self.left_ns = self.whole_ns = whole_ns(model)
         self.account_ns = dict(self.accounts)
-        idle = (name for name in model.accounts if kind_of(name) is Kind.IDLE and name not in self.accounts)
+        idle = (name for name in model.accounts if not counted(name) and name not in self.accounts)
         self.idle = {name: model.ns(name) for name in idle}
         self.inside = _inside(model)
         rows: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -163,8 +163,9 @@ class _Purse:
         self._take(claim, granted)
         return granted
 
-    def grant_idle(self, account: str, wanted_ns: int) -> int:
-        granted = min(max(wanted_ns, 0), self.idle.get(account, 0))
+    def grant_idle(self, account: str, wanted_ns: int, finding: Finding) -> int:
+        proven = kind_of(account) is Kind.IDLE or finding.severity is Severity.INFO
+        granted = min(max(wanted_ns, 0), self.idle.get(account, 0)) if proven else 0
         self.idle[account] = self.idle.get(account, 0) - granted
         return granted
 

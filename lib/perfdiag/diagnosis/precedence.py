@@ -80,6 +80,11 @@ UNDECLARED: Mapping[Pair, str] = {
         ),
         ("waits for the log of a database are told apart from all its other locks", "SQL-COMMIT-BOUND SQL-LOCK-WAIT"),
         ("a tracer is named beside the stops and takes no time of its own", "TARGET-STOPPED TARGET-TRACED"),
+        (
+            "of a target whose requests' time is known nothing is said of idle time",
+            "TARGET-BLOCKED-OR-IDLE WAIT-THREAD-IN-REQUEST, TARGET-BLOCKED-OR-IDLE WAIT-TIMER-IN-REQUEST,"
+            " TARGET-SLEEPS WAIT-TIMER-IN-REQUEST",
+        ),
         ("exits have different reasons", "KVM-EXIT-EMULATED-IO KVM-HALT-POLLING"),
         ("waits are in different system calls", "QUEUE-FULL TTY-NOT-READ"),
         (

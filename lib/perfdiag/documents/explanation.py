@@ -28,6 +28,7 @@ FAMILIES = {
     "network": "network",
     "local": "other processes, terminals and descriptors",
     "requests": "requests",
+    "idle": "time in which a target is not busy",
     "virtual": "virtual machines",
     "unattributed": "what could not be told",
 }

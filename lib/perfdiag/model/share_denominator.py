@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import Kind, kind_of
 
 
 def counted(account: str) -> bool:
     """Return whether time of this account is part of the busy time that shares are shares of."""
     return kind_of(account) is Kind.LATENCY
+
+
+def busy_ns_of(thread: ThreadLedger) -> int:
+    """Return the busy time of a thread."""
+    return sum(total.ns for name, total in thread.accounts.items() if counted(name))
 
 
 def whole_ns(model: Model) -> int:
@@ -23,4 +29,4 @@ def whole_accounts(model: Model) -> dict[str, int]:
     return {name: total.ns for name, total in model.accounts.items() if counted(name)}
 
 
-__all__ = ["counted", "whole_accounts", "whole_ns"]
+__all__ = ["busy_ns_of", "counted", "whole_accounts", "whole_ns"]

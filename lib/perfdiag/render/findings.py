@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from perfdiag.common.units import duration, fine_share, share
+from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, Block, Chunk, Page, Section, fit_on_one_line
 from perfdiag.render.problem import remedy_lines, says, told
@@ -21,17 +22,24 @@ _AFTER_FAULTS = 60  # of ranks: what is no fault stands behind what is
 def causes(report: Report, page: Page) -> Section:
     """Return the findings by share; those that do not fit are folded with their sum."""
     said = told(report, page)
-    blocks = [_finding(report, page, index, said) for index in range(len(report.findings))]
+    shown = [index for index, each in enumerate(report.findings) if page.full or not _is_said(each, said)]
+    blocks = [_finding(report, page, index, said) for index in shown]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        part = sum(report.findings[index].share for index in hidden)
-        facts = [report.findings[index].severity not in FAULTS for index in hidden]
+        folded = [report.findings[shown[index]] for index in hidden]
+        part, facts = sum(each.share for each in folded), [each.severity not in FAULTS for each in folded]
         which = f" that {'is' if len(hidden) == 1 else 'are'} no fault" if all(facts) else ""
         return [page.line(f"and {len(hidden)} more{which}{f', {share(part)}' if part else ''}: --full", DIM)]
 
     tail = _unclaimed(report, page) if page.full else []
     heading = [Text("FINDINGS", HEADING)] if page.full and blocks else []
     return Section(heading, blocks, fold, tail)
+
+
+def _is_said(finding: Finding, said: str) -> bool:
+    """Return whether it is of idle time and no fault, and the first lines say all of it that matters."""
+    told = finding.mechanism != Mechanism.UNDETERMINED.value or says(said, finding)
+    return bool(finding.idle_ns) and finding.severity not in FAULTS and told
 
 
 def _unclaimed(report: Report, page: Page) -> list[Text]:

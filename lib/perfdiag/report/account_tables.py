@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
 from perfdiag.common.text import printable
+from perfdiag.diagnosis.evidence.idle.parked_threads import natural_waits
 from perfdiag.diagnosis.evidence.locks.lock_holders import is_outside
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, together
@@ -20,7 +21,7 @@ from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 from perfdiag.recording.distribution import Distribution
 from perfdiag.recording.packed_numbers import ByName, Counts, Sums
 from perfdiag.report import contract
-from perfdiag.report.stacks import natural_waits, waiting_code
+from perfdiag.report.stacks import waiting_code
 
 _NANOSECONDS = struct.Struct("=Q")
 _OF_WAITS = 0.1  # known to be ended by one thread, from which on it is named

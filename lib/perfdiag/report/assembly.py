@@ -20,7 +20,6 @@ from perfdiag.report.contract import Report
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
 from perfdiag.report.status import with_host_side, with_status
-from perfdiag.report.verdict import host_verdict, request_verdict
 from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
 from perfdiag.report.verdict.unsure_recording import with_doubt
 from perfdiag.report.verdict.verdict import decide
@@ -79,13 +78,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
 
 
 def _verdict(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
-    if model.host:
-        made = host_verdict.decide(model, diagnosis)
-    elif model.request_time:
-        made = request_verdict.decide(model, model.request_time, diagnosis)
-    else:
-        made = decide(model, diagnosis)
-    return with_doubt(made, model, diagnosis.unasked)
+    return with_doubt(decide(model, diagnosis), model, diagnosis.unasked)
 
 
 def _text(text: str) -> str:

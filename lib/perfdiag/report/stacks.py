@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ from perfdiag.report import contract
 
 MOST_OF_ACCOUNT = 20  # different stacks, the heaviest first
 JOIN = "pthread_join"  # stands for all ways to wait for the end of a thread
-# Java code that waits, and threads that wait for an operation of the virtual machine.
-_OF_JAVA = re.compile(r"ObjectMonitor|Parker|Unsafe_Park|JVM_|VMThread\d*execute|Safepoint|sleep")
 
 
 @dataclass
@@ -70,20 +67,6 @@ def waiting_code(model: Model) -> dict[tuple[str, str], str]:
     return {key: max(names, key=lambda name: (names[name], name)) for key, names in weights.items()}
 
 
-def natural_waits(model: Model) -> set[tuple[str, str]]:
-    """Return (account, object key) of waits in which nothing is stuck: for the end of a thread, or inside a runtime."""
-    waits: defaultdict[tuple[str, str], list[schema.Stack]] = defaultdict(list)
-    for stack in model.wait_stacks("wait.parked"):
-        waits[stack.account, stack.object].append(stack)
-    return {key for key, same in waits.items() if all(joins(stack) or _serves(stack) for stack in same)}
-
-
-def _serves(stack: schema.Stack) -> bool:
-    """Return whether it is a service thread of HotSpot; Java code that waits there has a name of its own."""
-    inside = [name for name in (*stack.user, *stack.scan) if "(libjvm.so)" in name]
-    return bool(inside) and not any(_OF_JAVA.search(name) for name in inside)
-
-
 def _waits_in(stack: schema.Stack) -> str:
     if joins(stack):
         return JOIN
@@ -109,4 +92,4 @@ def _printable(names: Iterable[str]) -> list[str]:
     return [printable(name) for name in names]
 
 
-__all__ = ["MOST_OF_ACCOUNT", "natural_waits", "stacks", "waiting_code"]
+__all__ = ["MOST_OF_ACCOUNT", "stacks", "waiting_code"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.evidence.idle.work import is_idle
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.model import Model
 from perfdiag.report import contract
-from perfdiag.report.verdict.sentences import IDLE, Kind
+from perfdiag.report.verdict.sentences import Kind
 
 CRITICAL, WARNING, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "ok", "idle", "cannot tell"
 FAULTS = (CRITICAL, WARNING)
@@ -46,7 +47,7 @@ def _status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> str:
 def _is_idle(model: Model) -> bool:
     """Return whether the target did next to nothing, and answered no request."""
     answered = any(each.served and each.line.count for each in model.exchanges)
-    return not answered and model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns)
+    return not answered and is_idle(model)
 
 
 __all__ = ["CANNOT_TELL", "CRITICAL", "FAULTS", "IDLE_WORD", "OK", "WARNING", "with_host_side", "with_status"]

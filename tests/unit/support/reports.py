@@ -35,6 +35,7 @@ from perfdiag.report.assembly import Report, make
 from conftest import ROOT
 from unit.support.recording import Builder
 
+ON_IDLE_TIME = ("TARGET-STOPPED", "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE")
 RECORDINGS = ROOT / "tests/data/recordings"
 RUNBOOKS = Config(runbook_url="https://wiki.example/perfdiag/{id}")
 
@@ -85,7 +86,8 @@ def diagnosis(
 ) -> Diagnosis:
     """Return findings settled as the rules' own would be, with those on idle time that the rules make."""
     locks = (replace(each, id="LOCK-CONTENTION") for each in database_locks(model))
-    own = [each for each in (*RULES["TARGET-STOPPED"].function(model), *locks) if isinstance(each, Finding)]
+    idle = (each for id in ON_IDLE_TIME for each in RULES[id].function(model))
+    own = [each for each in (*idle, *locks) if isinstance(each, Finding)]
     settled = claims.settle(model, [*findings, *own], {})
     return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
 

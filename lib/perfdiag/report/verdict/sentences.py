@@ -10,8 +10,8 @@ from enum import Enum
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural, share
-from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
+from perfdiag.diagnosis.evidence.idle import parked_threads
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
@@ -21,14 +21,11 @@ from perfdiag.model.thread_accounts import ns_of
 from perfdiag.recording.accounts import BY_NAME
 from perfdiag.report import contract
 from perfdiag.report.to_tell import ToTell, to_tell
-from perfdiag.report.verdict import not_busy
 
 SHOWN = 3  # ports
 CLIENTS_LOOK = "If clients see more, the delay is before this process: run perfdiag there."
 CANNOT_TELL = "Cannot tell: "
-STOPPED, LOCKS = "TARGET-STOPPED", "LOCK-CONTENTION"
 LONGEST_SENTENCE = 600
-IDLE = 0.02  # a target busy for less than this part of the window, without any fault, waits for work
 LONGEST_TEXT = 1000  # of a report, such as a claim
 FULL = 0.95  # of the window
 
@@ -46,7 +43,7 @@ class Kind(Enum):
 def uncertain_ns(model: Model) -> int:
     """Return the time that could hide another cause: unexplained, lost, nameless, or blocked without proof of a
     lock."""
-    unknown_ns = model.ns("unexplained") + nameless_ns(model) + not_busy.parked_ns(model)
+    unknown_ns = model.ns("unexplained") + nameless_ns(model) + parked_threads.parked_ns(model)
     return unknown_ns + round(lost_share(model) * model.busy_ns)
 
 
@@ -86,7 +83,7 @@ def reasons(model: Model, unknown_ns: int) -> str:
 
 def _parked(model: Model) -> list[str]:
     """Return how long threads were blocked, those in calls that receive apart."""
-    whole_ns, (received_ns, calls) = not_busy.parked_ns(model), not_busy.received(model)
+    whole_ns, (received_ns, calls) = parked_threads.parked_ns(model), parked_threads.received(model)
     parts = [(received_ns, f"in {calls}, for work or for an answer")]
     parts.append((whole_ns - received_ns, "blocked or idle (unknown)"))
     return [f"{duration(ns)} {words}" for ns, words in parts if ns > whole_ns // 100]
@@ -142,23 +139,17 @@ def largest_found(findings: Sequence[Finding]) -> str:
     return f"Largest found: {', '.join(named)}." if findings else ""
 
 
-def full_thread(model: Model, findings: Sequence[Finding]) -> Finding | None:
+def full_thread(model: Model, findings: Sequence[Finding]) -> list[Finding]:
     """Return the finding of a thread that runs all the time while the others are blocked."""
     longest_ns = max((thread.ns(*CPU) for thread in model.threads if thread.tid), default=0)
-    if longest_ns < FULL * model.window_ns or not not_busy.parked_ns(model):
-        return None
-    return next((finding for finding in findings[:1] if finding.mechanism is Mechanism.ONE_THREAD), None)
+    if longest_ns < FULL * model.window_ns or not parked_threads.parked_ns(model):
+        return []
+    return [finding for finding in findings[:1] if finding.mechanism is Mechanism.ONE_THREAD]
 
 
-def stop_of(diagnosis: Diagnosis) -> Finding | None:
-    """Return the finding that processes were stopped."""
-    return next((finding for finding in diagnosis.findings if finding.id == STOPPED), None)
-
-
-def perhaps_locks(diagnosis: Diagnosis) -> list[str]:
-    """Return the sentences on waits of a database that may be for locks: nothing tells them from idle ones."""
-    found = (each for each in diagnosis.findings if (each.id, each.mechanism) == (LOCKS, Mechanism.UNDETERMINED))
-    return [sentence for each in found for sentence in (said(each), to_tell(each.remedies[0].text))]
+def perhaps(findings: Sequence[Finding]) -> list[str]:
+    """Return the sentences on what may be the case, each with what would tell."""
+    return [sentence for each in findings for sentence in (said(each), to_tell(each.remedies[0].text))]
 
 
 def told(finding: Finding) -> str:
@@ -212,7 +203,6 @@ def worded(
 __all__ = [
     "CANNOT_TELL",
     "CLIENTS_LOOK",
-    "IDLE",
     "LONGEST_TEXT",
     "Kind",
     "failed",
@@ -222,10 +212,9 @@ __all__ = [
     "nameless_ns",
     "next_step",
     "of_busy_time",
-    "perhaps_locks",
+    "perhaps",
     "reasons",
     "said",
-    "stop_of",
     "told",
     "unanswered",
     "uncertain_ns",

@@ -1,109 +1,239 @@
-"""The facts about a target without a fault that takes time, from which its verdict is chosen."""
+"""The facts about a target and its findings, from which its verdict is chosen."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.evidence.idle import parked_threads, sleeps, work
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.diagnosis.evidence.virtual.virtual_cpus import reasonless_ns
-from perfdiag.diagnosis.rule import EvidenceKind, Finding
+from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Finding, Mechanism, Role, Severity
 from perfdiag.diagnosis.significance import rowless_ns
 from perfdiag.facts.host_facts import Listener
-from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import ACCOUNTS, phrase_of
-from perfdiag.report.verdict import clear_of_fault, not_busy
+from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.computing import computes
-from perfdiag.report.verdict.sentences import full_thread, perhaps_locks, requests_not_followed, told, unanswered
+from perfdiag.report.verdict.sentences import (
+    Kind,
+    full_thread,
+    of_busy_time,
+    requests_not_followed,
+    said,
+    told,
+    unanswered,
+    uncertain_ns,
+)
 
 SHOWN = 3
 FOR_CLIENTS = ("net.accept", "net.request")
 # Whose norm is that of what they wait for; those of CPU time are its own.
 _NORMS = frozenset(each.name for each in ACCOUNTS if each.object and not each.name.startswith("cpu."))
+LEADING = 0.5  # of what is known, and of the time in which somebody waited
+SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
+MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
 
 
 @dataclass(frozen=True)
 class Situation:
-    """A target without a fault that takes time; its properties are computed once."""
+    """A target and its findings; its properties are computed once."""
 
     model: Model
     diagnosis: Diagnosis
-    faults: Sequence[Finding]  # that take no time
-    unknown_ns: int
-    acquit: bool  # nothing else forbids to say that it waits for work
+
+    @cached_property
+    def faults(self) -> list[Finding]:
+        """What departs from a norm."""
+        return [finding for finding in self.diagnosis.findings if finding.severity is not Severity.INFO]
+
+    @cached_property
+    def timed(self) -> list[Finding]:
+        """The faults that take time, as ranked."""
+        return [finding for finding in self.faults if finding.taken_ns]
 
     @property
-    def first(self) -> Sequence[Finding]:
-        """The largest finding that takes time, if there is any."""
+    def largest(self) -> list[Finding]:
+        """The largest finding that takes busy time, if there is any."""
         return [finding for finding in self.diagnosis.findings if finding.claimed_ns][:1]
 
-    @cached_property
-    def sleep(self) -> not_busy.Sleep | None:
-        """Who sleeps on a timer; if requests are answered, only a thread that talks can delay them."""
-        return not_busy.sleep(self.model, beside_faults=any(each.served for each in self.model.exchanges))
-
-    @property
-    def slept(self) -> list[str]:
-        """The sentence on that sleep, if there is one."""
-        return [self.sleep.sentence] if self.sleep else []
+    def named(self, id: str, mechanism: Mechanism | None = None) -> list[Finding]:
+        """Return the finding of a rule, if there is one, of one mechanism or any."""
+        found = (each for each in self.diagnosis.findings if each.id == id and mechanism in (None, each.mechanism))
+        return list(found)[:1]
 
     @cached_property
-    def hidden(self) -> list[str]:
-        """The sentence on a database that may wait for locks while it looks idle."""
-        return perhaps_locks(self.diagnosis)
+    def stopped(self) -> list[Finding]:
+        """That processes were stopped: then nothing else acquits the target."""
+        return self.named("TARGET-STOPPED")
 
     @cached_property
-    def full(self) -> Finding | None:
-        """The finding of a thread that runs all the time."""
-        return full_thread(self.model, self.first)
+    def unknown_ns(self) -> int:
+        """The time that could hide another cause."""
+        return uncertain_ns(self.model)
 
     @cached_property
     def not_followed(self) -> str:
         """The sentence on requests that are slow or have no answer for unknown reasons, or ""."""
+        if self.timed:
+            return requests_not_followed(self.model, self.timed[0].taken_ns)
         return requests_not_followed(self.model, 0) or unanswered(self.model)
-
-    @cached_property
-    def without_rows(self) -> tuple[int, str]:
-        """How long the target waited for things that the recording does not name, and the sentence on it."""
-        return _without_rows(self.model)
-
-    @cached_property
-    def waits(self) -> str:
-        """What it waited for while idle."""
-        return not_busy.waits(self.model)
 
     @cached_property
     def doubts(self) -> list[str]:
         """Who may wait for its answer."""
         return clear_of_fault.doubts(self.model)
 
+    # Of faults that take time; there is at least one then
+
+    @property
+    def cause(self) -> Finding:
+        """The first cause."""
+        return self.timed[0]
+
+    @property
+    def leads(self) -> bool:
+        """Whether the first cause is most of the known time, and lasts for half of the time in which anybody waited:
+        unknown time is then mentioned beside it, and makes it less certain."""
+        if self.cause.role is Role.BACKGROUND or self.cause.confidence is Confidence.LOW:
+            return False
+        inside = self.model.requests_inside
+        awaited_ns = sum(level.sum_ns for level in inside.levels) if inside else 0
+        long_ns = LEADING * (awaited_ns or self.model.window_ns)
+        return self.cause.share >= LEADING and self.cause.taken_ns >= long_ns
+
+    @property
+    def gaps(self) -> list[int]:
+        """How much time each would need in addition to rank before the one above."""
+        return [_gap(first, second) for first, second in zip(self.timed, [*self.timed[1:], None], strict=True)]
+
+    @cached_property
+    def causes(self) -> list[Finding]:
+        """The first cause, and the second if it matters."""
+        rivals = [each for each in self.timed[1:2] if each.role is self.cause.role or each.role is not Role.BACKGROUND]
+        return [self.cause, *(each for each in rivals if each.share >= SECOND_CAUSE)]
+
+    @property
+    def kind(self) -> Kind:
+        """Whether that is one cause or several."""
+        return Kind.CAUSES if len(self.causes) > 1 else Kind.CAUSE
+
+    @property
+    def told(self) -> list[str]:
+        """What the causes are."""
+        unsure = "Probably: " if self.cause.confidence is Confidence.LOW else ""
+        if len(self.causes) > 1 or not self.cause.claimed_ns:
+            return [f"{unsure}{told(self.cause)}", *map(told, self.causes[1:])]
+        return [f"{unsure}{said(self.cause)}"]
+
+    @property
+    def returns(self) -> str:
+        """What fixing the only cause saves."""
+        returns = self.cause.returns or of_busy_time(self.model, self.cause)
+        return returns if len(self.causes) == 1 and self.cause.share else ""
+
+    def failed(self, named: Sequence[Finding]) -> list[Finding]:
+        """Failures that are not named as a cause: a killed process may have taken little time."""
+        return [each for each in self.faults if each.severity is Severity.CRITICAL and each not in named][:2]
+
+    @property
+    def spoken_of(self) -> list[Finding]:
+        """All causes that the verdict mentions."""
+        return [*self.failed(self.causes), *self.causes]
+
+    @property
+    def outweighs(self) -> Finding | None:
+        """What takes far more time than a minor first fault, so that fixing that fault would hardly help."""
+        if self.cause.severity is Severity.CRITICAL:
+            return None
+        profile = (finding for finding in self.diagnosis.findings if finding.severity is Severity.INFO)
+        largest = max(profile, key=lambda finding: finding.claimed_ns, default=self.cause)
+        is_more = self.cause.share < MINOR <= largest.share and largest.claimed_ns >= 2 * self.cause.taken_ns
+        return largest if is_more else None
+
+    # Of time in which it is not busy
+
+    @cached_property
+    def sleep(self) -> sleeps.Sleep | None:
+        """Who sleeps on a timer; beside faults or requests, only a thread that talks can delay others."""
+        return sleeps.sleep(self.model, talking=bool(self.timed) or any(each.served for each in self.model.exchanges))
+
+    @property
+    def slept(self) -> list[str]:
+        """The sentence on that sleep, if there is one."""
+        if self.sleep is None:
+            return []
+        look = f"; {self.sleep.look}" if self.sleep.look else ""
+        return [f"{self.sleep.headline}{look}."]
+
+    def slept_beside(self, named: Sequence[Finding]) -> list[str]:
+        """The sentence on a sleep, unless it hardly matters or a named cause says it."""
+        asleep = any(each.mechanism is Mechanism.SLEEP for each in named)
+        felt = self.sleep and self.sleep.felt_ns >= sleeps.FELT * self.model.window_ns
+        return self.slept if felt and not asleep else []
+
+    @property
+    def hidden(self) -> list[Finding]:
+        """The sentence on a database that may wait for locks while it looks idle."""
+        return self.named("LOCK-CONTENTION", Mechanism.UNDETERMINED)
+
+    @cached_property
+    def waits(self) -> str:
+        """What it waited for while idle."""
+        return work.waits(self.model)
+
     @cached_property
     def parked(self) -> list[ThreadLedger]:
         """Threads that may be stuck."""
-        return not_busy.stuck_or_idle(self.model)
+        return parked_threads.stuck_or_idle(self.model)
 
     @property
     def work_ns(self) -> int:
         """How long it waited for work."""
-        return self.model.ns(*not_busy.FOR_WORK, "wait.signal")
+        return self.model.ns(*work.FOR_WORK, "wait.signal")
 
     @cached_property
     def asked(self) -> str:
         """The sentence on a listening target that received no request, or on connections it does not accept."""
         return _asked(self.model)
 
-    @cached_property
+    @property
     def unproven(self) -> str:
         """Why nothing shows that it answers."""
         return "" if self.asked else clear_of_fault.unproven(self.model)
+
+    @property
+    def got_work(self) -> bool:
+        """Whether waits for clients ended, more than were under way when the recording began."""
+        totals = ((thread, thread.accounts.get(name)) for thread in self.model.threads for name in FOR_CLIENTS)
+        return any(total.count > thread.threads for thread, total in totals if total)
+
+    @property
+    def senders(self) -> str:
+        """Who may send the events that were waited for."""
+        return _senders(self.model)
+
+    # Of its busy time
+
+    @cached_property
+    def full(self) -> list[Finding]:
+        """The finding of a thread that runs all the time."""
+        return full_thread(self.model, self.largest)
+
+    @cached_property
+    def without_rows(self) -> tuple[int, str]:
+        """How long the target waited for things that the recording does not name, and the sentence on it."""
+        return _without_rows(self.model)
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether the largest finding cannot tell its own cause."""
+        return any(finding.mechanism is Mechanism.UNDETERMINED for finding in self.largest)
 
     @property
     def busy(self) -> str:
@@ -115,31 +245,20 @@ class Situation:
         """The last sentences of a verdict on an idle target."""
         return [*self.doubts, self.asked, self.busy]
 
-    @cached_property
+    @property
     def busiest(self) -> list[str]:
         """What most of the busy time is."""
-        if computing := computes(self.model, self.first):
+        if computing := computes(self.model, self.largest):
             return [computing]
-        return [*map(told, self.first), *_hottest(self.first)] or [_largest(self.model)]
+        return [*map(told, self.largest), *_hottest(self.largest)] or [_largest_account(self.model)]
 
-    @cached_property
-    def senders(self) -> str:
-        """Who may send the events that were waited for."""
-        return _senders(self.model)
 
-    @property
-    def got_work(self) -> bool:
-        """Whether waits for clients ended."""
-        return _got_work(self.model)
-
-    @property
-    def stuck(self) -> str:
-        """The sentence on threads that were blocked all the time."""
-        threads = f"{plural(sum(thread.threads for thread in self.parked), 'thread')}{_of(self.parked)}"
-        if self.parked and all(map(not_busy.receives, self.parked)):
-            _, calls = not_busy.received(self.model)
-            return f"{threads} waited in {calls} all the time, for work or for an answer."
-        return f"{threads} stayed blocked or idle all the time: an idle pool, or deadlocked."
+def _gap(first: Finding, second: Finding | None) -> int:
+    """Return how much time the second cause would need in addition to rank first. Suffering of background threads alone
+    does not compete: it ranks below in any case."""
+    if second is None or (second.role is Role.BACKGROUND and first.role is not Role.BACKGROUND):
+        return first.taken_ns
+    return first.taken_ns - second.taken_ns
 
 
 def _without_rows(model: Model) -> tuple[int, str]:
@@ -150,12 +269,6 @@ def _without_rows(model: Model) -> tuple[int, str]:
     left = {name: ns for name, ns in left.items() if ns}
     ns, names = sum(left.values()), first_of(sorted(left, key=lambda name: -left[name]), SHOWN)
     return ns, f"the recording does not show what it waited {duration(ns)} for ({names})." if left else ""
-
-
-def _got_work(model: Model) -> bool:
-    """Return whether waits for clients ended, more than were under way when the recording began."""
-    waits = [t.accounts[name].count - t.threads for t in model.threads for name in FOR_CLIENTS if name in t.accounts]
-    return any(ended > 0 for ended in waits)
 
 
 def _asked(model: Model) -> str:
@@ -182,13 +295,12 @@ def _ports(sockets: Sequence[Listener]) -> str:
 
 def _senders(model: Model) -> str:
     """Return who may send the events that were waited for, "" if none came or none was waited for."""
-    waiting = [t for t in model.threads if t.ns(not_busy.EVENTS)]
-    if sum(t.accounts[not_busy.EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
+    waiting = [t for t in model.threads if t.ns(work.EVENTS)]
+    if sum(t.accounts[work.EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
         return ""
-    pid = max(waiting, key=lambda thread: thread.ns(not_busy.EVENTS)).pid
+    pid = max(waiting, key=lambda thread: thread.ns(work.EVENTS)).pid
     which = f": ss -tnp | grep pid={pid}" if _has_connections(model) else f": ls -l /proc/{pid}/fd"
-    which = which if pid else ""
-    return f"Events come from clients, or from processes that it calls itself{which}."
+    return f"Events come from clients, or from processes that it calls itself{which if pid else ''}."
 
 
 def _has_connections(model: Model) -> bool:
@@ -200,16 +312,7 @@ def _has_connections(model: Model) -> bool:
     )
 
 
-def _of(threads: Sequence[ThreadLedger]) -> str:
-    """Return the names of threads, without the numbers of a pool."""
-    alike: dict[str, set[str]] = {}
-    for comm in {thread.comm for thread in threads} - {UNLISTED}:
-        alike.setdefault(re.sub(r"\d+", "N", comm), set()).add(comm)
-    names = sorted(name if len(comms) > 1 else comms.pop() for name, comms in alike.items())
-    return f" ({first_of([printable(name) for name in names], SHOWN)})" if names else ""
-
-
-def _largest(model: Model) -> str:
+def _largest_account(model: Model) -> str:
     largest = next((total for name, total in model.accounts.items() if counted(name)), None)
     if largest is None:
         return "Nothing was busy."
@@ -224,4 +327,4 @@ def _hottest(findings: Sequence[Finding]) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}." for text in functions[:1]]
 
 
-__all__ = ["Situation"]
+__all__ = ["LEADING", "SECOND_CAUSE", "Situation"]

@@ -1,49 +1,71 @@
-"""The verdict: one of five kinds, and a cause only if the unknown does not outweigh it (fault_found.py)."""
+"""The verdict: one of five kinds, and a cause only if the unknown does not outweigh it.
+
+The first case of a table that holds decides.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perfdiag.common.units import share
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.rule import Severity, is_objective
+from perfdiag.diagnosis.rule import Finding, Severity, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract
-from perfdiag.report.verdict.fault_found import with_time
-from perfdiag.report.verdict.no_fault_found import without_time
-from perfdiag.report.verdict.sentences import (
-    Kind,
-    said,
-    stop_of,
-    told,
-    uncertain_ns,
-    verdict,
-    worded,
+from perfdiag.report.verdict import calm_cases, fault_cases, host_cases, request_cases
+from perfdiag.report.verdict.cases import Case, decided
+from perfdiag.report.verdict.sentences import Kind, failed, said, told, worded
+from perfdiag.report.verdict.situation import Situation
+
+
+def _stopped(it: Situation) -> list[str]:
+    others = [finding for finding in it.faults if finding not in it.stopped]
+    found = ", ".join(f"{finding.id} ({share(finding.share)})" for finding in others[:2])
+    return [*map(told, it.stopped), f"Other findings may follow from that: {found}." if found else ""]
+
+
+BEFORE_ALL = (
+    Case[Situation](
+        "nothing was measured",
+        lambda it: not it.model.wall_ns,
+        Kind.CANNOT_TELL,
+        lambda it: ["Cannot tell: nothing of the target was measured."],
+    ),
+    Case[Situation](
+        "a process is stopped",
+        lambda it: any(finding.severity is not Severity.INFO for finding in it.stopped),
+        Kind.CAUSE,
+        _stopped,
+        lambda it: [*it.stopped, *(finding for finding in it.faults if finding not in it.stopped)],
+    ),
 )
 
 
 def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
-    """Weigh the findings against the unknown, and add missed objectives."""
-    return with_objective(_decided(model, diagnosis), diagnosis)
+    """Weigh the findings against the unknown; stops and failures come first, whatever time they take."""
+    if model.host:
+        return decided(host_cases.CASES, Situation(model, diagnosis))
+    if model.request_time:
+        requests = request_cases.Requests(model, diagnosis, model.request_time)
+        failures = [each for each in requests.failed(requests.timed) if each not in requests.stopped][:1]
+        return _with_objective(_behind(requests, decided(request_cases.CASES, requests), failures), requests)
+    it = Situation(model, diagnosis)
+    made = decided((*BEFORE_ALL, *(fault_cases.CASES if it.timed else calm_cases.cases(it))), it)
+    return _with_objective(_behind(it, made, []), it)
 
 
-def _decided(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
-    """Return the verdict on where the time went; a stopped target comes first."""
-    if not model.wall_ns:
-        return verdict(Kind.CANNOT_TELL, ["Cannot tell: nothing of the target was measured."])
-    stop = stop_of(diagnosis)
-    if stop is None:
-        return _running(model, diagnosis, acquit=True)
-    if stop.severity is not Severity.INFO:
-        others = [each for each in diagnosis.findings if each.severity is not Severity.INFO and each is not stop]
-        found = ", ".join(f"{finding.id} ({share(finding.share)})" for finding in others[:2])
-        follows = f"Other findings may follow from that: {found}." if found else ""
-        return verdict(Kind.CAUSE, [told(stop), follows], [stop, *others])
-    other = _running(model, diagnosis, acquit=False)
-    return worded(Kind(other.kind), [said(stop), *other.sentences], [stop.id, *other.ids], tells=other.tells)
+def _behind(it: Situation, made: contract.Verdict, failures: Sequence[Finding]) -> contract.Verdict:
+    """Return a verdict behind a stop that it does not speak of, and behind failures."""
+    stopped = [finding for finding in it.stopped if finding.id not in made.ids and not finding.claimed_ns]
+    ids = [finding.id for finding in (*stopped, *failures)]
+    kind = Kind.CAUSE if failures and not it.timed else Kind(made.kind)
+    parts = [*map(said, stopped), *map(failed, failures), *made.sentences]
+    return worded(kind, parts, [*ids, *made.ids], tells=made.tells)
 
 
-def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Verdict:
+def _with_objective(found: contract.Verdict, it: Situation) -> contract.Verdict:
     """Return the verdict, with the operations that missed their objective after its causes."""
-    breach = next((finding for finding in diagnosis.findings if is_objective(finding.id)), None)
+    breach = next((finding for finding in it.diagnosis.findings if is_objective(finding.id)), None)
     if breach is None or breach.id in found.ids:
         return found
     causes = 2 if found.kind in (Kind.CAUSES.value, Kind.ELSEWHERE.value) else 1  # sentences
@@ -51,13 +73,4 @@ def with_objective(found: contract.Verdict, diagnosis: Diagnosis) -> contract.Ve
     return worded(Kind(found.kind), [*parts[:causes], said(breach), *parts[causes:]], found.ids, tells=found.tells)
 
 
-def _running(model: Model, diagnosis: Diagnosis, *, acquit: bool) -> contract.Verdict:
-    """Weigh the findings; a target that was stopped for a while is never ruled out."""
-    faults = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
-    timed = [finding for finding in faults if finding.taken_ns]
-    if not timed:
-        return without_time(model, diagnosis, faults, uncertain_ns(model), acquit)
-    return with_time(model, diagnosis, faults, timed, acquit)
-
-
-__all__ = ["decide", "with_objective"]
+__all__ = ["decide"]

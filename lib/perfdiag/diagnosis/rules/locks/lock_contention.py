@@ -95,7 +95,7 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     verify="In the next report, threads wait less for locks (lock.futex, lock.file, lock.kernel). For locks of a"
     " database, requests wait less (wait.events, wait.timer); for threads that take turns, requests are"
     " blocked less (wait.parked).",
-    beats=("WAIT-TIMER-IN-REQUEST",),
+    beats=("WAIT-TIMER-IN-REQUEST", "TARGET-IDLE", "TARGET-SLEEPS", "TARGET-BLOCKED-OR-IDLE"),
 )
 def contention(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each lock that takes enough time, and one check for all others together."""

@@ -1,0 +1,53 @@
+"""A rule on threads of an idle target that stay blocked or idle all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
+from perfdiag.diagnosis.evidence.idle.parked_threads import PARKED, stuck, stuck_or_idle
+from perfdiag.diagnosis.evidence.idle.work import is_idle
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import duration, fix
+from perfdiag.model.model import Model
+
+ID = "TARGET-BLOCKED-OR-IDLE"
+
+
+@rule(
+    ID,
+    title="Threads stay blocked or idle all the time",
+    accounts=(PARKED,),
+    meaning="The target was busy for 2 % of the window or less, and threads stayed in one wait from its beginning to"
+    " its end. They are idle, as a pool without work is, or deadlocked: nothing that is measured shows which.",
+    measured="wait.parked for 99 % of a thread's life in the window, in one wait. Threads that wait for the end of"
+    " others do not count, nor do those that wait in a runtime for work.",
+    alternatives="A pool of threads that no work came to.",
+    remedies="Look at the stacks of the threads.",
+    verify="In the next report, the threads run or wait for work.",
+    one_process=True,
+)
+def target_blocked_or_idle(model: Model) -> Iterable[Outcome]:
+    """Yield one finding of all such threads of a target that is hardly busy."""
+    threads = [] if model.request_time or not is_idle(model) else stuck_or_idle(model)
+    ns = sum(thread.ns(PARKED) for thread in threads)
+    if not threads:
+        yield Check(ID, "no thread of an idle target stays blocked all the time", 0.0, "count")
+        return
+    when = "while it runs: " if has_ended(model) else ""
+    yield conclude(
+        model,
+        {PARKED: ns},
+        severity=Severity.INFO,
+        headline=stuck(model, threads),
+        claim=f"Threads waited {duration(ns)} in waits that did not end.",
+        mechanism=Mechanism.UNDETERMINED,
+        evidence=[Evidence(f"{duration(ns)} of {PARKED}", float(ns), "ns", "ledger")],
+        remedies=[fix(f"{when}{shows_stacks(model, max(threads, key=lambda thread: thread.ns(PARKED)).pid)}")],
+        verify=f"{again(model)}, while work is sent",
+    )
+
+
+__all__ = ["target_blocked_or_idle"]

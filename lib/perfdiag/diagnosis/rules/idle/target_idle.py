@@ -1,0 +1,51 @@
+"""A rule on targets that are hardly busy and wait for work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.idle.work import CHILD, ENDED_BY_OTHERS, is_idle, scheduler, waits
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import duration, fix
+from perfdiag.model.model import Model
+
+ID = "TARGET-IDLE"
+
+
+@rule(
+    ID,
+    title="The target waits for work",
+    accounts=ENDED_BY_OTHERS,
+    meaning="The target was busy for 2 % of the window or less, and waited for connections, requests, events or"
+    " signals, for longer than for child processes. Somebody else ends such a wait, as a rule by sending work.",
+    measured="Idle accounts over the window: net.accept, net.request, vm.halt, wait.work, wait.events, wait.signal.",
+    alternatives="It waits for somebody it has asked in turn: no wait for events shows whose they are. Requests from"
+    " before the window may still wait for an answer.",
+    remedies="If work should have come, look at who sends it.",
+    verify="In the next report, the target is busy or answers requests.",
+    one_process=True,
+)
+def target_idle(model: Model) -> Iterable[Outcome]:
+    """Yield what the target waited for; where it serves requests, other rules say what they wait for."""
+    waited = waits(model)
+    mostly = waited and model.ns(*ENDED_BY_OTHERS) >= model.ns(CHILD)
+    if model.request_time or not is_idle(model) or not mostly:
+        yield Check(ID, f"busy for {duration(model.busy_ns)}", float(model.busy_ns), "ns")
+        return
+    tasks = scheduler(model)
+    yield conclude(
+        model,
+        {name: model.ns(name) for name in ENDED_BY_OTHERS if model.ns(name)},
+        severity=Severity.INFO,
+        headline="The target has hardly any work",
+        claim=f"It was busy for {duration(model.busy_ns)} of thread time.",
+        mechanism=Mechanism.OTHERS,
+        evidence=[Evidence(f"waited {waited}", float(model.ns(*ENDED_BY_OTHERS)), "ns", "ledger")],
+        remedies=[fix(tasks.tells if tasks else "if work should have come, look at who sends it")],
+        verify=f"{again(model)}, while work is sent",
+    )
+
+
+__all__ = ["target_idle"]

@@ -1,0 +1,258 @@
+"""The verdict on a target without a fault that takes time: asleep, idle, computing, or unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfdiag.common.units import duration
+from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.evidence.idle.parked_threads import stuck
+from perfdiag.diagnosis.evidence.idle.work import is_idle
+from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
+from perfdiag.report.to_tell import to_tell
+from perfdiag.report.verdict import clear_of_fault, unclaimed_time
+from perfdiag.report.verdict.cases import Case
+from perfdiag.report.verdict.sentences import (
+    CLIENTS_LOOK,
+    Kind,
+    largest_found,
+    next_step,
+    perhaps,
+    reasons,
+    said,
+    told,
+)
+from perfdiag.report.verdict.situation import Situation
+
+NO_FAULT = "Nothing abnormal was found."
+MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
+SLEEPS, IDLE, BLOCKED = "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE"
+
+
+def _is_unknown(it: Situation) -> bool:
+    more = it.unknown_ns > max(it.model.busy_ns, work.IDLE * it.model.window_ns)
+    return more or it.model.coverage.unexplained_share > MOST
+
+
+def _faults(it: Situation) -> list[str]:
+    missed_only = all(is_objective(finding.id) for finding in it.faults)  # that tells of no cause
+    return [*map(said, it.faults[:2]), *it.slept, *(_look(it) if missed_only else [])]
+
+
+def _full_thread(it: Situation) -> list[str]:
+    cannot = f"Cannot tell whether the others wait for it: {reasons(it.model, it.unknown_ns)}."
+    return [*map(told, it.full), cannot, *next_step(it.model), *it.slept]
+
+
+def _unknown(it: Situation) -> list[str]:
+    cannot = f"Cannot tell: {reasons(it.model, it.unknown_ns)}, more than all explained time."
+    known = largest_found(it.largest) if it.model.busy_ns >= sleeps.FELT * it.unknown_ns else ""
+    return [cannot, known, it.asked, *next_step(it.model), *it.slept]
+
+
+# A target that is hardly busy: only requests that it has answered acquit it
+
+
+def _asleep(it: Situation) -> list[str]:
+    sleep_ns, advice = (it.sleep.ns, it.sleep.advice) if it.sleep else (0, "")
+    others_ns = it.work_ns + it.model.ns("wait.child")
+    others = (
+        f"Apart from that sleep it waited {it.waits}, which is idle time, too."
+        if others_ns >= sleeps.FELT * sleep_ns
+        else ""
+    )
+    if others_ns > 2 * sleep_ns:  # who looks after things, beside those who have none to do, needs no advice
+        advice = ""
+    return [*it.slept, advice, others, f"{stuck(it.model, it.parked)}." if it.parked else "", *it.end]
+
+
+def _parked(it: Situation) -> list[str]:
+    who = stuck(it.model, it.parked)
+    none = ": no work came" if it.work_ns and not it.senders else ""
+    also = f"The others waited {it.waits}{none}." if it.waits else ""
+    return [f"Cannot tell: {who[0].lower()}{who[1:]}.", also, it.asked, *next_step(it.model), it.busy]
+
+
+def _scheduler(it: Situation) -> list[str]:
+    scheduler = work.scheduler(it.model)
+    if scheduler is None:
+        return []
+    what = "no work came, or they wait for each other or for another process"
+    none = f"None of its {scheduler.tasks}s could run: {what}; no thread shows which."
+    return [none, to_tell(scheduler.tells), _waited(it), *it.end]
+
+
+def _no_work_came(it: Situation) -> list[str]:
+    came, look = "No work came.", f"It waited {it.waits}: look at who should send it."
+    if it.got_work:
+        came, look = "Little work came.", f"It waited {it.waits}: look at who sends it."
+    if it.senders:
+        came, look = _waited(it), it.senders
+    came = f"Otherwise {came[0].lower()}{came[1:]}" if it.stopped else came
+    return [came, look, it.unproven, *it.end]
+
+
+def _may_be_slow(it: Situation) -> list[str]:
+    answered = clear_of_fault.answered(it.model)
+    return ["Cannot tell whether it is the slow part.", *it.doubts, answered, _waited(it), it.busy]
+
+
+def _elsewhere(it: Situation) -> list[str]:
+    parts = ["This process is not the slow part.", clear_of_fault.answered(it.model), *clear_of_fault.unseen(it.model)]
+    return [*parts, f"Otherwise it waited {it.waits}.", CLIENTS_LOOK, *it.end]
+
+
+# A target that is busy
+
+
+def _hardly_busy(it: Situation) -> list[str]:
+    hardly = f"Hardly busy, {duration(it.model.busy_ns)} in {duration(it.model.window_ns)}: it waited {it.waits}."
+    unseen = _unseen(it) or [it.senders]
+    return [hardly, *it.doubts, *unseen, *it.busiest, _no_fault(it)]
+
+
+def _profile(it: Situation) -> list[str]:
+    most_time = unclaimed_time.most_time(it.model, it.diagnosis, it.largest) if it.largest else ""
+    fault = "" if it.is_untold else _no_fault(it)
+    mostly_idle = it.waits and it.model.idle_ns > it.model.busy_ns and not it.sleep
+    otherwise = f"Otherwise it waited {it.waits}." if mostly_idle else ""
+    return [most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise]
+
+
+def _kind(it: Situation) -> Kind:
+    """Return whether what takes most of the busy time can be told."""
+    return Kind.CANNOT_TELL if it.is_untold and it.largest[0].share >= MOST else Kind.PROFILE
+
+
+# Sentences of several cases
+
+
+def _advice(it: Situation) -> str:
+    return it.sleep.advice if it.sleep else ""
+
+
+def _unseen(it: Situation) -> list[str]:
+    return work.untold_tasks(it.model) or perhaps(it.hidden)
+
+
+def _look(it: Situation) -> list[str]:
+    return work.untold_tasks(it.model) or next_step(it.model)
+
+
+def _waited(it: Situation) -> str:
+    return f"It waited {it.waits}."
+
+
+def _no_fault(it: Situation) -> str:
+    rowless = it.without_rows[1]
+    return rowless[:1].upper() + rowless[1:] or ("" if it.doubts else NO_FAULT)
+
+
+def _idle(it: Situation) -> Sequence[Finding]:
+    return it.named(IDLE)
+
+
+def _largest(it: Situation) -> Sequence[Finding]:
+    return it.largest
+
+
+_ILL = (
+    Case[Situation](
+        "there are faults that take no time", lambda it: it.faults, Kind.CAUSE, _faults, lambda it: it.faults[:2]
+    ),
+    Case[Situation](
+        "requests are slow, and were not followed",
+        lambda it: it.not_followed,
+        Kind.CANNOT_TELL,
+        lambda it: [it.not_followed, *_look(it), *it.slept, it.busy],
+        _largest,
+    ),
+    Case[Situation](
+        "the recording does not show what it waited for",
+        lambda it: it.without_rows[0] > MOST * it.model.busy_ns,
+        Kind.CANNOT_TELL,
+        lambda it: [f"Cannot tell: {it.without_rows[1]}", *it.slept, it.busy],
+        _largest,
+    ),
+    Case[Situation](
+        "most is unknown beside a full thread",
+        lambda it: _is_unknown(it) and it.full,
+        Kind.CANNOT_TELL,
+        _full_thread,
+        _largest,
+    ),
+    Case[Situation]("most is unknown", _is_unknown, Kind.CANNOT_TELL, _unknown, _largest),
+)
+_IDLE = (
+    Case[Situation]("idle: it sleeps", lambda it: it.sleep, Kind.PROFILE, _asleep, lambda it: it.named(SLEEPS)),
+    Case[Situation](
+        "idle: threads may be stuck", lambda it: it.parked, Kind.CANNOT_TELL, _parked, lambda it: it.named(BLOCKED)
+    ),
+    Case[Situation](
+        "idle: it waits for no work",
+        lambda it: not it.work_ns,
+        Kind.PROFILE,
+        lambda it: [
+            "Nothing abnormal, and hardly any work.",
+            _waited(it) if it.waits else "Nothing shows what it waits for.",
+            *it.end,
+        ],
+        _idle,
+    ),
+    Case[Situation](
+        "idle: its runtime runs nothing", lambda it: work.scheduler(it.model), Kind.PROFILE, _scheduler, _idle
+    ),
+    Case[Situation](
+        "idle: a database may wait for locks",
+        lambda it: it.hidden,
+        Kind.CANNOT_TELL,
+        lambda it: [f"Cannot tell: {perhaps(it.hidden)[0]}", *perhaps(it.hidden)[1:], _waited(it), *it.end],
+        lambda it: it.hidden,
+    ),
+    Case[Situation](
+        "idle: it may be the slow part",
+        lambda it: it.doubts or clear_of_fault.is_slow(it.model),
+        Kind.CANNOT_TELL,
+        _may_be_slow,
+    ),
+    Case[Situation](
+        "idle: nothing shows that it answers",
+        lambda it: it.asked or it.unproven or it.stopped,
+        Kind.PROFILE,
+        _no_work_came,
+        _idle,
+    ),
+    Case[Situation]("idle: it has answered", lambda it: True, Kind.ELSEWHERE, _elsewhere),
+)
+_BUSY = (
+    Case[Situation](
+        "it sleeps for longer than it works",
+        lambda it: it.sleep is not None and it.sleep.ns > it.model.busy_ns,
+        _kind,
+        lambda it: [*it.slept, _advice(it), *it.busiest, it.busy],
+        _largest,
+    ),
+    Case[Situation](
+        "it waits for a sleeper",
+        lambda it: it.sleep and any(finding.mechanism is Mechanism.SLEEP for finding in it.largest),
+        Kind.PROFILE,
+        lambda it: [*it.busiest, _advice(it), it.busy],
+        _largest,
+    ),
+    Case[Situation](
+        "it is hardly busy",
+        lambda it: it.waits and not it.sleep and it.model.busy_ns < sleeps.FELT * it.model.window_ns,
+        Kind.PROFILE,
+        _hardly_busy,
+        _largest,
+    ),
+    Case[Situation]("it is busy", lambda it: True, _kind, _profile, _largest),
+)
+
+
+def cases(it: Situation) -> tuple[Case[Situation], ...]:
+    """Return what can be the case, in order: what is or may be ill, then what an idle or a busy target does."""
+    return (*_ILL, *(_IDLE if is_idle(it.model) else _BUSY))
+
+
+__all__ = ["NO_FAULT", "cases"]

@@ -1,0 +1,190 @@
+"""The verdict on a target with faults that take time: its causes, as long as unknown time cannot hide a larger one.
+
+If one cause is most of the known time and lasts as long as anybody waited, unknown time is mentioned beside it.
+"""
+
+from __future__ import annotations
+
+from perfdiag.common.units import duration, share
+from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, is_elsewhere
+from perfdiag.diagnosis.significance import lowered
+from perfdiag.report.verdict import clear_of_fault, unclaimed_time
+from perfdiag.report.verdict.cases import Case
+from perfdiag.report.verdict.sentences import (
+    CANNOT_TELL,
+    Kind,
+    failed,
+    full_thread,
+    largest_found,
+    next_step,
+    reasons,
+    told,
+)
+from perfdiag.report.verdict.situation import SECOND_CAUSE, Situation
+
+
+def _is_unknown(it: Situation) -> bool:
+    return it.unknown_ns > it.gaps[0]
+
+
+def _only_their_order_is_unknown(it: Situation) -> bool:
+    if not _is_unknown(it) or len(it.timed) == 1:
+        return False
+    return it.unknown_ns <= it.gaps[1] and it.unknown_ns < it.timed[1].taken_ns
+
+
+def _leads_what_is_unknown(it: Situation) -> bool:
+    return it.leads and (bool(it.not_followed) or _is_unknown(it)) and not _only_their_order_is_unknown(it)
+
+
+def _leading(it: Situation) -> list[str]:
+    """Name the cause of most of the known time, how certain it is, and what else is unknown."""
+    unsure = "Probably: " if lowered(it.cause.confidence) is Confidence.LOW else ""
+    unknown = f"Also unknown: {reasons(it.model, it.unknown_ns)}." if _is_unknown(it) else ""
+    beside = it.not_followed.removeprefix(CANNOT_TELL)
+    beside = f"{beside[:1].upper()}{beside[1:]}"
+    return [*_critical(it), f"{unsure}{told(it.cause)}", beside or unknown, *it.doubts, *it.slept_beside([it.cause])]
+
+
+def _shown(it: Situation) -> list[Finding]:
+    """Return the largest finding, and the first cause where that is another."""
+    largest = max(it.diagnosis.findings, key=lambda finding: finding.claimed_ns)
+    return [largest] if largest is it.cause else [largest, it.cause]
+
+
+def _unknown(it: Situation) -> list[str]:
+    why, shown = reasons(it.model, it.unknown_ns), _shown(it)
+    found = [f"Cannot tell: {why}, which may hide a larger cause.", largest_found(shown)]
+    if full := full_thread(it.model, shown):
+        found = [*map(told, full), f"Cannot tell what the others wait for: {why}."]
+    return [*found, *next_step(it.model), *it.slept_beside(it.timed[:2])]
+
+
+def _is_somebody_elses(it: Situation) -> bool:
+    """Return whether waiting for others is most of the busy time, and no cause of the target's own matters."""
+    if it.stopped or it.slept_beside([it.cause]) or it.doubts or it.failed([it.cause]):
+        return False
+    if not is_elsewhere(it.cause) or it.cause.confidence is Confidence.LOW:
+        return False
+    theirs_ns = sum(finding.claimed_ns for finding in it.timed if is_elsewhere(finding))
+    own = max((finding.share for finding in it.timed if not is_elsewhere(finding)), default=0.0)
+    return 2 * theirs_ns > it.model.busy_ns and own < SECOND_CAUSE
+
+
+def _sleep_is_what_is_felt(it: Situation) -> bool:
+    """Return whether a sleep makes the target slow: it is half of the window or more, and the fault hardly matters or
+    affects the same threads in the little time they are awake."""
+    if it.sleep is None or not it.slept_beside([it.cause]) or it.sleep.felt_ns < it.model.window_ns / 2:
+        return False
+    theirs = 2 * it.sleep.busy_ns >= it.model.busy_ns and it.sleep.ns >= 2 * it.cause.taken_ns
+    return theirs or it.cause.taken_ns < sleeps.FELT * it.model.window_ns
+
+
+def _sleep(it: Situation) -> list[str]:
+    busy = f"{share(it.cause.share)} of {duration(it.model.busy_ns)} busy time is {it.cause.id}."
+    return [*_critical(it), *it.slept, it.sleep.advice if it.sleep else "", busy, *it.told]
+
+
+def _sleep_is_longer(it: Situation) -> bool:
+    if it.sleep is None or not it.slept_beside([it.cause]):
+        return False
+    return it.sleep.felt_ns >= max(it.model.window_ns / 2, it.cause.taken_ns)
+
+
+def _outweighed(it: Situation) -> list[str]:
+    profile = []
+    if more := it.outweighs:
+        fault = "" if more.mechanism is Mechanism.UNDETERMINED else ", no fault in itself"
+        profile = [f"{more.headline} ({share(more.share)}){fault}."]
+    return [*_critical(it), *profile, f"The fault found: {told(it.cause)}", *it.slept_beside([it.cause])]
+
+
+def _critical(it: Situation) -> list[str]:
+    """Return that something failed."""
+    broken = it.failed(it.causes)
+    return [*map(failed, broken[:1]), *(f"Also critical: {each.id}." for each in broken[1:])]
+
+
+def _most_time(it: Situation) -> str:
+    return "" if it.cause.idle_ns else unclaimed_time.most_time(it.model, it.diagnosis, it.causes)
+
+
+def _hardly_busy(it: Situation) -> str:
+    """Return that the first cause is part of a time that hardly matters, or of threads that hardly work."""
+    model, waits = it.model, work.waits(it.model, 1)
+    enough_ns = min(sleeps.FELT * model.window_ns, sleeps.NOTICED * model.wall_ns)
+    felt = it.cause.taken_ns >= sleeps.NOTICED * model.window_ns and model.busy_ns >= enough_ns
+    if felt or not waits or it.cause.idle_ns:
+        return ""
+    return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}; otherwise it waited {waits}."
+
+
+CASES = (
+    Case[Situation](
+        "most of what is known is one cause",
+        _leads_what_is_unknown,
+        Kind.CAUSE,
+        _leading,
+        lambda it: [*it.failed([it.cause]), it.cause],
+    ),
+    Case[Situation](
+        "requests are slow, and were not followed",
+        lambda it: it.not_followed,
+        Kind.CANNOT_TELL,
+        lambda it: [it.not_followed, *work.untold_tasks(it.model), largest_found(it.timed[:1])],
+        lambda it: it.timed[:1],
+    ),
+    Case[Situation](
+        "there are two causes, of unknown order",
+        _only_their_order_is_unknown,
+        Kind.CAUSES,
+        lambda it: [
+            *map(told, it.timed[:2]),
+            "Their order is within measurement error.",
+            *it.slept_beside(it.timed[:2]),
+        ],
+        lambda it: it.timed[:2],
+    ),
+    Case[Situation]("the unknown could be the cause", _is_unknown, Kind.CANNOT_TELL, _unknown, _shown),
+    Case[Situation](
+        "somebody else is slow",
+        _is_somebody_elses,
+        Kind.ELSEWHERE,
+        lambda it: ["This process is not the slow part.", told(it.cause), *clear_of_fault.unseen(it.model)],
+        lambda it: [it.cause],
+    ),
+    Case[Situation](
+        "a sleep is what is felt", _sleep_is_what_is_felt, lambda it: it.kind, _sleep, lambda it: it.spoken_of
+    ),
+    Case[Situation](
+        "something that is no fault outweighs a minor one",
+        lambda it: it.outweighs,
+        lambda it: it.kind,
+        _outweighed,
+        lambda it: it.spoken_of,
+    ),
+    Case[Situation](
+        "there are causes, and a longer sleep",
+        _sleep_is_longer,
+        lambda it: it.kind,
+        lambda it: [
+            *[*_critical(it), it.told[0], *it.slept_beside([it.cause]), *it.told[1:]],
+            *[_hardly_busy(it), _most_time(it), *it.doubts],
+        ],
+        lambda it: it.spoken_of,
+    ),
+    Case[Situation](
+        "there are causes",
+        lambda it: True,
+        lambda it: it.kind,
+        lambda it: [
+            *[*_critical(it), *it.told, _hardly_busy(it), _most_time(it)],
+            *[*it.slept_beside([it.cause]), it.returns, *it.doubts],
+        ],
+        lambda it: it.spoken_of,
+    ),
+)
+
+
+__all__ = ["CASES"]

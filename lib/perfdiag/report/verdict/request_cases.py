@@ -1,0 +1,194 @@
+"""The verdict on a target that serves requests: what the requests wait for, whatever else its threads do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from perfdiag.common.units import duration, first_of, share
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity, is_elsewhere, is_objective
+from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
+from perfdiag.model.requests.request_time import RequestTime, beyond
+from perfdiag.recording.accounts import phrase_of
+from perfdiag.report.verdict import clear_of_fault
+from perfdiag.report.verdict.cases import Case
+from perfdiag.report.verdict.computing import computes
+from perfdiag.report.verdict.sentences import (
+    CLIENTS_LOOK,
+    Kind,
+    largest_found,
+    left_unread,
+    lost_share,
+    next_step,
+    perhaps,
+    told,
+    unanswered,
+)
+from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation
+
+SHOWN = 3  # accounts of readers
+# Accounts in which a thread that serves a request waits, and nothing says for what.
+UNTOLD = {PARKED: "are blocked or idle", "wait.events": "wait for events", "wait.signal": "wait for signals"}
+
+
+@dataclass(frozen=True)
+class Requests(Situation):
+    """A target whose requests' time is known."""
+
+    time: RequestTime
+
+    @cached_property
+    def timed(self) -> list[Finding]:
+        """The faults that take a part of that time which is worth a word."""
+        return [finding for finding in self.faults if finding.share >= SECOND_CAUSE]
+
+    @property
+    def untraced_ns(self) -> int:
+        """How much of that time could hide another cause."""
+        explained_ns = sum(finding.claims.get(REST, 0) for finding in self.timed)  # of what was not followed
+        lost_ns = round(lost_share(self.model) * self.time.ns)
+        return min(self.time.ns, self.time.uncertain_ns - explained_ns + lost_ns)
+
+    @property
+    def gap_ns(self) -> int:
+        """How much more the first cause takes than the second."""
+        return self.timed[0].claimed_ns - sum(finding.claimed_ns for finding in self.timed[1:2])
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the first cause is the first for sure."""
+        return self.cause.confidence is not Confidence.LOW
+
+    @cached_property
+    def answers(self) -> list[str]:
+        """How long all requests took, and who may wait still."""
+        return [clear_of_fault.answered(self.model), left_unread(self.model), *self.doubts]
+
+    @cached_property
+    def account(self) -> str:
+        """The account that most of that time is in."""
+        return max(self.time.accounts, key=lambda name: self.time.accounts[name], default="")
+
+    @property
+    def most(self) -> str:
+        """How much that is, as a sentence."""
+        if not self.time.ns:
+            return ""
+        of = f"what those over the limit took {beyond(self.time.median_over)}" if self.time.excess else "it"
+        return f"The largest part of {of}: {phrase_of(self.account)} ({self.account} {self.part(self.account)})."
+
+    def part(self, account: str) -> str:
+        """Return the part of that time in an account."""
+        return share(self.time.accounts[account] / self.time.ns)
+
+    @property
+    def untold(self) -> list[str]:
+        """The accounts in which requests wait, and nothing says for what."""
+        return [name for name in self.time.accounts if name in UNTOLD]
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether that is most of the time, and nothing else explains as much, as waiting for news does."""
+        ns = sum(self.time.accounts[name] for name in self.untold) + self.time.uncertain_ns
+        return ns > LEADING * self.time.ns and not any(each.share > LEADING for each in self.diagnosis.findings)
+
+    @property
+    def profile(self) -> list[Finding]:
+        """The largest finding, but for objectives: these are said for themselves."""
+        return [each for each in self.diagnosis.findings if not is_objective(each.id)][:1]
+
+    @property
+    def missed(self) -> bool:
+        """Whether an objective was missed."""
+        return any(is_objective(each.id) and each.severity is not Severity.INFO for each in self.diagnosis.findings)
+
+
+def _first(it: Requests) -> str:
+    return f"{'' if it.is_sure else 'Probably: '}{told(it.cause)}"
+
+
+def _is_somebody_elses(it: Requests) -> bool:
+    theirs = bool(it.timed) and is_elsewhere(it.cause) and it.cause.share >= LEADING and len(it.timed) == 1
+    return theirs and it.is_sure and not it.doubts
+
+
+def _two(it: Requests) -> list[str]:
+    which = ["Their order is within measurement error."] if it.untraced_ns > it.gap_ns else []
+    return [_first(it), told(it.timed[1]), *which, *it.answers]
+
+
+def _queued(it: Requests) -> list[str]:
+    """Say that requests wait to be read, and what the threads that read them did meanwhile."""
+    parts = it.time.met.others
+    readers = first_of(
+        [f"{phrase_of(name)} {share(parts[name])}" for name in sorted(parts, key=lambda name: -parts[name])], SHOWN
+    )
+    meanwhile = f"; their readers meanwhile: {readers}" if parts else ""
+    return [f"Cannot tell why requests wait to be read{meanwhile}.", it.most, *it.answers]
+
+
+def _untold(it: Requests) -> list[str]:
+    first = max(it.untold, key=lambda name: it.time.accounts[name])
+    cannot = f"Cannot tell why: requests {UNTOLD[first]} for {it.part(first)} of their time."
+    return [cannot, *(perhaps(it.hidden) or next_step(it.model)), *it.answers]
+
+
+def _no_fault(it: Requests) -> list[str]:
+    nothing = "No cause found." if it.missed else "Nothing abnormal was found."
+    return [nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
+
+
+CASES = (
+    Case[Requests](
+        "what could not be followed is more than the cause",
+        lambda it: it.timed and it.untraced_ns > max(it.gap_ns, it.cause.claimed_ns),
+        Kind.CANNOT_TELL,
+        lambda it: [
+            f"Cannot tell: {duration(it.untraced_ns)} of {duration(it.time.ns)} of request time could not be followed.",
+            *[largest_found(it.timed[:1]), *it.answers],
+        ],
+        lambda it: it.timed[:1],
+    ),
+    Case[Requests](
+        "somebody else is slow",
+        _is_somebody_elses,
+        Kind.ELSEWHERE,
+        lambda it: [
+            *["This process is not the slow part.", told(it.cause)],
+            *[*it.answers, *clear_of_fault.unseen(it.model)],
+        ],
+        lambda it: [it.cause],
+    ),
+    Case[Requests]("there are two causes", lambda it: it.timed[1:], Kind.CAUSES, _two, lambda it: it.timed[:2]),
+    Case[Requests](
+        "there is one cause", lambda it: it.timed, Kind.CAUSE, lambda it: [_first(it), *it.answers], lambda it: it.timed
+    ),
+    Case[Requests](
+        "most could not be followed",
+        lambda it: it.time.uncertain_ns > LEADING * it.time.ns,
+        Kind.CANNOT_TELL,
+        lambda it: [
+            f"Cannot tell: {share(it.time.uncertain_ns / it.time.ns)} of request time could not be followed.",
+            it.most,
+        ],
+    ),
+    Case[Requests]("requests wait to be read", lambda it: it.account == QUEUED, Kind.CANNOT_TELL, _queued),
+    Case[Requests](
+        "requests have no answer",
+        lambda it: unanswered(it.model),
+        Kind.CANNOT_TELL,
+        lambda it: [unanswered(it.model), *next_step(it.model), *it.answers],
+    ),
+    Case[Requests]("requests wait, nothing says for what", lambda it: it.is_untold, Kind.CANNOT_TELL, _untold),
+    Case[Requests](
+        "it computes",
+        lambda it: not it.missed and computes(it.model, it.profile),
+        Kind.PROFILE,
+        lambda it: [computes(it.model, it.profile), *it.answers, CLIENTS_LOOK],
+        lambda it: it.profile,
+    ),
+    Case[Requests]("there is no fault", lambda it: True, Kind.PROFILE, _no_fault, lambda it: it.profile),
+)
+
+
+__all__ = ["CASES", "Requests"]
