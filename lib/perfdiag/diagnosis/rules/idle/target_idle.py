@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.idle.work import CHILD, ENDED_BY_OTHERS, is_idle, scheduler, waits
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
@@ -39,7 +39,7 @@ def target_idle(model: Model) -> Iterable[Outcome]:
         model,
         {name: model.ns(name) for name in ENDED_BY_OTHERS if model.ns(name)},
         severity=Severity.INFO,
-        headline="The target has hardly any work",
+        headline=f"{subject(model, begin=True)} has hardly any work",
         claim=f"It was busy for {duration(model.busy_ns)} of thread time.",
         mechanism=Mechanism.OTHERS,
         evidence=[Evidence(f"waited {waited}", float(model.ns(*ENDED_BY_OTHERS)), "ns", "ledger")],
