@@ -56,7 +56,7 @@ def test_the_page_reads_as_the_rule_was_written(pages: dict[str, str], tmp_path:
     shown = subprocess.run(["mandoc", "-T", "ascii", page], capture_output=True, text=True, check=True).stdout
     letters = "".join(re.sub(".\b", "", shown).split())  # mandoc may break a line at a hyphen
     for rule in RULES.values():
-        for text in (rule.meaning, rule.measured, rule.remedies, rule.alternatives, rule.verify):
+        for text in (rule.meaning, rule.measured, rule.remedies, rule.verify):
             assert "".join(text.split()) in letters, rule.id
 
 

@@ -1,48 +1,26 @@
-"""What `perfdiag explain NAME` says: the documentation of a finding or an account, for people at 80 columns."""
+"""What `perfdiag explain NAME` says: the documentation of a finding or an account, at 80 columns."""
 
 from __future__ import annotations
 
 import difflib
 import textwrap
-from pkgutil import walk_packages
 
 from perfdiag.common.config import Config
 from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
-from perfdiag.diagnosis import rules
 from perfdiag.diagnosis.rule import Rule
 from perfdiag.diagnosis.rules import RULES  # importing anything of the package registers all rules
+from perfdiag.documents.families import FAMILIES, family_of
 from perfdiag.documents.manual import CLASSES
 from perfdiag.recording.accounts import ACCOUNTS, BY_NAME, Account, Kind
 
 WIDTH = 79
-FAMILIES = {
-    "cpu": "computing",
-    "runqueue": "waiting for a CPU",
-    "disk": "disks",
-    "filesystem": "file systems",
-    "nfs": "NFS",
-    "memory": "memory",
-    "locks": "locks",
-    "sql": "databases",
-    "network": "network",
-    "local": "other processes, terminals and descriptors",
-    "requests": "requests",
-    "idle": "time in which a target is not busy",
-    "virtual": "virtual machines",
-    "unattributed": "what could not be told",
-}
-# Each rule is a module that is called after its id.
-_ROOMS = {
-    module.name.split(".")[-1]: module.name.split(".")[-2]
-    for module in walk_packages(rules.__path__, f"{rules.__name__}.")
-}
 _COUNTS = {
-    Kind.LATENCY: "It is part of the busy time that shares are shares of.",
-    Kind.IDLE: "It is idle: shown apart and part of no share; the verdict says what the target did in it.",
-    Kind.UNKNOWN: "It is blocked or idle, which is unknown: left out of percentages, with a line of its own.",
+    Kind.LATENCY: "It is part of the busy time, which shares are of.",
+    Kind.IDLE: "It is idle: shown apart, and part of no share; the verdict says what the target did.",
+    Kind.UNKNOWN: "It is unknown whether it is blocked or idle: left out of percentages, with a line of its own.",
 }
-_OF_REQUESTS = "It is part of requests' time, which shares are of where that is known. No thread spends it."
+_OF_REQUESTS = "It is part of the requests' time, which shares are of if it is known. No thread spends it."
 _TELLS = (
     "The stacks of its waits: the report with --full shows those that were sampled, a recording made with --stacks"
     " has all of them; by hand: py-spy dump --pid PID, jstack PID, or gdb -p PID -batch -ex 'thread apply all bt'."
@@ -96,17 +74,12 @@ def everything() -> str:
     """Return the ids of all findings by family, then the names of all accounts by class, each with its title."""
     sections = []
     for family, title in FAMILIES.items():
-        found = sorted(rule.id for rule in RULES.values() if _family(rule) == family)
+        found = sorted(rule.id for rule in RULES.values() if family_of(rule) == family)
         sections.append("\n".join([f"Findings: {title}", *(_shortened(f"  {id:24}{RULES[id].title}") for id in found)]))
     for name, title in CLASSES.items():
         lines = [f"  {each.name:24}{each.meaning}" for each in ACCOUNTS if each.name.split(".")[0] == name]
         sections += ["\n".join([f"Accounts: {title}", *map(_shortened, lines)])] * bool(lines)
     return "\n\n".join(sections) + "\n"
-
-
-def _family(rule: Rule) -> str:
-    """Return the room of diagnosis/rules that a rule is in."""
-    return _ROOMS[rule.id.lower().replace("-", "_")]
 
 
 def _account(account: Account) -> str:
@@ -118,7 +91,7 @@ def _account(account: Account) -> str:
         _section("How it counts", _OF_REQUESTS if account.of_requests else _COUNTS[account.kind]),
         _section("What its rows name", f"{account.object[0].upper()}{account.object[1:]}") if account.object else "",
         _section("What tells", _TELLS) if account.kind is Kind.UNKNOWN else "",
-        "" if account.measured else _section("Not measured yet", "Only its place in the books exists."),
+        "" if account.measured else _section("Not measured yet", "No probe measures it yet."),
         "\n".join(["Findings that can name its time", *map(_shortened, lines)]) if lines else "",
     ]
     return f"{account.name}\n" + "\n\n".join(part for part in parts if part) + "\n"

@@ -15,6 +15,7 @@ from pathlib import Path
 from perfdiag.common.errors import PerfdiagError, UsageError
 from perfdiag.diagnosis.rule import Rule
 from perfdiag.diagnosis.rules import RULES  # importing anything of the package registers all rules
+from perfdiag.documents.families import FAMILIES, family_of
 from perfdiag.recording.accounts import ACCOUNTS, Account, Kind
 
 WIDTH = 78
@@ -29,7 +30,7 @@ CLASSES = {
     "remote": "Remote and user-space file systems",
     "memory": "Memory",
     "lock": "Locks",
-    "wait": "Waiting for work, and what cannot be told from it",
+    "wait": "Waiting for work, and what looks the same",
     "net": "Network",
     "ipc": "Local processes",
     "runtime": "Language runtimes",
@@ -37,41 +38,23 @@ CLASSES = {
     "unexplained": "Unexplained",
     "request": "Requests",
 }
-AREAS = {
-    "CPU": "CPU",
-    "DISK": "Block devices",
-    "STORAGE": "Block devices",
-    "FS": "File systems",
-    "DIR": "File systems",
-    "IO": "Asynchronous I/O",
-    "MEM": "Memory",
-    "NUMA": "Memory",
-    "LOCK": "Locks",
-    "NET": "Network",
-    "IPC": "Other processes",
-    "PROC": "Other processes",
-    "FD": "Descriptors",
-    "VIRT": "Virtual machines",
-    "SLO": "Operations",
-    "KERNEL": "The rest",
-    "UNEXPLAINED": "The rest",
-}
-
 FINDINGS_INTRODUCTION = (
     "A finding is a cause that perfdiag names, with the share of the target's busy time that it explains: the most that"
-    " a remedy can give back. A nanosecond is claimed by one finding only, the most specific one that has enough"
-    " evidence. Ids are stable: runbooks may link to them.",
-    "A finding of severity info is profile: it departs from no norm and stands below every fault. Confidence is lower"
-    " than high where numbers are sampled or subtracted, where something was not measured, and where records were lost;"
-    " the report says which. A rule whose input was not measured says so and finds nothing.",
-    "A remedy is marked try (reversible at once; undo and present value stand beside it), fix (a change somewhere"
-    " else) or risky (it says what can be lost, and never stands first).",
+    " a remedy can save. Only one finding claims a nanosecond, the most specific one with enough evidence. Ids are"
+    " stable: runbooks may link to them.",
+    "A finding of severity info is a profile: nothing is abnormal, and it is below every fault. Confidence is lower"
+    " than high if numbers are sampled or subtracted, if something was not measured, or if records were lost; the"
+    " report says which. A rule whose input was not measured says so and finds nothing.",
+    "A remedy is marked try (reversible at once, with its undo and the present value), fix (a change elsewhere) or"
+    " risky (it says what can be lost, and is never first).",
+    "For each finding, this page has its meaning, what to do, what the next report shows if the fix works (Verify), and"
+    " how it is measured. The command perfdiag explain ID prints also what else it could be, the accounts whose time it"
+    " can name, and the findings that take their time before it.",
 )
 ACCOUNTS_INTRODUCTION = (
-    "perfdiag books every nanosecond of every thread in exactly one account. The accounts of a thread add up to its"
-    " wall time. Shares are shares of busy time: of all accounts but the idle ones and those of which nothing can tell"
-    " whether they are.",
-    "A row of an account may carry an object: the device, peer, lock or process that was waited for.",
+    "Every nanosecond of every thread is in exactly one account, and the accounts of a thread add up to its wall time."
+    " Shares are of busy time: of all accounts except the idle ones and those that may be idle.",
+    "A row of an account may name an object: the device, peer, lock or process that was waited for.",
 )
 
 
@@ -131,13 +114,11 @@ def _page(name: str, description: str, body: Sequence[str], see: Sequence[tuple[
 def findings_page(rules: Iterable[Rule]) -> str:
     """Return perfdiag-findings(7)."""
     body = [".Sh DESCRIPTION", *_paragraphs(FINDINGS_INTRODUCTION)]
-    by_area: dict[str, list[Rule]] = {}
+    by_family: dict[str, list[Rule]] = {family: [] for family in FAMILIES}
     for rule in sorted(rules, key=lambda rule: rule.id):
-        by_area.setdefault(AREAS.get(rule.id.split("-")[0], "The rest"), []).append(rule)
-    for area in sorted(by_area, key=lambda area: (area == "The rest", area)):
-        body += [f".Sh {area.upper()}"]
-        for rule in by_area[area]:
-            body += _finding(rule)
+        by_family[family_of(rule)].append(rule)
+    for family, members in by_family.items():
+        body += [f".Sh {FAMILIES[family].upper()}", *(line for rule in members for line in _finding(rule))]
     return _page(
         "perfdiag-findings",
         "causes that perfdiag can name",
@@ -147,23 +128,10 @@ def findings_page(rules: Iterable[Rule]) -> str:
 
 
 def _finding(rule: Rule) -> list[str]:
-    lines = [f".Ss {_escaped(rule.id)}", *prose(f"{rule.title}."), ".Pp", *prose(rule.meaning), ".Bl -tag -width Ds"]
-    for title, text in (
-        ("Measured", rule.measured),
-        ("Else", rule.alternatives),
-        ("Remedies", rule.remedies),
-        ("Verify", rule.verify),
-    ):
-        lines += [f".It {title}", *prose(text)]
-    if rule.accounts:
-        lines += [".It Accounts", *_listed(rule.accounts, "Va")]
-    if rule.beats:
-        lines += [".It Takes its time before", *_listed(sorted(rule.beats), "Sx")]
-    return [*lines, ".El"]
-
-
-def _listed(names: Sequence[str], macro: str) -> list[str]:
-    return [f".{macro} {name}{' ,' if index + 1 < len(names) else ''}" for index, name in enumerate(names)]
+    """Return a finding as a heading and one paragraph; `perfdiag explain` prints what is left out here."""
+    parts = (("Do", rule.remedies), ("Verify", rule.verify), ("Measured", rule.measured))
+    lines = [line for label, text in parts for line in (f".Sy \\&{label} :", *prose(text))]
+    return [f".Ss {_escaped(rule.id)}", *prose(rule.meaning), *lines]
 
 
 def accounts_page(accounts: Sequence[Account], rules: Iterable[Rule]) -> str:

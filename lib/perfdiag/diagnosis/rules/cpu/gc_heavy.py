@@ -34,7 +34,7 @@ Claim = str | tuple[str, str]
         " thread or uses their CPU."
     ),
     measured=(
-        "CPU samples inside the collector's functions and threads, over the window; of a server, of the threads that"
+        "CPU samples inside the collector's functions and threads; of a server, of the threads that"
         " read its requests. A fault if they are surely more than half. Also claimed: waits for the collector's locks,"
         " and waits of its helper threads for CPUs used by the target's own threads."
     ),
@@ -73,7 +73,11 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
         evidence=[
             replace(garbage, part=part).evidence,
             *_waits(sum(locks.values()), "waits for locks of the collector", "stack samples"),
-            *_waits(sum(queues.values()), "waits of its threads for CPUs used by the target's own threads", "ledger"),
+            *_waits(
+                sum(queues.values()),
+                "waits of its threads for CPUs used by other threads of the same program",
+                "ledger",
+            ),
         ],
         remedies=[garbage.remedy],
         alternatives=["a burst of collections after a start"],

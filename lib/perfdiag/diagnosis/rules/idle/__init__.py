@@ -1,1 +1,1 @@
-"""Rules about time in which a target is not busy: profile, never an alarm."""
+"""Rules about time in which a target is not busy, which is no fault by itself."""

@@ -1,4 +1,4 @@
-"""A rule on threads of an idle target that stay blocked or idle all the time."""
+"""TARGET-BLOCKED-OR-IDLE: threads of an idle target stay blocked or idle all the time."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ ID = "TARGET-BLOCKED-OR-IDLE"
     ID,
     title="Threads stay blocked or idle all the time",
     accounts=(PARKED,),
-    meaning="The target was busy for 2 % of the window or less, and threads stayed in one wait from its beginning to"
-    " its end. They are idle, as a pool without work is, or deadlocked: nothing that is measured shows which.",
-    measured="wait.parked for 99 % of a thread's life in the window, in one wait. Threads that wait for the end of"
-    " others do not count, nor do those that wait in a runtime for work.",
-    alternatives="A pool of threads that no work came to.",
+    meaning="The target was busy for 2 % of the window or less, and threads were in one wait from its beginning to"
+    " its end. They are idle, like a pool without work, or deadlocked; no measurement shows which.",
+    measured="Threads in one wait (wait.parked) for 99 % of their life in the window. Waits for the end of other"
+    " threads, and waits of a runtime for work, do not count.",
+    alternatives="A pool of threads without work.",
     remedies="Look at the stacks of the threads.",
-    verify="In the next report, the threads run or wait for work.",
+    verify="The threads run or wait for work.",
     one_process=True,
 )
 def target_blocked_or_idle(model: Model) -> Iterable[Outcome]:
-    """Yield one finding of all such threads of a target that is hardly busy."""
+    """Yield one finding for all such threads of a target that is hardly busy."""
     threads = [] if model.request_time or not is_idle(model) else stuck_or_idle(model)
     ns = sum(thread.ns(PARKED) for thread in threads)
     if not threads:

@@ -1,4 +1,4 @@
-"""A rule on targets that are hardly busy and wait for work."""
+"""TARGET-IDLE: the target is hardly busy and waits for work."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ ID = "TARGET-IDLE"
     title="The target waits for work",
     accounts=ENDED_BY_OTHERS,
     meaning="The target was busy for 2 % of the window or less, and waited for connections, requests, events or"
-    " signals, for longer than for child processes. Somebody else ends such a wait, as a rule by sending work.",
-    measured="Idle accounts over the window: net.accept, net.request, vm.halt, wait.work, wait.events, wait.signal.",
-    alternatives="It waits for somebody it has asked in turn: no wait for events shows whose they are. Requests from"
-    " before the window may still wait for an answer.",
-    remedies="If work should have come, look at who sends it.",
-    verify="In the next report, the target is busy or answers requests.",
+    " signals, for longer than for child processes. Something outside ends such a wait, usually by sending"
+    " work.",
+    measured="Idle accounts: net.accept, net.request, vm.halt, wait.work, wait.events, wait.signal.",
+    alternatives="It waits for a peer it has called itself: a wait for events does not show whose they are."
+    " Requests from before the window may still wait for an answer.",
+    remedies="If there should be work, look at its sender.",
+    verify="The target is busy or answers requests.",
     one_process=True,
 )
 def target_idle(model: Model) -> Iterable[Outcome]:
-    """Yield what the target waited for; where it serves requests, other rules say what they wait for."""
+    """Yield what the target waited for; if it serves requests, other rules say what those wait for."""
     waited = waits(model)
     mostly = waited and model.ns(*ENDED_BY_OTHERS) >= model.ns(CHILD)
     if model.request_time or not is_idle(model) or not mostly:

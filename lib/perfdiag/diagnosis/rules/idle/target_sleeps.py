@@ -1,4 +1,4 @@
-"""A rule on threads that sleep on a timer."""
+"""TARGET-SLEEPS: threads sleep on a timer."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ ID = "TARGET-SLEEPS"
     ID,
     title="Threads sleep on a timer",
     accounts=(TIMER,),
-    meaning="Threads sleep for a time that the program chose. Others that wait for such a thread wait for its sleep. A"
-    " thread that looks after something from time to time needs no fix.",
-    measured="wait.timer by thread over the window, if that is 2 % of the window or more than all busy time; sampled"
-    " stacks name the function that sleeps. The clocks of runtimes do not count, nor do sleeps between two attempts to"
-    " get a database's lock. If the target serves requests, only threads count that also talk to others.",
-    alternatives="A thread has no other work.",
+    meaning="Threads sleep for a time that the program chose, which delays others that wait for them. A thread that"
+    " checks something from time to time needs no fix.",
+    measured="Sleep by thread (wait.timer), if it is 2 % of the window or more than all busy time; sampled stacks"
+    " name the function. The clocks of runtimes, and sleeps between attempts to get a database's lock, do"
+    " not count. If the target serves requests, only threads that also talk to others count.",
+    alternatives="The thread has no other work.",
     remedies="Shorten the sleep, or wait for the event itself.",
-    verify="In the next report, the threads sleep less (wait.timer).",
+    verify="The threads sleep less (wait.timer).",
     one_process=True,
 )
 def target_sleeps(model: Model) -> Iterable[Outcome]:
-    """Yield one finding of all threads that sleep; of requests other rules say what they wait for."""
+    """Yield one finding for all sleeping threads; for requests, other rules say what they wait for."""
     found = None if model.request_time else sleep(model, talking=any(each.served for each in model.exchanges))
     if found is None:
         ns = model.ns(TIMER)
-        yield Check(ID, f"threads sleep {duration(ns)} on a timer, nobody is known to wait for it", float(ns), "ns")
+        yield Check(ID, f"threads sleep {duration(ns)} on a timer; nothing is known to wait for them", float(ns), "ns")
         return
     yield conclude(
         model,

@@ -26,12 +26,11 @@ MOST = 0.5  # of the window: who is stopped for so long does nothing else worth 
     " control group (docker pause, systemctl freeze, a snapshot or checkpoint). It does nothing, and"
     " everything that waits for it waits longer.",
     measured="How long threads were stopped (wait.stopped), from a tenth of the window on, with State and TracerPid"
-    " of /proc/PID/status; inside requests, in the thread that serves the request, or that would read it.",
+    " of /proc/PID/status; of requests, in the thread that serves or would read them.",
     alternatives="None: the kernel itself keeps the thread from running. The sender of the signal is not recorded.",
     remedies="Let it continue: kill -CONT, detach the debugger, thaw the control group. Find out who stops it:"
-    " container snapshots and checkpoints, a debugger or core dumper, a supervisor, a CPU limit by signals"
-    " (cpulimit).",
-    verify="In the next report, threads and requests are not stopped (wait.stopped).",
+    " container snapshots, a debugger or core dumper, a supervisor, a CPU limit by signals (cpulimit).",
+    verify="Threads and requests are not stopped (wait.stopped).",
     one_process=True,
 )
 def target_stopped(model: Model) -> Iterable[Outcome]:

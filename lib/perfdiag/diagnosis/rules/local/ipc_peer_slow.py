@@ -44,14 +44,13 @@ MANY_WAITS = 20
     title="Another local process answers slowly",
     accounts=(PIPE, UNIX),
     meaning="Threads wait at a pipe or a unix socket until another process of this host writes, or reads from a"
-    " full pipe. If that process belongs to the target, this report covers it, too; else look there."
-    " Nothing asks the writer of a pipe for data: it may be slow or have nothing to write.",
-    measured="Waits at pipes by pipe and at unix sockets by peer process, over the window, with the thread that"
-    " ended them (sched_waking), and whether they began in calls that write (operations, sampled stacks)."
-    " Slow is 10 ms, for the wait in which half of the time was spent; a writer that waits for room always"
-    " waits for a slow reader. If processes of the target wait for each other, the finding names the stage"
-    " that works or sleeps: it waits at most a quarter of its time, and at most half as much as any other."
-    " It is a fault if that stage sleeps and others have asked it for something.",
+    " full pipe. If that process belongs to the target, this report covers it, too. Nothing asks the writer"
+    " of a pipe for data: it may be slow or have nothing to write.",
+    measured="Waits at pipes and unix sockets by peer, with the thread that ended them (sched_waking), and whether"
+    " they began in calls that write. Slow is 10 ms, for the wait in which half of the time was spent; a"
+    " writer that waits for room always waits for a slow reader. Among processes of the target, the"
+    " working stage is the one that waits at most a quarter of its time and half as much as any other; it"
+    " is a fault if that stage sleeps and others have asked it for something.",
     alternatives="A worker that reads its jobs from a pipe or socket looks like a client of a slow server. If"
     " nothing arrived at all, nothing was asked for, or only acknowledgements were sent, the finding"
     " does not decide.",

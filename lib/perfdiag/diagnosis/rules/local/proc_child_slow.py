@@ -27,16 +27,14 @@ SHOWN = 3
     "PROC-CHILD-SLOW",
     title="A thread waits for child processes",
     accounts=(CHILD, *CPU),
-    meaning="A thread waits for child processes to end. If the children belong to the target, their own findings"
-    " show the cause; with --only they are not measured. The wait itself is idle time, except inside a"
-    " request: the finding then claims it if the children sleep on a timer. If there are many short-lived"
-    " children, the finding says how many are started a second, and how much CPU time that takes (fork,"
-    " exec, loader, exit).",
-    measured="Waits for children by thread over the window, and what the children did meanwhile; if that is"
-    " unknown, the accounts of the processes whose parent is the waiting process (PPid). From 20 ended"
-    " processes a second that lived under 50 ms on average: their number, and the sampled part of the CPU"
-    " time that starts or ends a process. The finding claims only that part, or all CPU time of processes"
-    " that used at most 1 ms.",
+    meaning="A thread waits for child processes. If they belong to the target, their own findings show the cause;"
+    " with --only they are not measured. The wait is idle time, except inside a request: it is claimed"
+    " there if the children sleep on a timer. For many short-lived children, the finding says how many"
+    " start a second, and how much CPU time that takes (fork, exec, loader, exit).",
+    measured="Waits for children by thread, and what the children did meanwhile (if unknown: the accounts of"
+    " processes with that parent). Many children are 20 ended processes a second that lived under 50 ms on"
+    " average; claimed is the sampled part of their CPU time that starts or ends a process, or all of it"
+    " up to 1 ms each.",
     alternatives="A supervisor or shell, whose work is to wait.",
     remedies="Read the findings of the children; measure them together with the parent (without --only). Start"
     " fewer processes.",

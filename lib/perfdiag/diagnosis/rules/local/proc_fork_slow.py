@@ -67,19 +67,17 @@ class _Forks:
     title="Forks of a large process copy its page tables",
     accounts=(*CPU, PIPE),
     meaning="fork() copies the page tables of the process, 8 bytes for each used page of 4 KiB, and marks its pages"
-    " read-only. With gigabytes of memory that takes tens of milliseconds, other threads wait if they map"
-    " or touch new memory, and each next write to a page is a fault. A child that starts another program at"
-    " once discards the copy.",
-    measured="CPU stacks that copy address spaces (dup_mmap) or free the copies in children that start another"
-    " program, over the window, times the exact CPU time; with the number of new processes and the memory"
-    " of the parent. The parent's waits at pipes until its children run their program are added if they"
-    " take no longer than freeing the copies. Reported if a fork takes at least 1 ms on average; without"
-    " watched children (--only), if the process has at least 64 MiB.",
+    " read-only. For gigabytes that takes tens of milliseconds, other threads that map or touch new memory"
+    " wait, and each next write to a page is a fault. A child that starts another program at once discards"
+    " the copy.",
+    measured="CPU stacks that copy address spaces (dup_mmap) or free the copies in children, times the exact CPU"
+    " time, and the parent's waits at pipes until its children run their program. Reported if a fork takes"
+    " at least 1 ms on average; without watched children (--only), if the process has at least 64 MiB.",
     alternatives="A database saves a snapshot of its memory in a child: it needs the copy. Many processes started"
     " by a small one are PROC-CHILD-SLOW.",
     remedies="Use posix_spawn(), or vfork() and exec, instead of fork(); let a small process fork for the large"
     " one; use larger pages.",
-    verify="In the next report, copy_page_range takes less CPU time at the same number of children.",
+    verify="CPU time in copy_page_range falls, at the same number of children.",
     beats=(
         "IPC-PEER-SLOW",
         "PROC-CHILD-SLOW",

@@ -54,7 +54,7 @@ SLEEPS = 0.5
     " reader of a message wakes a sender. The queue itself was not recorded.",
     alternatives="A burst of messages larger than the queue.",
     remedies="Measure the reader; run more readers. A larger queue helps only against bursts.",
-    verify="In the next report, no more waits in mq_timedsend or msgsnd (kernel.other).",
+    verify="No more waits in mq_timedsend or msgsnd (kernel.other).",
     beats=("KERNEL-OTHER",),
 )
 def queue_full(model: Model) -> Iterable[Outcome]:

@@ -48,7 +48,7 @@ STOPS_A_SECOND = 10
     " stopped (wait.stopped); waits for a CPU on which the tracer ran.",
     alternatives="Stops by signals (cpulimit) in the same window.",
     remedies="Detach the tracer. To watch system calls at less cost, use perf trace or bpftrace.",
-    verify="In the next report, no thread is stopped, and requests are shorter.",
+    verify="No thread is stopped, and requests are shorter.",
 )
 def target_traced(model: Model) -> Iterable[Outcome]:
     """Join the tracer of each process with the stops of its threads."""

@@ -35,10 +35,10 @@ MOSTLY = 0.9
     meaning="Threads wait in write() until a terminal takes their output: its reader (a terminal program, ssh, a"
     " container's log driver) is slow or stopped (Ctrl-S), or the line itself is slow (a serial console).",
     measured="Waits in the kernel by system call, if nine tenths of their sampled kernel stacks are in n_tty_write,"
-    " over the window. The terminal itself was not recorded.",
+    ". The terminal itself was not recorded.",
     alternatives="A serial console, which takes at most 11,520 characters a second.",
     remedies="Write to a file or a pipe instead; let the reader of the terminal continue.",
-    verify="In the next report, no more waits in write() (kernel.other).",
+    verify="No more waits in write() (kernel.other).",
     beats=("KERNEL-OTHER",),
 )
 def not_read(model: Model) -> Iterable[Outcome]:

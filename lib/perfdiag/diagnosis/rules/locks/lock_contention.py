@@ -78,23 +78,20 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     meaning="Threads wait for a lock in user space (futex), on a file, or in the kernel. The finding names the"
     " holder, and what the holder does meanwhile: if it mostly waits for a flush to disk, fix the flush,"
     " not the lock.",
-    measured="Lock waits by lock over the window; all words of a runtime's lock (the GIL, a JVM's garbage"
-    " collection) count as one. The holder is the thread that ended at least half of the waits"
-    " (sched_waking), or had the lock longest before it was handed on. What it did while others waited was"
-    " seen at each wake-up, also through further locks and threads; if four fifths of the time are"
-    " unknown, the holder's time over the whole window decides, if it takes as long as the lock must have"
-    " been held. Threads that wait all along and are woken by nobody are deadlocked. Waits for a futex"
-    " count as a lock only with evidence: a lock function on the stack, or threads that serve requests and"
-    " wait for each other in the middle of them; all others stay blocked or idle (unknown). Locks of"
-    " databases that look idle count with the lock functions on their stacks: if requests wait for them, or, of a"
-    " target without requests, from a tenth of the window on.",
+    measured="Lock waits by lock; all words of a runtime's lock (the GIL, a JVM's garbage collection) count as one."
+    " The holder is the thread that ended at least half of the waits (sched_waking) or had the lock"
+    " longest. Each wake-up shows what it did meanwhile, also through further locks; if that is unknown"
+    " for four fifths of the time, its accounts over the whole window decide. Threads that wait all along"
+    " and are woken by nobody are deadlocked. Waits for a futex count as a lock only with evidence: a lock"
+    " function on the stack, or threads that serve requests and wait for each other. Locks of databases"
+    " that look idle count with lock functions on their stacks: if requests wait for them, or, without"
+    " requests, from a tenth of the window on.",
     alternatives="The holder has no CPU (preempted, throttled); many threads take the lock in turn; a queue looks"
     " like a lock because its stack has a lock function.",
     remedies="Fix what the holder waits for, if the finding names it; else shorten or split the locked section. A"
     " GIL cannot be split: use processes instead of threads, or native code that releases it.",
-    verify="In the next report, threads wait less for locks (lock.futex, lock.file, lock.kernel). For locks of a"
-    " database, requests wait less (wait.events, wait.timer); for threads that take turns, requests are"
-    " blocked less (wait.parked).",
+    verify="Threads wait less for locks (lock.futex, lock.file, lock.kernel); for locks of a database or for"
+    " threads that take turns, requests wait less (wait.events, wait.timer, wait.parked).",
     beats=("WAIT-TIMER-IN-REQUEST", "TARGET-IDLE", "TARGET-SLEEPS", "TARGET-BLOCKED-OR-IDLE"),
 )
 def contention(model: Model) -> Iterable[Outcome]:

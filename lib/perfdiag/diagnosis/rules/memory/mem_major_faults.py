@@ -46,23 +46,21 @@ SLOW_FAULT_NS = 10_000_000
     "MEM-MAJOR-FAULTS",
     title="Mapped files are read from disk again and again",
     accounts=(MAJOR_FAULT,),
-    meaning="Threads touch pages of mapped files (programs, libraries, databases that use mmap) that are not in memory,"
-    " and wait for the disk. If those pages had been evicted before, and the kernel reclaims memory meanwhile, memory"
-    " is too small for what is in use. If nothing is reclaimed, they were paged out by request (MADV_PAGEOUT, DAMON)"
-    " or by a shortage that has passed. If they had not been evicted, the file was cold (or its pages were dropped by"
-    " request). Either is work and no fault, unless the device is slow.",
-    measured="Joins waits of memory.major_fault by file (device and inode, where the kernel tells) with the refaults"
-    " (pages that come back after eviction, workingset_refault_file) of the target's own cgroup (memory.stat), both"
-    " over the window, and with the functions that touched the pages (stacks of sampled waits). Where its cgroup counts"
-    " none (the root), those of the host (/proc/vmstat) are named as a fact of the host, no cause. Memory is short"
-    " where half as many pages were reclaimed in the window (pgsteal_kswapd, pgsteal_direct, pgsteal_khugepaged of the"
-    " cgroup, or pgsteal_anon and pgsteal_file of the host). The norm is 10 ms per fault and fewer than one refault for"
-    " two waits.",
+    meaning="Threads touch pages of mapped files (programs, libraries, databases that use mmap) that are not in"
+    " memory, and wait for the disk. If those pages had been evicted and the kernel still reclaims memory,"
+    " memory is too small. If nothing is reclaimed, they were paged out by request (MADV_PAGEOUT, DAMON) or"
+    " by a past shortage; if they were never evicted, the file was cold. Neither is a fault, unless the"
+    " device is slow.",
+    measured="Waits for major faults by file, with the refaults of the target's cgroup (workingset_refault_file in"
+    " memory.stat) and the functions that touched the pages. If the cgroup counts none (the root), the"
+    " host's refaults (/proc/vmstat) are shown, but not as a cause. Memory is short if at least half as"
+    " many pages were reclaimed (pgsteal_*). Slow is 10 ms per fault; one refault for two waits is a"
+    " shortage.",
     alternatives="A start with a cold cache; a file that was just replaced; another process of the same cgroup, or"
     " host, whose refaults are in the same counter.",
     remedies="Give more memory to host or cgroup, or use less; read cold files ahead.",
-    verify="perfdiag latency again: memory.major_fault, and workingset_refault_file standing still in memory.stat of"
-    " the cgroup, or /proc/vmstat.",
+    verify="Fewer waits in memory.major_fault; workingset_refault_file in memory.stat of the cgroup, or in"
+    " /proc/vmstat, stands still.",
 )
 def major_faults(model: Model) -> Iterable[Outcome]:
     """Join major faults with refaults and with the length of a fault."""

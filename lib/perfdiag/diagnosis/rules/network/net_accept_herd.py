@@ -66,18 +66,17 @@ class _Herd:
     accounts=("runq.busy",),
     meaning="Several processes or threads wait for connections with poll() or select() on one listening socket, so"
     " each connection wakes all of them. One gets it; the others queue for a CPU, find nothing and wait"
-    " again. Programs that use epoll are reported by CPU-OVERSUBSCRIBED instead, because epoll does not"
-    " show which wake-ups were for connections.",
-    measured="Waits for a connection that ended, against the connections that arrived in the target's network"
-    " namespaces (PassiveOpens, an upper bound), over the window. Reported if at least half of the"
-    " wake-ups found no connection, but not more than one for each waiting thread and connection. The"
-    " finding claims that part of the queueing of these threads, if it is at least a tenth of the window."
-    " It includes waits of up to 131 us behind other processes (longer ones are CPU-CONTENTION), and waits"
-    " behind the target's own threads.",
+    " again. With epoll, CPU-OVERSUBSCRIBED reports it: epoll does not show which wake-ups were for"
+    " connections.",
+    measured="Ended waits for a connection against the connections that arrived (PassiveOpens of the network"
+    " namespaces, an upper bound). Reported if at least half of the wake-ups found no connection, but not"
+    " more than one for each waiting thread and connection, and if their part of the queueing is a tenth"
+    " of the window. That part is claimed: behind own threads, and up to 131 us behind other processes"
+    " (longer waits are CPU-CONTENTION).",
     alternatives="Waits for connections with a time limit that ends for all threads at once.",
     remedies="Wake one thread for each connection: EPOLLEXCLUSIVE, SO_REUSEPORT, a blocking accept(), or one thread"
     " that accepts for all.",
-    verify="In the next report, queueing behind the target's own threads is gone at the same rate of connections.",
+    verify="Queueing behind the target's own threads is gone at the same rate of connections.",
     beats=("CPU-OVERSUBSCRIBED",),
 )
 def accept_herd(model: Model) -> Iterable[Outcome]:

@@ -38,14 +38,13 @@ ENOUGH_OWNED = 0.5
     accounts=ACCOUNTS,
     meaning="Each request makes many calls to the same peer, one after the other. Each answer is as fast as the"
     " network allows, so a faster peer does not help: the round trips take the time.",
-    measured="Calls made for requests, by peer and per request served, from the last byte sent to the first byte of"
-    " the answer, over the window. Needs at least five calls a request, a quarter of the requests' time,"
-    " and half of the calls' time in calls of at most 1 ms (or two of the shortest round trips). It is a"
-    " warning from ten calls and half of the time.",
+    measured="Calls of requests by peer, from the last byte sent to the first byte of the answer. Needs at least"
+    " five calls a request, a quarter of the requests' time, and half of the calls' time in calls of at"
+    " most 1 ms (or two of the shortest round trips). A warning from ten calls and half of the time on.",
     alternatives="The protocol cannot ask for several things at once; a background job makes its calls on the same"
     " threads.",
     remedies="Ask for everything at once: a join, a batch, a pipeline, a cache.",
-    verify="In the next report, each request makes fewer calls to the peer.",
+    verify="Each request makes fewer calls to the peer.",
     beats=(
         "NET-PEER-SLOW",
         "IPC-PEER-SLOW",

@@ -27,9 +27,9 @@ SMALL_WINDOW = 20
     meaning="Threads wait in send because the congestion window is used up: the path is full or loses packets, or"
     " the connection is new or was idle and starts slowly. Without loss or queueing this is the capacity of"
     " the path, and no fault.",
-    measured="At each wait in send, what held the connection: the part of waits held by the congestion window (or"
-    " by the own send buffer while packets queue on the path), times the time waited there. A fault needs"
-    " a round trip of twice the shortest, or retransmissions; for a peer on this host, retransmissions.",
+    measured="At each wait in send, what held the connection: the congestion window, or the own send buffer while"
+    " packets queue on the path. A fault needs a round trip of twice the shortest, or retransmissions; for"
+    " a peer on this host, retransmissions.",
     alternatives="Packets are lost for other reasons (radio, a bad cable); a short burst after an idle time.",
     remedies="Send less, more evenly, or over another path; keep the window after idle times.",
     verify="ss -ti on this host shows a growing cwnd, and an rtt near minrtt.",

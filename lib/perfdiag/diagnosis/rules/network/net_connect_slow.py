@@ -41,16 +41,15 @@ FAILED_SHARE = 0.1
     title="Connecting to a peer takes long",
     accounts=(CONNECT,),
     meaning="The peer's kernel accepts a connection within one round trip, however busy its programs are. Without"
-    " an answer, the kernel here repeats the SYN after 1, 3 and 7 seconds: the accept queue of the"
-    " listening socket is full, a firewall drops the packets, or the address is dead.",
+    " an answer, the kernel here repeats the SYN after 1, 3 and 7 seconds: the accept queue there is full,"
+    " a firewall drops the packets, or the address is dead.",
     measured="Waits to connect by peer, and the time from the first SYN until the connection stood or failed"
-    " (inet_sock_set_state), with repeated SYNs, even if no thread waited; over the window. Slow is more"
-    " than the shortest round trip plus the larger of half of it and 10 ms; if the round trip is unknown,"
-    " more than half a second, which only a repeated SYN explains. Waits of requests in an event loop are"
-    " divided by the time of calls to each peer.",
+    " (inet_sock_set_state), even if no thread waited. Slow is more than the shortest round trip plus the"
+    " larger of half of it and 10 ms; if the round trip is unknown, half a second, which only a repeated"
+    " SYN explains.",
     alternatives="The peer is far away and its round trip was never measured; packets are lost (NET-RETRANSMITS).",
     remedies="Look at the peer's accept queue first, then at firewalls, then whether anything listens there.",
-    verify="In the next report, connecting takes about a round trip; nstat TcpExtTCPSynRetrans does not grow.",
+    verify="Connecting takes about a round trip; nstat TcpExtTCPSynRetrans does not grow.",
     beats=(
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",

@@ -40,21 +40,17 @@ from perfdiag.recording import schema
     title="Small writes wait for a delayed acknowledgement",
     accounts=(RECEIVE, HELD),
     meaning="One side writes a message in several small pieces. Its kernel holds the last piece back until the"
-    " first is acknowledged (Nagle's algorithm). The other side's kernel delays the acknowledgement by 40"
-    " ms, because it expects to send it along with an answer. Every exchange then takes 40 ms, however fast"
-    " the peer is.",
-    measured="Two ways, over the window. First, calls and answers whose last piece, smaller than a segment, this"
-    " kernel kept back though the peer had room for it (tcp_sock): half of the calls' time with nothing"
-    " lost, or 1 % of the requests' time. Second, connections of which the target is both ends: four"
-    " fifths of the waiting is in waits of one length, 39 to 51 ms beyond the shortest round trip, and"
-    " both ends wait at the same time. On other connections NET-PEER-SLOW names it as a possible cause,"
-    " unless it is ruled out: the calls left this host at once, the target's network namespace delayed too"
-    " few acknowledgements (TcpExt.DelayedACKs), and the peer did not delay them either. Data that the"
-    " peer holds back, and the last answer on a connection that stays open, are not seen.",
+    " first is acknowledged (Nagle's algorithm); the other side's kernel delays the acknowledgement by 40"
+    " ms, to send it along with an answer. Every exchange then takes 40 ms, however fast the peer is.",
+    measured="Calls and answers whose last piece this kernel kept back though the peer had room for it (tcp_sock):"
+    " half of the calls' time with nothing lost, or 1 % of the requests' time. And connections of the"
+    " target to itself with four fifths of the waiting in waits of one length, 39 to 51 ms beyond the"
+    " round trip, at both ends at once. On other connections NET-PEER-SLOW names it as possible unless the"
+    " calls left this host at once, TcpExt.DelayedACKs is too small, and the peer did not delay them"
+    " either. Data that the peer holds back, and the last answer on an open connection, are not seen.",
     alternatives="A protocol that itself waits for 40 ms.",
     remedies="Set TCP_NODELAY on the side that writes in pieces, or write each message at once (writev, a buffer).",
-    verify="In the next report, waits to receive from this peer are well under 39 ms; ss -tin shows no growing"
-    " notsent.",
+    verify="Waits to receive from this peer are well under 39 ms; ss -tin shows no growing notsent.",
     beats=("NET-PEER-SLOW", "NET-SELF-SLOW"),
 )
 def delayed(model: Model) -> Iterable[Outcome]:

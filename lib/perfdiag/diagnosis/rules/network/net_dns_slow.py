@@ -94,14 +94,14 @@ class _Server:
     accounts=(RECEIVE,),
     meaning="A name server takes long, or its answers get lost; the C library then asks again after 5 seconds. Most"
     " programs look a name up for every connection they make, and the C library caches nothing.",
-    measured="Waits to receive from peers at port 53, and look-ups by UDP from the query to its answer, even if no"
-    " thread waited, with those repeated after 100 ms or more and those never answered; over the window."
-    " Slow is 10 ms, for the wait in which half of the time was spent. On sockets that are not connected,"
-    " look-ups cannot be told from other datagrams.",
+    measured="Waits to receive from port 53, and UDP look-ups from query to answer, even if no thread waited, with"
+    " those repeated after 100 ms or more and those never answered. Slow is 10 ms, for the wait in which"
+    " half of the time was spent. On sockets that are not connected, look-ups cannot be told from other"
+    " datagrams.",
     alternatives="A firewall or address translation loses one of the two queries (A, AAAA) that are sent at once;"
     " names that do not exist are tried with every suffix of the search list.",
     remedies="Ask the name server yourself; set shorter timeouts in resolv.conf; run a cache on this host.",
-    verify="In the next report, look-ups take under 10 ms; or run dig +tries=1 NAME a hundred times.",
+    verify="Look-ups take under 10 ms; or run dig +tries=1 NAME a hundred times.",
     beats=(
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",

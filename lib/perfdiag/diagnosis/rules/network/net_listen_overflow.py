@@ -67,13 +67,12 @@ class _Overflow:
     ID,
     title="Connections are dropped because an accept queue is full",
     accounts=(),
-    meaning="A complete connection waits in the accept queue of its listening socket until the program accepts it."
-    " If the queue is full, the kernel drops new ones, and the client asks again after 1, 3 and 7 seconds."
-    " Only the clients wait; the target loses no time. Either it accepts too slowly, or more connections"
-    " arrive at once than the queue holds.",
-    measured="Connections dropped at each listening socket of the target (sock_diag), with the counters"
-    " ListenOverflows and ListenDrops of its network namespace, over the window; queue and limit as at the"
-    " end. Drops of other processes' sockets are subtracted, so the number is a lower bound.",
+    meaning="A complete connection waits in the accept queue of its listening socket. If the queue is full, the"
+    " kernel drops new ones, and clients ask again after 1, 3 and 7 seconds; the target itself loses no"
+    " time. Either it accepts too slowly, or more connections arrive at once than the queue holds.",
+    measured="Connections dropped at each listening socket of the target (sock_diag), with ListenOverflows and"
+    " ListenDrops of its network namespace, less the drops of other processes' sockets: a lower bound."
+    " Queue and limit are those at the end.",
     alternatives="A SYN flood; health checks or a scanner that open many connections at once; a program that is"
     " stopped or waits for something else, and accepts nothing.",
     remedies="Accept faster: more workers, or one thread that only accepts. Against bursts, a longer queue: the"

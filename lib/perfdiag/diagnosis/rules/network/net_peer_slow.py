@@ -46,15 +46,14 @@ from perfdiag.recording import schema
     meaning="Threads wait until another host or a local server answers, accepts a connection, or takes data. If"
     " answers take much longer than the round trip, look at the peer. If they are as fast as the network"
     " allows, the peer is fine and the number of calls is the cost.",
-    measured="Waits to receive, connect and send by peer, with the shortest round trip of its TCP connections, over"
-    " the window. Slow is more than the shortest round trip plus the larger of half of it and 10 ms, for"
-    " the wait in which half of the time was spent. Of requests, the calls made for them, from the last"
-    " byte sent to the first received, also while an event loop or another thread continues. The round"
-    " trips themselves are not claimed. Connections from clients (recognized by port numbers) are"
+    measured="Waits to receive, connect and send by peer, with the shortest round trip of its TCP connections; of"
+    " requests, the calls made for them, also while an event loop or another thread continues. Slow is"
+    " more than that round trip plus the larger of half of it and 10 ms, for the wait in which half of the"
+    " time was spent; the round trips themselves are not claimed. Clients (recognized by port numbers) are"
     " separate; connections of the target to itself are NET-SELF-SLOW. If waits of 40 ms may be delayed"
-    " acknowledgements (NET-DELAYED-ACK), the finding names both. UDP datagrams are counted by peer. The"
-    ' finding says "work or an answer" if nothing shows that an answer was due: no wait ended, nothing'
-    " was sent between the waits, nothing ever came, or most waits timed out without an answer.",
+    ' acknowledgements (NET-DELAYED-ACK), the finding names both. It says "work or an answer" if nothing'
+    " shows that an answer was due: no wait ended, nothing was sent between the waits, nothing ever came,"
+    " or most waits timed out.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips; release locks before the call if"

@@ -19,7 +19,7 @@ from perfdiag.model.model import Model
     meaning="Threads wait in send because the peer's receive window is full: its program reads too slowly, or its"
     " receive buffer is too small for the distance.",
     measured="At each wait in send, what held the connection: the part of waits held by the peer's window, times"
-    " the time waited there, over the window.",
+    " the time waited there.",
     alternatives="The reader at the peer is itself held up (CPU, disk, lock); its receive buffer is smaller than"
     " rate times round trip.",
     remedies="Measure the reader at the peer; enlarge its receive buffer (net.ipv4.tcp_rmem there).",

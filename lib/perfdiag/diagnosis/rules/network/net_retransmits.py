@@ -23,9 +23,8 @@ NET = ("net.receive", "net.send")
     accounts=NET,
     meaning="Packets from the target to a peer were lost and sent again. Each timeout costs 200 ms or more, each"
     " fast retransmission a round trip; the thread waits all that time.",
-    measured="Retransmissions in the window (tracepoint tcp_retransmit_skb), with the waits on the same connection:"
-    " as many waits of 134 ms or more as there were retransmissions, and a round trip for each. The host's"
-    " own counters are shown as evidence.",
+    measured="Retransmissions (tracepoint tcp_retransmit_skb), with the waits on the same connection: as many waits"
+    " of 134 ms or more as there were retransmissions, and a round trip for each.",
     alternatives="The peer is merely slow, and its connection lost some packets too; packets to the target are"
     " lost, which only the peer can count.",
     remedies="Find out where packets are dropped: interface errors, a full queue, a bad cable, a rate limit, a"

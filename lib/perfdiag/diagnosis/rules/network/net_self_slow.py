@@ -39,11 +39,10 @@ SHOWN = 2
     " that answer. It is a fault if those mostly sleep on a timer; else other findings of the same report"
     " name the cause.",
     measured="Waits to receive, connect and send on this host, at ports where the target itself accepts connections"
-    " or receives requests (without request tracing: at ports where it listens), over the window. Sampled"
-    " stacks show which threads answer.",
+    " or receives requests. Sampled stacks show which threads answer.",
     alternatives="Another process on the same port (SO_REUSEPORT, or a forked child that is not part of the target).",
     remedies="See what the answering threads do; add more of them, or avoid the connection to the own process.",
-    verify="In the next report, waits at the target's own ports are gone.",
+    verify="Waits at the target's own ports are gone.",
     one_process=True,
 )
 def own_threads(model: Model) -> Iterable[Outcome]:

@@ -84,18 +84,16 @@ class _Clients:
     ID,
     title="Clients send requests slowly, or read answers slowly",
     accounts=(RECEIVE, SEND, ARRIVING, UNTAKEN),
-    meaning="A request has begun to arrive but the rest does not come, or the client's receive window or this"
-    " host's send buffer is full of an answer. A worker that serves one client at a time is occupied"
-    " meanwhile; an event loop can serve others. The cause is the client, or the network on the way to it.",
-    measured="The time from the first byte read of a request to its last; if the requests' time is unknown, waits"
-    " to receive inside of requests on accepted connections. Waits to send on accepted connections that"
-    " were held by the client's window; if nobody waits in send, the time from a send that fills the"
-    " buffer to the acknowledgement that makes room. All over the window. Slow is 10 ms on average for"
-    " requests of one name, plus, for answers, the time a line of 1 Gbit/s needs.",
+    meaning="The rest of a request does not arrive, or the client's receive window or this host's send buffer is"
+    " full of an answer. A worker that serves one client at a time is occupied meanwhile; an event loop can"
+    " serve others. The cause is the client, or the network on the way to it.",
+    measured="Time from a request's first byte read to its last (if unknown: waits to receive inside of requests),"
+    " and waits to send that the client's window held; without a waiting thread, the time with a full send"
+    " buffer. Slow is 10 ms on average for requests of one name, plus, for answers, the time a line of 1"
+    " Gbit/s needs.",
     alternatives="Packets to the client are lost (NET-RETRANSMITS); large messages over a slow line.",
     remedies="Put a proxy in front that buffers whole requests and answers; limit how long a client may take.",
-    verify="In the next report, requests spend less time arriving and waiting to be read (request.arriving,"
-    " request.untaken).",
+    verify="Requests spend less time arriving and waiting to be read (request.arriving, request.untaken).",
     beats=(
         "NET-PEER-SLOW",
         "NET-RECEIVER-WINDOW",

@@ -37,21 +37,21 @@ UNEXPLAINED_PART = 0.5
     ID,
     title="Requests wait for their turn to call a peer",
     accounts=(REST, PARKED),
-    meaning="The target has a limited number of calls to a peer under way at a time; other requests wait until one"
-    " of them is answered. A pool of connections or threads, maxconn of HAProxy or nginx, a semaphore, and"
-    " a lock held over a call all do that.",
-    measured="How many calls to a peer were outstanding and how many requests were in progress (read, but not"
-    " answered at all), and for how long, over the window. The largest number of calls is a limit if it"
-    " was held for more than half of the time in which more requests were in progress, at least 20 answers"
-    " came meanwhile, 90 % of them while a request had no call under way, and requests took longer than"
-    " their calls. The finding claims waiting without a call that no other account explains. The number is"
-    " exact up to 31, right to two from 32 and to four from 64 on; from 128 on no limit is reported.",
+    meaning="The target has a limited number of calls to a peer under way; other requests wait until one of them is"
+    " answered. A pool of connections or threads, maxconn of HAProxy or nginx, a semaphore, and a lock held"
+    " over a call all do that.",
+    measured="How long how many calls to a peer were outstanding, and how many requests in progress (read, but not"
+    " answered at all). The largest number of calls is a limit if it was held for more than half of the"
+    " time with more requests in progress, at least 20 answers came meanwhile, 90 % of them while a"
+    " request had no call under way, and requests took longer than their calls. Claimed is waiting without"
+    " a call that no other account explains. The number is exact up to 31, right to two from 32 and to"
+    " four from 64 on; from 128 on no limit is reported.",
     alternatives="Several calls share one connection (HTTP/2, pipelines): the number is then that of connections,"
     " and requests wait in the peer. No limit is reported if calls wait for their answers for less"
     " than half of their time. One thread does the work of all requests between their calls.",
     remedies="Raise the limit, if the peer can take more; else make fewer or faster calls. If the peer is slow"
     " (NET-PEER-SLOW), fix that first: the limit may protect it.",
-    verify="In the next report, more calls are outstanding at once, and requests take as long as their calls.",
+    verify="More calls are outstanding at once, and requests take as long as their calls.",
     beats=("LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
 )
 def concurrency_limit(model: Model) -> Iterable[Outcome]:

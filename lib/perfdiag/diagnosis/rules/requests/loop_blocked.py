@@ -55,14 +55,13 @@ SHOWN = 3  # of several event loops
     accounts=(QUEUED,),
     meaning="Requests have arrived, but the one thread that reads all of them runs or waits for something else."
     " While a handler does not return to the event loop, all other requests wait.",
-    measured="Time from a request's first byte in the socket until it was read, of all requests (sk_data_ready and"
-    " sock_recv_length), if one thread serves all connections in turn. Waits for a CPU, and long waits for"
-    " a disk, a peer or a lock, belong to their own findings. The finding says whether the rest mostly"
-    " computes (and in which functions, from CPU samples of the target) or sleeps.",
+    measured="Time from a request's first byte in the socket until it was read, if one thread serves all"
+    " connections in turn. Waits for a CPU, and long waits for a disk, a peer or a lock, belong to their"
+    " own findings. CPU samples or wait stacks show whether the thread computes or sleeps, and where.",
     alternatives="The thread is busy all the time with short turns (CPU-SINGLE-THREAD), or has no CPU"
     " (CPU-CONTENTION). If other processes of the target compute, too, the function may be theirs.",
     remedies="Move the work to a worker thread or process, or split it and return to the loop in between.",
-    verify="In the next report, requests are read sooner.",
+    verify="Requests are read sooner.",
 )
 def loop_blocked(model: Model) -> Iterable[Outcome]:
     """Yield a finding if the event loop of a server is held up."""

@@ -49,13 +49,12 @@ BOUND_PART = 0.3  # of the time in which requests waited for who was with others
     accounts=(QUEUED,),
     meaning="Requests have arrived, in accepted connections or in the queue of the listening socket, but all"
     " threads or processes that could read them are serving others.",
-    measured="Time from a request's first byte in the socket until it was read (also on a connection not accepted"
-    " yet), as far as the reading thread was serving another request or bound to another connection"
-    " meanwhile, over the window. Time that these spent on a slow disk, behind a lock or with slow clients"
+    measured="Time from a request's first byte in the socket until it was read, as far as the reading thread served"
+    " another request or connection meanwhile. Its time on a slow disk, behind a lock or with slow clients"
     " belongs to those findings: another worker would have waited there, too.",
     alternatives="The workers wait for something slow: more workers then only hide the cause.",
     remedies="Add workers, if what they wait for can take more; else make that faster.",
-    verify="In the next report, requests are read sooner.",
+    verify="Requests are read sooner.",
 )
 def pool_saturated(model: Model) -> Iterable[Outcome]:
     """Yield a finding if all workers of a server are busy."""

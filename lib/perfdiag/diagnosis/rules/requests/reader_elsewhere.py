@@ -32,12 +32,12 @@ ELSEWHERE = "READER-ELSEWHERE"
     accounts=(QUEUED,),
     meaning="Requests have arrived, but the thread that reads them (or starts the thread that does) serves no"
     " request meanwhile: it sleeps, computes or waits for something of its own.",
-    measured="Time from a request's first byte in the socket until it was read, as far as the reading thread did"
-    " something other than serving requests, over the window; for a new thread, the thread that started it"
-    " counts. Waits for a CPU, and long waits for a disk, a peer or a lock, belong to their own findings.",
+    measured="Time from a request's first byte in the socket until it was read, as far as the reading thread (or"
+    " the thread that started it) served no request meanwhile. Waits for a CPU, and long waits for a disk,"
+    " a peer or a lock, belong to their own findings.",
     alternatives="The work belongs to a request that another thread has read (a queue inside the program).",
     remedies="Move that work to a thread that serves no requests.",
-    verify="In the next report, requests are read sooner.",
+    verify="Requests are read sooner.",
 )
 def reader_elsewhere(model: Model) -> Iterable[Outcome]:
     """Yield a finding if requests wait for a thread that does something of its own; event loops have LOOP-BLOCKED."""

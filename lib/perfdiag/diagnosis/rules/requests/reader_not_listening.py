@@ -30,15 +30,14 @@ NOT_LISTENING = "READER-NOT-LISTENING"
     title="An idle thread does not listen to waiting requests",
     accounts=(QUEUED,),
     meaning="Requests have arrived, and the thread that reads them later waits idly for something else meanwhile."
-    " Usually a limit is reached, on connections or on concurrent requests, so that the thread stops"
-    " listening until something finishes; or input is held back (back-pressure).",
+    " Usually a limit on connections or concurrent requests is reached, so that the thread stops listening;"
+    " or input is held back (back-pressure).",
     measured="Time from a request's first byte in the socket until it was read, as far as the reading thread was"
-    " idle meanwhile (waiting for events, connections or work) and was not woken for that request, over"
-    " the window.",
+    " idle (waiting for events, connections or work) and not woken for that request.",
     alternatives="A lost wake-up: a program uses EPOLLET or EPOLLONESHOT and does not read everything.",
     remedies="Find the limit (connections of a worker, concurrent requests) and raise it, if what it protects can"
     " take more; else shorten what fills it.",
-    verify="In the next report, requests are read sooner.",
+    verify="Requests are read sooner.",
 )
 def reader_not_listening(model: Model) -> Iterable[Outcome]:
     """Yield a finding if requests wait while their reader is idle."""

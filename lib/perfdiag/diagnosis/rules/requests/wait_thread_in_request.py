@@ -27,15 +27,15 @@ from perfdiag.model.requests.request_time import QUEUED
     title="Requests wait for another thread",
     accounts=(PARKED, QUEUED),
     meaning="The thread that serves or reads a request is blocked on a futex until another thread wakes it: for"
-    " work it handed over, for an answer it shares with others, or until a virtual machine lets it"
-    " continue. Inside a request that is not idle time: the request waits, too.",
-    measured="Time blocked inside requests that one thread served from begin to end, by futex; which thread it was"
-    " for, and what that thread did meanwhile, from each wake-up inside a request (sched_waking), over the"
-    " window. For unread requests, what their reader waited for. Waits for a lock, and waits of threads"
-    " for each other, are LOCK-CONTENTION; waits behind a slow disk or peer belong to that finding.",
+    " work it handed over, for an answer it shares, or until a virtual machine lets it continue. The"
+    " request waits, too.",
+    measured="Time blocked inside requests that one thread served from begin to end, by futex; each wake-up"
+    " (sched_waking) shows the awaited thread and what it did. For unread requests, what their reader"
+    " waited for. Locks, and threads that wait for each other, are LOCK-CONTENTION; waits behind a slow"
+    " disk or peer belong to that finding.",
     alternatives="Requests that are meant to wait for news (long polling); work that other threads do for them.",
     remedies="See what the awaited thread does; shorten what threads do while others wait for them.",
-    verify="In the next report, requests are blocked for less of their time (wait.parked).",
+    verify="Requests are blocked for less of their time (wait.parked).",
 )
 def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each kind of thread that requests wait for during a good part of their time."""

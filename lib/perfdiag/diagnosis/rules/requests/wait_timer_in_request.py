@@ -23,14 +23,13 @@ TIMER = "wait.timer"
     accounts=(TIMER, PARKED),
     meaning="The thread that serves a request sleeps on a timer in the middle of it, or waits until its own"
     " timeout: a retry with a pause, polling instead of waiting for the event, a rate limit.",
-    measured="Sleep inside requests, from the arrival of a request to the last byte of its answer, in the thread"
-    " that serves it, over the window; and time on futexes where no thread was seen to wake anybody, so"
-    " that a timeout ended the wait.",
+    measured="Sleep of the serving thread from the arrival of a request to the last byte of its answer; and time on"
+    " futexes where no thread was seen to wake anybody, so that a timeout ended the wait.",
     alternatives="An intended sleep (a rate limit, long polling without news); an event that should have come and"
     " did not, such as a free connection of a pool.",
     remedies="Do not sleep while a request waits, nor while holding a lock. Instead of polling with a pause, wait"
-    " for the thing itself (an event, a condition, a descriptor).",
-    verify="In the next report, requests sleep for less of their time (wait.timer, wait.parked).",
+    " for the event itself (a condition, a descriptor).",
+    verify="Requests sleep for less of their time (wait.timer, wait.parked).",
 )
 def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     """Yield a finding if threads sleep for a good part of the requests' time."""

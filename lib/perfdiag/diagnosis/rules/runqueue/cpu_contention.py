@@ -78,10 +78,10 @@ STAT = "/proc/PID/stat"
         " and their part of the waiting."
     ),
     measured=(
-        "Waits from wake-up or preemption to the switch, by the task on the CPU meanwhile. Waits up to 131 us are"
-        " left out: a handover takes that long. A fault needs half the time in waits of 0.5 ms or more; below 0.1 s in"
-        " all, no single wait may have a third. If the running task is unknown, the part beyond the target's own CPU"
-        " time counts here."
+        "Waits from wake-up or preemption to the switch, by the task on the CPU meanwhile, beyond 131 us (a"
+        " handover takes that long). A fault needs half the time in waits of 0.5 ms or more; below 0.1 s in all, no"
+        " single wait may have a third. If the running task is unknown, the part beyond the target's own CPU time"
+        " counts."
     ),
     alternatives=(
         "An affinity or cpuset limits the target to few CPUs. CPU quota (CPU-QUOTA-THROTTLED) and steal (CPU-STOLEN)"

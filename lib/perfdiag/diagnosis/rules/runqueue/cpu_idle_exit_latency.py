@@ -51,10 +51,9 @@ HALTING = ("haltpoll", "none")
         " services with little work per request and low load suffer most."
     ),
     measured=(
-        "Time from wake-up to the switch on an idle CPU, by its idle state, with the declared exit latency and the"
-        " time slept in each state. The cost of shallow states is subtracted. A fault needs a declared latency of 50"
-        " us (deep), or 100 us measured if none is declared. In a guest with halted CPUs it is a profile. Wake-ups by"
-        " the CPU's own interrupts are counted apart: leaving the state comes before their wait."
+        "Time from wake-up to the switch on an idle CPU, by its idle state, less the cost of shallow states and"
+        " wake-ups by the CPU's own interrupts. A fault needs a declared exit latency of 50 us (deep), or 100 us"
+        " measured if none is declared. In a guest with halted CPUs it is a profile."
     ),
     alternatives=(
         "In a guest, the hypervisor runs the virtual CPU late. Interrupts and softirqs ran on the CPU first."

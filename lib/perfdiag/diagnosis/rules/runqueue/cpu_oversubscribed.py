@@ -50,10 +50,10 @@ QUEUEING = 0.9
         " CPUs do not finish more work; each piece takes longer."
     ),
     measured=(
-        "Waits from wake-up or preemption to the switch, by the own thread on the CPU meanwhile, if on average more"
-        " of the queueing threads are runnable than their CPUs (by recorded affinity). Waits up to 131 us are left out"
-        " unless twice as many are runnable. Many threads woken at once, and handovers above a fifth of busy time, are"
-        " profiles. Waits without a name count as far as the number of threads and their CPU time explain them."
+        "Waits from wake-up or preemption to the switch behind own threads, if on average more of the queueing"
+        " threads are runnable than their CPUs (by affinity); waits up to 131 us only from twice as many on. Many"
+        " threads woken at once, and handovers above a fifth of busy time, are profiles. Waits without a name count"
+        " as far as the number of threads and their CPU time explain them."
     ),
     alternatives="An affinity or cpuset limits it to few CPUs.",
     remedies="Run as many worker threads as CPUs, add CPUs, or widen the affinity.",

@@ -1,1 +1,1 @@
-"""From a `Model` to findings about databases; each module is named after its finding."""
+"""Rules about databases, one finding a module."""

@@ -37,10 +37,10 @@ PROFILE_SHARE = 0.1
     ID,
     title="Sessions mostly wait for their commits",
     accounts=(LOCK, DISK),
-    meaning="Each commit waits until the write-ahead log (WAL) is on disk: one session flushes it, others stand in line"
-    " for that. The flushes are as fast as such a disk is (else it is DISK-FLUSH-SLOW): it is their number that costs.",
-    measured="Waits of sessions in disk.flush while they publish the wait event WALSync or WALWrite, and in"
-    " lock.database for the LWLock WALWrite. Only where the flushes are no fault of the disk.",
+    meaning="Each commit waits until the write-ahead log (WAL) is on disk: one session flushes it, others wait in"
+    " line. The flushes are as fast as such a disk is (else it is DISK-FLUSH-SLOW), but there are too many.",
+    measured="Waits of sessions in disk.flush with the wait event WALSync or WALWrite, and in lock.database for the"
+    " LWLock WALWrite, if the flushes are no fault of the disk.",
     alternatives="Long transactions need no fewer flushes: look at commits a second (pg_stat_database.xact_commit).",
     remedies="Put several changes into one transaction; set commit_delay if dozens of sessions commit at once; give the"
     " log a disk with power-loss protection. Never switch fsync off.",
@@ -48,7 +48,8 @@ PROFILE_SHARE = 0.1
     beats=("DISK-FLUSH-SLOW",),
 )
 def commit_bound(model: Model) -> Iterable[Outcome]:
-    """Where the disk is slow, that is the root: its own rule has the commits, and who stands in line behind them."""
+    """Yield a finding if commits take much of the busy time; flushes of a slow disk, and sessions in line behind them,
+    belong to DISK-FLUSH-SLOW."""
     flushes = merged(_distribution(line) for line in _flushes(model))
     queue = lock_rows(model, lambda wait: wait.is_for_wal)
     ns = flushes.sum_ns + total_ns(queue)
@@ -60,7 +61,7 @@ def commit_bound(model: Model) -> Iterable[Outcome]:
 
 
 def _flushes(model: Model) -> list[schema.DatabaseWait]:
-    """Return the flushes of the log by sessions; the writer of the log keeps nobody waiting that is not in line."""
+    """Return the flushes of the log by sessions; the WAL writer delays only sessions in line."""
     found = []
     for line in model.database_waits:
         wait = wait_of(model, line.object)
@@ -90,8 +91,9 @@ def _finding(model: Model, flushes: Distribution, ns: int) -> Finding:
         model,
         claims,
         headline=f"Sessions spend {percent(share)} of their busy time in commits",
-        claim=f"Sessions waited {duration(ns)} until their commits were on disk; half of the time of flushes of the log"
-        f" is in flushes of about {about(typical_ns(flushes))} or less: it is their number that costs.",
+        claim=f"Sessions waited {duration(ns)} until their commits were on disk; half of the time of log flushes is"
+        f" in flushes of about {about(typical_ns(flushes))} or less. The disk is fast, but there are too many"
+        " flushes.",
         mechanism=Mechanism.MANY,
         departs=False,
         evidence=[

@@ -35,12 +35,12 @@ MAJORITY = 0.5
     ID,
     title="Sessions wait for locks of a session that is idle in a transaction",
     accounts=(LOCK,),
-    meaning="A session of PostgreSQL has changed a row or locked a table and not ended its transaction. It waits for"
-    " what its client does next, and everybody who needs the same row or table waits for that client.",
-    measured="Reads at each switch what the session publishes: its wait event, and whether it is in a transaction."
-    " Where the lock was released in the window, the wake-up shows what the holder was in while others waited. A lock"
-    " that was not released is taken to belong to the session that is idle in a transaction longest.",
-    alternatives="Another session holds the lock, if it was not released in the window: pg_blocking_pids() knows.",
+    meaning="A session of PostgreSQL has changed a row or locked a table and not ended its transaction. It waits"
+    " for its client, and every session that needs the same row or table waits for that client, too.",
+    measured="The state each session publishes, at every switch: its wait event, and whether it is in a"
+    " transaction. If the lock was released in the window, the wake-up shows what the holder did while"
+    " others waited; otherwise the session idle in a transaction longest is taken to hold it.",
+    alternatives="Another session holds the lock, if it was not released in the window: pg_blocking_pids() shows it.",
     remedies="End the transaction before the client does anything else: computes, calls another service, waits for a"
     " person. Set idle_in_transaction_session_timeout as a safety net. If each wait is a network round trip, send"
     " fewer statements, or change the contended row last.",
@@ -48,7 +48,7 @@ MAJORITY = 0.5
     beats=("SQL-LOCK-WAIT", "SQL-COMMIT-BOUND", "LOCK-CONTENTION"),
 )
 def idle_in_transaction(model: Model) -> Iterable[Outcome]:
-    """One finding for all of them: what helps is the same."""
+    """Yield one finding for all such sessions, because the remedy is the same."""
     found = behind(model)
     if worth(model, found.ns):
         yield _finding(model, found)
@@ -91,7 +91,7 @@ def _finding(model: Model, found: Behind) -> Finding:
             *_shown(found),
         ],
         remedies=_remedies(model, short=short),
-        alternatives=["another session holds the lock: pg_blocking_pids() knows"] if found.open_ns else [],
+        alternatives=["another session holds the lock: pg_blocking_pids() shows it"] if found.open_ns else [],
         verify=f"{again(model)}   ({LOCK})",
         others=[Other(pid, plain(thread.comm), Relation.HOLDER)] if thread else [],
         inside=True,
@@ -120,7 +120,7 @@ def _remedies(model: Model, *, short: bool) -> list[Remedy]:
     if short:
         return [
             fix("send the statements of a transaction together, or in a function: each is a wait with locks held"),
-            fix("change the row that all sessions want last in the transaction"),
+            fix("change the most wanted row last in the transaction"),
         ]
     return [
         fix(f"see what it did last, and whose client it is: {activity(model)}"),

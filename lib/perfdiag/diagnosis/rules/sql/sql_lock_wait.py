@@ -1,4 +1,4 @@
-"""SQL-LOCK-WAIT: sessions wait for locks of their database, and what those do that have them."""
+"""SQL-LOCK-WAIT: sessions wait for locks of their database, and what the holders do meanwhile."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ID = "SQL-LOCK-WAIT"
 
 @dataclass(frozen=True)
 class Kind:
-    """Locks that are one matter for whoever has to mend it."""
+    """Locks with the same remedy."""
 
     name: str
     internal: bool = False  # no statement asks for it
@@ -44,7 +44,8 @@ ROWS, UNKNOWN = Kind("row locks"), Kind("locks of their database")
 
 
 def _kind(wait: SessionWait) -> Kind:
-    """Return what a wait event is one of.  A session that wants a changed row waits for the transaction that did it."""
+    """Return the kind of lock of a wait event. A session that wants a changed row waits for the transaction that
+    changed it."""
     if wait.class_ == LWLOCK:
         return Kind(f"the internal lock {wait.name or wait.event}", internal=True)
     if wait.class_ == BUFFER_PIN:
@@ -60,20 +61,19 @@ def _kind(wait: SessionWait) -> Kind:
     ID,
     title="Sessions wait for locks of their database",
     accounts=(LOCK,),
-    meaning="Sessions of PostgreSQL wait for a lock: on a row that another transaction changed, on a table, or on one"
-    " of the server's own structures (LWLock). The holder is named, and what it did while others waited. If it mostly"
-    " waited for a disk or for its client, that is the root, and has a finding of its own.",
-    measured="Reads at each switch the wait event that the session publishes, the one in pg_stat_activity, and books"
-    " the wait as lock.database. Who had the lock, and what it was in meanwhile, was recorded at each wake-up, through"
-    " queues of waiters.",
-    alternatives="Many sessions that change the same row in turn, each for a short time.",
-    remedies="Commit soon after the first change, change what all want last, and do nothing slow between BEGIN and"
-    " COMMIT. For counters that all change, insert rows and add them up, or use several rows.",
+    meaning="Sessions of PostgreSQL wait for a lock: on a row that another transaction changed, on a table, or on"
+    " one of the server's own structures (LWLock). The finding names the holder and what it did meanwhile."
+    " If it mostly waited for a disk or for its client, that has a finding of its own.",
+    measured="The wait event that each session publishes (as in pg_stat_activity), at every switch; the holder and"
+    " what it did meanwhile, from each wake-up, through queues of waiters.",
+    alternatives="Many sessions change the same row in turn, each for a short time.",
+    remedies="Commit soon after the first change, change the most wanted rows last, and do nothing slow between"
+    " BEGIN and COMMIT. Instead of one counter, insert rows and add them up, or use several rows.",
     verify="Compare lock.database in the next report.",
     beats=("LOCK-CONTENTION",),
 )
 def lock_wait(model: Model) -> Iterable[Outcome]:
-    """One finding for each kind of lock that is worth it; waits for the log are SQL-COMMIT-BOUND's."""
+    """Yield one finding for each kind of lock that takes enough time; waits for the log are SQL-COMMIT-BOUND."""
     found = False
     for kind, rows in _by_kind(model).items():
         if worth(model, total_ns(rows)):
@@ -106,7 +106,7 @@ def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
         headline=f"Sessions wait for {kind.name}{_headline(root)}",
         claim=f"{plural(waiters, 'session')} waited {duration(ns)} for {kind.name}{_claim(root)}.",
         mechanism=Mechanism.SLEEP if root and root.sleeps else Mechanism.BUSY,
-        doubts=["" if root else "what the holders did meanwhile is known of a small part only"],
+        doubts=["" if root else "only a small part is known of what the holders did meanwhile"],
         evidence=[waits(together(rows), f"waits for {kind.name}", "wait event"), *_shown(root)],
         remedies=_remedies(model, kind, root),
         ruled_out=[] if behind(model).claims else ["sessions that are idle in a transaction"],
@@ -137,13 +137,13 @@ def _shown(root: Root | None) -> list[Evidence]:
 
 def _remedies(model: Model, kind: Kind, root: Root | None) -> list[Remedy]:
     if kind.internal:
-        return [fix("fewer sessions at the same time: a connection pool of a few sessions per CPU")]
+        return [fix("use fewer sessions at the same time: a connection pool of a few sessions per CPU")]
     shorten = ROOTS.get(root.account, ("", ""))[1] if root else ""
     first = [fix(shorten)] if shorten and root and not root.account.startswith("cpu.") else []
     return [
         *first,
-        fix(f"see who holds them, and what for: {activity(model)}"),
-        fix("commit soon after the first change, and change what all want last"),
+        fix(f"see who holds them, and why: {activity(model)}"),
+        fix("commit soon after the first change, and change the most wanted rows last"),
     ]
 
 

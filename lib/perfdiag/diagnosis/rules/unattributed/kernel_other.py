@@ -45,14 +45,14 @@ _OTHER_END = "a FIFO that the other end has not opened: it is unknown whether it
     title="Threads are blocked in the kernel for other reasons",
     accounts=(OTHER,),
     meaning="Threads are blocked in system calls that belong to no other account: exec, exit, RCU (membarrier),"
-    " tty, device ioctl, userfaultfd. The object names the call or kernel function. It is a fault from a"
-    " quarter of the busy time on. Message queues, netlink, devices, terminals, semop and opening a FIFO"
-    " count as blocked or idle (wait.parked) instead, because they may wait for work or for an answer.",
-    measured="Other waits in the kernel by system call, over the window. Sampled stacks show whether a FIFO was"
+    " tty, device ioctl, userfaultfd. It is a fault from a quarter of the busy time on. Message queues,"
+    " netlink, devices, terminals, semop and opening a FIFO count as blocked or idle (wait.parked) instead:"
+    " they may wait for work or for an answer.",
+    measured="Other waits in the kernel by system call. Sampled stacks show whether a FIFO was"
     " opened; an open without a sample is no fault.",
     alternatives="A slow driver; a debugger or terminal that does not read; a FIFO that the other end has not opened.",
     remedies="Look up what the named call does; sampled wait stacks show where it waits.",
-    verify="In the next report, fewer other waits in the kernel (kernel.other).",
+    verify="Fewer other waits in the kernel (kernel.other).",
 )
 def kernel_other(model: Model) -> Iterable[Outcome]:
     """Name the largest waits; senders to message queues have a rule of their own."""
