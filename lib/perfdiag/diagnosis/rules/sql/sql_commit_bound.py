@@ -37,7 +37,7 @@ PROFILE_SHARE = 0.1
     ID,
     title="Sessions mostly wait for their commits",
     accounts=(LOCK, DISK),
-    meaning="Each commit waits until the write-ahead log (WAL) is on disk: one session flushes it, others wait in"
+    meaning="Each commit waits until the write-ahead log is on disk: one session flushes it, others wait in"
     " line. The flushes are as fast as such a disk is (else it is DISK-FLUSH-SLOW), but there are too many.",
     measured="Waits of sessions in disk.flush with the wait event WALSync or WALWrite, and in lock.database for the"
     " LWLock WALWrite, if the flushes are no fault of the disk.",
