@@ -10,7 +10,7 @@ from perfdiag.model.waits.idle_runtime_threads import IDLE_THREADS, idle_thread
 from perfdiag.model.waits.runtime_locks import RUNTIME_LOCKS
 
 from unit.support import Builder
-from unit.support.judging import finding
+from unit.support.judging import finding, findings
 
 S = 1_000_000_000
 WAIT = "__futex_abstimed_wait_common (libc.so.6)"
@@ -165,12 +165,13 @@ def test_collection_of_garbage_is_what_allocating_threads_wait_for() -> None:
     for futex, user, scan in (("0x10", lock, []), ("0x20", [WAIT], operation), ("0x30", stop, [])):
         builder.row(PARKED, f"futex:{futex}", "2 s", count=9)
         builder.stack("wait", PARKED, tid=101, object=f"futex:{futex}", user=user, scan=scan, weight="1 s")
-    rows = builder.model().rows_of("lock.futex")
-    assert {row.key for row in rows} == {"lock:collection:100"} and len(rows) == 3
-    assert {row.object for row in rows} == {"the JVM's garbage collection"}
+    rows = builder.model().rows_of("runtime.safepoint")
+    assert [row.key for row in rows] == ["lock:collection:100"] * 2 + ["lock:safepoint:100"]
+    assert rows[0].object == "a garbage collection of the JVM, or its heap's lock"
     alone = Builder(comm="java").thread("Thread-0", tid=101).row(PARKED, "futex:0x30", "2 s", count=9)
     alone.stack("wait", PARKED, tid=101, object="futex:0x30", user=stop, weight="1 s")
-    assert [row.object for row in alone.model().rows_of("lock.futex")] == ["safepoints of the JVM"]
+    (row,) = alone.model().rows_of("runtime.safepoint")
+    assert row.object == "a stop of all threads of the JVM (safepoint)"
 
 
 def test_a_collection_longer_than_the_window_is_no_deadlock() -> None:
@@ -178,9 +179,9 @@ def test_a_collection_longer_than_the_window_is_no_deadlock() -> None:
     builder = Builder(comm="java").thread("main", tid=100, rest="wait.events")
     builder.thread("http-1", tid=101, open=(PARKED, "futex:0x20", "10 s")).row(PARKED, "futex:0x20", "10 s", count=1)
     builder.stack("wait", PARKED, tid=101, object="futex:0x20", user=[WAIT], scan=operation, weight="10 s")
-    found = finding(builder.model(), "LOCK-CONTENTION")
-    assert found.claim.startswith("Threads wait 10.0 s for the JVM's garbage collection: ")
-    assert "jstat -gcutil 100 1s" in found.remedies[0].text and len(found.remedies) == 1
+    found = finding(builder.model(), "JVM-GC-PRESSURE")
+    assert found.claims == {("runtime.safepoint", "lock:collection:100"): 10 * S}
+    assert not findings(builder.model(), "LOCK-CONTENTION")
 
 
 def test_kinds_are_told_apart() -> None:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Pressure - a Java program whose threads allocate, beside objects that live: `java Pressure LIVE_KIB THREADS` says
-// {"pid": ...}, waits for a byte, works until its input ends, and tells how often the JVM has collected meanwhile.
+// {"pid": ...}, waits for a byte, works until its input ends, and tells how often the JVM has collected meanwhile; without
+// any input it works for ever.
 // Some of what the threads allocate they put into one list, guarded by a monitor.
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
@@ -19,12 +20,15 @@ public class Pressure {
             live[i] = new byte[1008]; // 1 KiB with its header
         }
         System.out.println("{\"pid\": " + ProcessHandle.current().pid() + "}");
-        System.in.read();
+        boolean forever = System.in.read() < 0;
         long before = collections(), beforeMs = milliseconds();
         for (int i = 0; i < Integer.parseInt(arguments[1]); i++) {
             Thread worker = new Thread(Pressure::allocate, "worker-" + i);
             worker.setDaemon(true);
             worker.start();
+        }
+        if (forever) {
+            Thread.currentThread().join();
         }
         while (System.in.read() >= 0) {
         }
@@ -36,7 +40,7 @@ public class Pressure {
     static void allocate() {
         for (long i = 0;; i++) {
             garbage = new byte[2000];
-            if (i % 16 == 0) {
+            if (i % 4 == 0) {
                 synchronized (SHARED) {
                     SHARED.add(new byte[500]);
                     if (SHARED.size() > 1000) {

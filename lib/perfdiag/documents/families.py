@@ -16,6 +16,7 @@ FAMILIES = {
     "memory": "memory",
     "locks": "locks",
     "sql": "databases",
+    "jvm": "Java virtual machines",
     "network": "network",
     "local": "other processes, terminals and descriptors",
     "requests": "requests",

@@ -185,8 +185,11 @@ def _chains(recording: Recording, futexes: Futexes, receiving: Receiving, names:
             return booking
         return receiving.account(pid, account, key), key
 
+    def stopped_by(line: schema.Because) -> tuple[str, str] | None:
+        return futexes.stopped(line.pid) if futexes.stops.is_root(line) else None
+
     pids = {line.tid: line.pid for line in recording.threads.values()}
-    return chains_of(recording.because, pids, booked, names.resolve)
+    return chains_of(recording.because, pids, booked, names.resolve, stopped_by)
 
 
 def _files_read(recording: Recording, names: object_names.Names) -> list[FileRead]:

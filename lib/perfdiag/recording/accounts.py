@@ -123,10 +123,9 @@ ACCOUNTS: tuple[Account, ...] = (
     ),
     Account(
         "runtime.safepoint",
-        "stopped by its own language runtime",
+        "stopped by its own language runtime: at a safepoint, or until garbage is collected",
         "stopped by its runtime",
-        object="operation",
-        measured=False,
+        object="why",
     ),
     Account(
         "wait.events", "waiting for events, work among them: poll, select, epoll, inotify", "waiting for events", _IDLE

@@ -82,7 +82,7 @@ _NFS = NotMeasured("NFS by operation", "the recorder knew no NFS", "record again
 EMULATORS = ("qemu", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "lkvm")
 _OF_GUESTS = ("vm", "vm_device")
 _UNNAMED = NotMeasured("requests by name", "--no-request-names", "without that option names are kept", "request_names")
-_RUNTIME = NotMeasured("pauses of the Java runtime", "not part of this version", "by hand: -Xlog:gc", "runtime")
+_JVM = "counters of the Java virtual machine"
 
 
 def measure(
@@ -116,6 +116,17 @@ def measure(
     )
 
 
+def _java(recording: Recording, facts: Facts, comms: set[str]) -> list[NotMeasured]:
+    """Return of which virtual machines of Java the counters are not known."""
+    by_hand = "by hand: jstat -gcutil PID 1s; -Xlog:gc,safepoint"
+    if recording.header.options.no_apps and "java" in comms:
+        return [NotMeasured(_JVM, "--no-apps", "without that option they are read", "runtime")]
+    unread = {each.unread for each in facts.java_machines.values() if each.unread}
+    if not facts.java_machines and "java" in comms:
+        unread = {"they are not in the recording"}
+    return [NotMeasured(_JVM, why, by_hand, "runtime") for why in sorted(unread)]
+
+
 def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     """Return what the recording cannot know, with reason and remedy."""
     missing: dict[str, NotMeasured] = {}
@@ -140,8 +151,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         )
     if _has_nfs(facts) and not any(probe.feature == "nfs" for probe in recording.header.probes):
         found.append(_NFS)
-    if "java" in comms:
-        found.append(_RUNTIME)
+    found += _java(recording, facts, comms)
     if recording.header.options.no_request_names:
         found.append(_UNNAMED)
     found += recorder_gaps.privileges(recording.header)

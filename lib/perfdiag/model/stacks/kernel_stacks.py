@@ -140,6 +140,7 @@ MARKERS: tuple[Marker, ...] = (
         "wait.work",
         "wait.timer",
         "lock.database",
+        "runtime.safepoint",
     ),
     _marker("net.accept", "inet_csk_accept inet_csk_wait_for_connect unix_accept vsock_accept", "ipc.unix"),
     _marker("net.connect", "inet_wait_for_connect __inet_stream_connect inet_stream_connect tcp_v4_connect"),

@@ -12,6 +12,7 @@ from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM, symbol_of
 from perfdiag.model.waits.futex_waiters import brief, exclusive, woken_by_own_process
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID, WORK, idle_thread
 from perfdiag.model.waits.runtime_locks import BY_ID, Words, lock_of, on_top
+from perfdiag.model.waits.stopped_threads import Stops
 from perfdiag.model.waits.wait_chains import is_for_answer, own_account
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
@@ -109,7 +110,7 @@ class Futexes:
                 shown = Shown(Verdict.LOCK, "gil")
             for pid in {stack.pid} if stack.pid in alive else {stack.pid, 0}:
                 self._weights[pid, stack.object][shown] += stack.weight_ns or 1
-        self._collecting = self._outweighing("collection", "safepoint")
+        self.stops = Stops(recording)
         self._of_idle_pools = _mostly_behind(recording, _waits_for_request)
         writers = {
             (stack.pid, stack.account)
@@ -120,22 +121,15 @@ class Futexes:
             recording, lambda line: _waits_for_news(line) and (line.pid, own_account(line)) not in writers
         )
 
-    def _outweighing(self, kind: str, other: str) -> set[int]:
-        """Return the processes whose waits for one kind of lock outweigh those for another."""
-        more: defaultdict[int, int] = defaultdict(int)
-        for (pid, _), weights in self._weights.items():
-            more[pid] += weights.get(Shown(Verdict.LOCK, kind), 0) - weights.get(Shown(Verdict.LOCK, other), 0)
-        return {pid for pid, weight in more.items() if weight > 0}
-
     def booking(self, pid: int, futex: str) -> Booking | None:
         """Return where time parked on this futex of process `pid` (0: an exited one) belongs, as far as is proven."""
         verdict, kind = self._shown(pid, futex)
+        if kind != "collection" and self.stops.ends_wait(pid, futex):
+            verdict, kind = Verdict.LOCK, "safepoint"
         if verdict is Verdict.IDLE:
             return Booking(IDLE_BY_ID[kind].account, f"runtime:{kind}")
         if verdict is not Verdict.LOCK:
             return None
-        if kind == "safepoint" and pid in self._collecting:
-            kind = "collection"  # what most of them are for
         if not kind and (pid, futex) in self._of_idle_pools:
             return Booking(WORK, futex)
         if not kind and (pid, futex) in self._of_pools:
@@ -144,7 +138,11 @@ class Futexes:
         if lock is None or not lock.name:
             return Booking("lock.futex", futex)
         address = f":{futex.partition(':')[2]}" if lock.words is Words.OF_LOCKS else ""
-        return Booking("lock.futex", f"lock:{kind}" if lock.shared else f"lock:{kind}:{pid}{address}")
+        return Booking(lock.account, f"lock:{kind}" if lock.shared else f"lock:{kind}:{pid}{address}")
+
+    def stopped(self, pid: int) -> Booking:
+        """Return where time belongs in which a virtual machine of Java stops its threads."""
+        return Booking(BY_ID["safepoint"].account, f"lock:safepoint:{pid}")
 
     def _shown(self, pid: int, futex: str) -> Shown:
         """Return what the stacks of a futex show together; where they are silent, those of its sibling."""

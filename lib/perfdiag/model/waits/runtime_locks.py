@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.model.waits.stopped_threads import ACCOUNT as STOPPED
 
 
 class Words(Enum):
@@ -32,10 +33,20 @@ class RuntimeLock:
     functions: re.Pattern[str]
     taken: bool = True  # False: no thread of the program's ever holds it, only the runtime does
     shared: bool = False  # by all processes of a server: what one waits for another holds
+    account: str = "lock.futex"
 
 
-def _lock(id: str, name: str, words: Words, functions: str, *, taken: bool = True, shared: bool = False) -> RuntimeLock:
-    return RuntimeLock(id, name, words, re.compile(functions), taken, shared)
+def _lock(
+    id: str,
+    name: str,
+    words: Words,
+    functions: str,
+    *,
+    taken: bool = True,
+    shared: bool = False,
+    account: str = "lock.futex",
+) -> RuntimeLock:
+    return RuntimeLock(id, name, words, re.compile(functions), taken, shared, account)
 
 
 RUNTIME_LOCKS: tuple[RuntimeLock, ...] = (
@@ -60,12 +71,20 @@ RUNTIME_LOCKS: tuple[RuntimeLock, ...] = (
     # Who allocates waits for the heap's lock, and for the collection that it asked for.
     _lock(
         "collection",
-        "the JVM's garbage collection",
+        "a garbage collection of the JVM, or its heap's lock",
         Words.ONE_LOCK,
         r"attempt_allocation_slow|mem_allocate|alloc_page_stall|MemAllocator(::|\d*)allocate|VM_GC_Operation|VM_\w*Collect",
         taken=False,
+        account=STOPPED,
     ),
-    _lock("safepoint", "safepoints of the JVM", Words.ONE_LOCK, r"SafepointSynchronize(::|\d*)block", taken=False),
+    _lock(
+        "safepoint",
+        "a stop of all threads of the JVM (safepoint)",
+        Words.ONE_LOCK,
+        r"SafepointSynchronize(::|\d*)block",
+        taken=False,
+        account=STOPPED,
+    ),
     _lock("go", "locks of Go's runtime", Words.OF_THREADS, r"^runtime\.lock2$"),
     # Known by who waits and who wakes too, not by a function alone: see futexes.py.
     _lock("threading", "a threading.Lock", Words.OF_LOCKS, r"(?!)"),

@@ -69,19 +69,24 @@ def chains_of(
     pids: dict[int, int],
     booked: Callable[[int, str, str], tuple[str, str]],
     resolve: Callable[[str], str],
+    stopped_by: Callable[[schema.Because], tuple[str, str] | None] = lambda line: None,
 ) -> list[Chain]:
     """Return the chains of a recording, the longest first; pids: the process of each thread.
 
-    booked: where an account and object of a process stand in the rows; resolve: an object for people.
+    booked: where an account and object of a process stand in the rows; resolve: an object for people; stopped_by: where
+    the time of threads stands whose wait ends at one that stops them meanwhile.
     """
     found = []
     for line in lines:
         account, key = booked(line.pid, line.account, line.object)
         root, root_key = booked(pids.get(line.root_tid, line.pid), line.root, line.root_object)
+        steps = tuple(line.steps)
+        if stopped := stopped_by(line):
+            root, root_key = stopped
+            steps = steps[:-1]  # the wait for this thread
         if (account, key) == (root, root_key):
             continue  # of a lock with several words: it waits for itself
         one = line.root_tid if line.root_tid_ns >= MAJORITY * line.sum_ns else 0
-        steps = tuple(line.steps)
         found.append(
             Chain(
                 account,

@@ -45,6 +45,7 @@ ROOTS = {
         "waits for a CPU, runnable (runq.busy)",
         "the lock is held while its holder has no CPU: see CPU-CONTENTION and CPU-OVERSUBSCRIBED",
     ),
+    "runtime.safepoint": ("is stopped by the JVM (runtime.safepoint)", "see what the JVM stops its threads for"),
     "cpu.user": ("runs its own code", "shorten the code under the lock or split the lock"),
     "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
     "wait.events": ("waits for events (wait.events)", "do not wait for events while holding the lock"),
@@ -67,6 +68,7 @@ ROOTS = {
 _IN_BRIEF = {
     "disk.flush": "waits for a flush to disk",
     "runq.busy": "waits for a CPU",
+    "runtime.safepoint": "is stopped by the JVM",
     "wait.events": "waits for events",
     "wait.timer": "sleeps",
     "nfs.commit": "waits until an NFS server has flushed its data",

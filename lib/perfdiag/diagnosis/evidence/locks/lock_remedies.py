@@ -42,17 +42,6 @@ _ADVICE = {
             " section, or use a concurrent collection or several locks",
         ),
     ),
-    "collection": Advice(
-        "they allocate faster than garbage is collected, and stop until it is",
-        (
-            "see how full the heap is and how long collecting takes: jstat -gcutil PID 1s, -Xlog:gc,safepoint; if"
-            " it stays nearly full (O), raise -Xmx or keep less; else allocate less (async-profiler -e alloc)",
-        ),
-    ),
-    "safepoint": Advice(
-        "the virtual machine stops all threads at once",
-        ("see why, and how long it takes: -Xlog:safepoint; if for garbage collection: jstat -gcutil PID 1s",),
-    ),
     "python": Advice("", ("see which lock, and who holds it: py-spy dump --pid PID; " + _SECTION,)),
     "threading": Advice("", ("see who takes and who holds it: py-spy dump --pid PID; " + _SECTION,)),
     "ruby": Advice("", ("see which lock: rbspy dump --pid PID; " + _SECTION,)),

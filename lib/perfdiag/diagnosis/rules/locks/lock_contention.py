@@ -78,7 +78,7 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     meaning="Threads wait for a lock in user space (futex), on a file, or in the kernel. The finding names the"
     " holder, and what the holder does meanwhile: if it mostly waits for a flush to disk, fix the flush,"
     " not the lock.",
-    measured="Lock waits by lock; all words of a runtime's lock (the GIL, a JVM's garbage collection) count as one."
+    measured="Lock waits by lock; all words of a runtime's lock (the GIL) count as one."
     " The holder is the thread that ended at least half of the waits (sched_waking) or had the lock"
     " longest. Each wake-up shows what it did meanwhile, also through further locks; if that is unknown"
     " for four fifths of the time, its accounts over the whole window decide. Threads that wait all along"

@@ -1,0 +1,1 @@
+"""Rules about Java virtual machines: garbage collection, memory, safepoints."""

@@ -1,0 +1,108 @@
+"""JVM-GC-PRESSURE: threads of a Java virtual machine wait while it collects garbage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.jvm.stopped_time import Stopped, collections_shown, pool_shown, stopped
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
+from perfdiag.model.model import Model
+from perfdiag.model.waits.stopped_threads import ACCOUNT
+
+# G1 aims at 8 % of the time for collections (GCTimeRatio=12), Parallel at 1 %: below this none of them tries harder.
+NORM_OF_WINDOW = 0.05
+# A generation of what lives long that is fuller than this after a collection leaves too little to work with.
+NEARLY_FULL = 0.8
+
+
+@rule(
+    "JVM-GC-PRESSURE",
+    title="Threads wait while the JVM collects garbage",
+    accounts=(ACCOUNT,),
+    meaning=(
+        "The Java virtual machine stops its threads to collect garbage, so often or for so long that they lose a"
+        " share of their time. Threads that wait for a lock whose holder is stopped lose it, too."
+    ),
+    measured=(
+        "Waits of threads in runtime.safepoint, each found by the VM Thread that ends it, with the JVM's own counters"
+        " of collections, stops and memory at both ends of the window. Waits behind stopped holders of locks are"
+        " claimed too, as seen at each wake-up. It is a fault if collections take more than 5 % of the window, or"
+        " requests lose that much."
+    ),
+    alternatives="The collector has no CPU: see CPU-CONTENTION; or its memory is in swap: see MEM-SWAP-IN.",
+    remedies="A larger heap (-Xmx) if it stays nearly full after collections; else allocate less.",
+    verify="In the next report, runtime.safepoint is smaller.",
+    beats=("LOCK-CONTENTION",),
+)
+def pressure(model: Model) -> Iterable[Outcome]:
+    """Judge the time that collections took of the target's threads."""
+    share, found = 0.0, False
+    machines = stopped(model)
+    for each in machines:
+        claims = each.collecting_claims()
+        if worth(model, sum(claims.values())):
+            found = True
+            yield _finding(model, each)
+        elif model.busy_ns:
+            share += sum(claims.values()) / model.busy_ns
+    if machines and not found:
+        yield Check("JVM-GC-PRESSURE", f"garbage collection in Java {percent(share)} of busy time", share, "share")
+
+
+def _finding(model: Model, each: Stopped) -> Finding:
+    claims = each.collecting_claims()
+    ns, machine = sum(claims.values()), each.machine
+    evidence = [*(collections_shown(machine) if machine else []), *each.waits()]
+    old = machine.old if machine else None
+    full = old.used_bytes / old.limit_bytes if old and old.limit_bytes else None
+    if old and full is not None:
+        evidence.append(pool_shown(old))
+    counted = f" in {machine.collections:,} collections" if machine and machine.collections else ""
+    why = f" (last cause: {machine.cause})" if machine and machine.cause else ""
+    return conclude(
+        model,
+        claims,
+        headline="Threads stop while the JVM collects garbage",
+        claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
+        mechanism=Mechanism.LIMIT if full is not None and full >= NEARLY_FULL else Mechanism.BUSY,
+        departs=_is_fault(model, each),
+        best=Confidence.HIGH if machine else Confidence.MEDIUM,
+        doubts=["" if machine else _unread(model, each.pid)],
+        evidence=evidence,
+        remedies=_remedies(each.pid, full),
+        alternatives=["the collector has no CPU", "memory of the heap is in swap"],
+        verify=f"{again(model)}   (runtime.safepoint)",
+        inside=True,
+    )
+
+
+def _is_fault(model: Model, each: Stopped) -> bool:
+    part = each.collecting_of_window
+    time = model.request_time
+    of_requests = time.accounts.get(ACCOUNT, 0) / time.ns if time and time.ns else 0.0
+    return part is None or part >= NORM_OF_WINDOW or of_requests >= NORM_OF_WINDOW
+
+
+def _unread(model: Model, pid: int) -> str:
+    facts = model.facts.java_machines.get(pid)
+    return f"the JVM's counters are not known: {facts.unread if facts and facts.unread else 'not recorded'}"
+
+
+def _state(full: float | None) -> str:
+    if full is None:
+        return ""
+    if full >= NEARLY_FULL:
+        return f" The heap is too small for what lives in it: {percent(full)} of the old generation is in use."
+    return f" What lives in the heap fits ({percent(full)} of the old generation): threads allocate fast."
+
+
+def _remedies(pid: int, full: float | None) -> list[Remedy]:
+    larger = fix("raise -Xmx, or keep less in memory; jcmd PID GC.class_histogram shows what".replace("PID", str(pid)))
+    less = fix("allocate less: async-profiler -e alloc, or jcmd PID JFR.start, show where".replace("PID", str(pid)))
+    return [larger, less] if full is None or full >= NEARLY_FULL else [less, larger]
+
+
+__all__ = ["NEARLY_FULL", "pressure"]

@@ -1,0 +1,117 @@
+"""JVM-SAFEPOINT-SLOW: a Java virtual machine takes long to stop its threads, or stops them for other work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stopped
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
+from perfdiag.model.java_machines import JavaMachine
+from perfdiag.model.model import Model
+from perfdiag.model.waits.stopped_threads import ACCOUNT
+
+# Threads stop within microseconds: where this part of a stop is waiting for the last of them, one is late.
+LATE_PART = 0.3
+MOSTLY = 0.5  # of the stops are for something else than a collection
+# All threads stopped for so much of the window, and not for a collection, is no housekeeping.
+OF_WINDOW = 0.02
+
+
+@rule(
+    "JVM-SAFEPOINT-SLOW",
+    title="The JVM takes long to stop its threads, or stops them often",
+    accounts=(ACCOUNT,),
+    meaning=(
+        "To stop its threads (a safepoint), a Java virtual machine waits for the last of them. A thread in a long"
+        " counted loop, in a page fault or without a CPU makes all others wait. Thread dumps, deadlock checks,"
+        " deoptimisation and class redefinition stop threads, too."
+    ),
+    measured=(
+        "Stops, their time and the time until the last thread had stopped, by the JVM's own counters; joined with"
+        " waits in runtime.safepoint. The part of stops that is neither is collections: JVM-GC-PRESSURE."
+    ),
+    alternatives="The host has too few CPUs, and the last thread waits for one: CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
+    remedies="Find the late thread, or the operation, in -Xlog:safepoint*.",
+    verify="In the next report, the time until threads have stopped is smaller.",
+    beats=("JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "LOCK-CONTENTION"),
+)
+def slow(model: Model) -> Iterable[Outcome]:
+    """Judge the time until threads have stopped, and stops that are for no collection."""
+    late, other, judged = False, False, None
+    for each in stopped(model):
+        machine = each.machine
+        if machine is None or machine.stopped_ns is None or not machine.window_ns:
+            continue
+        judged = max(judged or 0.0, each.reaching_part)
+        claims = each.claims(each.reaching_part)
+        if each.reaching_part >= LATE_PART and worth(model, sum(claims.values())):
+            late = True
+            yield _late(model, each, machine, claims)
+        rest = 1.0 - each.collecting_part
+        claims = each.claims(rest)
+        often = rest >= MOSTLY and rest * machine.stopped_ns >= OF_WINDOW * machine.window_ns
+        if often and worth(model, sum(claims.values())):
+            other = True
+            yield _other(model, each, machine, claims, rest)
+    if judged is not None and not late and not other:
+        text = f"{percent(judged)} of the time that the JVM stops its threads is until the last one has stopped"
+        yield Check("JVM-SAFEPOINT-SLOW", text, judged, "share", large=False)
+
+
+def _late(model: Model, each: Stopped, machine: JavaMachine, claims: dict[str | tuple[str, str], int]) -> Finding:
+    return conclude(
+        model,
+        claims,
+        headline="Threads of the JVM wait for the last one to stop",
+        claim=f"The JVM waited {duration(machine.reaching_ns or 0)} for the last thread to stop, of"
+        f" {duration(machine.stopped_ns or 0)} in which it stopped them all.",
+        mechanism=Mechanism.SLOW,
+        # The last one may have waited for a CPU: where threads do that for longer, it is no fault of its own.
+        departs=model.ns("runq.") < (machine.reaching_ns or 0),
+        evidence=_evidence(machine, each),
+        remedies=[
+            fix("see which thread is late: -Xlog:safepoint*=debug, or -XX:+SafepointTimeout"
+                " -XX:SafepointTimeoutDelay=50"),
+            fix("a long loop that counts an int: -XX:+UseCountedLoopSafepoints; a mapped file: read it instead"),
+        ],
+        alternatives=["the last thread waits for a CPU: see CPU-CONTENTION, CPU-OVERSUBSCRIBED"],
+        verify=f"{again(model)}   (runtime.safepoint)",
+        inside=True,
+    )  # fmt: skip
+
+
+def _other(
+    model: Model, each: Stopped, machine: JavaMachine, claims: dict[str | tuple[str, str], int], rest: float
+) -> Finding:
+    ns = round(rest * (machine.stopped_ns or 0))
+    return conclude(
+        model,
+        claims,
+        headline="The JVM stops its threads for other work than collections",
+        claim=f"The JVM stopped all threads for {duration(ns)}, and not for a collection.",
+        mechanism=Mechanism.MANY,
+        evidence=_evidence(machine, each),
+        remedies=[
+            fix("see which operations stop them: -Xlog:safepoint; thread dumps, deadlock checks of a monitor agent,"
+                " biased locking (-XX:-UseBiasedLocking up to JDK 17) and redefined classes do")
+        ],
+        alternatives=["collections whose time the JVM does not count"],
+        verify=f"{again(model)}   (runtime.safepoint)",
+        inside=True,
+    )  # fmt: skip
+
+
+def _evidence(machine: JavaMachine, each: Stopped) -> list[Evidence]:
+    stops, whole_ns, reaching_ns = machine.stops or 0, machine.stopped_ns or 0, machine.reaching_ns or 0
+    text = f"{stops:,} stops, {duration(whole_ns)}; {duration(reaching_ns)} until the last thread had stopped"
+    found = [Evidence(text, float(whole_ns), "ns", COUNTERS)]
+    if machine.collecting_ns is not None:
+        text = f"{duration(machine.collecting_ns)} of that for collections"
+        found.append(Evidence(text, float(machine.collecting_ns), "ns", COUNTERS))
+    return [*found, *each.waits()]
+
+
+__all__ = ["slow"]

@@ -1,0 +1,202 @@
+"""What a Java virtual machine of the target did in the window, by its own counters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.facts.jvm import Counters, HotSpot
+from perfdiag.facts.texts import difference
+from perfdiag.model.model import Model, once
+
+# It may have been created a little before the wall clock that its counter has: that is in milliseconds.
+CREATED_SLACK_NS = 50_000_000
+_FULL = re.compile(r"full|MSC|MarkSweep|ParallelCompact", re.IGNORECASE)
+# One limit is for all generations together.
+_ONE_LIMIT = re.compile(r"G1|ZGC|Shenandoah")
+# Its collector's time contains that of pauses, and its three kinds of collections are one.
+_NESTED = re.compile(r"Shenandoah")
+# JDK 8 says "25.372-b07", later ones "17.0.15+6": the time of a stop contains the time until all threads had stopped.
+# So it is in JDK 11, by its source (not tried out).
+_OLD_TIMES = re.compile(r"\d+\.\d+-b\d+|(9|10|11)[.+]")
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Collections of one kind in the window."""
+
+    name: str
+    full: bool  # of the whole heap, with all threads stopped
+    count: int
+    ns: int | None  # with all threads stopped; None: it is not told apart
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A part of the memory, at the end of the window: as it was after the last collection."""
+
+    name: str
+    used_bytes: int
+    committed_bytes: int
+    limit_bytes: int | None  # None: not known
+
+
+@dataclass(frozen=True)
+class JavaMachine:
+    """One virtual machine; None is not known."""
+
+    pid: int
+    version: str
+    way: str  # how its counters were read: "memory" or "file"; "": not at all
+    unread: str  # why
+    window_ns: int  # between the two readings
+    collectors: Sequence[Collector] = ()
+    stops: int | None = None
+    stopped_ns: int | None = None  # from the request to stop until all may go on
+    reaching_ns: int | None = None  # of that: until the last thread had stopped
+    generations: Sequence[Pool] = ()
+    metaspace: Pool | None = None  # called permspace up to JDK 7
+    metaspace_grown_bytes: int | None = None
+    classes_loaded: int | None = None
+    classes_unloaded: int | None = None
+    cause: str = ""  # of the last collection, in the JVM's own words
+
+    @property
+    def collections(self) -> int:
+        """How many there were of all kinds."""
+        return sum(collector.count for collector in self.collectors)
+
+    @property
+    def collecting_ns(self) -> int | None:
+        """How long all threads were stopped for collections; of what is not told apart, all stops."""
+        known = [collector.ns for collector in self.collectors if collector.count]
+        if self.stopped_ns is None:
+            return None
+        if any(ns is None for ns in known):
+            return self.stopped_ns
+        return min(self.stopped_ns, sum(ns for ns in known if ns is not None))
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether its collectors do not tell how often they stop all threads, and for how long."""
+        return any(_NESTED.match(collector.name) for collector in self.collectors)
+
+    @property
+    def old(self) -> Pool | None:
+        """The generation of what lives long, or the only one."""
+        return self.generations[-1] if self.generations else None
+
+
+@once
+def java_machines(model: Model) -> Sequence[JavaMachine]:
+    """Return the virtual machines of the target, those that were stopped longest first."""
+    found = [_machine(model, each) for each in model.facts.java_machines.values()]
+    return sorted(found, key=lambda machine: (-(machine.stopped_ns or 0), machine.pid))
+
+
+def machine_of(model: Model, pid: int) -> JavaMachine | None:
+    """Return the virtual machine of a process whose counters were read."""
+    return next((each for each in java_machines(model) if each.pid == pid and each.way), None)
+
+
+def _machine(model: Model, facts: HotSpot) -> JavaMachine:
+    end = facts.end
+    if end is None:
+        return JavaMachine(facts.pid, "", "", facts.unread, 0)
+    begin = facts.begin
+    if begin is None and _was_created_in(model, end):
+        begin = Counters(model.header.start_ns, end.way, dict.fromkeys(end.numbers, 0), {})
+    deltas = _Deltas(begin, end)
+    collectors = _collectors(deltas)
+    sync_ns, own_ns = deltas.ns("sun.rt.safepointSyncTime"), deltas.ns("sun.rt.safepointTime")
+    contains = _OLD_TIMES.match(end.texts.get("java.property.java.vm.version", ""))
+    whole_ns = own_ns if contains or own_ns is None or sync_ns is None else own_ns + sync_ns
+    return JavaMachine(
+        facts.pid,
+        end.texts.get("java.property.java.vm.version", ""),
+        end.way,
+        "",
+        end.at_ns - begin.at_ns if begin else 0,
+        collectors,
+        deltas.count("sun.rt.safepoints"),
+        whole_ns,
+        sync_ns,
+        _generations(end, collectors),
+        metaspace := _metaspace(end),
+        _grown(begin, metaspace),
+        deltas.count("java.cls.loadedClasses"),
+        deltas.count("java.cls.unloadedClasses"),
+        end.texts.get("sun.gc.lastCause", ""),
+    )
+
+
+def _was_created_in(model: Model, end: Counters) -> bool:
+    """Return whether a virtual machine was created in the window, so that its counters began there."""
+    created_ms = end.number("sun.rt.createVmBeginTime")
+    return created_ms is not None and created_ms * 1_000_000 >= model.header.realtime_ns - CREATED_SLACK_NS
+
+
+@dataclass(frozen=True)
+class _Deltas:
+    begin: Counters | None
+    end: Counters
+
+    def count(self, name: str) -> int | None:
+        return difference(self.begin.number(name), self.end.number(name)) if self.begin else None
+
+    def ns(self, name: str) -> int | None:
+        """Return a time: the clock of a virtual machine has a frequency of its own."""
+        ticks, per_second = self.count(name), self.end.number("sun.os.hrt.frequency")
+        return ticks * 1_000_000_000 // per_second if ticks is not None and per_second else None
+
+
+def _numbered(end: Counters, pattern: str) -> list[int]:
+    """Return the numbers N of counters "sun.gc.collector.N.name" or the like."""
+    found = {int(match[1]) for name in end.texts if (match := re.fullmatch(pattern, name))}
+    return sorted(found)
+
+
+def _collectors(deltas: _Deltas) -> list[Collector]:
+    found = []
+    for number in _numbered(deltas.end, r"sun\.gc\.collector\.([0-9]{1,2})\.name"):
+        prefix = f"sun.gc.collector.{number}"
+        name, count = deltas.end.texts[f"{prefix}.name"], deltas.count(f"{prefix}.invocations")
+        if count is not None:
+            nested = _NESTED.match(name)
+            ns = None if nested else deltas.ns(f"{prefix}.time")
+            found.append(Collector(name, bool(_FULL.search(name) and not nested), count, ns))
+    return found
+
+
+def _generations(end: Counters, collectors: Sequence[Collector]) -> list[Pool]:
+    found = []
+    one_limit = any(_ONE_LIMIT.search(collector.name) for collector in collectors)
+    for number in _numbered(end, r"sun\.gc\.generation\.([0-9])\.name"):
+        prefix = f"sun.gc.generation.{number}"
+        used = [value for name, value in end.numbers.items() if re.fullmatch(rf"{prefix}\.space\.[0-9]\.used", name)]
+        committed, limit = end.number(f"{prefix}.capacity"), end.number(f"{prefix}.maxCapacity")
+        if committed is not None and used and not _is_perm(end, number):
+            name = end.texts[f"{prefix}.name"]
+            found.append(Pool(name, sum(used), committed, None if one_limit and number == 0 else limit or None))
+    return found
+
+
+def _is_perm(end: Counters, generation: int) -> bool:
+    return end.texts.get(f"sun.gc.generation.{generation}.name", "").startswith("perm")
+
+
+def _metaspace(end: Counters) -> Pool | None:
+    for name, prefix in (("metaspace", "sun.gc.metaspace"), ("permspace", "sun.gc.generation.2.space.0")):
+        used, committed = end.number(f"{prefix}.used"), end.number(f"{prefix}.capacity")
+        if used is not None and committed is not None and (name == "metaspace" or _is_perm(end, 2)):
+            return Pool(name, used, committed, end.number(f"{prefix}.maxCapacity") or None)
+    return None
+
+
+def _grown(begin: Counters | None, now: Pool | None) -> int | None:
+    before = _metaspace(begin) if begin else None
+    return now.committed_bytes - before.committed_bytes if before and now else None
+
+
+__all__ = ["Collector", "JavaMachine", "Pool", "java_machines", "machine_of"]

@@ -1,0 +1,87 @@
+"""JVM-GC-PRESSURE, JVM-HEAP-EXHAUSTED, JVM-METASPACE, JVM-SAFEPOINT-SLOW."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
+
+from unit.support.judging import check, finding, findings, outcomes, silence
+from unit.support.jvm import MIB, PATH, VM_THREAD, S, counters, java
+from unit.test_stopped_threads import ENTERS, MONITOR, PARKED
+
+PRESSURE, EXHAUSTED, METASPACE, SLOW = "JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "JVM-SAFEPOINT-SLOW"
+FULL = {"sun__gc__generation__1__space__0__used": 38 * MIB}
+SAFEPOINT = ("runtime.safepoint", "lock:safepoint:100")
+NONE = counters()
+
+
+def test_collections_that_take_a_fifth_of_the_window() -> None:
+    found = finding(java(NONE, counters(young=100, young_ns=2 * S, **FULL), "2 s").model(), PRESSURE)
+    assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.HIGH)
+    assert found.claims == {SAFEPOINT: 4 * S} and found.mechanism is Mechanism.LIMIT
+    assert "-Xmx" in found.remedies[0].text
+    roomy = finding(java(NONE, counters(young=100, young_ns=2 * S), "2 s").model(), PRESSURE)
+    assert roomy.mechanism is Mechanism.BUSY and "allocate less" in roomy.remedies[0].text
+
+
+def test_collections_that_take_little_of_the_window_are_no_fault() -> None:
+    """Threads wait for them, because the host has no CPU left for the collector."""
+    assert finding(java(NONE, counters(young=9, young_ns=S // 10), "2 s").model(), PRESSURE).severity is Severity.INFO
+    said = check(java(NONE, counters(young=9, young_ns=S // 10), "1 ms").model(), PRESSURE)
+    assert said.number < 0.01
+
+
+def test_without_counters_stops_are_not_known_to_be_collections() -> None:
+    model = java(None, None, "2 s").fact(PATH, "unread off\n").model()
+    assert [check(model, PRESSURE).number, model.ns("runtime.safepoint")] == [0, 4 * S]
+    assert "-XX:-UsePerfData" in silence(model, EXHAUSTED).reason
+
+
+def test_a_monitor_whose_holder_is_stopped_is_part_of_the_collection() -> None:
+    builder = java(NONE, counters(young=100, young_ns=2 * S), "2 s").thread("late", tid=103, rest="cpu.user")
+    builder.row(PARKED, MONITOR, "2 s", count=9, waker_tid=101)
+    builder.stack("wait", PARKED, tid=103, object=MONITOR, user=ENTERS, weight="1 s")
+    builder.because(PARKED, MONITOR, "cpu.user", "2 s", steps=[PARKED], root_tid=VM_THREAD)
+    faults = [each for each in diagnose(builder.model()).findings if each.severity is not Severity.INFO]
+    assert [each.id for each in faults] == [PRESSURE] and faults[0].is_root
+    assert faults[0].claimed_ns == 6 * S
+
+
+def test_full_collections_that_free_nothing() -> None:
+    model = java(NONE, counters(young=1, young_ns=S // 10, full=90, full_ns=4 * S, **FULL), "4 s").model()
+    found = finding(model, EXHAUSTED)
+    assert found.severity is Severity.CRITICAL and found.claims == {SAFEPOINT: 8 * S}
+    first = next(each for each in diagnose(model).findings if isinstance(each, Finding))
+    assert first.id == EXHAUSTED and PRESSURE not in {each.id for each in diagnose(model).findings}
+    assert not findings(java(NONE, counters(full=90, full_ns=4 * S), "4 s").model(), EXHAUSTED), "half of it is free"
+    assert not findings(java(NONE, counters(full=9, full_ns=S, **FULL), "1 s").model(), EXHAUSTED), "rarely"
+
+
+def test_metaspace_near_its_limit() -> None:
+    near = {"sun__gc__metaspace__capacity": 95 * MIB, "sun__gc__metaspace__used": 70 * MIB}
+    begin = counters(sun__gc__metaspace__capacity=90 * MIB)
+    found = finding(java(begin, counters(java__cls__loadedClasses=900, **near)).model(), METASPACE)
+    assert found.severity is Severity.CRITICAL and "full in 10.0 s" in found.claim
+    still = finding(java(counters(**near), counters(**near)).model(), METASPACE)
+    assert still.severity is Severity.INFO, "it has loaded all its classes"
+    caused = counters(full=5, full_ns=S, sun__gc__lastCause="Metadata GC Threshold", **near)
+    assert finding(java(counters(**near), caused, "1 s").model(), METASPACE).claims == {SAFEPOINT: 2 * S}
+    assert check(java(NONE, NONE).model(), METASPACE).number == 0.1
+
+
+def test_threads_that_stop_late() -> None:
+    late = counters(young=10, young_ns=S // 2, reaching_ns=S)
+    found = finding(java(NONE, late, "1500 ms").model(), SLOW)
+    assert found.severity is Severity.WARNING and found.claims == {SAFEPOINT: 2 * S}
+    assert finding(java(NONE, late, "1500 ms").thread("b", runq_busy="2 s").model(), SLOW).severity is Severity.INFO
+    assert check(java(NONE, counters(young=10, young_ns=S), "1 s").model(), SLOW).number == 0
+
+
+def test_stops_that_are_for_no_collection() -> None:
+    found = finding(java(NONE, counters(young=1, young_ns=S // 100, stops=100, more_ns=S), "1 s").model(), SLOW)
+    assert found.mechanism is Mechanism.MANY and found.claims == {SAFEPOINT: round(2 * S * 0.99)}
+
+
+def test_no_virtual_machine() -> None:
+    model = java(None, None).model()
+    assert not [outcome for id in (PRESSURE, EXHAUSTED, METASPACE, SLOW) for outcome in outcomes(model, id)]

@@ -1,0 +1,57 @@
+"""Threads that a virtual machine of Java stops: by who lets them go on, without names of functions."""
+
+from __future__ import annotations
+
+from perfdiag.model.waits.receiving_calls import PARKED
+
+from unit.support import Builder
+from unit.support.jvm import BARRIER, OPERATION, VM_THREAD, S, java
+
+SAFEPOINT = ("runtime.safepoint", "lock:safepoint:100")
+MONITOR = "futex:0x9000"
+ENTERS = ["_ZN13ObjectMonitor5enterEP10JavaThread (libjvm.so)"]
+
+
+def test_who_is_let_go_by_the_vm_thread_was_stopped() -> None:
+    model = java(None, None, "3 s").model()
+    assert model.ns("runtime.safepoint") == 6 * S and model.parked_ns == 0
+    assert {(row.account, row.key) for row in model.rows_of("runtime.safepoint")} == {SAFEPOINT}
+    assert {thread.comm: thread.ns("runtime.safepoint") for thread in model.threads if thread.tid in (101, 102)} == {
+        "worker-101": 3 * S,
+        "worker-102": 3 * S,
+    }
+
+
+def test_a_helper_thread_that_the_vm_thread_wakes_has_work() -> None:
+    builder = java(None, None).thread("Reference Handl", tid=120)
+    model = builder.row(PARKED, "futex:0x50", "9 s", count=3, waker_tid=VM_THREAD).model()
+    assert model.ns("runtime.safepoint") == 0
+
+
+def test_the_lock_of_operations_is_shared_with_the_vm_thread() -> None:
+    builder = Builder(comm="java").thread("VM Thread", tid=VM_THREAD, rest="wait.work")
+    builder.row(PARKED, OPERATION, "10 ms", count=3, waker_tid=101)
+    builder.row(PARKED, "futex:0x60", "5 s", count=3, waker_tid=101)  # for the next operation
+    builder.thread("Finalizer", tid=112, rest="wait.work")
+    builder.thread("worker", tid=101).row(PARKED, OPERATION, "2 s", count=9, waker_tid=102)
+    model = builder.model()
+    assert model.ns("runtime.safepoint") == 2 * S + 10_000_000
+    assert model.parked_ns == 5 * S
+
+
+def test_a_thread_of_another_program_may_have_that_name() -> None:
+    builder = Builder(comm="game").thread("VM Thread", tid=VM_THREAD)
+    builder.thread("worker", tid=101).row(PARKED, BARRIER, "2 s", count=9, waker_tid=VM_THREAD)
+    assert builder.model().parked_ns == 2 * S
+
+
+def test_the_holder_of_a_monitor_who_is_stopped_is_no_root() -> None:
+    builder = java(None, None, "1 s").thread("late", tid=103, rest="cpu.user")
+    builder.row(PARKED, MONITOR, "2 s", count=9, waker_tid=101)
+    builder.stack("wait", PARKED, tid=103, object=MONITOR, user=ENTERS, weight="1 s")
+    builder.because(PARKED, MONITOR, "cpu.user", "2 s", steps=[PARKED], root_tid=VM_THREAD)
+    builder.because(PARKED, BARRIER, "runq.busy", "1 s", root_tid=VM_THREAD)
+    chains = {chain.account: chain for chain in builder.model().chains}
+    assert (chains["lock.futex"].root, chains["lock.futex"].root_key) == SAFEPOINT
+    assert chains["lock.futex"].steps == ()
+    assert chains["runtime.safepoint"].root == "runq.busy", "that the VM Thread has no CPU is a cause of its own"
