@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.idle import sleeps, work
-from perfdiag.diagnosis.evidence.idle.parked_threads import stuck
 from perfdiag.diagnosis.evidence.idle.work import is_idle
 from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
 from perfdiag.report.to_tell import to_tell
@@ -15,12 +14,14 @@ from perfdiag.report.verdict.cases import Case
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     Kind,
+    full_thread,
     largest_found,
     next_step,
     perhaps,
     reasons,
     said,
     told,
+    uncertain_ns,
 )
 from perfdiag.report.verdict.situation import Situation
 
@@ -30,7 +31,7 @@ SLEEPS, IDLE, BLOCKED = "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE"
 
 
 def _is_unknown(it: Situation) -> bool:
-    more = it.unknown_ns > max(it.model.busy_ns, work.IDLE * it.model.window_ns)
+    more = uncertain_ns(it.model) > max(it.model.busy_ns, work.IDLE * it.model.window_ns)
     return more or it.model.coverage.unexplained_share > MOST
 
 
@@ -40,14 +41,14 @@ def _faults(it: Situation) -> list[str]:
 
 
 def _full_thread(it: Situation) -> list[str]:
-    cannot = f"Cannot tell whether the others wait for it: {reasons(it.model, it.unknown_ns)}."
-    return [*map(told, it.full), cannot, *next_step(it.model), *it.slept]
+    cannot = f"Cannot tell whether the others wait for it: {reasons(it.model)}."
+    return [*map(told, full_thread(it.model, it.largest)), cannot, *next_step(it.model), *it.slept]
 
 
 def _unknown(it: Situation) -> list[str]:
-    cannot = f"Cannot tell: {reasons(it.model, it.unknown_ns)}, more than all explained time."
-    known = largest_found(it.largest) if it.model.busy_ns >= sleeps.FELT * it.unknown_ns else ""
-    return [cannot, known, it.asked, *next_step(it.model), *it.slept]
+    cannot = f"Cannot tell: {reasons(it.model)}, more than all explained time."
+    known = largest_found(it.largest) if it.model.busy_ns >= sleeps.FELT * uncertain_ns(it.model) else ""
+    return [cannot, known, clear_of_fault.asked(it.model), *next_step(it.model), *it.slept]
 
 
 # A target that is hardly busy: only requests that it has answered acquit it
@@ -63,14 +64,20 @@ def _asleep(it: Situation) -> list[str]:
     )
     if others_ns > 2 * sleep_ns:  # who looks after things, beside those who have none to do, needs no advice
         advice = ""
-    return [*it.slept, advice, others, f"{stuck(it.model, it.parked)}." if it.parked else "", *it.end]
+    return [*it.slept, advice, others, *map(said, it.named(BLOCKED)), *it.end]
 
 
 def _parked(it: Situation) -> list[str]:
-    who = stuck(it.model, it.parked)
-    none = ": no work came" if it.work_ns and not it.senders else ""
+    who = "".join(map(said, it.named(BLOCKED)))
+    none = ": no work came" if it.work_ns and not work.senders(it.model) else ""
     also = f"The others waited {it.waits}{none}." if it.waits else ""
-    return [f"Cannot tell: {who[0].lower()}{who[1:]}.", also, it.asked, *next_step(it.model), it.busy]
+    return [
+        f"Cannot tell: {who[:1].lower()}{who[1:]}",
+        also,
+        clear_of_fault.asked(it.model),
+        *next_step(it.model),
+        it.busy,
+    ]
 
 
 def _scheduler(it: Situation) -> list[str]:
@@ -84,12 +91,12 @@ def _scheduler(it: Situation) -> list[str]:
 
 def _no_work_came(it: Situation) -> list[str]:
     came, look = "No work came.", f"It waited {it.waits}: look at who should send it."
-    if it.got_work:
+    if work.got_work(it.model):
         came, look = "Little work came.", f"It waited {it.waits}: look at who sends it."
-    if it.senders:
-        came, look = _waited(it), it.senders
+    if work.senders(it.model):
+        came, look = _waited(it), work.senders(it.model)
     came = f"Otherwise {came[0].lower()}{came[1:]}" if it.stopped else came
-    return [came, look, it.unproven, *it.end]
+    return [came, look, clear_of_fault.unproven(it.model), *it.end]
 
 
 def _may_be_slow(it: Situation) -> list[str]:
@@ -107,7 +114,7 @@ def _elsewhere(it: Situation) -> list[str]:
 
 def _hardly_busy(it: Situation) -> list[str]:
     hardly = f"Hardly busy, {duration(it.model.busy_ns)} in {duration(it.model.window_ns)}: it waited {it.waits}."
-    unseen = _unseen(it) or [it.senders]
+    unseen = _unseen(it) or [work.senders(it.model)]
     return [hardly, *it.doubts, *unseen, *it.busiest, _no_fault(it)]
 
 
@@ -144,7 +151,7 @@ def _waited(it: Situation) -> str:
 
 
 def _no_fault(it: Situation) -> str:
-    rowless = it.without_rows[1]
+    rowless = unclaimed_time.without_rows(it.model)[1]
     return rowless[:1].upper() + rowless[1:] or ("" if it.doubts else NO_FAULT)
 
 
@@ -169,14 +176,14 @@ _ILL = (
     ),
     Case[Situation](
         "the recording does not show what it waited for",
-        lambda it: it.without_rows[0] > MOST * it.model.busy_ns,
+        lambda it: unclaimed_time.without_rows(it.model)[0] > MOST * it.model.busy_ns,
         Kind.CANNOT_TELL,
-        lambda it: [f"Cannot tell: {it.without_rows[1]}", *it.slept, it.busy],
+        lambda it: [f"Cannot tell: {unclaimed_time.without_rows(it.model)[1]}", *it.slept, it.busy],
         _largest,
     ),
     Case[Situation](
         "most is unknown beside a full thread",
-        lambda it: _is_unknown(it) and it.full,
+        lambda it: _is_unknown(it) and full_thread(it.model, it.largest),
         Kind.CANNOT_TELL,
         _full_thread,
         _largest,
@@ -186,7 +193,11 @@ _ILL = (
 _IDLE = (
     Case[Situation]("idle: it sleeps", lambda it: it.sleep, Kind.PROFILE, _asleep, lambda it: it.named(SLEEPS)),
     Case[Situation](
-        "idle: threads may be stuck", lambda it: it.parked, Kind.CANNOT_TELL, _parked, lambda it: it.named(BLOCKED)
+        "idle: threads may be stuck",
+        lambda it: it.named(BLOCKED),
+        Kind.CANNOT_TELL,
+        _parked,
+        lambda it: it.named(BLOCKED),
     ),
     Case[Situation](
         "idle: it waits for no work",
@@ -217,7 +228,7 @@ _IDLE = (
     ),
     Case[Situation](
         "idle: nothing shows that it answers",
-        lambda it: it.asked or it.unproven or it.stopped,
+        lambda it: clear_of_fault.asked(it.model) or clear_of_fault.unproven(it.model) or it.stopped,
         Kind.PROFILE,
         _no_work_came,
         _idle,

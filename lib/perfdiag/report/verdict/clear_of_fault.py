@@ -14,6 +14,7 @@ from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, FAULT_SHARE
+from perfdiag.facts.host_facts import Listener
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
@@ -35,8 +36,27 @@ def answered(model: Model) -> str:
     return f"Its {plural(whole.count, 'request')} took {middle}{slowest}."
 
 
+def asked(model: Model) -> str:
+    """Return that a listening target received no request, or that connections are not accepted; "" if that is
+    unknown."""
+    listeners = model.facts.listeners
+    if not listeners or not listeners.sockets:
+        return ""
+    if waiting := [each for each in listeners.sockets if each.queued]:
+        many = plural(sum(each.queued for each in waiting), "connection")
+        return f"At the end {many} waited to be accepted on {_ports(waiting)}."
+    if not model.measured("requests") or not_followed(model) or any(each.served for each in model.exchanges):
+        return ""
+    if came_by_datagram(model):
+        return ""
+    none = "no request came in meanwhile: nothing shows whether it answers"
+    return f"It listens on {_ports(listeners.sockets)}, and {none}."
+
+
 def unproven(model: Model) -> str:
     """Return why nothing shows that the target answers; "" if requests do."""
+    if asked(model):
+        return ""
     if not model.measured("requests"):
         return "It was not measured whether it answers."
     if _whole(model).count:
@@ -183,4 +203,9 @@ def _places(lines: Iterable[schema.Silent | schema.Exchange]) -> str:
     return first_of(list(dict.fromkeys(place(line.object) for line in lines)), SHOWN)
 
 
-__all__ = ["answered", "came_by_datagram", "doubts", "is_slow", "unproven", "unseen"]
+def _ports(sockets: Sequence[Listener]) -> str:
+    ports = sorted({each.port for each in sockets})
+    return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], SHOWN)}"
+
+
+__all__ = ["answered", "asked", "came_by_datagram", "doubts", "is_slow", "unproven", "unseen"]

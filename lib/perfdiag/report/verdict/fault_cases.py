@@ -20,18 +20,19 @@ from perfdiag.report.verdict.sentences import (
     next_step,
     reasons,
     told,
+    uncertain_ns,
 )
 from perfdiag.report.verdict.situation import SECOND_CAUSE, Situation
 
 
 def _is_unknown(it: Situation) -> bool:
-    return it.unknown_ns > it.gaps[0]
+    return uncertain_ns(it.model) > it.gaps[0]
 
 
 def _only_their_order_is_unknown(it: Situation) -> bool:
     if not _is_unknown(it) or len(it.timed) == 1:
         return False
-    return it.unknown_ns <= it.gaps[1] and it.unknown_ns < it.timed[1].taken_ns
+    return uncertain_ns(it.model) <= it.gaps[1] and uncertain_ns(it.model) < it.timed[1].taken_ns
 
 
 def _leads_what_is_unknown(it: Situation) -> bool:
@@ -41,7 +42,7 @@ def _leads_what_is_unknown(it: Situation) -> bool:
 def _leading(it: Situation) -> list[str]:
     """Name the cause of most of the known time, how certain it is, and what else is unknown."""
     unsure = "Probably: " if lowered(it.cause.confidence) is Confidence.LOW else ""
-    unknown = f"Also unknown: {reasons(it.model, it.unknown_ns)}." if _is_unknown(it) else ""
+    unknown = f"Also unknown: {reasons(it.model)}." if _is_unknown(it) else ""
     beside = it.not_followed.removeprefix(CANNOT_TELL)
     beside = f"{beside[:1].upper()}{beside[1:]}"
     return [*_critical(it), f"{unsure}{told(it.cause)}", beside or unknown, *it.doubts, *it.slept_beside([it.cause])]
@@ -54,7 +55,7 @@ def _shown(it: Situation) -> list[Finding]:
 
 
 def _unknown(it: Situation) -> list[str]:
-    why, shown = reasons(it.model, it.unknown_ns), _shown(it)
+    why, shown = reasons(it.model), _shown(it)
     found = [f"Cannot tell: {why}, which may hide a larger cause.", largest_found(shown)]
     if full := full_thread(it.model, shown):
         found = [*map(told, full), f"Cannot tell what the others wait for: {why}."]

@@ -40,7 +40,7 @@ CASES = (
         "most is unknown",
         lambda it: it.model.coverage.unexplained_share > MOSTLY_UNKNOWN,
         Kind.CANNOT_TELL,
-        lambda it: [f"Cannot tell: {reasons(it.model, it.unknown_ns)}."],
+        lambda it: [f"Cannot tell: {reasons(it.model)}."],
     ),
     Case[Situation](
         "there are causes",

@@ -15,7 +15,7 @@ from perfdiag.diagnosis.evidence.idle import parked_threads
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.recording.accounts import BY_NAME
@@ -40,6 +40,7 @@ class Kind(Enum):
     CANNOT_TELL = "cannot tell"
 
 
+@once
 def uncertain_ns(model: Model) -> int:
     """Return the time that could hide another cause: unexplained, lost, nameless, or blocked without proof of a
     lock."""
@@ -68,7 +69,7 @@ def next_step(model: Model) -> list[str]:
     return [to_tell(f"{when}{shows_stacks(model, parked.pid)}")]
 
 
-def reasons(model: Model, unknown_ns: int) -> str:
+def reasons(model: Model) -> str:
     """Return why the verdict is unknown."""
     parts = []
     if "unexplained" in model.accounts:
@@ -78,7 +79,7 @@ def reasons(model: Model, unknown_ns: int) -> str:
     parts += _parked(model)
     if lost_share(model):
         parts.append(f"{plural(model.coverage.lost_total, 'record')} lost")
-    return ", ".join(parts) or f"{duration(unknown_ns)} unknown"
+    return ", ".join(parts) or f"{duration(uncertain_ns(model))} unknown"
 
 
 def _parked(model: Model) -> list[str]:

@@ -6,35 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from perfdiag.common.units import duration, first_of, plural, share
+from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.evidence.idle import parked_threads, sleeps, work
-from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.evidence.virtual.virtual_cpus import reasonless_ns
+from perfdiag.diagnosis.evidence.idle import sleeps, work
 from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Finding, Mechanism, Role, Severity
-from perfdiag.diagnosis.significance import rowless_ns
-from perfdiag.facts.host_facts import Listener
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
-from perfdiag.model.thread_accounts import ThreadLedger
-from perfdiag.recording.accounts import ACCOUNTS, phrase_of
+from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.sentences import (
     Kind,
-    full_thread,
     of_busy_time,
     requests_not_followed,
     said,
     told,
     unanswered,
-    uncertain_ns,
 )
 
 SHOWN = 3
-FOR_CLIENTS = ("net.accept", "net.request")
-# Whose norm is that of what they wait for; those of CPU time are its own.
-_NORMS = frozenset(each.name for each in ACCOUNTS if each.object and not each.name.startswith("cpu."))
 LEADING = 0.5  # of what is known, and of the time in which somebody waited
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
@@ -71,11 +61,6 @@ class Situation:
     def stopped(self) -> list[Finding]:
         """That processes were stopped: then nothing else acquits the target."""
         return self.named("TARGET-STOPPED")
-
-    @cached_property
-    def unknown_ns(self) -> int:
-        """The time that could hide another cause."""
-        return uncertain_ns(self.model)
 
     @cached_property
     def not_followed(self) -> str:
@@ -187,48 +172,12 @@ class Situation:
         """What it waited for while idle."""
         return work.waits(self.model)
 
-    @cached_property
-    def parked(self) -> list[ThreadLedger]:
-        """Threads that may be stuck."""
-        return parked_threads.stuck_or_idle(self.model)
-
     @property
     def work_ns(self) -> int:
         """How long it waited for work."""
         return self.model.ns(*work.FOR_WORK, "wait.signal")
 
-    @cached_property
-    def asked(self) -> str:
-        """The sentence on a listening target that received no request, or on connections it does not accept."""
-        return _asked(self.model)
-
-    @property
-    def unproven(self) -> str:
-        """Why nothing shows that it answers."""
-        return "" if self.asked else clear_of_fault.unproven(self.model)
-
-    @property
-    def got_work(self) -> bool:
-        """Whether waits for clients ended, more than were under way when the recording began."""
-        totals = ((thread, thread.accounts.get(name)) for thread in self.model.threads for name in FOR_CLIENTS)
-        return any(total.count > thread.threads for thread, total in totals if total)
-
-    @property
-    def senders(self) -> str:
-        """Who may send the events that were waited for."""
-        return _senders(self.model)
-
     # Of its busy time
-
-    @cached_property
-    def full(self) -> list[Finding]:
-        """The finding of a thread that runs all the time."""
-        return full_thread(self.model, self.largest)
-
-    @cached_property
-    def without_rows(self) -> tuple[int, str]:
-        """How long the target waited for things that the recording does not name, and the sentence on it."""
-        return _without_rows(self.model)
 
     @property
     def is_untold(self) -> bool:
@@ -243,7 +192,7 @@ class Situation:
     @property
     def end(self) -> list[str]:
         """The last sentences of a verdict on an idle target."""
-        return [*self.doubts, self.asked, self.busy]
+        return [*self.doubts, clear_of_fault.asked(self.model), self.busy]
 
     @property
     def busiest(self) -> list[str]:
@@ -259,57 +208,6 @@ def _gap(first: Finding, second: Finding | None) -> int:
     if second is None or (second.role is Role.BACKGROUND and first.role is not Role.BACKGROUND):
         return first.taken_ns
     return first.taken_ns - second.taken_ns
-
-
-def _without_rows(model: Model) -> tuple[int, str]:
-    """Return how long the target waited for things that the recording does not name, which the rules would need, and
-    the sentence on it."""
-    left = {name: rowless_ns(model, name) for name in model.accounts if counted(name) and name in _NORMS}
-    left["vm.exit"] = max(left.get("vm.exit", 0), reasonless_ns(model))
-    left = {name: ns for name, ns in left.items() if ns}
-    ns, names = sum(left.values()), first_of(sorted(left, key=lambda name: -left[name]), SHOWN)
-    return ns, f"the recording does not show what it waited {duration(ns)} for ({names})." if left else ""
-
-
-def _asked(model: Model) -> str:
-    """Return that a listening target received no request, or that connections are not accepted; "" if that is
-    unknown."""
-    listeners = model.facts.listeners
-    if not listeners or not listeners.sockets:
-        return ""
-    if waiting := [each for each in listeners.sockets if each.queued]:
-        many = plural(sum(each.queued for each in waiting), "connection")
-        return f"At the end {many} waited to be accepted on {_ports(waiting)}."
-    if not model.measured("requests") or not_followed(model) or any(each.served for each in model.exchanges):
-        return ""
-    if clear_of_fault.came_by_datagram(model):
-        return ""
-    none = "no request came in meanwhile: nothing shows whether it answers"
-    return f"It listens on {_ports(listeners.sockets)}, and {none}."
-
-
-def _ports(sockets: Sequence[Listener]) -> str:
-    ports = sorted({each.port for each in sockets})
-    return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], SHOWN)}"
-
-
-def _senders(model: Model) -> str:
-    """Return who may send the events that were waited for, "" if none came or none was waited for."""
-    waiting = [t for t in model.threads if t.ns(work.EVENTS)]
-    if sum(t.accounts[work.EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
-        return ""
-    pid = max(waiting, key=lambda thread: thread.ns(work.EVENTS)).pid
-    which = f": ss -tnp | grep pid={pid}" if _has_connections(model) else f": ls -l /proc/{pid}/fd"
-    return f"Events come from clients, or from processes that it calls itself{which if pid else ''}."
-
-
-def _has_connections(model: Model) -> bool:
-    """Return whether anything was seen of connections of TCP."""
-    objects = [each.line.object for each in model.exchanges] + [row.key for row in model.rows]
-    listeners = model.facts.listeners
-    return bool(model.sockets or (listeners and listeners.sockets)) or any(
-        each.startswith(("port:", "peer:")) for each in objects
-    )
 
 
 def _largest_account(model: Model) -> str:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfdiag.common.units import share
+from perfdiag.common.units import duration, first_of, share
 from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.evidence.virtual.virtual_cpus import reasonless_ns
 from perfdiag.diagnosis.rule import Finding, Role, Severity, account_of
-from perfdiag.model.model import Model
+from perfdiag.diagnosis.significance import rowless_ns
+from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import counted
-from perfdiag.recording.accounts import phrase_of
+from perfdiag.recording.accounts import ACCOUNTS, phrase_of
+
+SHOWN = 3
+# Whose norm is that of what they wait for; those of CPU time are its own.
+_NORMS = frozenset(each.name for each in ACCOUNTS if each.object and not each.name.startswith("cpu."))
 
 
 def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> str:
@@ -34,4 +40,15 @@ def _claimed(finding: Finding, account: str) -> int:
     return sum(ns for claim, ns in finding.claims.items() if account_of(claim) == account)
 
 
-__all__ = ["most_time"]
+@once
+def without_rows(model: Model) -> tuple[int, str]:
+    """Return how long the target waited for things that the recording does not name, which the rules would need, and
+    the sentence on it."""
+    left = {name: rowless_ns(model, name) for name in model.accounts if counted(name) and name in _NORMS}
+    left["vm.exit"] = max(left.get("vm.exit", 0), reasonless_ns(model))
+    left = {name: ns for name, ns in left.items() if ns}
+    ns, names = sum(left.values()), first_of(sorted(left, key=lambda name: -left[name]), SHOWN)
+    return ns, f"the recording does not show what it waited {duration(ns)} for ({names})." if left else ""
+
+
+__all__ = ["most_time", "without_rows"]

@@ -12,7 +12,7 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.model.builder import UNLISTED
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import busy_ns_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.futexes import joins
@@ -37,6 +37,7 @@ def asleep_all_along(model: Model) -> list[ThreadLedger]:
     ]
 
 
+@once
 def stuck_or_idle(model: Model) -> list[ThreadLedger]:
     """Return those that may be stuck: not those that wait for the end of others, nor a runtime's own."""
     natural = natural_waits(model)
@@ -46,6 +47,7 @@ def stuck_or_idle(model: Model) -> list[ThreadLedger]:
     ]
 
 
+@once
 def parked_ns(model: Model) -> int:
     """Return how long threads were blocked or idle that also did something else.
 

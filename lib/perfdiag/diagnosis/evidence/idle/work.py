@@ -14,6 +14,7 @@ FOR_WORK = (EVENTS, "net.accept", "net.request", "vm.halt")
 _OTHERS = {EVENTS: f"for events ({EVENTS})", "wait.signal": "for a signal", CHILD: "for child processes"}
 
 ENDED_BY_OTHERS = (*FOR_WORK, WORK, "wait.signal")
+FOR_CLIENTS = ("net.accept", "net.request")
 IDLE = 0.02  # of the window and of all thread time: a target busy for less, without any fault, waits for work
 
 
@@ -52,4 +53,41 @@ def waits(model: Model, most: int | None = None) -> str:
     return ", ".join(f"{duration(ns)} {words}" for ns, words in told[:most])
 
 
-__all__ = ["CHILD", "ENDED_BY_OTHERS", "EVENTS", "FOR_WORK", "IDLE", "is_idle", "scheduler", "untold_tasks", "waits"]
+def senders(model: Model) -> str:
+    """Return who may send the events that were waited for, "" if none came or none was waited for."""
+    waiting = [t for t in model.threads if t.ns(EVENTS)]
+    if sum(t.accounts[EVENTS].count for t in waiting) <= sum(t.threads for t in waiting):
+        return ""
+    pid = max(waiting, key=lambda thread: thread.ns(EVENTS)).pid
+    which = f": ss -tnp | grep pid={pid}" if _has_connections(model) else f": ls -l /proc/{pid}/fd"
+    return f"Events come from clients, or from processes that it calls itself{which if pid else ''}."
+
+
+def _has_connections(model: Model) -> bool:
+    """Return whether anything was seen of connections of TCP."""
+    objects = [each.line.object for each in model.exchanges] + [row.key for row in model.rows]
+    listeners = model.facts.listeners
+    return bool(model.sockets or (listeners and listeners.sockets)) or any(
+        each.startswith(("port:", "peer:")) for each in objects
+    )
+
+
+def got_work(model: Model) -> bool:
+    """Return whether waits for clients ended, more than were under way when the recording began."""
+    totals = ((thread, thread.accounts.get(name)) for thread in model.threads for name in FOR_CLIENTS)
+    return any(total.count > thread.threads for thread, total in totals if total)
+
+
+__all__ = [
+    "CHILD",
+    "ENDED_BY_OTHERS",
+    "EVENTS",
+    "FOR_WORK",
+    "IDLE",
+    "got_work",
+    "is_idle",
+    "scheduler",
+    "senders",
+    "untold_tasks",
+    "waits",
+]
