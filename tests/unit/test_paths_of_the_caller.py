@@ -220,7 +220,7 @@ def test_report_reads_no_file_of_roots(house: House, secret: Path, home: Path, l
     house.environment = ENVIRONMENT
     run = house.run("report", str(path))
     assert (run.returncode, run.stdout) == (1, "") and f"cannot read {path}: Permission denied" in run.stderr
-    assert "belongs to root: report it as that user, or sudo cat FILE |" in run.stderr
+    assert "belongs to root: report it as that user, or run sudo cat FILE |" in run.stderr
     os.chown(secret, USER, GROUP)
     assert house.run("report", str(path)).returncode == 0
 

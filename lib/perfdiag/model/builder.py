@@ -36,15 +36,13 @@ from perfdiag.recording.recording import Recording
 def build(recording: Recording) -> Model:
     """Return what `recording` means; never fails on a recording that `reader.read` accepted."""
     facts = (HostFacts if recording.header.options.host else Facts).parse(recording.facts)
-    books = _split_books(recording)
-    window_ns = _window_ns(recording)
+    books, window_ns = _split_books(recording), _window_ns(recording)
     futexes, receiving = Futexes(recording), _receiving(recording, window_ns)
     names = object_names.Names(facts, recording)
-    rows = rows_of(recording, books, futexes, receiving, names)
-    accounts = _attribute(recording, books, futexes, receiving)
-    threads = _threads(books, futexes, receiving)
-    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
+    rows = rows_of(recording, books, futexes, receiving, names)  # before anything is moved
+    accounts, threads = _attribute(recording, books, futexes, receiving)
     stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
+    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
     return Model(
         header=recording.header,
         window_ns=window_ns,
@@ -123,8 +121,8 @@ def _receiving(recording: Recording, window_ns: int) -> Receiving:
 
 def _attribute(
     recording: Recording, books: list[Books], futexes: Futexes, receiving: Receiving
-) -> dict[str, AccountTotal]:
-    """Move waits of unknown cause to the accounts that evidence proves; return the target's accounts."""
+) -> tuple[dict[str, AccountTotal], list[ThreadLedger]]:
+    """Move waits of unknown cause to the accounts that evidence proves; return the target's accounts and threads."""
     recorded = summed(books)
     for book in books:
         set_receiving_apart(book, receiving)
@@ -135,7 +133,7 @@ def _attribute(
     take_proven_of_processes(books, recording, futexes)
     accounts = summed(books)
     complete_proven(accounts, recorded, recording, futexes)
-    return accounts
+    return accounts, _threads(books, futexes, receiving)
 
 
 def _request_time(

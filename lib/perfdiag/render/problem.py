@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.report.contract import Finding, Remedy, Report
@@ -139,6 +140,8 @@ def fix(report: Report, page: Page) -> Section:
     if report.verdict.status not in FAULTS:
         return Section(_tells(report, page), [], gap=False)
     remedied = [(number, each) for number, each in faults(report) if each.remedy]
+    causes = [(number, each) for number, each in remedied if each.mechanism != Mechanism.MISSED.value]
+    remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
     several = len(faults(report)) > 1
     blocks: list[Block] = []
     for place, (number, each) in enumerate(remedied):

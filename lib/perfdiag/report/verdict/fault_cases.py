@@ -108,7 +108,7 @@ def _critical(it: Situation) -> list[str]:
 
 
 def _most_time(it: Situation) -> str:
-    return "" if it.cause.idle_ns else unclaimed_time.most_time(it.model, it.diagnosis, it.causes)
+    return "" if it.cause.idle_ns or it.broke else unclaimed_time.most_time(it.model, it.diagnosis, it.causes)
 
 
 def _hardly_busy(it: Situation) -> str:
@@ -116,7 +116,7 @@ def _hardly_busy(it: Situation) -> str:
     model, waits = it.model, work.waits(it.model, 1)
     enough_ns = min(sleeps.FELT * model.window_ns, sleeps.NOTICED * model.wall_ns)
     felt = it.cause.taken_ns >= sleeps.NOTICED * model.window_ns and model.busy_ns >= enough_ns
-    if felt or not waits or it.cause.idle_ns:
+    if felt or not waits or it.cause.idle_ns or it.broke:
         return ""
     return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}; otherwise it waited {waits}."
 
@@ -180,8 +180,8 @@ CASES = (
         lambda it: True,
         lambda it: it.kind,
         lambda it: [
-            *[*_critical(it), *it.told, _hardly_busy(it), _most_time(it)],
-            *[*it.slept_beside([it.cause]), it.returns, *it.doubts],
+            *([*it.told, *_critical(it)] if it.follow(it.failed(it.causes)) else [*_critical(it), *it.told]),
+            *[_hardly_busy(it), _most_time(it), *it.slept_beside([it.cause]), it.returns, *it.doubts],
         ],
         lambda it: it.spoken_of,
     ),

@@ -120,11 +120,23 @@ class Situation:
     def returns(self) -> str:
         """What fixing the only cause saves."""
         returns = self.cause.returns or of_busy_time(self.model, self.cause)
-        return returns if len(self.causes) == 1 and self.cause.share else ""
+        return returns if len(self.causes) == 1 and self.cause.share and not self.broke else ""
+
+    @property
+    def broke(self) -> bool:
+        """Whether a process was killed, or something broke: what took time beside it can wait."""
+        return self.cause.severity is Severity.CRITICAL and self.cause.mechanism is Mechanism.FAILED
 
     def failed(self, named: Sequence[Finding]) -> list[Finding]:
         """Failures that are not named as a cause: a killed process may have taken little time."""
         return [each for each in self.faults if each.severity is Severity.CRITICAL and each not in named][:2]
+
+    def follow(self, failures: Sequence[Finding]) -> bool:
+        """Whether what is critical comes from the first cause and is told after it: a limit that was reached (a full
+        accept queue), beside the cause of most of the time. What failed (a killed process) is told first."""
+        return (
+            bool(failures and self.timed) and failures[0].mechanism is Mechanism.LIMIT and self.cause.share >= LEADING
+        )
 
     @property
     def spoken_of(self) -> list[Finding]:

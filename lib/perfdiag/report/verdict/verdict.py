@@ -59,7 +59,8 @@ def _behind(it: Situation, made: contract.Verdict, failures: Sequence[Finding]) 
     stopped = [finding for finding in it.stopped if finding.id not in made.ids and not finding.claimed_ns]
     ids = [finding.id for finding in (*stopped, *failures)]
     kind = Kind.CAUSE if failures and not it.timed else Kind(made.kind)
-    parts = [*map(said, stopped), *map(failed, failures), *made.sentences]
+    first = made.sentences[: it.follow(failures)]
+    parts = [*map(said, stopped), *first, *map(failed, failures), *made.sentences[len(first) :]]
     return worded(kind, parts, [*ids, *made.ids], tells=made.tells)
 
 

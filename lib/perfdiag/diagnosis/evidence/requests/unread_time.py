@@ -25,6 +25,16 @@ def unread_ns(time: RequestTime, part: float) -> int:
     return round(time.accounts.get(QUEUED, 0) * min(1.0, part / left)) if left > 0 else 0
 
 
+def not_accepted_ns(model: Model) -> int:
+    """Return for how long requests waited while their reader was idle and did not listen to them; 0 if that is little
+    of their time, or not known."""
+    time = model.request_time
+    if time is None or not time.by.followed or not is_held_up(model):
+        return 0
+    ns = unread_ns(time, time.met.unheard)
+    return ns if ns >= FAULT_SHARE * time.ns else 0
+
+
 def queue_claims(time: RequestTime, *, taken: bool) -> dict[str | tuple[str, str], int]:
     """Return the claims on the time requests waited to be read, by what their readers did; `taken`: only if they served
     other requests."""

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.evidence.local.refused_descriptors import EMFILE, ENFILE, refusals, words_of
+from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
@@ -21,6 +23,7 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import attempt, brief, duration, fix, percent, plain
 from perfdiag.facts.host_facts import Descriptors
 from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.recording import schema
 
 # The next open() or accept() of a burst fails: no service keeps so few in reserve.
@@ -29,15 +32,13 @@ FULL_PART = 0.98
 NEAR_PART = 0.8
 # Growth that reaches the limit within an hour is an incident of this shift.
 SOON_S = 3600.0
-# How the recorder's events say that the kernel refused a descriptor.
-EMFILE, ENFILE = REFUSALS = ("EMFILE", "ENFILE")
 _OTHERS = "a call with another limit that fails with the same error: inotify_init() at fs.inotify.max_user_instances"
 
 
 @rule(
     "FD-EXHAUSTION",
     title="File descriptors run out",
-    accounts=(),
+    accounts=(QUEUED,),
     meaning="The kernel refused a descriptor (EMFILE: the limit of the process; ENFILE: the limit of the system),"
     " or the number in use grows and is near its limit. Then open(), accept() and socket() fail.",
     measured="Refused descriptors (only with --slo, when system calls are traced), entries of /proc/PID/fd against"
@@ -52,7 +53,7 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     """Judge each process and the system by refusals, use and growth."""
     known = [each for each in model.facts.descriptors.values() if _part(each) is not None]
     system = model.facts.system_descriptors
-    refused = [event for event in model.events if any(word in _words(event) for word in REFUSALS)]
+    refused = refusals(model)
     counted = [*known, *([system] if system and _part(system) is not None else [])]
     found = [
         finding
@@ -76,13 +77,9 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     yield Check("FD-EXHAUSTION", f"descriptors {used}{unseen}", part, "share", large=part >= NEAR_PART)
 
 
-def _words(event: schema.Event) -> str:
-    return f"{event.name} {event.text}"
-
-
 def _concerns(event: schema.Event, pid: int) -> bool:
     """Return whether a refusal was due to the limit of process `pid`, or (pid 0) of the system."""
-    return ENFILE in _words(event) if not pid else event.pid == pid and EMFILE in _words(event)
+    return ENFILE in words_of(event) if not pid else event.pid == pid and EMFILE in words_of(event)
 
 
 def _part(descriptors: Descriptors) -> float | None:
@@ -122,6 +119,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         claim += ": it is at its limit"
     elif growing and left is not None:
         claim += f"{',' if refused else ' and'} reaches the limit in {duration(left * 1e9)} at the present growth"
+    unread_ns = not_accepted_ns(model) if refused else 0  # who gets no descriptor accepts nobody, and seems idle
     growth = descriptors.growth_per_second
     evidence = [
         Evidence(
@@ -137,7 +135,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         evidence.append(_refusals(refused))
     return conclude(
         model,
-        {},
+        {QUEUED: unread_ns} if unread_ns else {},
         headline=_headline(who, refused=bool(refused), full=part >= 1),
         claim=f"{claim}.",
         mechanism=Mechanism.LIMIT,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
     delays_of,
     hardly_unread,
-    is_held_up,
     meanwhile,
+    not_accepted_ns,
     not_followed,
     read_after,
     unread_ns,
@@ -18,7 +19,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Confidence, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix
+from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 
@@ -48,9 +49,9 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
     if not time.by.followed:
         yield not_followed(NOT_LISTENING, time)
         return
-    queued = unread_ns(time, time.met.unheard)
-    if queued < FAULT_SHARE * time.ns or not is_held_up(model):
-        yield hardly_unread(NOT_LISTENING, time, queued)
+    queued = not_accepted_ns(model)
+    if not queued or refusals(model):  # of descriptors: then this is why, see FD-EXHAUSTION
+        yield hardly_unread(NOT_LISTENING, time, unread_ns(time, time.met.unheard))
         return
     delays = delays_of(model)
     yield conclude(
