@@ -10,6 +10,7 @@ _WORDS = {
     "because_full": ("wait", " without its root"),
     "calls_skipped": ("end", " of calls on this host not seen"),
     "connections_full": ("connection", " not followed"),
+    "databases_full": ("database session", " whose waits have no names"),
     "detail_full": ("object", " of waits dropped"),
     "details": ("object", " of waits dropped at the end"),
     "devices_full": ("request", " of disks not counted"),
