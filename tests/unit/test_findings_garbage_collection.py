@@ -7,7 +7,8 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Finding, Severity
 
 from unit.support import Builder
-from unit.support.judging import check, finding, silence
+from unit.support.exchanges import exchange, latency
+from unit.support.judging import check, finding, outcomes, silence
 
 GO = ["runtime.scanObject (app)", "runtime.gcDrain (app)", "runtime.gcBgMarkWorker.func2 (app)"]
 ASSIST = ["runtime.scanblock (app)", "runtime.gcAssistAlloc.func2 (app)", "main.serve (app)"]
@@ -92,6 +93,21 @@ def test_its_locks_are_no_finding_of_their_own() -> None:
 def test_collection_of_half_the_cpu_time_is_none() -> None:
     """With an error of 5 points 54 % may be less than half."""
     assert check(full_heap(collecting=215, own=185).model(), HEAVY).number == pytest.approx(0.5375)
+
+
+@pytest.mark.parametrize(("collecting", "heavy"), [(20, False), (180, True)])
+def test_of_a_server_the_threads_that_read_requests_decide(collecting: int, heavy: bool) -> None:
+    """Collectors beside them use CPUs that requests may not need: that is no time of theirs."""
+    builder = Builder().thread("loop", tid=100, cpu_user="4 s", rest="wait.events").reads(400)
+    builder.stack("cpu", tid=100, user=OWN, count=200 - collecting).stack("cpu", tid=100, user=V8, count=collecting)
+    builder.thread("helper", tid=101, cpu_user="2 s").stack("cpu", tid=101, user=MARKS, count=800)
+    builder.row("runq.busy", "own:100:node", "1 s", count=100)
+    builder.line(exchange(400, 4_000_000_000, {"cpu.user": 4_000_000_000})).line(latency([10_000_000] * 400))
+    model = builder.model()
+    assert model.request_time is not None
+    found = [each for each in outcomes(model, HEAVY) if isinstance(each, Finding)]
+    assert bool(found) is heavy
+    assert [list(each.claims) for each in found] == ([["cpu.user"]] if heavy else [])
 
 
 def test_without_samples_of_the_cpu_it_cannot_tell() -> None:
