@@ -50,7 +50,7 @@ LOOKING_UP = ("d_alloc_parallel", "__d_lookup", "d_lookup", "__lookup_slow", "lo
 PATHS = ("path_openat", "filename_lookup", "path_lookupat", "do_unlinkat", "do_mkdirat", "do_renameat2", "lookup_slow")
 LISTING = ("iterate_dir",)
 OPENING = ("path_openat",)
-# stat(): whoever hardly opens anything has the names from the listing.
+# stat(): a server that hardly opens anything has the names from the listing.
 STATS = ("vfs_statx", "vfs_fstatat", "do_statx", "__do_sys_newfstatat", "__do_sys_statx")
 GETDENTS = ("getdents", "getdents64", "readdir")
 CPU = ("cpu.user", "cpu.kernel")
@@ -78,8 +78,8 @@ LOOKUP_SHARE = 0.10
     ),
     measured=(
         "CPU samples inside directory functions, times CPU time, and disk reads inside getdents. A directory is huge"
-        " if listing takes 20 times the samples of opening, or if half of the look-ups walk entries. If listing shows"
-        " a huge directory, samples inside stat() count too: they look at the listed files."
+        " if listing takes 20 times the samples of opening and look-up, or if half of the look-ups walk entries. In a"
+        " server, samples inside stat() count as part of the listing: they look at the listed files."
     ),
     alternatives=(
         "A small directory listed again and again, a cold dentry cache after a start, or a recursive scan (backup,"
@@ -136,8 +136,9 @@ class _Taken:
 def _taken(model: Model) -> _Taken:
     samples = CpuSamples(model)
     cpu_ns, kernel_ns = model.ns(*CPU), model.ns("cpu.kernel")
-    listed = _lists_one(samples)
-    stats = STATS if listed else ()
+    serves = model.request_time is not None
+    listed = _lists_one(samples, scans=not serves)
+    stats = STATS if listed and serves else ()
     inside = samples.inside(WALKING + LOOKING_UP + stats)
     read_ns = min(
         model.ns("disk.read"),
@@ -238,12 +239,17 @@ def _finding(model: Model, taken: _Taken) -> Finding:
     )
 
 
-def _lists_one(samples: CpuSamples) -> str:
-    """Return the sign that a single huge directory is listed, "" if there is none."""
+def _lists_one(samples: CpuSamples, *, scans: bool) -> str:
+    """Return the sign that a single huge directory is listed, "" if there is none.
+
+    A program that calls stat() for each file of a tree hardly opens its directories either, and samples do not tell
+    some hundred files in each from a huge directory.  Such a scan is a program's work, but not that of a server.
+    """
     listing = samples.inside(LISTING).count
-    opening = sum(s.count for s in samples.stacks if _holds(s.kernel, OPENING) and not _holds(s.kernel, LISTING))
+    opens = PATHS if scans else OPENING
+    opening = sum(s.count for s in samples.stacks if _holds(s.kernel, opens) and not _holds(s.kernel, LISTING))
     if listing >= ENOUGH_LISTING and listing >= LISTING_RATIO * opening:
-        return f"{listing:,} samples list entries, {opening:,} open files or directories"
+        return f"{listing:,} samples list entries, {opening:,} open or look up"
     return ""
 
 
