@@ -50,7 +50,7 @@ def test_the_client_of_an_open_transaction_is_the_root_of_those_who_wait_for_its
     model = idle_in_transaction().model()
     found = finding(model, IDLE)
     assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.HIGH)
-    assert found.claims == {("lock.database", ROW): 30 * S}
+    assert found.claims == {("lock.database", ROW): 32 * S}, "of the last 2 s nothing was seen"
     assert found.others[0].pid == HOLDER and f"postgres ({HOLDER})" in found.headline
     diagnosis = diagnose(model)
     assert [each.id for each in diagnosis.findings if each.severity is Severity.WARNING] == [IDLE]
@@ -73,6 +73,38 @@ def test_waits_for_clients_outside_transactions_keep_no_lock() -> None:
     model = behind(builder, "wait.events", "30 s", CLIENT).model()
     assert not findings(model, IDLE)
     assert finding(model, WAIT).claims == {("lock.database", ROW): 32 * S}
+
+
+@pytest.mark.parametrize(("seconds", "claimed", "doubt"), [(30, 32, False), (20, 32, True), (8, 8, False)])
+def test_waits_of_which_nothing_was_seen_are_like_the_others_where_most_was_seen(
+    seconds: int, claimed: int, doubt: bool
+) -> None:
+    found = finding(idle_in_transaction(seconds).model(), IDLE)
+    assert sum(found.claims.values()) == claimed * S
+    assert ("nothing was seen of 12.0 s" in str(found.limits)) is doubt
+
+
+def test_what_holders_did_else_is_taken_from_the_rest_in_proportion() -> None:
+    builder = behind(idle_in_transaction(12), "disk.flush", "12 s", "device:254:0")
+    assert finding(builder.model(), IDLE).claims == {("lock.database", ROW): 16 * S}
+
+
+@pytest.mark.parametrize("waited", ["8 s", "800 ms"])
+@pytest.mark.parametrize("computes", ["8 s", "20 ms"])
+def test_a_session_that_forgot_its_transaction_is_not_accused_for_another_that_computes(
+    computes: str, waited: str
+) -> None:
+    """Nobody released the lock: who computes all along may have it, too; and short waits are in progress anywhere."""
+    builder = Builder(comm="postgres", pid=100).thread("postgres", pid=100)
+    builder.thread("postgres", pid=101, rest="net.request", open=("lock.database", ROW, waited))
+    builder.row("lock.database", ROW, waited, count=1)
+    builder.thread("postgres", pid=102, cpu_user=computes, rest="net.request").row(
+        "wait.events", CLIENT, "1 ms", count=1
+    )
+    builder.thread("postgres", pid=HOLDER, open=("wait.events", IN_TRANSACTION, "9 s"), rest="net.request")
+    builder.row("wait.events", IN_TRANSACTION, "9 s", count=1)
+    accused = bool(findings(builder.model(), IDLE))
+    assert accused is (computes == "20 ms" and waited == "8 s")
 
 
 def test_short_waits_are_round_trips() -> None:

@@ -64,12 +64,12 @@ def chains_behind(model: Model, keys: Iterable[str]) -> list[Chain]:
 
 
 def open_waits(
-    model: Model, account: str, wanted: Callable[[SessionWait], bool]
+    model: Model, account: str, wanted: Callable[[SessionWait], bool], *, part: float
 ) -> list[tuple[ThreadLedger, schema.OpenWait]]:
-    """Return the waits of an account that had not ended when the window did."""
+    """Return the waits of an account that had not ended when the window did, and had taken that part of it."""
     return [
         (thread, wait)
-        for thread, wait in still_waiting(model, account, part=0.0)
+        for thread, wait in still_waiting(model, account, part=part)
         if (what := wait_of(model, wait.object)) and wanted(what)
     ]
 

@@ -21,7 +21,7 @@ CLASSES: Mapping[int, str] = {
     9: "Timeout",
     10: "IO",
 }
-LWLOCK, LOCK, BUFFER_PIN, CLIENT, IO = 1, 3, 4, 6, 10
+LWLOCK, LOCK, BUFFER_PIN, CLIENT, IPC, TIMEOUT, IO = 1, 3, 4, 6, 8, 9, 10
 # Since PostgreSQL 14, the first version that exports the word.  "-" stands for a number without a name.
 STABLE: Mapping[int, str] = {
     LWLOCK: "- ShmemIndex OidGen XidGen ProcArray SInvalRead SInvalWrite WALBufMapping WALWrite",
@@ -99,4 +99,4 @@ def name_of(class_: int, event: int, major: int | None) -> str:
     return "" if name == "-" else name
 
 
-__all__ = ["BUFFER_PIN", "CLASSES", "CLIENT", "IO", "LOCK", "LWLOCK", "name_of"]
+__all__ = ["BUFFER_PIN", "CLASSES", "CLIENT", "IO", "IPC", "LOCK", "LWLOCK", "TIMEOUT", "name_of"]

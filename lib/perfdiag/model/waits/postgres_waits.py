@@ -43,9 +43,9 @@ class SessionWait:
         return self.class_ == CLIENT
 
     @property
-    def is_heavy_lock(self) -> bool:
-        """Whether it is one for a lock that a transaction keeps until its end: on a row, a table, a number."""
-        return self.class_ == LOCK
+    def is_kept_to_the_end(self) -> bool:
+        """Whether it is one for a lock that a transaction keeps until its end: advisory ones may be a session's."""
+        return self.class_ == LOCK and self.name in ROW_LOCKS | TABLE_LOCKS
 
     @property
     def is_for_wal(self) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, Pair, open_waits, said, wait_of
-from perfdiag.diagnosis.significance import plain, thread_of
+from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, Pair, open_waits, said, telling, wait_of
+from perfdiag.diagnosis.significance import STILL_PART, plain, thread_of
 from perfdiag.model.model import Model, once
-from perfdiag.model.waits.postgres_waits import SessionWait
+from perfdiag.model.share_denominator import counted
 from perfdiag.recording.distribution import Distribution, merged
+
+# Of a row of which so much was seen, the rest is taken to be alike: a queue can be longer than what threads remember.
+KNOWN_PART = 0.5
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Behind:
     @property
     def ns(self) -> int:
         """All of it."""
-        return self.seen_ns + self.open_ns
+        return sum(self.claims.values())
 
 
 @once
@@ -46,40 +50,63 @@ def _seen(model: Model) -> Behind:
     claims: dict[str | Pair, int] = {}
     holders: dict[int, int] = {}
     waiters: set[int] = set()
+    known: Counter[str] = Counter()
     for chain in model.chains:
-        root = wait_of(model, chain.root_key) if (chain.account, chain.root) == (LOCK, EVENTS) else None
+        if chain.account != LOCK:
+            continue
+        known[chain.key] += chain.ns
+        root = wait_of(model, chain.root_key) if chain.root == EVENTS else None
         if root is None or not root.is_idle_in_transaction:
             continue
         claims[LOCK, chain.key] = claims.get((LOCK, chain.key), 0) + chain.ns
         waiters.add(chain.pid)
         if tid := chain.root_tid or chain.some_tid:
             holders[tid] = holders.get(tid, 0) + chain.ns
-    return Behind(claims, sum(claims.values()), 0, holders, 0, len(waiters))
+    seen_ns = sum(claims.values())
+    return Behind(_with_rest(model, claims, known), seen_ns, 0, holders, 0, len(waiters))
+
+
+def _with_rest(model: Model, claims: Mapping[str | Pair, int], known: Mapping[str, int]) -> dict[str | Pair, int]:
+    """Return claims with the part of the rest of each row that nothing was seen of, where most of it was seen."""
+    rows: Counter[str] = Counter()
+    for row in model.rows_of(LOCK):
+        rows[row.key] += row.distribution.sum_ns
+    found: dict[str | Pair, int] = {}
+    for pair, ns in claims.items():
+        key = pair[1]
+        enough = known[key] >= KNOWN_PART * rows[key]
+        found[pair] = round(ns * max(rows[key], known[key]) / known[key]) if enough else ns
+    return found
 
 
 def _unreleased(model: Model, found: Behind) -> Behind:
-    """Add waits that were open at the end: who has the lock has not ended its transaction.
+    """Add waits that were open at the end, and of long: who has the lock has not ended its transaction.
 
-    A session that was idle in one meanwhile may have it.  Of one that computes or waits for a disk nobody could say so.
+    A session that was idle in one meanwhile may have it, unless another one was busy all along: that may have it, too.
     """
     end_ns = model.header.start_ns + model.window_ns
-    waiting = open_waits(model, LOCK, _is_kept_to_the_end)
-    holding = open_waits(model, EVENTS, lambda wait: wait.is_idle_in_transaction)
-    if not waiting or not holding:
+    waiting = open_waits(model, LOCK, lambda wait: wait.is_kept_to_the_end, part=STILL_PART)
+    holding = open_waits(model, EVENTS, lambda wait: wait.is_idle_in_transaction, part=STILL_PART)
+    if not waiting or not holding or found.claims or _busy_besides(model, {thread.pid for thread, _ in waiting}):
         return found
     holder, hold = min(holding, key=lambda pair: (pair[1].since_ns, pair[0].pid))
-    claims, holders, open_ns = dict(found.claims), dict(found.holders), 0
+    claims: dict[str | Pair, int] = {}
     for _, wait in waiting:
         ns = end_ns - max(wait.since_ns, hold.since_ns, model.header.start_ns)
         claims[LOCK, wait.object] = claims.get((LOCK, wait.object), 0) + ns
-        open_ns += ns
-    holders[holder.pid] = holders.get(holder.pid, 0) + open_ns
-    waiters = found.waiters + len(waiting)
-    return replace(found, claims=claims, open_ns=open_ns, holders=holders, candidates=len(holding), waiters=waiters)
+    open_ns = sum(claims.values())
+    return Behind(claims, 0, open_ns, {holder.pid: open_ns}, len(holding), len(waiting))
 
 
-def _is_kept_to_the_end(wait: SessionWait) -> bool:
-    return wait.is_heavy_lock
+def _busy_besides(model: Model, waiters: Set[int]) -> bool:
+    """Return whether a session that does not wait for a lock was busy for as long as others waited at the end."""
+    least_ns = STILL_PART * model.window_ns
+    busy = (
+        sum(total.ns for name, total in thread.accounts.items() if counted(name) and name != LOCK)
+        for thread in model.threads
+        if thread.pid in telling(model) and thread.pid not in waiters
+    )
+    return any(ns >= least_ns for ns in busy)
 
 
 def name_of(model: Model, pid: int) -> str:

@@ -9,10 +9,13 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, does_in_brief
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, chains_behind, wait_of
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
+from perfdiag.model.waits.postgres_wait_names import CLIENT, IPC, TIMEOUT
+from perfdiag.model.waits.postgres_waits import SessionWait
 from perfdiag.model.waits.wait_chains import NO_NEWS
 
 # One holder, or one thing that holders do, with this part of what is known is named.
 MAJORITY = 0.5
+_SAID = {CLIENT: "waits for its client", TIMEOUT: "sleeps", IPC: "waits for another process of the server"}
 # Of less of the time a root tells nothing about the rest.
 KNOWN = 0.25
 
@@ -28,21 +31,36 @@ class Root:
     tid: int  # of the holder, where it was one; 0: several
     name: str  # of the holder
 
+    said: SessionWait | None = None  # what the holder said it waits for, where the account is nothing but that
+
     @property
     def does(self) -> str:
         """What it did, as a sentence goes on."""
         said = f" ({self.object})" if self.object else ""
-        return f"{ROOTS.get(self.account, (f'is in {self.account}', ''))[0]}{said}"
+        return f"{self.in_brief if self.said else ROOTS.get(self.account, (self._is_in, ''))[0]}{said}"
 
     @property
     def in_brief(self) -> str:
         """The same for a headline."""
+        if self.said:
+            return _SAID.get(self.said.class_, f"waits ({self.said.text})")
         return does_in_brief(self.account)
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, "" where the lock's own remedies say so."""
+        if self.said:
+            return f"do nothing between the change and COMMIT that waits: {self.said.text}"
+        return "" if self.account.startswith("cpu.") else ROOTS.get(self.account, ("", ""))[1]
 
     @property
     def sleeps(self) -> bool:
         """Whether it slept of its own choice."""
-        return self.account in NO_NEWS
+        return self.account in NO_NEWS or (self.said is not None and self.said.class_ == TIMEOUT)
+
+    @property
+    def _is_in(self) -> str:
+        return f"is in {self.account}"
 
 
 def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
@@ -71,7 +89,8 @@ def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
     name = f"{plain(thread.comm)} ({tid})" if thread else "sessions in turn"
     if roots[pair] < MAJORITY * known_ns:
         return Root(known_ns, min(1.0, known_ns / waited_ns), "", "", tid if one else 0, name)
-    return Root(roots[pair], min(1.0, roots[pair] / waited_ns), pair[0], names[pair], tid if one else 0, name)
+    part = min(1.0, roots[pair] / waited_ns)
+    return Root(roots[pair], part, pair[0], names[pair], tid if one else 0, name, wait_of(model, pair[1]))
 
 
 def _tells(model: Model, account: str, key: str) -> bool:

@@ -27,6 +27,8 @@ from perfdiag.model.model import Model
 ID = "SQL-IDLE-IN-TRANSACTION"
 # A client on the same network answers in less: what takes longer, it does in the middle of its transaction.
 ROUND_TRIP_NS = 10_000_000
+# So much of the time may be taken to be like the rest without a word.
+UNSEEN_PART = 0.1
 # One session with this part of what others waited is named; of several, none.
 MAJORITY = 0.5
 
@@ -81,7 +83,7 @@ def _finding(model: Model, found: Behind) -> Finding:
         claim=claim,
         mechanism=Mechanism.MANY if short else Mechanism.OTHERS,
         best=Confidence.HIGH if not found.open_ns or found.candidates == 1 else Confidence.MEDIUM,
-        doubts=[_doubt(found)],
+        doubts=[_doubt(found), _unseen(found)],
         evidence=[
             *(
                 [waits(idle(model), "waits for a client inside a transaction", "wait event")]
@@ -107,6 +109,13 @@ def _doubt(found: Behind) -> str:
             f" {plural(found.candidates, 'session')} were idle in a transaction"
         )
     return f"{duration(found.open_ns)} was for locks that nobody released in the window"
+
+
+def _unseen(found: Behind) -> str:
+    rest_ns = found.ns - found.seen_ns - found.open_ns
+    if rest_ns < UNSEEN_PART * found.ns:
+        return ""
+    return f"nothing was seen of {duration(rest_ns)} of these waits: they are taken to be like the others"
 
 
 def _shown(found: Behind) -> list[Evidence]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS
 from perfdiag.diagnosis.evidence.session_waits import LOCK, activity, wait_of
 from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
 from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
@@ -138,10 +137,8 @@ def _shown(root: Root | None) -> list[Evidence]:
 def _remedies(model: Model, kind: Kind, root: Root | None) -> list[Remedy]:
     if kind.internal:
         return [fix("use fewer sessions at the same time: a connection pool of a few sessions per CPU")]
-    shorten = ROOTS.get(root.account, ("", ""))[1] if root else ""
-    first = [fix(shorten)] if shorten and root and not root.account.startswith("cpu.") else []
     return [
-        *first,
+        *([fix(root.remedy)] if root and root.remedy else []),
         fix(f"see who holds them, and why: {activity(model)}"),
         fix("commit soon after the first change, and change the most wanted rows last"),
     ]

@@ -1,0 +1,4 @@
+BEGIN;
+UPDATE hot SET n = n + 1;
+COMMIT;
+\sleep 1000 ms
