@@ -9,25 +9,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
 from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.jvm import HotSpot
 from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Cleanup
 from live.support.java import Compiled, machines, need_java
+from live.support.model import model_of
 from live.support.recording import Recording
 from unit.support.waiting import until
 
 pytestmark = [pytest.mark.may_skip("java"), pytest.mark.timeout(120)]
 COLLECTORS = ("Serial", "Parallel", "G1", "Z", "Shenandoah")
 LIVE_KIB, THREADS = 20_000, 3
+OBJECTS, COUNT = 4_000_000, 7
+LONG_NS, HAND_OVER_NS = 20_000_000, 1_000_000
 SECONDS = 2.0
 NAME = "sun.rt.{}"
 
 
-def started(cleanup: Cleanup, *options: str, java: str = "java") -> Compiled:
+def started(cleanup: Cleanup, *options: str, java: str = "java", live_kib: int = LIVE_KIB) -> Compiled:
     need_java()
-    running = Compiled("Pressure", LIVE_KIB, THREADS, options=("-Xmx64m", *options), java=java)
+    running = Compiled("Pressure", live_kib, THREADS, options=("-Xmx64m", *options), java=java)
     cleanup.enter_context(running)
     return running
 
@@ -101,6 +106,36 @@ def test_nothing_of_its_command_line(cleanup: Cleanup, attach: Attach) -> None:
     recording = recorded(java, attach)
     assert machine_of(recording, java)
     assert "MARKER-OF-A-SECRET" not in recording.path.read_text()
+
+
+def test_stopped_threads_agree_with_the_log(cleanup: Cleanup, attach: Attach, tmp_path: Path) -> None:
+    """A thread that computes is stopped as long as the JVM says that all are."""
+    need_java()
+    log = tmp_path / "log"
+    options = ("-XX:+UseSerialGC", "-Xmx600m", f"-Xlog:safepoint:file={log}:none:filecount=0")
+    java = Compiled("Collections", OBJECTS, COUNT, 1, options=options)
+    cleanup.enter_context(java)
+    before = len(stops_of_log(log))
+    recorder = attach(java)
+    java.run()
+    model = model_of(recorder.wait("targets gone"))
+    stops = [(reaching, whole) for reaching, whole in stops_of_log(log)[before:] if whole > LONG_NS]
+    assert len(stops) == COUNT, "each takes a while"
+    whole_ns, reaching_ns = sum(whole for _, whole in stops), sum(reaching for reaching, _ in stops)
+    stopped = {thread.comm: thread.ns("runtime.safepoint") for thread in model.threads}
+    slack_ns = COUNT * HAND_OVER_NS + reaching_ns
+    assert stopped["spinner"] == pytest.approx(whole_ns, rel=0.02, abs=slack_ns)
+
+
+@pytest.mark.parametrize(("heap", "ill"), [("-Xmx64m", True), ("-Xmx1g", False)])
+def test_collections_are_one_cause(heap: str, ill: bool, cleanup: Cleanup, attach: Attach) -> None:
+    """Threads that allocate under a monitor: its holder is stopped by collections, the section is not too long."""
+    java = started(cleanup, heap, "-XX:+UseSerialGC", live_kib=37_000)
+    diagnosis = diagnose(model_of(recorded(java, attach)))
+    faults = [each for each in diagnosis.findings if each.severity is not Severity.INFO]
+    print(*(f"{each.id} {each.share:.2f} {each.claim}" for each in diagnosis.findings), sep="\n")
+    others = {each.id for each in faults if not each.id.startswith("CPU-")}  # the host may be busy
+    assert others == ({"JVM-GC-PRESSURE"} if ill else set())
 
 
 def test_no_apps(cleanup: Cleanup, attach: Attach) -> None:

@@ -47,6 +47,19 @@ def test_a_monitor_whose_holder_is_stopped_is_part_of_the_collection() -> None:
     assert faults[0].claimed_ns == 6 * S
 
 
+def test_counters_know_better_than_sampled_stacks() -> None:
+    """Most CPU samples are in the collector: with the JVM's own counters that is one finding, not two."""
+    collects = ["_ZN16DefNewGeneration7collectEbbmb (libjvm.so)"]
+
+    def ids(end: dict[str, object] | None) -> set[str]:
+        builder = java(end and NONE, end, "2 s").thread("busy", tid=104, cpu_user="5 s")
+        builder.stack("cpu", tid=VM_THREAD, user=collects, count=900).stack("cpu", tid=104, user=["f (app)"], count=100)
+        return {each.id for each in diagnose(builder.model()).findings if each.severity is not Severity.INFO}
+
+    assert ids(counters(young=100, young_ns=2 * S)) == {PRESSURE}
+    assert "GC-HEAVY" in ids(None), "without counters the samples tell"
+
+
 def test_full_collections_that_free_nothing() -> None:
     model = java(NONE, counters(young=1, young_ns=S // 10, full=90, full_ns=4 * S, **FULL), "4 s").model()
     found = finding(model, EXHAUSTED)

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.rule import Evidence
-from perfdiag.diagnosis.significance import duration, percent, plain, size, total_ns, waits
+from perfdiag.diagnosis.significance import duration, percent, plain, size, total_ns, waits, worth
 from perfdiag.model.java_machines import JavaMachine, Pool, java_machines, machine_of
 from perfdiag.model.model import Model, Row
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 from perfdiag.recording.distribution import merged
 
 COUNTERS = "PerfMemory"
+# G1 aims at 8 % of the time for collections (GCTimeRatio=12), Parallel at 1 %: below this none of them tries harder.
+NORM_OF_WINDOW = 0.05
 Claims = dict[str | tuple[str, str], int]
 
 
@@ -91,6 +93,24 @@ def stopped(model: Model) -> list[Stopped]:
     return sorted(found, key=lambda each: -total_ns([*each.for_collection, *each.for_safepoint]))
 
 
+def collecting_is_fault(model: Model, each: Stopped) -> bool:
+    """Return whether collections take so much of the window, or of requests, that they are a fault."""
+    part, time = each.collecting_of_window, model.request_time
+    of_requests = time.accounts.get(ACCOUNT, 0) / time.ns if time and time.ns else 0.0
+    return part is None or part >= NORM_OF_WINDOW or of_requests >= NORM_OF_WINDOW
+
+
+def has_pressure(model: Model) -> bool:
+    """Return whether a virtual machine's own counters show that its collections are a fault: they know better than
+    sampled stacks."""
+    return any(
+        each.machine is not None
+        and worth(model, sum(each.collecting_claims().values()))
+        and collecting_is_fault(model, each)
+        for each in stopped(model)
+    )
+
+
 def collections_shown(machine: JavaMachine) -> list[Evidence]:
     """Return as evidence how many collections of each kind there were, and how long all threads were stopped."""
     found = []
@@ -121,4 +141,13 @@ def pool_shown(pool: Pool) -> Evidence:
     return Evidence(text, float(pool.used_bytes), "bytes", COUNTERS)
 
 
-__all__ = ["COUNTERS", "Stopped", "collections_shown", "fill", "pool_shown", "stopped"]
+__all__ = [
+    "COUNTERS",
+    "Stopped",
+    "collecting_is_fault",
+    "collections_shown",
+    "fill",
+    "has_pressure",
+    "pool_shown",
+    "stopped",
+]

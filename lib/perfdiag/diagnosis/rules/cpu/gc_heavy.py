@@ -9,6 +9,7 @@ from dataclasses import replace
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits
+from perfdiag.diagnosis.evidence.jvm.stopped_time import has_pressure
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
@@ -38,7 +39,8 @@ Claim = str | tuple[str, str]
         " read its requests. A fault if they are surely more than half. Also claimed: waits for the collector's locks,"
         " and waits of its helper threads for CPUs used by the target's own threads."
     ),
-    alternatives="A short burst of collections after a start, or a collection that somebody asked for.",
+    alternatives="A short burst of collections after a start, or a collection that somebody asked for. Where the counters"
+    " of a Java virtual machine show that it stops its threads for too long, JVM-GC-PRESSURE replaces this finding.",
     remedies="Give the heap more room, keep less alive, or allocate less.",
     verify="The runtime's own log of collections shows fewer and shorter ones.",
     beats=("CPU-BOUND", "CPU-SINGLE-THREAD", "CPU-OVERSUBSCRIBED", "LOCK-CONTENTION"),
@@ -52,7 +54,8 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
         return
     garbage = collection(model, samples)
     part = _part(model, samples, garbage) if garbage else None
-    if garbage is None or part is None or part.share - part.error <= MOST:
+    gives_way = garbage is not None and garbage.collector.runtime == "Java" and has_pressure(model)
+    if garbage is None or part is None or part.share - part.error <= MOST or gives_way:
         text = f"garbage collection {part or 'under a tenth'} of {samples.count:,} CPU samples"
         yield Check(ID, text, part.share if part else 0.0, "share", large=False)
         return

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.jvm.stopped_time import Stopped, collections_shown, pool_shown, stopped
+from perfdiag.diagnosis.evidence.jvm.stopped_time import (
+    Stopped,
+    collecting_is_fault,
+    collections_shown,
+    pool_shown,
+    stopped,
+)
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, rule
@@ -12,8 +18,6 @@ from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
-# G1 aims at 8 % of the time for collections (GCTimeRatio=12), Parallel at 1 %: below this none of them tries harder.
-NORM_OF_WINDOW = 0.05
 # A generation of what lives long that is fuller than this after a collection leaves too little to work with.
 NEARLY_FULL = 0.8
 
@@ -68,7 +72,7 @@ def _finding(model: Model, each: Stopped) -> Finding:
         headline="Threads stop while the JVM collects garbage",
         claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
         mechanism=Mechanism.LIMIT if full is not None and full >= NEARLY_FULL else Mechanism.BUSY,
-        departs=_is_fault(model, each),
+        departs=collecting_is_fault(model, each),
         best=Confidence.HIGH if machine else Confidence.MEDIUM,
         doubts=["" if machine else _unread(model, each.pid)],
         evidence=evidence,
@@ -77,13 +81,6 @@ def _finding(model: Model, each: Stopped) -> Finding:
         verify=f"{again(model)}   (runtime.safepoint)",
         inside=True,
     )
-
-
-def _is_fault(model: Model, each: Stopped) -> bool:
-    part = each.collecting_of_window
-    time = model.request_time
-    of_requests = time.accounts.get(ACCOUNT, 0) / time.ns if time and time.ns else 0.0
-    return part is None or part >= NORM_OF_WINDOW or of_requests >= NORM_OF_WINDOW
 
 
 def _unread(model: Model, pid: int) -> str:
