@@ -39,8 +39,8 @@ Claim = str | tuple[str, str]
         " read its requests. A fault if they are surely more than half. Also claimed: waits for the collector's locks,"
         " and waits of its helper threads for CPUs used by the target's own threads."
     ),
-    alternatives="A short burst of collections after a start, or a collection that somebody asked for. Where the counters"
-    " of a Java virtual machine show that it stops its threads for too long, JVM-GC-PRESSURE replaces this finding.",
+    alternatives="A short burst of collections after a start, or a collection that somebody asked for. JVM-GC-PRESSURE"
+    " replaces this finding where the counters of a Java virtual machine show that it stops its threads for too long.",
     remedies="Give the heap more room, keep less alive, or allocate less.",
     verify="The runtime's own log of collections shows fewer and shorter ones.",
     beats=("CPU-BOUND", "CPU-SINGLE-THREAD", "CPU-OVERSUBSCRIBED", "LOCK-CONTENTION"),
