@@ -89,6 +89,15 @@ def test_what_holders_did_else_is_taken_from_the_rest_in_proportion() -> None:
     assert finding(builder.model(), IDLE).claims == {("lock.database", ROW): 16 * S}
 
 
+def test_who_looked_for_a_deadlock_goes_on_with_the_same_wait() -> None:
+    builder = Builder(comm="postgres", pid=100).thread("postgres", pid=100)
+    builder.thread("postgres", pid=101, rest="net.request", open=("lock.database", ROW, "3 s"))
+    builder.row("lock.database", ROW, "8 s", count=2)
+    builder.thread("postgres", pid=HOLDER, open=("wait.events", IN_TRANSACTION, "7 s"), rest="net.request")
+    builder.row("wait.events", IN_TRANSACTION, "7 s", count=1)
+    assert finding(builder.model(), IDLE).claims == {("lock.database", ROW): 7 * S}
+
+
 @pytest.mark.parametrize("waited", ["8 s", "800 ms"])
 @pytest.mark.parametrize("computes", ["8 s", "20 ms"])
 def test_a_session_that_forgot_its_transaction_is_not_accused_for_another_that_computes(

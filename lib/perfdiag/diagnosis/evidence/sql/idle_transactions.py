@@ -15,6 +15,8 @@ from perfdiag.recording.distribution import Distribution, merged
 # Of a row of which so much was seen, the rest is taken to be alike: a queue can be longer than what threads remember.
 KNOWN_PART = 0.5
 
+LOOKS = 2  # waits that are one: after deadlock_timeout, 1 s, a session wakes up to look for a deadlock, and sleeps on
+
 
 @dataclass(frozen=True)
 class Behind:
@@ -90,9 +92,13 @@ def _unreleased(model: Model, found: Behind) -> Behind:
     if not waiting or not holding or found.claims or _busy_besides(model, {thread.pid for thread, _ in waiting}):
         return found
     holder, hold = min(holding, key=lambda pair: (pair[1].since_ns, pair[0].pid))
+    rows = {(row.pid, row.key): row.distribution for row in model.rows_of(LOCK)}
     claims: dict[str | Pair, int] = {}
-    for _, wait in waiting:
-        ns = end_ns - max(wait.since_ns, hold.since_ns, model.header.start_ns)
+    for thread, wait in waiting:
+        ns, whole = end_ns - wait.since_ns, rows.get((thread.pid, wait.object))
+        if whole and whole.count <= LOOKS:
+            ns = max(ns, whole.sum_ns)  # it looked for a deadlock in between
+        ns = min(ns, end_ns - max(hold.since_ns, model.header.start_ns))
         claims[LOCK, wait.object] = claims.get((LOCK, wait.object), 0) + ns
     open_ns = sum(claims.values())
     return Behind(claims, 0, open_ns, {holder.pid: open_ns}, len(holding), len(waiting))
