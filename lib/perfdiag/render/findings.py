@@ -37,9 +37,10 @@ def causes(report: Report, page: Page) -> Section:
 
 
 def _is_said(finding: Finding, said: str) -> bool:
-    """Return whether it is of idle time and no fault, and the first lines say all of it that matters."""
-    told = finding.mechanism != Mechanism.UNDETERMINED.value or says(said, finding)
-    return bool(finding.idle_ns) and finding.severity not in FAULTS and told
+    """Return whether it takes no busy time and is no fault, and the first lines say all of it that matters."""
+    profile = not finding.ns and finding.severity not in FAULTS
+    idle = bool(finding.idle_ns) and finding.mechanism != Mechanism.UNDETERMINED.value
+    return profile and (idle or says(said, finding))
 
 
 def _unclaimed(report: Report, page: Page) -> list[Text]:

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.requests.owed_answers import place
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
 from perfdiag.recording.packed_numbers import Sums, numbers_by_name
 from perfdiag.report import contract
-from perfdiag.report.verdict.sentences import place
 
 
 def served(model: Model) -> list[contract.Request]:

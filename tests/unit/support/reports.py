@@ -35,7 +35,7 @@ from perfdiag.report.assembly import Report, make
 from conftest import ROOT
 from unit.support.recording import Builder
 
-ON_IDLE_TIME = ("TARGET-STOPPED", "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE")
+ON_IDLE_TIME = ("TARGET-STOPPED", "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE", "ANSWER-OWED")
 RECORDINGS = ROOT / "tests/data/recordings"
 RUNBOOKS = Config(runbook_url="https://wiki.example/perfdiag/{id}")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.evidence.idle import sleeps, work
-from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, is_elsewhere
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Role, Severity, is_elsewhere
 from perfdiag.diagnosis.significance import lowered
 from perfdiag.report.verdict import clear_of_fault, unclaimed_time
 from perfdiag.report.verdict.cases import Case
@@ -18,25 +18,82 @@ from perfdiag.report.verdict.sentences import (
     full_thread,
     largest_found,
     next_step,
+    of_busy_time,
     reasons,
+    said,
     told,
     uncertain_ns,
 )
-from perfdiag.report.verdict.situation import SECOND_CAUSE, Situation
+from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation
+
+MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
+
+
+def _leads(it: Situation) -> bool:
+    """Whether the first cause is most of the known time, and lasts for half of the time in which anybody waited:
+    unknown time is then mentioned beside it, and makes it less certain."""
+    if it.cause.role is Role.BACKGROUND or it.cause.confidence is Confidence.LOW:
+        return False
+    inside = it.model.requests_inside
+    awaited_ns = sum(level.sum_ns for level in inside.levels) if inside else 0
+    long_ns = LEADING * (awaited_ns or it.model.window_ns)
+    return it.cause.share >= LEADING and it.cause.taken_ns >= long_ns
+
+
+def _gaps(it: Situation) -> list[int]:
+    return [_gap(first, second) for first, second in zip(it.timed, [*it.timed[1:], None], strict=True)]
+
+
+def _returns(it: Situation) -> str:
+    returns = it.cause.returns or of_busy_time(it.model, it.cause)
+    return returns if len(it.causes) == 1 and it.cause.share and not it.broke else ""
+
+
+def _outweighs(it: Situation) -> Finding | None:
+    """What takes far more time than a minor first fault, so that fixing that fault would hardly help."""
+    if it.cause.severity is Severity.CRITICAL:
+        return None
+    profile = (finding for finding in it.diagnosis.findings if finding.severity is Severity.INFO)
+    largest = max(profile, key=lambda finding: finding.claimed_ns, default=it.cause)
+    is_more = it.cause.share < MINOR <= largest.share and largest.claimed_ns >= 2 * it.cause.taken_ns
+    return largest if is_more else None
+
+
+def _spoken_of(it: Situation) -> list[Finding]:
+    return [*it.failed(it.causes), *it.causes]
+
+
+def _kind(it: Situation) -> Kind:
+    return Kind.CAUSES if len(it.causes) > 1 else Kind.CAUSE
+
+
+def _told(it: Situation) -> list[str]:
+    unsure = "Probably: " if it.cause.confidence is Confidence.LOW else ""
+    if len(it.causes) > 1 or not it.cause.claimed_ns:
+        return [f"{unsure}{told(it.cause)}", *map(told, it.causes[1:])]
+    return [f"{unsure}{said(it.cause)}"]
+
+
+def _gap(first: Finding, second: Finding | None) -> int:
+    """Return how much time the second cause would need in addition to rank first. Suffering of background threads alone
+    does not compete: it ranks below in any case."""
+    if second is None or (second.role is Role.BACKGROUND and first.role is not Role.BACKGROUND):
+        return first.taken_ns
+    return first.taken_ns - second.taken_ns
 
 
 def _is_unknown(it: Situation) -> bool:
-    return uncertain_ns(it.model) > it.gaps[0]
+    return uncertain_ns(it.model) > _gaps(it)[0]
 
 
 def _only_their_order_is_unknown(it: Situation) -> bool:
     if not _is_unknown(it) or len(it.timed) == 1:
         return False
-    return uncertain_ns(it.model) <= it.gaps[1] and uncertain_ns(it.model) < it.timed[1].taken_ns
+    return uncertain_ns(it.model) <= _gaps(it)[1] and uncertain_ns(it.model) < it.timed[1].taken_ns
 
 
 def _leads_what_is_unknown(it: Situation) -> bool:
-    return it.leads and (bool(it.not_followed) or _is_unknown(it)) and not _only_their_order_is_unknown(it)
+    return _leads(it) and (bool(it.not_followed) or _is_unknown(it)) and not _only_their_order_is_unknown(it)
 
 
 def _leading(it: Situation) -> list[str]:
@@ -84,7 +141,7 @@ def _sleep_is_what_is_felt(it: Situation) -> bool:
 
 def _sleep(it: Situation) -> list[str]:
     busy = f"{share(it.cause.share)} of {duration(it.model.busy_ns)} busy time is {it.cause.id}."
-    return [*_critical(it), *it.slept, it.sleep.advice if it.sleep else "", busy, *it.told]
+    return [*_critical(it), *it.slept, it.sleep.advice if it.sleep else "", busy, *_told(it)]
 
 
 def _sleep_is_longer(it: Situation) -> bool:
@@ -95,7 +152,7 @@ def _sleep_is_longer(it: Situation) -> bool:
 
 def _outweighed(it: Situation) -> list[str]:
     profile = []
-    if more := it.outweighs:
+    if more := _outweighs(it):
         fault = "" if more.mechanism is Mechanism.UNDETERMINED else ", no fault in itself"
         profile = [f"{more.headline} ({share(more.share)}){fault}."]
     return [*_critical(it), *profile, f"The fault found: {told(it.cause)}", *it.slept_beside([it.cause])]
@@ -155,35 +212,33 @@ CASES = (
         lambda it: ["This process is not the slow part.", told(it.cause), *clear_of_fault.unseen(it.model)],
         lambda it: [it.cause],
     ),
-    Case[Situation](
-        "a sleep is what is felt", _sleep_is_what_is_felt, lambda it: it.kind, _sleep, lambda it: it.spoken_of
-    ),
+    Case[Situation]("a sleep is what is felt", _sleep_is_what_is_felt, _kind, _sleep, lambda it: _spoken_of(it)),
     Case[Situation](
         "something that is no fault outweighs a minor one",
-        lambda it: it.outweighs,
-        lambda it: it.kind,
+        _outweighs,
+        _kind,
         _outweighed,
-        lambda it: it.spoken_of,
+        _spoken_of,
     ),
     Case[Situation](
         "there are causes, and a longer sleep",
         _sleep_is_longer,
-        lambda it: it.kind,
+        _kind,
         lambda it: [
-            *[*_critical(it), it.told[0], *it.slept_beside([it.cause]), *it.told[1:]],
+            *[*_critical(it), _told(it)[0], *it.slept_beside([it.cause]), *_told(it)[1:]],
             *[_hardly_busy(it), _most_time(it), *it.doubts],
         ],
-        lambda it: it.spoken_of,
+        _spoken_of,
     ),
     Case[Situation](
         "there are causes",
         lambda it: True,
-        lambda it: it.kind,
+        _kind,
         lambda it: [
-            *([*it.told, *_critical(it)] if it.follow(it.failed(it.causes)) else [*_critical(it), *it.told]),
-            *[_hardly_busy(it), _most_time(it), *it.slept_beside([it.cause]), it.returns, *it.doubts],
+            *([*_told(it), *_critical(it)] if it.follow(it.failed(it.causes)) else [*_critical(it), *_told(it)]),
+            *[_hardly_busy(it), _most_time(it), *it.slept_beside([it.cause]), _returns(it), *it.doubts],
         ],
-        lambda it: it.spoken_of,
+        _spoken_of,
     ),
 )
 

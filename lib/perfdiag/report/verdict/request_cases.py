@@ -54,11 +54,6 @@ class Requests(Situation):
         """How much more the first cause takes than the second."""
         return self.timed[0].claimed_ns - sum(finding.claimed_ns for finding in self.timed[1:2])
 
-    @property
-    def is_sure(self) -> bool:
-        """Whether the first cause is the first for sure."""
-        return self.cause.confidence is not Confidence.LOW
-
     @cached_property
     def answers(self) -> list[str]:
         """How long all requests took, and who may wait still."""
@@ -104,12 +99,12 @@ class Requests(Situation):
 
 
 def _first(it: Requests) -> str:
-    return f"{'' if it.is_sure else 'Probably: '}{told(it.cause)}"
+    return f"{'Probably: ' if it.cause.confidence is Confidence.LOW else ''}{told(it.cause)}"
 
 
 def _is_somebody_elses(it: Requests) -> bool:
     theirs = bool(it.timed) and is_elsewhere(it.cause) and it.cause.share >= LEADING and len(it.timed) == 1
-    return theirs and it.is_sure and not it.doubts
+    return theirs and it.cause.confidence is not Confidence.LOW and not it.doubts
 
 
 def _two(it: Requests) -> list[str]:

@@ -13,6 +13,7 @@ from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.idle import parked_threads
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.evidence.requests.owed_answers import place
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
 from perfdiag.model.model import Model, once
@@ -112,11 +113,6 @@ def left_unread(model: Model) -> str:
     many = sum(line.count for line in lines)
     have = f"{'has' if many == 1 else 'have'} arrived and {'is' if many == 1 else 'are'} not read"
     return f"{plural(many, 'request')} on {where} {have}, the oldest for {duration(oldest_ns)}."
-
-
-def place(object: str) -> str:
-    """Return where requests come in, as it is shown."""
-    return printable(object.replace("port:", "port ", 1))
 
 
 def unanswered(model: Model) -> str:

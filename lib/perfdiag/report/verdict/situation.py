@@ -9,15 +9,13 @@ from functools import cached_property
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.idle import sleeps, work
-from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Finding, Mechanism, Role, Severity
+from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.sentences import (
-    Kind,
-    of_busy_time,
     requests_not_followed,
     said,
     told,
@@ -27,7 +25,6 @@ from perfdiag.report.verdict.sentences import (
 SHOWN = 3
 LEADING = 0.5  # of what is known, and of the time in which somebody waited
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
-MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,10 @@ class Situation:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Who may wait for its answer."""
-        return clear_of_fault.doubts(self.model)
+        """Who may wait for its answer, or in it for their turn to call a peer."""
+        limits = [each for each in self.named("CONCURRENCY-LIMIT") if each in self.faults and each not in self.causes]
+        owed = [evidence.text for finding in self.named("ANSWER-OWED") for evidence in finding.evidence]
+        return [*map(said, limits), *(f"{text}." for text in owed)]
 
     # Of faults that take time; there is at least one then
 
@@ -81,46 +80,12 @@ class Situation:
         """The first cause."""
         return self.timed[0]
 
-    @property
-    def leads(self) -> bool:
-        """Whether the first cause is most of the known time, and lasts for half of the time in which anybody waited:
-        unknown time is then mentioned beside it, and makes it less certain."""
-        if self.cause.role is Role.BACKGROUND or self.cause.confidence is Confidence.LOW:
-            return False
-        inside = self.model.requests_inside
-        awaited_ns = sum(level.sum_ns for level in inside.levels) if inside else 0
-        long_ns = LEADING * (awaited_ns or self.model.window_ns)
-        return self.cause.share >= LEADING and self.cause.taken_ns >= long_ns
-
-    @property
-    def gaps(self) -> list[int]:
-        """How much time each would need in addition to rank before the one above."""
-        return [_gap(first, second) for first, second in zip(self.timed, [*self.timed[1:], None], strict=True)]
-
     @cached_property
     def causes(self) -> list[Finding]:
         """The first cause, and the second if it matters."""
-        rivals = [each for each in self.timed[1:2] if each.role is self.cause.role or each.role is not Role.BACKGROUND]
-        return [self.cause, *(each for each in rivals if each.share >= SECOND_CAUSE)]
-
-    @property
-    def kind(self) -> Kind:
-        """Whether that is one cause or several."""
-        return Kind.CAUSES if len(self.causes) > 1 else Kind.CAUSE
-
-    @property
-    def told(self) -> list[str]:
-        """What the causes are."""
-        unsure = "Probably: " if self.cause.confidence is Confidence.LOW else ""
-        if len(self.causes) > 1 or not self.cause.claimed_ns:
-            return [f"{unsure}{told(self.cause)}", *map(told, self.causes[1:])]
-        return [f"{unsure}{said(self.cause)}"]
-
-    @property
-    def returns(self) -> str:
-        """What fixing the only cause saves."""
-        returns = self.cause.returns or of_busy_time(self.model, self.cause)
-        return returns if len(self.causes) == 1 and self.cause.share and not self.broke else ""
+        first, second = self.timed[:1], self.timed[1:2]
+        rivals = [each for each in second if each.role is self.cause.role or each.role is not Role.BACKGROUND]
+        return [*first, *(each for each in rivals if each.share >= SECOND_CAUSE)]
 
     @property
     def broke(self) -> bool:
@@ -137,21 +102,6 @@ class Situation:
         return (
             bool(failures and self.timed) and failures[0].mechanism is Mechanism.LIMIT and self.cause.share >= LEADING
         )
-
-    @property
-    def spoken_of(self) -> list[Finding]:
-        """All causes that the verdict mentions."""
-        return [*self.failed(self.causes), *self.causes]
-
-    @property
-    def outweighs(self) -> Finding | None:
-        """What takes far more time than a minor first fault, so that fixing that fault would hardly help."""
-        if self.cause.severity is Severity.CRITICAL:
-            return None
-        profile = (finding for finding in self.diagnosis.findings if finding.severity is Severity.INFO)
-        largest = max(profile, key=lambda finding: finding.claimed_ns, default=self.cause)
-        is_more = self.cause.share < MINOR <= largest.share and largest.claimed_ns >= 2 * self.cause.taken_ns
-        return largest if is_more else None
 
     # Of time in which it is not busy
 
@@ -212,14 +162,6 @@ class Situation:
         if computing := computes(self.model, self.largest):
             return [computing]
         return [*map(told, self.largest), *_hottest(self.largest)] or [_largest_account(self.model)]
-
-
-def _gap(first: Finding, second: Finding | None) -> int:
-    """Return how much time the second cause would need in addition to rank first. Suffering of background threads alone
-    does not compete: it ranks below in any case."""
-    if second is None or (second.role is Role.BACKGROUND and first.role is not Role.BACKGROUND):
-        return first.taken_ns
-    return first.taken_ns - second.taken_ns
 
 
 def _largest_account(model: Model) -> str:
