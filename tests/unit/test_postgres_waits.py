@@ -6,6 +6,7 @@ import pytest
 from perfdiag.model.waits.postgres_wait_names import BY_VERSION, STABLE, name_of
 from perfdiag.model.waits.postgres_waits import major_of, parse
 from perfdiag.recording.schema import Application
+from perfdiag.report import header
 
 from unit.support import Builder
 
@@ -73,3 +74,28 @@ def test_rows_are_called_what_the_server_calls_them() -> None:
     builder = Builder(comm="postgres").thread("postgres")
     builder.row("lock.database", "postgres:1:56", "1 s").line(application("15.18"))
     assert [row.object for row in builder.model().rows_of("lock.database")] == ["LWLock: BufferContent"]
+
+
+def missing(builder: Builder) -> list[str]:
+    return [each.reason for each in builder.model().not_measured if "sessions of PostgreSQL" in each.what]
+
+
+def test_a_server_that_does_not_tell_is_not_measured() -> None:
+    lack = "its program exports no my_wait_event_info"
+    old = Application(pid=100, kind="postgresql", version="13.4", processes=3, reads="", lack=lack)
+    builder = Builder(comm="postgres").thread("postgres").line(old)
+    [said] = [each for each in builder.model().not_measured if "PostgreSQL 13.4" in each.what]
+    assert said.reason == lack and "pg_stat_activity" in said.fix
+
+
+def test_a_server_that_was_not_recognised_is_not_measured() -> None:
+    assert missing(Builder(comm="postgres").thread("postgres")) == ["the recorder did not recognise it"]
+    assert missing(Builder(comm="postgres").thread("postgres").line(application("15.18"))) == []
+    assert missing(Builder(comm="postgresx").thread("postgresx")) == []
+
+
+def test_a_report_says_what_was_recognised_and_how_it_was_read() -> None:
+    builder = Builder(comm="postgres").thread("postgres").line(application("15.18\x1b[31m"))
+    [shown] = header.applications(builder.model())
+    assert (shown.kind, shown.means, shown.processes) == ("postgresql", "my_wait_event_info", 3)
+    assert "\x1b" not in shown.version

@@ -7,11 +7,12 @@ from rich.text import Text
 
 from perfdiag.common.units import about, duration, known, plural
 from perfdiag.render.layout import HEADING, Page, Section, clip, fit_on_one_line, pad
-from perfdiag.report.contract import Host, Report
+from perfdiag.report.contract import Application, Host, Report
 from perfdiag.report.status import CANNOT_TELL, CRITICAL, WARNING
 
 STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta"}
 _GAP = "   "
+_APPLICATIONS = {"postgresql": "PostgreSQL", "hotspot": "Java virtual machine"}
 
 
 def head(report: Report, page: Page) -> Section:
@@ -71,9 +72,18 @@ def _details(report: Report, page: Page) -> list[Text]:
     guest = f"{host.hypervisor} guest, " if host.hypervisor not in (None, "none") else ""
     text = f"{start}, {_threads(report)}, {guest}{known(host.cpus, 'CPU')}, {_kernel(host)}"
     command = report.target.command
+    read = [line for each in report.target.applications for line in page.wrapped(_application(each), rest="    ")]
     if fit_on_one_line(f"  {command}", text, page.width):
-        return [page.line(f"  {command}{_GAP}{text}")]
-    return [*page.wrapped(command, rest="    "), *page.wrapped(text, rest="    ")]
+        return [page.line(f"  {command}{_GAP}{text}"), *read]
+    return [*page.wrapped(command, rest="    "), *page.wrapped(text, rest="    "), *read]
+
+
+def _application(application: Application) -> str:
+    """Return what was recognised, and how it was read; NOT MEASURED has what could not be."""
+    name = f"{_APPLICATIONS.get(application.kind, application.kind)} {application.version}".rstrip()
+    several = f" in {application.processes} processes" if application.processes > 1 else ""
+    read = f"read from {application.means}" if application.means else f"not read: {application.lack}"
+    return f"{name} ({application.pid}){several}: {read}"
 
 
 def _kernel(host: Host) -> str:

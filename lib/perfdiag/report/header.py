@@ -32,7 +32,35 @@ def target(model: Model) -> contract.Target:
         comm=first.comm,
         processes=processes,
         threads=sum(thread.threads for thread in model.threads),
+        applications=applications(model),
     )
+
+
+def applications(model: Model) -> list[contract.Application]:
+    """Return what was recognised in the target, and what was read of it."""
+    servers = [
+        contract.Application(
+            pid=each.pid,
+            kind=printable(each.kind),
+            version=printable(each.version),
+            processes=each.processes,
+            means=printable(each.reads),
+            lack=printable(each.lack or ""),
+        )
+        for each in model.applications
+    ]
+    machines = [
+        contract.Application(
+            pid=pid,
+            kind="hotspot",
+            version="",
+            processes=1,
+            means=f"counters in {machine.end.way}" if machine.end else "",
+            lack=printable(machine.unread),
+        )
+        for pid, machine in sorted(model.facts.java_machines.items())
+    ]
+    return servers + machines
 
 
 def window(model: Model) -> contract.Window:
@@ -137,4 +165,4 @@ def work(model: Model) -> list[contract.Work]:
     return found
 
 
-__all__ = ["host", "notes", "target", "window", "work"]
+__all__ = ["applications", "host", "notes", "target", "window", "work"]

@@ -40,6 +40,7 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "reclaim": ("cpu.kernel", "memory.reclaim"),
     "request_names": (),  # by choice
     "runtime": ("wait.parked",),
+    "sessions": ("wait.events", "wait.parked"),
     "stacks": (*_CPU, "kernel.other", "wait.parked", "lock.kernel"),
     "steal": _CPU,
     "tcp": ("net.receive", "net.send"),

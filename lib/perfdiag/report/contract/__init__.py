@@ -15,7 +15,7 @@ from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMea
 from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
 from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
-from perfdiag.report.contract.target import Host, Process, Target, Window
+from perfdiag.report.contract.target import Application, Host, Process, Target, Window
 
 SCHEMA_VERSION = 1
 
@@ -60,6 +60,7 @@ class Report(Part, frozen=True, kw_only=True):
 __all__ = [
     "SCHEMA_VERSION",
     "Account",
+    "Application",
     "Call",
     "Checked",
     "Consumer",

@@ -13,6 +13,17 @@ class Process(Part, frozen=True, kw_only=True):
     comm: Untrusted
 
 
+class Application(Part, frozen=True, kw_only=True):
+    """An application that was recognised in the target, and by which means it was read."""
+
+    pid: int  # the first process it was met in
+    kind: str  # postgresql or hotspot
+    version: Untrusted  # "": not known
+    processes: int  # when it was met
+    means: str  # what was read: my_wait_event_info, counters in memory or in a file; "": nothing
+    lack: Untrusted  # why nothing was read
+
+
 class Target(Part, frozen=True, kw_only=True):
     """The first process given, and all of them."""
 
@@ -22,6 +33,7 @@ class Target(Part, frozen=True, kw_only=True):
     comm: Untrusted
     threads: int  # that have a ledger
     processes: list[Process]
+    applications: list[Application] = []
 
 
 class Window(Part, frozen=True, kw_only=True):
@@ -43,4 +55,4 @@ class Host(Part, frozen=True, kw_only=True):
     hypervisor: str | None
 
 
-__all__ = ["Host", "Process", "Target", "Window"]
+__all__ = ["Application", "Host", "Process", "Target", "Window"]
