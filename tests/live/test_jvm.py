@@ -120,7 +120,7 @@ def test_stopped_threads_agree_with_the_log(cleanup: Cleanup, attach: Attach, tm
     java.run()
     model = model_of(recorder.wait("targets gone"))
     stops = [(reaching, whole) for reaching, whole in stops_of_log(log)[before:] if whole > LONG_NS]
-    assert len(stops) == COUNT, "each takes a while"
+    assert len(stops) >= COUNT, "each takes a while"
     whole_ns, reaching_ns = sum(whole for _, whole in stops), sum(reaching for reaching, _ in stops)
     stopped = {thread.comm: thread.ns("runtime.safepoint") for thread in model.threads}
     slack_ns = COUNT * HAND_OVER_NS + reaching_ns

@@ -22,6 +22,7 @@ from perfdiag.model.requests.exchanges import Exchange, exchanges_of
 from perfdiag.model.requests.parked_futexes import parked_of
 from perfdiag.model.requests.request_time import RequestTime, request_time
 from perfdiag.model.requests.serving_threads import servers
+from perfdiag.model.requests.stopped_readers import with_stops
 from perfdiag.model.requests.unread_requests import error_of, is_awaited, parts_of
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.futexes import Futexes
@@ -147,7 +148,8 @@ def _request_time(
     if recording.header.options.host:  # whose requests are those of many targets
         return None
     awaited = [line for line in recording.requests_left if is_awaited(line)]
-    unread = parts_of(recording.requests_unread, awaited, exchanges, accounts)
+    unread_lines = with_stops(recording.requests_unread, recording.because, futexes, accounts)
+    unread = parts_of(unread_lines, awaited, exchanges, accounts)
     return request_time(
         exchanges,
         recording.footer.lost if recording.footer else {},

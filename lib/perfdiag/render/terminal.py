@@ -19,6 +19,7 @@ from perfdiag.render.account_tables import where
 from perfdiag.render.findings import causes
 from perfdiag.render.guest_host import host_side
 from perfdiag.render.head import head
+from perfdiag.render.java import java
 from perfdiag.render.last import last, not_measured, short
 from perfdiag.render.layout import COLUMNS, LINES, MOST_LINES, WIDEST, Page, Section, arrange
 from perfdiag.render.problem import fix, problem
@@ -79,6 +80,7 @@ def _everything(report: Report, page: Page) -> list[Section]:
         work(report, page),
         still_waiting(report, page),
         host_side(report, page),
+        java(report, page),
         causes(report, page),
         *ruledout.in_full(report, page),
         threads(report, page),

@@ -19,6 +19,7 @@ from perfdiag.report import account_tables, contract, header, relevance, request
 from perfdiag.report.contract import Report
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
+from perfdiag.report.java_machines import java_machines
 from perfdiag.report.status import with_host_side, with_status
 from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
 from perfdiag.report.verdict.unsure_recording import with_doubt
@@ -52,6 +53,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         still_waiting=account_tables.still_waiting(model),
         everyone=everyone(model),
         host_side=side,
+        java_machines=java_machines(model),
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),
         findings=[_finding(finding, config) for finding in diagnosis.findings],

@@ -17,7 +17,7 @@ RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
 KEPT_FROM = (*RUNQ, "wait.stopped")
 # So long waits in these, on average or for each request, have findings of their own, which know that they are slow:
 # whoever is in one holds up those behind, and that is where their time goes.
-JUDGED = ("disk.", "nfs.", "net.", "ipc.", "remote.", "memory.", "lock.")
+JUDGED = ("disk.", "nfs.", "net.", "ipc.", "remote.", "memory.", "lock.", "runtime.")
 LONG_NS = 10_000_000
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND = "net.request"

@@ -17,6 +17,7 @@ from perfdiag.model.waits.wait_chains import is_for_answer, own_account
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.recording import Recording
+from perfdiag.recording.schema.limits import RECORDER
 
 # The C library's locks.
 _LOCK = re.compile(
@@ -143,6 +144,21 @@ class Futexes:
     def stopped(self, pid: int) -> Booking:
         """Return where time belongs in which a virtual machine of Java stops its threads."""
         return Booking(BY_ID["safepoint"].account, f"lock:safepoint:{pid}")
+
+    def stopped_part(self, lines: Sequence[schema.Because], root: str) -> float:
+        """Return for how much of the waits for threads that were in `root` these had stopped whoever waited.
+
+        Of a way as long as ways are kept the thread at its end may be one in between: it is left out.
+        """
+        stopped = whole = 0
+        for line in lines:
+            if line.account != "wait.parked" or line.root != root or len(line.steps) >= RECORDER["CHAIN_STEPS"]:
+                continue
+            booking = self.booking(line.pid, line.object)
+            if booking is None or booking.account != WORK:
+                whole += line.sum_ns
+                stopped += line.sum_ns if self.stops.is_root(line) else 0
+        return stopped / whole if whole else 0.0
 
     def _shown(self, pid: int, futex: str) -> Shown:
         """Return what the stacks of a futex show together; where they are silent, those of its sibling."""

@@ -14,6 +14,7 @@ from perfdiag.report.contract.coverage import Cost, Coverage, Program
 from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMeasured, Other, Remedy, Verdict
 from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
+from perfdiag.report.contract.jvm import JavaCollector, JavaMachine, JavaPool
 from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
 from perfdiag.report.contract.target import Application, Host, Process, Target, Window
 
@@ -49,6 +50,7 @@ class Report(Part, frozen=True, kw_only=True):
     stacks: list[Stack] = []  # the heaviest of each account
     everyone: Everyone | None = None  # of a recording of the whole host
     host_side: HostSide | None = None  # of a guest whose host was recorded too
+    java_machines: list[JavaMachine] = []  # of the target, by their own counters
     answered: Percentiles | None = None  # all requests that the target served, whatever their name
     requests: list[Request] = []  # that the target served
     unread: list[Unread] = []  # requests that nobody had read in the end
@@ -75,6 +77,9 @@ __all__ = [
     "HostFinding",
     "HostSide",
     "HostTime",
+    "JavaCollector",
+    "JavaMachine",
+    "JavaPool",
     "NotMeasured",
     "Operation",
     "Other",

@@ -18,6 +18,7 @@ from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
+ON_REQUEST = "System.gc()"
 # A generation of what lives long that is fuller than this after a collection leaves too little to work with.
 NEARLY_FULL = 0.8
 
@@ -76,7 +77,7 @@ def _finding(model: Model, each: Stopped) -> Finding:
         best=Confidence.HIGH if machine else Confidence.MEDIUM,
         doubts=["" if machine else _unread(model, each.pid)],
         evidence=evidence,
-        remedies=_remedies(each.pid, full),
+        remedies=_remedies(each.pid, full, machine.cause if machine else ""),
         alternatives=["the collector has no CPU", "memory of the heap is in swap"],
         verify=f"{again(model)}   (runtime.safepoint)",
         inside=True,
@@ -96,7 +97,10 @@ def _state(full: float | None) -> str:
     return f" What lives in the heap fits ({percent(full)} of the old generation): threads allocate fast."
 
 
-def _remedies(pid: int, full: float | None) -> list[Remedy]:
+def _remedies(pid: int, full: float | None, cause: str) -> list[Remedy]:
+    if cause.startswith(ON_REQUEST):
+        asks = "the program asks for collections itself (System.gc()): find who calls it, or set -XX:+DisableExplicitGC"
+        return [fix(asks)]
     larger = fix("raise -Xmx, or keep less in memory; jcmd PID GC.class_histogram shows what".replace("PID", str(pid)))
     less = fix("allocate less: async-profiler -e alloc, or jcmd PID JFR.start, show where".replace("PID", str(pid)))
     return [larger, less] if full is None or full >= NEARLY_FULL else [less, larger]
