@@ -36,6 +36,7 @@ from perfdiag.recording.accounts import Kind, kind_of
 SERVES = 0.5
 # Of requests whose time is known by account less than this, the threads' own books say more.
 ENOUGH_KNOWN = 0.9
+# Fewer requests say something only if some are under way half of the time.
 ENOUGH_REQUESTS = 10
 # Requests that mostly wait for news, by their own choice, would hide what all others wait for.
 TOLERABLE_NEWS = 0.5
@@ -98,7 +99,7 @@ def request_time(
     served = [each.line for each in exchanges if each.served]
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
-    few = whole.count + left_count < ENOUGH_REQUESTS and left_ns < SERVES * window_ns
+    few = whole.count + left_count < ENOUGH_REQUESTS and whole.ns + left_ns < SERVES * window_ns
     news = parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns)
     if few or news or not whole.ns + left_ns or not _told_apart(served, whole, lost):
         return None
