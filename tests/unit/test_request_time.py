@@ -222,7 +222,7 @@ def changed(**fields: object) -> schema.Exchange:
     ("lines", "options"),
     [
         ([], {}),
-        ([exchange(9, 10 * S, {"disk.flush": 9 * S})], {}),
+        ([exchange(9, 2 * S, {"disk.flush": 2 * S})], {}),
         ([changed(direction="connected")], {}),
         ([changed(whole_ns=8 * S)], {}),
         ([exchange(100, 10 * S, {"net.receive": S}, whole_ns=S, peers_ns=9 * S - 1)], {}),
@@ -255,7 +255,9 @@ def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options:
     ("lines", "options"),
     [
         ([GOOD], {"lost": {"detail_full": 1}}),
-        ([exchange(10, 10 * S, {"disk.flush": 9 * S})], {}),
+        ([exchange(10, 2 * S, {"disk.flush": 2 * S})], {}),
+        ([exchange(5, 3 * S, {"disk.flush": 3 * S})], {}),
+        ([exchange(100, 3 * S, {"disk.flush": 3 * S})], {"busy_ns": 9 * S}),
         ([changed(whole_ns=9 * S)], {}),
         ([exchange(100, 10 * S, {"net.receive": S}, whole_ns=S, peers_ns=9 * S)], {}),
         ([changed(early=5)], {}),
@@ -267,6 +269,8 @@ def test_requests_whose_time_is_not_known(lines: list[schema.Exchange], options:
     ids=[
         "other-losses",
         "ten",
+        "five-that-last",
+        "a-third-of-the-window",
         "nine-tenths",
         "goroutines",
         "a-few-pipelined",

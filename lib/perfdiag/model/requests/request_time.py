@@ -31,12 +31,13 @@ from perfdiag.model.requests.unread_requests import Met, Reader
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 
-# A process serves requests if half of its busy time is inside of them, or some are under way half of the time: not the
-# batch job with a page of metrics.
+# A process serves requests if half of its busy time is inside of them, or if together they last for a quarter of the
+# window: not the batch job with a page of metrics.
 SERVES = 0.5
+LASTS = 0.25
 # Of requests whose time is known by account less than this, the threads' own books say more.
 ENOUGH_KNOWN = 0.9
-# Fewer requests say something only if some are under way half of the time.
+# Fewer requests say something only if they last for a good part of the window.
 ENOUGH_REQUESTS = 10
 # Requests that mostly wait for news, by their own choice, would hide what all others wait for.
 TOLERABLE_NEWS = 0.5
@@ -99,12 +100,12 @@ def request_time(
     served = [each.line for each in exchanges if each.served]
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
-    few = whole.count + left_count < ENOUGH_REQUESTS and whole.ns + left_ns < SERVES * window_ns
+    few = whole.count + left_count < ENOUGH_REQUESTS and whole.ns + left_ns < LASTS * window_ns
     news = parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns)
     if few or news or not whole.ns + left_ns or not _told_apart(served, whole, lost):
         return None
     all_rows = _rows(whole, parked.ns)
-    if _inside_ns(whole, all_rows) < SERVES * busy_ns and whole.ns + left_ns < SERVES * window_ns:
+    if _inside_ns(whole, all_rows) < SERVES * busy_ns and whole.ns + left_ns < LASTS * window_ns:
         return None
     missed = [each for each in exchanges if each.served and each.line.over_slo]
     if any(each.median_ns is None for each in missed):

@@ -24,9 +24,7 @@ from perfdiag.report.verdict.sentences import (
     told,
     uncertain_ns,
 )
-from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation
-
-MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that departs from no norm
+from perfdiag.report.verdict.situation import LEADING, MINOR, SECOND_CAUSE, Situation
 
 
 def _leads(it: Situation) -> bool:

@@ -24,7 +24,7 @@ from perfdiag.report.verdict.sentences import (
     told,
     unanswered,
 )
-from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation
+from perfdiag.report.verdict.situation import LEADING, MINOR, SECOND_CAUSE, Situation
 
 SHOWN = 3  # accounts of readers
 # Accounts in which a thread that serves a request waits, and nothing says for what.
@@ -89,8 +89,20 @@ class Requests(Situation):
 
     @property
     def profile(self) -> list[Finding]:
-        """The largest finding, but for objectives: these are said for themselves."""
-        return [each for each in self.diagnosis.findings if not is_objective(each.id)][:1]
+        """What takes most of that time and is no fault."""
+        found = [each for each in self.diagnosis.findings if each.severity is Severity.INFO and each.claimed_ns]
+        return sorted(found, key=lambda each: -each.claimed_ns)[:1]
+
+    @property
+    def most_is_no_fault(self) -> bool:
+        """Whether that is most of the time."""
+        return any(each.share >= LEADING for each in self.profile)
+
+    @property
+    def minor(self) -> list[Finding]:
+        """The first fault, where it is minor beside that: fixing it would hardly help."""
+        first = [each for each in self.faults if each.claimed_ns][:1]
+        return first if any(each.share < MINOR for each in first) and self.most_is_no_fault else []
 
     @property
     def missed(self) -> bool:
@@ -128,8 +140,15 @@ def _untold(it: Requests) -> list[str]:
     return [cannot, *(perhaps(it.hidden) or next_step(it.model)), *it.answers]
 
 
+def _beside_minor(it: Requests) -> list[str]:
+    most = computes(it.model, it.profile) or f"No fault in itself: {told(it.profile[0])}"
+    return [most, f"The fault found: {told(it.minor[0])}", *it.answers]
+
+
 def _no_fault(it: Requests) -> list[str]:
     nothing = "No cause found." if it.missed else "Nothing abnormal was found."
+    if it.most_is_no_fault:
+        return [nothing, *map(told, it.profile), *it.answers, CLIENTS_LOOK]
     return [nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
 
 
@@ -154,6 +173,13 @@ CASES = (
         ],
         lambda it: [it.cause],
     ),
+    Case[Requests](
+        "most is no fault, beside a minor one",
+        lambda it: it.minor,
+        Kind.CAUSE,
+        _beside_minor,
+        lambda it: [*it.profile, *it.minor],
+    ),
     Case[Requests]("there are two causes", lambda it: it.timed[1:], Kind.CAUSES, _two, lambda it: it.timed[:2]),
     Case[Requests](
         "there is one cause", lambda it: it.timed, Kind.CAUSE, lambda it: [_first(it), *it.answers], lambda it: it.timed
@@ -164,7 +190,7 @@ CASES = (
         Kind.CANNOT_TELL,
         lambda it: [
             f"Cannot tell: {share(it.time.uncertain_ns / it.time.ns)} of request time could not be followed.",
-            it.most,
+            *[it.most, *it.answers],
         ],
     ),
     Case[Requests]("requests wait to be read", lambda it: it.account == QUEUED, Kind.CANNOT_TELL, _queued),

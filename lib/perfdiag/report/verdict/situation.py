@@ -23,6 +23,7 @@ from perfdiag.report.verdict.sentences import (
 )
 
 SHOWN = 3
+MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that is no fault
 LEADING = 0.5  # of what is known, and of the time in which somebody waited
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 
@@ -179,4 +180,4 @@ def _hottest(findings: Sequence[Finding]) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}." for text in functions[:1]]
 
 
-__all__ = ["LEADING", "SECOND_CAUSE", "Situation"]
+__all__ = ["LEADING", "MINOR", "SECOND_CAUSE", "Situation"]
