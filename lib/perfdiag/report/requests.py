@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from perfdiag.common.text import printable
+from perfdiag.diagnosis.evidence.network.owed_answers import place
 from perfdiag.diagnosis.evidence.network.peers import name_of
-from perfdiag.diagnosis.evidence.requests.owed_answers import place
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.common.units import about, duration, first_of, plural
+from perfdiag.diagnosis.evidence.network.owed_answers import came_by_datagram
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.evidence.requests.owed_answers import came_by_datagram
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.model import Model

@@ -12,8 +12,8 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.idle import parked_threads
+from perfdiag.diagnosis.evidence.network.owed_answers import place
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
-from perfdiag.diagnosis.evidence.requests.owed_answers import place
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
 from perfdiag.model.model import Model, once

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.network.owed_answers import owed
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.evidence.requests.owed_answers import owed
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, Silence, rule
