@@ -134,6 +134,8 @@ def test_idle_time_is_granted_once_and_ranks_faults_alone() -> None:
     found = [busy, profile, wanting("READ", disk_read=50), wanting("STOPPED", wait_timer=80)]
     settled = settle(model, found, {}).findings
     assert [(each.id, each.idle_ns) for each in settled] == [("STOPPED", 80), ("READ", 0), ("BUSY", 0), ("IDLE", 20)]
+    crowded = settle(model, [profile, wanting("STOPPED", wait_timer=100)], {})
+    assert [each.id for each in crowded.findings] == ["STOPPED"] and crowded.superseded[0].id == "IDLE"
 
 
 def test_a_target_that_did_nothing_has_no_shares() -> None:

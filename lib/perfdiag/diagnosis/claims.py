@@ -82,7 +82,8 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
             idle_ns=idle_ns,
             share=part,
         )
-        if wanted and total < RESIDUE * wanted:
+        idles = finding.severity is Severity.INFO and not wanted and any(each in purse.idle for each in finding.claims)
+        if (wanted and total < RESIDUE * wanted) or (idles and not idle_ns):
             purse.give_back(granted)
             superseded.append(replace(settled, claims={}, claimed_ns=0, share=0.0))
         else:
@@ -166,7 +167,8 @@ class _Purse:
     def grant_idle(self, account: str, wanted_ns: int, finding: Finding) -> int:
         proven = kind_of(account) is Kind.IDLE or finding.severity is Severity.INFO
         granted = min(max(wanted_ns, 0), self.idle.get(account, 0)) if proven else 0
-        self.idle[account] = self.idle.get(account, 0) - granted
+        if granted:
+            self.idle[account] -= granted
         return granted
 
     def give_back(self, granted: Mapping[Claim, int]) -> None:

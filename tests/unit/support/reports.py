@@ -88,7 +88,8 @@ def diagnosis(
     locks = (replace(each, id="LOCK-CONTENTION") for each in database_locks(model))
     idle = (each for id in ON_IDLE_TIME for each in RULES[id].function(model))
     own = [each for each in (*idle, *locks) if isinstance(each, Finding)]
-    settled = claims.settle(model, [*findings, *own], {})
+    rules = {id: RULES[id] for id in ("LOCK-CONTENTION", *ON_IDLE_TIME)}
+    settled = claims.settle(model, [*findings, *own], rules)
     return Diagnosis(settled.findings, checks, silences, settled.unclaimed_ns, settled.superseded)
 
 

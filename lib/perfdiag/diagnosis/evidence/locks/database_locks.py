@@ -122,7 +122,7 @@ def _finding(model: Model, kind: HiddenLock, waits: Proven, ns: int, claimed_ns:
         remedies=[fix(f"see who holds them, and why: {kind.tells}; shorten the work under them: {kind.shorter}")],
         doubts=["sampled stacks estimate how long they wait", whole if time and time.excess else ""],
         alternatives=["many sessions take the same lock in turn, each for a short time"],
-        verify=f"{again(model)}: {'requests' if time else 'they'} wait less for them ({kind.account})",
+        verify=f"{again(model)}: {'requests' if time else 'sessions'} wait less for them ({kind.account})",
     )
 
 
