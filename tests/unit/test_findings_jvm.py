@@ -16,7 +16,7 @@ NONE = counters()
 
 
 def test_collections_that_take_a_fifth_of_the_window() -> None:
-    found = finding(java(NONE, counters(young=100, young_ns=2 * S, **FULL), "2 s").model(), PRESSURE)
+    found = finding(java(counters(**FULL), counters(young=100, young_ns=2 * S, **FULL), "2 s").model(), PRESSURE)
     assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.HIGH)
     assert found.claims == {SAFEPOINT: 4 * S} and found.mechanism is Mechanism.LIMIT
     assert "-Xmx" in found.remedies[0].text
@@ -61,13 +61,15 @@ def test_counters_know_better_than_sampled_stacks() -> None:
 
 
 def test_full_collections_that_free_nothing() -> None:
-    model = java(NONE, counters(young=1, young_ns=S // 10, full=90, full_ns=4 * S, **FULL), "4 s").model()
+    end = counters(young=1, young_ns=S // 10, full=90, full_ns=4 * S, **FULL)
+    model = java(counters(**FULL), end, "4 s").model()
     found = finding(model, EXHAUSTED)
     assert found.severity is Severity.CRITICAL and found.claims == {SAFEPOINT: 8 * S}
     first = next(each for each in diagnose(model).findings if isinstance(each, Finding))
     assert first.id == EXHAUSTED and PRESSURE not in {each.id for each in diagnose(model).findings}
-    assert not findings(java(NONE, counters(full=90, full_ns=4 * S), "4 s").model(), EXHAUSTED), "half of it is free"
-    assert not findings(java(NONE, counters(full=9, full_ns=S, **FULL), "1 s").model(), EXHAUSTED), "rarely"
+    assert not findings(java(NONE, end, "4 s").model(), EXHAUSTED), "half of it was free once"
+    rarely = counters(full=9, full_ns=S // 2, **FULL)
+    assert not findings(java(counters(**FULL), rarely, "1 s").model(), EXHAUSTED)
 
 
 def test_metaspace_near_its_limit() -> None:
@@ -80,6 +82,13 @@ def test_metaspace_near_its_limit() -> None:
     caused = counters(full=5, full_ns=S, sun__gc__lastCause="Metadata GC Threshold", **near)
     assert finding(java(counters(**near), caused, "1 s").model(), METASPACE).claims == {SAFEPOINT: 2 * S}
     assert check(java(NONE, NONE).model(), METASPACE).number == 0.1
+    again = counters(full=9, full_ns=S, sun__gc__lastCause="Metadata GC Threshold")
+    met = finding(java(NONE, again, "1 s").model(), METASPACE)
+    assert met.severity is Severity.CRITICAL and "MaxMetaspaceSize" in met.claim, "the limit that is counted is another"
+    grown = counters(sun__gc__metaspace__capacity=8 * MIB)
+    assert not findings(java(grown, again, "1 s").model(), METASPACE), "there was room"
+    churn = caused | {"java.cls.loadedClasses": 1500, "java.cls.unloadedClasses": 900}
+    assert finding(java(counters(**near), churn, "1 s").model(), METASPACE).severity is Severity.INFO, "classes go"
 
 
 def test_threads_that_stop_late() -> None:

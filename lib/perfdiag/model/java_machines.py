@@ -34,7 +34,7 @@ class Collector:
 
 @dataclass(frozen=True)
 class Pool:
-    """A part of the memory, at the end of the window: as it was after the last collection."""
+    """A part of the memory at the end of the window; used is the least that was seen."""
 
     name: str
     used_bytes: int
@@ -122,7 +122,7 @@ def _machine(model: Model, facts: HotSpot) -> JavaMachine:
         deltas.count("sun.rt.safepoints"),
         whole_ns,
         sync_ns,
-        _generations(end, collectors),
+        _generations(facts.between or [end], collectors),
         metaspace := _metaspace(end),
         _grown(begin, metaspace),
         deltas.count("java.cls.loadedClasses"),
@@ -169,16 +169,23 @@ def _collectors(deltas: _Deltas) -> list[Collector]:
     return found
 
 
-def _generations(end: Counters, collectors: Sequence[Collector]) -> list[Pool]:
-    found = []
+def _used(counters: Counters, prefix: str) -> int | None:
+    spaces = [value for name, value in counters.numbers.items() if re.fullmatch(rf"{prefix}\.space\.[0-9]\.used", name)]
+    return sum(spaces) if spaces else None
+
+
+def _generations(readings: Sequence[Counters], collectors: Sequence[Collector]) -> list[Pool]:
+    """Return the generations: what is told is from the last collection of any kind, which may have filled the old one;
+    the emptiest of several readings comes near to what a full one leaves."""
+    found, end = [], readings[-1]
     one_limit = any(_ONE_LIMIT.search(collector.name) for collector in collectors)
     for number in _numbered(end, r"sun\.gc\.generation\.([0-9])\.name"):
         prefix = f"sun.gc.generation.{number}"
-        used = [value for name, value in end.numbers.items() if re.fullmatch(rf"{prefix}\.space\.[0-9]\.used", name)]
+        used = [bytes_ for each in readings if (bytes_ := _used(each, prefix)) is not None]
         committed, limit = end.number(f"{prefix}.capacity"), end.number(f"{prefix}.maxCapacity")
         if committed is not None and used and not _is_perm(end, number):
             name = end.texts[f"{prefix}.name"]
-            found.append(Pool(name, sum(used), committed, None if one_limit and number == 0 else limit or None))
+            found.append(Pool(name, min(used), committed, None if one_limit and number == 0 else limit or None))
     return found
 
 

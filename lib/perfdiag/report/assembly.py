@@ -60,12 +60,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         unclaimed_ns=diagnosis.unclaimed_ns,
         unclaimed_share=diagnosis.unclaimed_ns / whole_ns(model) if whole_ns(model) else 0.0,
         unclaimed=_unclaimed(model, diagnosis),
-        checked=[
-            contract.Checked(
-                id=check.id, number=check.number, unit=check.unit, text=_text(check.text), fine=_fine(check)
-            )
-            for check in sorted(diagnosis.checks, key=lambda check: not found.is_objective(check.id))  # was asked for
-        ],
+        checked=_checked(diagnosis),
         not_measured=_not_measured(model, diagnosis),
         coverage=_coverage(model),
         cost=_cost(model.cost),
@@ -77,6 +72,15 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
             "recording_schema": str(model.header.schema),
         },
     )
+
+
+def _checked(diagnosis: Diagnosis) -> list[contract.Checked]:
+    """Return what was looked at and is fine, objectives first: they were asked for."""
+    checks = sorted(diagnosis.checks, key=lambda check: not found.is_objective(check.id))
+    return [
+        contract.Checked(id=check.id, number=check.number, unit=check.unit, text=_text(check.text), fine=_fine(check))
+        for check in checks
+    ]
 
 
 def _verdict(model: Model, diagnosis: Diagnosis) -> contract.Verdict:

@@ -15,7 +15,7 @@ class JavaCollector(Part, frozen=True, kw_only=True):
 
 
 class JavaPool(Part, frozen=True, kw_only=True):
-    """A part of the memory as it was after the last collection, at the end of the window."""
+    """A part of the memory at the end of the window; used is the least that was seen."""
 
     name: Untrusted
     used_bytes: int

@@ -137,7 +137,7 @@ def fill(pool: Pool) -> str:
 
 def pool_shown(pool: Pool) -> Evidence:
     """Return as evidence how full a generation is."""
-    text = f"generation {plain(pool.name)} after the last collection: {fill(pool)}"
+    text = f"generation {plain(pool.name)} after collections: {fill(pool)}"
     return Evidence(text, float(pool.used_bytes), "bytes", COUNTERS)
 
 

@@ -13,9 +13,9 @@ from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
 # HotSpot itself gives up (OutOfMemoryError: GC overhead limit exceeded) at 98 % of the time and 2 % of the heap freed:
-# a quarter of the time in full collections that leave the heap nine tenths full is on the way there.
+# a tenth of the time in full collections that leave the heap nine tenths full is on the way there.
 FULL = 0.9
-OF_WINDOW = 0.25
+OF_WINDOW = 0.1
 
 
 @rule(
@@ -27,8 +27,8 @@ OF_WINDOW = 0.25
         " next to nothing, and the next one follows. An OutOfMemoryError is near."
     ),
     measured=(
-        "Full collections with all threads stopped for at least a quarter of the window, and at least 90 % of the old"
-        " generation's limit in use after the last one, by the JVM's own counters; joined with waits in"
+        "Full collections with all threads stopped for at least a tenth of the window, and at least 90 % of the old"
+        " generation's limit in use whenever it was read, by the JVM's own counters; joined with waits in"
         " runtime.safepoint."
     ),
     alternatives="A burst that has just filled the heap; System.gc() called again and again.",

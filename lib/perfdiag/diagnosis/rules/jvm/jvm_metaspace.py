@@ -15,6 +15,9 @@ from perfdiag.model.waits.stopped_threads import ACCOUNT
 # Committed, not used, is what hits the limit: room in pieces that belong to other class loaders is of no use.
 NEARLY_FULL = 0.9
 _OF_METADATA = ("Metadata GC", "Permanent Generation Full")
+# The limit that JDK 17 counts is the space it has reserved, not MaxMetaspaceSize. Full collections for metadata again
+# and again, with nothing committed in between, show that the limit is met.
+REPEATED = 3
 
 
 @rule(
@@ -27,8 +30,9 @@ _OF_METADATA = ("Metadata GC", "Permanent Generation Full")
         " OutOfMemoryError follows. Class loaders that are never let go fill it."
     ),
     measured=(
-        "Committed metaspace against its limit, its growth, classes loaded and unloaded, and the last collection's"
-        " cause, by the JVM's own counters at both ends of the window."
+        "Committed metaspace against its limit, or repeated full collections for metadata that free none; its growth,"
+        " classes loaded and unloaded, and the last collection's cause, by the JVM's own counters at both ends of the"
+        " window."
     ),
     alternatives="A program that has loaded all its classes and stays there.",
     remedies="Find who loads classes and keeps their loaders; raise the limit if all are needed.",
@@ -40,7 +44,7 @@ def metaspace(model: Model) -> Iterable[Outcome]:
     nearly, highest = False, None
     for each in stopped(model):
         part = _part(each.machine.metaspace) if each.machine else None
-        if each.machine and part is not None and part >= NEARLY_FULL:
+        if each.machine and part is not None and (part >= NEARLY_FULL or _meets_limit(each.machine)):
             nearly = True
             yield _finding(model, each, each.machine, part)
         elif part is not None:
@@ -57,7 +61,7 @@ def _part(pool: Pool | None) -> float | None:
 def _finding(model: Model, each: Stopped, machine: JavaMachine, part: float) -> Finding:
     pool = machine.metaspace
     assert pool and pool.limit_bytes
-    collects = machine.cause.startswith(_OF_METADATA) and machine.collections > 0
+    collects = _collects(machine)
     grows = machine.metaspace_grown_bytes or 0
     left_ns = machine.window_ns * (pool.limit_bytes - pool.committed_bytes) // grows if grows > 0 else None
     option = "MaxMetaspaceSize" if pool.name == "metaspace" else "MaxPermSize"
@@ -67,11 +71,11 @@ def _finding(model: Model, each: Stopped, machine: JavaMachine, part: float) -> 
         each.collecting_claims() if collects else {},
         headline=f"The JVM's {pool.name} is nearly full",
         claim=(
-            f"{size(pool.committed_bytes)} of at most {size(pool.limit_bytes)} ({percent(part)}) of {pool.name} is"
-            f" committed{until}.{' Collections try to unload classes.' if collects else ''}"
+            f"{_committed(pool, part)} of {pool.name} is committed{until}."
+            f"{' Collections try to unload classes.' if collects else ''}"
         ),
         mechanism=Mechanism.LIMIT,
-        severity=Severity.CRITICAL if collects or grows > 0 else Severity.INFO,
+        severity=Severity.CRITICAL if (collects or grows > 0) and not _unloads(machine) else Severity.INFO,
         evidence=_evidence(machine, pool),
         remedies=[
             fix(
@@ -84,6 +88,28 @@ def _finding(model: Model, each: Stopped, machine: JavaMachine, part: float) -> 
         verify=f"jstat -gcmetacapacity {each.pid}   (MC below MCMX)",
         inside=True,
     )
+
+
+def _committed(pool: Pool, part: float) -> str:
+    if part < NEARLY_FULL or pool.limit_bytes is None:
+        return f"All that -XX:MaxMetaspaceSize allows, {size(pool.committed_bytes)},"
+    return f"{size(pool.committed_bytes)} of at most {size(pool.limit_bytes)} ({percent(part)})"
+
+
+def _collects(machine: JavaMachine) -> bool:
+    return machine.cause.startswith(_OF_METADATA) and machine.collections > 0
+
+
+def _meets_limit(machine: JavaMachine) -> bool:
+    full = sum(collector.count for collector in machine.collectors if collector.full)
+    stays = machine.metaspace_grown_bytes is not None and machine.metaspace_grown_bytes <= 0
+    return _collects(machine) and full >= REPEATED and stays and not _unloads(machine)
+
+
+def _unloads(machine: JavaMachine) -> bool:
+    """Return whether classes go as they come: a limit that is met now and then is what makes them go."""
+    loaded, unloaded = machine.classes_loaded, machine.classes_unloaded
+    return bool(loaded and unloaded and 2 * unloaded >= loaded)
 
 
 def _evidence(machine: JavaMachine, pool: Pool) -> list[Evidence]:
