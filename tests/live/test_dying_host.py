@@ -186,7 +186,7 @@ def test_a_port_only_stuck_processes_could_listen_on(stuck: Workload) -> None:
     child = wait_for_stuck_child(stuck.pid)
     with socket.create_server(("", 0)) as server:
         port = server.getsockname()[1]
-        with pytest.raises(TargetGone, match="not among those that tell") as caught:
+        with pytest.raises(TargetGone, match="did not show its descriptors") as caught:
             listening_sockets.listeners(port, [process for process in processes.everyone() if process.pid == child])
     assert caught.value.hint and f"--pid {child}" in caught.value.hint
 
@@ -233,11 +233,10 @@ def test_a_recording_file_whose_server_dies_in_the_window(
         took_s = time.monotonic() - began
     assert process.returncode == 1 and ("TRUST  " in stdout) == (command == "latency"), stderr
     errors = [line for line in stderr.splitlines() if line.startswith("error: ")]
-    unknown = (
-        rf"error: not known whether {file} is whole: [0-9,]+ bytes written, its file system has not answered for 5 s"
-    )
+    said = "bytes written, its file system has not answered for 5 s"
+    unknown = rf"error: it is unknown whether {file} is complete: [0-9,]+ {said}"
     assert len(errors) == 1 and re.fullmatch(unknown, errors[0]), stderr
-    (writer,) = re.findall(r"^HINT: process (\d+) goes on with it", stderr, re.MULTILINE)
+    (writer,) = re.findall(r"^HINT: process (\d+) continues", stderr, re.MULTILINE)
     assert Path(f"/proc/{writer}").exists(), "who writes it was ended"
     assert_in_time(took_s, output_file.CLOSE_DEADLINE_S)
     assert_session_ends(process.pid, 1)

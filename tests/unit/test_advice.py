@@ -21,7 +21,7 @@ from unit.support.never import NEVER, forbidden, texts
 from unit.support.recorded import recorded
 
 # perfdiag's own process that writes a file, and ends by itself.
-OWN_PROCESS = "process ... goes on with it and ends by itself (kill -KILL ... gives it up); then: ..."
+OWN_PROCESS = "process ... continues and ends by itself (kill -KILL ... abandons the file); then: ..."
 
 DOCUMENTED = ("title", "meaning", "measured", "alternatives", "remedies", "verify")
 IDS = sorted(RULES)

@@ -125,7 +125,7 @@ def test_only_the_pipe_of_standard_output_may_break(
 @pytest.mark.parametrize(
     ("number", "hint"),
     [
-        (errno.ENOSPC, "make room where the output goes"),
+        (errno.ENOSPC, "make room there"),
         (errno.EFBIG, "ulimit -f"),
         (errno.EMFILE, "ulimit -n"),
         (errno.ENOMEM, "ulimit -v"),
@@ -164,7 +164,7 @@ def test_a_report_that_finds_no_room_says_what_to_do(tmp_path: Path) -> None:
             )  # fmt: skip
             first, second = done.stderr.splitlines()
             assert (done.returncode, first) == (1, "error: No space left on device")
-            assert second.startswith("HINT: make room where the output goes")
+            assert second.startswith("HINT: make room there")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["explain", "CPU-CONTENTION"], ["completion", "bash"]])

@@ -88,7 +88,7 @@ def test_two_do_not_write_one_file(tmp_path: Path) -> None:
     [
         (lambda path: path.unlink(), "removed or replaced"),
         (lambda path: (path.unlink(), path.write_text("mine")), "removed or replaced"),
-        (lambda path: os.truncate(path, 0), "somebody else wrote to it"),
+        (lambda path: os.truncate(path, 0), "another process wrote to it"),
     ],
     ids=["removed", "replaced", "emptied"],
 )
@@ -250,7 +250,7 @@ def test_a_file_system_that_pauses_loses_nothing(
     end_pipe(file.fd)
     progress = file.keeper.progress
     until(lambda: (progress.doing, progress.size_bytes) == (doing, size), "its file system is asked")
-    with pytest.raises(PerfdiagError, match=f"not known whether {path} is whole: {said}") as caught:
+    with pytest.raises(PerfdiagError, match=f"it is unknown whether {path} is complete: {said}") as caught:
         file.check()
     assert f"kill -KILL {child} " in (caught.value.hint or "")
     gate[0] = 1
@@ -275,7 +275,7 @@ def test_a_recorder_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with open(os.dup(file.fd), "wb", buffering=0) as recorders:
         recorders.write(RECORDING[:100])
         until(lambda: (progress.doing, progress.size_bytes) == (file_writer.READING, 100), "what came is written")
-        with pytest.raises(PerfdiagError, match=r"not known .*: 100 bytes written, the recorder still holds it"):
+        with pytest.raises(PerfdiagError, match=r"unknown .*: 100 bytes written, the recorder still holds it"):
             file.check(recorder_ended=False)
         recorders.write(RECORDING[100:])
     assert os.waitpid(child, 0)[1] == 0, "it ends by itself"
@@ -293,9 +293,9 @@ def test_a_writer_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     until(lambda: path.stat().st_size == size, "what came is written")
     os.kill(child, signal.SIGSTOP)
     os.write(file.fd, RECORDING[size:])
-    with pytest.raises(PerfdiagError, match=rf"not known .*: {size:,} bytes written, its writer is stopped") as caught:
+    with pytest.raises(PerfdiagError, match=rf"unknown .*: {size:,} bytes written, its writer is stopped") as caught:
         file.check()
-    assert (caught.value.hint or "").startswith(f"kill -CONT {child} lets it go on")
+    assert (caught.value.hint or "").startswith(f"let it continue with kill -CONT {child};")
     os.kill(child, signal.SIGCONT)
     assert os.waitpid(child, 0)[1] == 0, "it ends by itself"
     assert path.read_bytes() == RECORDING
@@ -332,9 +332,7 @@ def test_a_recording_whose_folder_is_another_by_now(open_folder: Path) -> None:
     today.unlink()
     today.symlink_to("tuesday")
     (open_folder / "tuesday/x.rec").write_text("another's")
-    with pytest.raises(
-        PerfdiagError, match=f"the recording is in {open_folder}/monday/x.rec by now; {today}/x.rec does"
-    ):
+    with pytest.raises(PerfdiagError, match=f"the recording is now in {open_folder}/monday/x.rec; {today}/x.rec does"):
         file.check()
 
 
@@ -346,7 +344,7 @@ def test_how_to_read_it_can_be_pasted(open_folder: Path, monkeypatch: pytest.Mon
     with pytest.raises(PerfdiagError, match="cut short after 100 bytes") as caught:
         file.check()
     assert caught.value.hint
-    pasted = shlex.split(caught.value.hint.removeprefix("what is there can be read: perfdiag report "))
+    pasted = shlex.split(caught.value.hint.removeprefix("read what is there: perfdiag report "))
     assert len(pasted) == 1 and pasted[0][0] != "-" and Path(pasted[0]).resolve() == open_folder / name
 
 
@@ -379,7 +377,7 @@ class Slow:
         (28, 29, None, 29),
         (1, 5.5, None, 5.5),
         (4, 60, r"its file system has not answered for 5 s", 9),
-        (60, 60, r"its file system is slow: not done in 30 s", 30),
+        (60, 60, r"its file system is slow: not finished in 30 s", 30),
     ],
     ids=["moves", "pauses", "stands still", "never done"],
 )

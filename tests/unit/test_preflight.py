@@ -24,7 +24,9 @@ def test_what_is_not_there_needs_what_would_make_it(tmp_path: Path) -> None:
     assert answer.reason == f"there is no {tmp_path}/x" and answer.fix == "in a container: give it the file"
 
 
-@pytest.mark.parametrize(("user", "fix"), [(65534, "as root: sudo perfdiag check"), (0, "in a container: give it")])
+@pytest.mark.parametrize(
+    ("user", "fix"), [(65534, "run it as root: sudo perfdiag check"), (0, "in a container: give it")]
+)
 def test_who_is_not_root_is_told_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, fix: str) -> None:
     (tmp_path / "x").touch()
 

@@ -49,7 +49,7 @@ def test_a_report_that_is_not_made_leaves_no_file_and_spares_an_old_one(tmp_path
 
 def test_a_full_file_system_is_told(tmp_path: Path) -> None:
     told = run("report", str(recording(tmp_path)), "-o", "/dev/full")
-    assert told.returncode == 1 and "is no ordinary file" in told.stderr
+    assert told.returncode == 1 and "is not an ordinary file" in told.stderr
 
 
 @pytest.mark.parametrize(

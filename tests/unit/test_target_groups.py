@@ -76,11 +76,11 @@ def test_a_control_group_in_full(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "error", "said"),
     [
-        (Wanted(unit="apache"), TargetGone, "unit apache: nothing of that name runs here"),
-        (Wanted(unit="stopped"), TargetGone, "unit stopped: nothing of that name runs here"),
+        (Wanted(unit="apache"), TargetGone, "unit apache: nothing with that name runs here"),
+        (Wanted(unit="stopped"), TargetGone, "unit stopped: nothing with that name runs here"),
         (Wanted(unit="app"), UsageError, "unit app matches 2 control groups"),
-        (Wanted(container="acac"), TargetGone, "nothing of that name runs here"),
-        (Wanted(container="no\x1b"), TargetGone, "no\\\\x1b: nothing of that name"),
+        (Wanted(container="acac"), TargetGone, "nothing with that name runs here"),
+        (Wanted(container="no\x1b"), TargetGone, "no\\\\x1b: nothing with that name"),
         (Wanted(cgroup="/system.slice/stopped.service"), TargetGone, "has no processes"),
         (Wanted(cgroup="/nowhere"), TargetGone, "no such control group"),
         (Wanted(cgroup="/system.slice/../../.."), UsageError, "no processes|whole host|no such"),

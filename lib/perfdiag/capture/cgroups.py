@@ -1,4 +1,4 @@
-"""Control groups: by path, by systemd unit, by container.  Only the cgroup file systems are walked, nothing else."""
+"""Control groups: by path, by systemd unit, by container. Only the cgroup file systems are walked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _mounts() -> dict[Path, frozenset[str]]:
 
 
 def identify(group: Path) -> Group | None:
-    """Return what the kernel calls a control group, None where its hierarchy cannot be told or it is too deep in it."""
+    """Return how the kernel identifies a control group; None if its hierarchy is unknown or it is too deep in it."""
     trees = _mounts()
     tree = max((tree for tree in trees if group.is_relative_to(tree)), key=lambda tree: len(tree.parts))
     name, parent_id = group.name, group.parent.stat().st_ino
@@ -68,11 +68,8 @@ def identify(group: Path) -> Group | None:
 
 
 def by_path(text: str) -> Path:
-    """Return the directory of a control group given in full or as /proc/PID/cgroup writes it.
-
-    Raises TargetGone where there is none, also for a path outside the cgroup file systems (which is never touched: it
-    could be a dead mount).
-    """
+    """Return the directory of a control group given in full or as in /proc/PID/cgroup. Raises TargetGone if there is
+    none, also for a path outside the cgroup file systems, which is never touched: it could be a dead mount."""
     path = PurePosixPath(os.path.normpath("/" + text.lstrip("/")))
     trees = mounts()
     # the longest first: on a hybrid host one tree may be mounted inside the directory of another
@@ -84,18 +81,16 @@ def by_path(text: str) -> Path:
     below = printable(str(trees[0])) if trees else "/sys/fs/cgroup"
     raise TargetGone(
         f"--cgroup {printable(text)}: no such control group",
-        f"give a directory below {below}, or what /proc/PID/cgroup says after the second colon",
+        f"give a directory below {below}, or the path in /proc/PID/cgroup after the second colon",
     )
 
 
 def by_unit(name: str) -> Path:
-    """Return the control group of a systemd unit (".service" is added as systemctl does).
-
-    systemd itself is not asked: on a host in trouble it may not answer.
-    """
+    """Return the control group of a systemd unit (".service" is added, as in systemctl). systemd itself is not asked:
+    on a host in trouble it may not answer."""
     unit = name if name.endswith(UNIT_SUFFIXES) else name + ".service"
     found = list(_find(lambda directory: directory.removeprefix("_") == unit or directory == unit))
-    return _one(found, f"--unit {printable(name)}", "systemctl status shows whether it runs")
+    return _one(found, f"--unit {printable(name)}", "see whether it runs: systemctl status")
 
 
 def by_container(name: str) -> Path:
@@ -114,7 +109,7 @@ def by_container(name: str) -> Path:
         ids = container_engines.ids(name)
         found = list(_find(lambda directory: _container_id(directory) in ids)) if ids else []
     return _one(
-        found, f"--container {printable(name)}", "give the container's id: docker ps, podman ps or crictl ps shows it"
+        found, f"--container {printable(name)}", "give the container's id: see docker ps, podman ps or crictl ps"
     )
 
 
@@ -147,7 +142,7 @@ def processes(group: Path) -> list[int]:
 
 
 def is_threaded(group: Path) -> bool:
-    """Return True for a group of version 2 that divides the threads of processes of the group above it."""
+    """Return True for a group of version 2 that holds threads of processes of the group above it."""
     try:
         return Path(group, "cgroup.type").read_text() == "threaded\n"
     except OSError:
@@ -155,7 +150,7 @@ def is_threaded(group: Path) -> bool:
 
 
 def whole_host(group: Path) -> bool:
-    """Return True for the real root, which is no target (the root a container sees is an ordinary group)."""
+    """Return True for the real root, which cannot be a target (the root that a container sees is an ordinary group)."""
     return group in mounts() and not (group / "cgroup.events").exists()
 
 
@@ -174,9 +169,9 @@ def _find(wanted: Callable[[str], bool]) -> Iterator[Path]:
 
 
 def _one(found: list[Path], what: str, hint: str) -> Path:
-    """Return the only control group found; raise for none and for several."""
+    """Return the only control group found; raise if there is none or several."""
     if not found:
-        raise TargetGone(f"{what}: nothing of that name runs here", hint)
+        raise TargetGone(f"{what}: nothing with that name runs here", hint)
     if len(found) > 1:
         raise UsageError(
             f"{what} matches {len(found)} control groups",

@@ -1,4 +1,4 @@
-"""Container engines, asked for the id behind a name: by their own command line, without a shell, with a deadline."""
+"""Ask container engines for the id of a name, through their command line, without a shell, with a deadline."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ids(name: str) -> set[str]:
 
 
 def names() -> set[str]:
-    """Return the names of the containers that run, as the engines tell them; empty when none knows or answers."""
+    """Return the names of running containers; empty if no engine knows or answers."""
     found: set[str] = set()
     for engine in ("docker", "podman"):
         if program := shutil.which(engine, path=PATH):

@@ -1,6 +1,6 @@
-"""The child process that opens a recording's file and writes it; it may hang, where the file system is dead.
+"""The child process that opens a recording's file and writes it, and may hang if the file system is dead.
 
-It does so as the caller: what he names leads nowhere that he may not go himself, whatever he exchanges meanwhile.
+It runs as the caller: a path leads nowhere the caller may not go, whatever is exchanged meanwhile.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READING, WRITING, CLOSING = range(3)  # what a keeper may wait for: the recorder
 
 
 class Progress(ctypes.Structure):
-    """How far a keeper is, in memory shared with it: one that hangs in the kernel answers nothing."""
+    """How far the writer is, in shared memory: a process that hangs in the kernel answers nothing."""
 
     size_bytes: int
     doing: int
@@ -44,14 +44,14 @@ class Progress(ctypes.Structure):
 
     @classmethod
     def shared(cls) -> Progress:
-        """Return one for this process and the children it starts from now on."""
+        """Return a Progress for this process and the children it starts from now on."""
         return cls.from_buffer(mmap.mmap(-1, mmap.PAGESIZE))
 
 
 def keep(path: str, progress: Progress, answers: socket.socket) -> None:
-    """Answer with a pipe, write what comes through it into the file once told to, and tell how that went.
+    """Answer with a pipe, write its content into the file once told to, and report the result.
 
-    A file that was made for it, and into which nothing came, is taken back.
+    A file that was created for it and stayed empty is removed.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal sends them to all: the pipe's end counts
         signal.signal(number, signal.SIG_IGN)
@@ -78,7 +78,7 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
 
 
 def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
-    """Wait for the word; return whether it came before the other side, or whoever writes to the pipe, ended."""
+    """Wait for the order; return whether it came before the other side, or the writer to the pipe, ended."""
     poll = select.poll()
     poll.register(answers, select.POLLIN)
     poll.register(reader, 0)  # its end only: what is in it can wait
@@ -90,7 +90,7 @@ def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
 
 
 def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str | None]) -> dict[str, Any]:
-    """Copy to the end of the pipe; of a file that takes no more, half a line is taken back."""
+    """Copy until the end of the pipe; if the file is full, remove the last half line."""
     size = lines_bytes = 0
     tail, failure, meddled, moved = b"", OSError(), None, None
     try:
@@ -129,16 +129,16 @@ def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str 
 
 
 def _remedy(error: OSError) -> str:
-    """Return what to do where a file takes no more."""
+    """Return the remedy for a file that cannot grow."""
     return HINTS[errno.EFBIG] if error.errno == errno.EFBIG else ELSEWHERE
 
 
 def _meddled_with(fd: int, size: int) -> str | None:
-    """Return what somebody else did to the file meanwhile."""
+    """Return what another process did to the file meanwhile."""
     status = os.fstat(fd)
     if not status.st_nlink:
         return "it was removed or replaced meanwhile"
-    return None if not size or status.st_size == size else "somebody else wrote to it meanwhile"
+    return None if not size or status.st_size == size else "another process wrote to it meanwhile"
 
 
 def _place_of(fd: int) -> str:
@@ -147,7 +147,7 @@ def _place_of(fd: int) -> str:
 
 
 def _moved_to(path: str, fd: int, before: str) -> str | None:
-    """Return where the file is by now if its path, which led to `before`, does not lead there any more."""
+    """Return where the file is now, if its path, which led to `before`, does not lead there any more."""
     now = _place_of(fd)
     try:
         there = os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(fd))
@@ -199,17 +199,17 @@ def _hint(error: OSError) -> str:
     if error.errno in _NO_ROOM:
         return ELSEWHERE
     if isinstance(error, PermissionError) and os.geteuid():
-        return "the file is made with your own rights, under sudo too: give one where you may write"
+        return "the file is created with your own rights, also under sudo: give a path where you may write"
     return "give another file"
 
 
 def _check_own(path: str, fd: int) -> None:
-    """Refuse to empty what is no recording file of the caller's."""
+    """Refuse to overwrite anything but a recording file of the caller."""
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        what = "is no ordinary file"
+        what = "is not an ordinary file"
     elif status.st_uid != os.geteuid():
-        what = "belongs to somebody else"
+        what = "belongs to another user"
     else:
         return
     raise PerfdiagError(f"will not overwrite {printable(path)}: it {what}", "give another file")

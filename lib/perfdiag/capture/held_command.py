@@ -30,11 +30,12 @@ class HeldBack:
     """A child process that waits to become `arguments`; if perfdiag ends before release(), it ends too."""
 
     def __init__(self, arguments: Sequence[str], stdout_fd: int) -> None:
-        """Fork; the command will write its standard output to `stdout_fd`.  Raises UsageError if there is none."""
+        """Fork; the command will write its standard output to `stdout_fd`. Raises UsageError if there is no such
+        command."""
         self.name = printable(arguments[0])
         program = shutil.which(arguments[0])
         if program is None:
-            raise UsageError(f"{self.name}: no such command", "give its full path: sudo has a search path of its own")
+            raise UsageError(f"{self.name}: no such command", "give its full path: sudo has its own search path")
         gate, self._gate = os.pipe()
         self._failure, failure = os.pipe()
         self.pid = os.fork()

@@ -1,4 +1,4 @@
-"""The records of the kernel's own log buffer, as they are; to read it wants root."""
+"""The records of the kernel's own log buffer; reading it needs root."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ MOST_RECORDS = 1_000_000
 
 
 def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
-    """Return the records of the kernel's own buffer, and whether some were overwritten meanwhile; never waits.
-
-    Raises PermissionDenied where the host does not let us, PerfdiagError where there is none.
-    """
+    """Return the records of the kernel's own buffer, and whether some were overwritten meanwhile; never waits. Raises
+    PermissionDenied if the host does not allow it, PerfdiagError if there is no buffer."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if isinstance(error, PermissionError):
-            hint = "as root: sudo perfdiag host --since TIME; or of a saved log: --log FILE"
+            hint = "run it as root: sudo perfdiag host --since TIME; or read a saved log: --log FILE"
             raise PermissionDenied(f"cannot read the kernel log: {error.strerror}", hint) from error
-        hint = "in a container: give it /dev/kmsg, or run perfdiag on its host; or of a saved log: --log FILE"
+        hint = "in a container: give it /dev/kmsg, or run perfdiag on its host; or read a saved log: --log FILE"
         raise PerfdiagError(f"cannot read the kernel log: {error.strerror}", hint) from error
     records: list[str] = []
     overwritten = False
@@ -36,7 +34,7 @@ def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
             except OSError as error:
                 if error.errno != errno.EPIPE:  # what is older than this has been overwritten: on with what there is
                     raise PerfdiagError(
-                        f"cannot read the kernel log: {error.strerror}", "--log FILE reads a saved one"
+                        f"cannot read the kernel log: {error.strerror}", "read a saved log: --log FILE"
                     ) from error
                 overwritten = True
                 continue

@@ -1,4 +1,5 @@
-"""Who listens on a port: the sockets of every network namespace, matched with the descriptors that hold them."""
+"""Find the processes that listen on a port: the sockets of every network namespace, and the descriptors that hold
+them."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ TABLES = (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07"))
 def listeners(port: int, processes: Iterable[Process]) -> list[Process]:
     """Return the processes that hold a socket listening on `port`: TCP before UDP, our network namespace before others.
 
-    `processes` are those to ask; what may not be seen (without root) is left out.  Raises TargetGone when the socket is
-    there but those who could hold it do not answer.
+    `processes` are the candidates; those that may not be read (without root) are left out. Raises TargetGone if the
+    socket exists but its possible holders do not answer.
     """
     by_namespace: dict[int, list[Process]] = {}
     for process in processes:
@@ -39,17 +40,16 @@ def listeners(port: int, processes: Iterable[Process]) -> list[Process]:
             return elsewhere
     if silent:
         raise TargetGone(
-            f"--port {port}: whoever listens there is not among those that tell what they have open",
-            f"{silent[0]} does not tell, as it is stuck or the host too busy: if it is meant, --pid {silent[0].pid}",
+            f"--port {port}: the process that listens there did not show its descriptors",
+            f"{silent[0]} did not answer, because it is stuck or the host is too busy: if it is the one, --pid"
+            f" {silent[0].pid}",
         )
     return []
 
 
 def _namespace(pid: int | str) -> int:
-    """Return a number of the network namespace of a process, 0 when it is gone.
-
-    It is the inode number of a table there, which is no other's: the link ns/net waits for an exec to get through.
-    """
+    """Return a number of the network namespace of a process, 0 if it is gone: the inode number of a table there. The
+    link ns/net would wait for an exec to finish."""
     try:
         return os.stat(f"/proc/{pid}/net/tcp").st_ino
     except OSError:
@@ -71,10 +71,8 @@ def _inodes(port: int, pid: int | str, tables: Iterable[tuple[str, str]]) -> set
 
 
 def _holders(inodes: set[str], members: Iterable[Process]) -> tuple[list[Process], list[Process]]:
-    """Return the processes with a descriptor of one of the sockets, and those that do not tell.
-
-    Of the former init only if there is nobody else (socket activation).
-    """
+    """Return the processes with a descriptor of one of the sockets, and those that do not answer. Init counts only if
+    it is the only one (socket activation)."""
     wanted = {f"socket:[{inode}]" for inode in inodes}
     asked = sorted(members, key=lambda process: process.state == "D")  # one that is stuck keeps nobody waiting
     found, silent = deadline.which(asked, lambda process: _holds(process.pid, wanted), SILENCE_S, DEADLINE_S)
@@ -82,7 +80,8 @@ def _holders(inodes: set[str], members: Iterable[Process]) -> tuple[list[Process
 
 
 def _holds(pid: int, wanted: set[str]) -> bool:
-    """Return whether a descriptor of a process points to one of `wanted`; never returns for one stuck in its exec."""
+    """Return whether a descriptor of a process points to one of `wanted`; never returns for a process stuck in its
+    exec."""
     try:
         return any(_link(f"/proc/{pid}/fd/{name}") in wanted for name in os.listdir(f"/proc/{pid}/fd"))
     except OSError:

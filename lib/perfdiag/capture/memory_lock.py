@@ -1,4 +1,4 @@
-"""Stay in memory: on a host without any, a report whose pages were taken meanwhile takes half a minute to begin."""
+"""Lock our pages, so that reports start under memory pressure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _libc = ctypes.CDLL(None)
 
 
 def stay() -> None:
-    """Keep the pages there are, and those of the same mappings as they come; does nothing for who may not.
+    """Lock the present pages, and those of the same mappings as they appear; does nothing without the right.
 
-    Later mappings are not kept.  Nor is the stack: after root is given up a stack that is kept cannot grow.
+    Later mappings are not locked. Nor is the stack: once root is given up, a locked stack cannot grow.
     """
     with contextlib.suppress(OSError, ValueError), open("/proc/self/maps", errors="surrogateescape") as maps:
         (stack,) = [line.split(" ", 1)[0] for line in maps if line.endswith(" [stack]\n")]

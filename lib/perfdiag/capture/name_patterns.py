@@ -1,6 +1,6 @@
-"""The regular expression of --name: of a short name, too, some take longer than anybody waits.
+"""The regular expression of --name, which may take very long even for a short name.
 
-So who matches is a child that has given up root and the launcher's niceness, with little time.
+A child that has given up root and the launcher's niceness does the matching, with little time.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from perfdiag.common.text import printable
 
 CPU_LIMIT_S = 1
 DEADLINE_S = 10.0  # on a host in trouble that much time on a CPU takes longer
-SIMPLER = "a plain name is one; repeat nothing that repeats itself, as (a*)* does"
+SIMPLER = "a plain name works; do not repeat a repetition, such as (a*)*"
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that was typed.  Raises UsageError for a text that is none, or that is too deep."""
+    """Return a compiled pattern. Raises UsageError for a text that is none, or that is nested too deeply."""
     try:
         with warnings.catch_warnings(action="ignore"):  # of what a later Python may read otherwise: for programmers
             return re.compile(pattern)
@@ -32,12 +32,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise UsageError(
             f"--name {printable(pattern)}: not a regular expression: {why}",
-            "a plain name is one; escape the others with a backslash",
+            "a plain name works; escape special characters with a backslash",
         ) from error
 
 
 def matching(pattern: str, names: Sequence[str]) -> frozenset[str]:
-    """Return the names in which the pattern is found.  Raises UsageError where that takes too long."""
+    """Return the names that match the pattern. Raises UsageError if that takes too long."""
     search, told = compiled(pattern).search, b""
 
     def match(answers: socket.socket) -> None:
@@ -58,7 +58,7 @@ def matching(pattern: str, names: Sequence[str]) -> frozenset[str]:
 
 
 def _take_little() -> None:
-    """Give up what the caller does not have himself, and end by the kernel's hand after so much time on a CPU."""
+    """Give up the launcher's privileges, and let the kernel end this process after so much CPU time."""
     if niceness := os.environ.get("PERFDIAG_NICENESS"):
         os.setpriority(os.PRIO_PROCESS, 0, int(niceness))  # while root may: it can be less than what this began with
     with suppress(PerfdiagError):  # where root cannot be given up: whoever records says so

@@ -1,7 +1,7 @@
-"""The file a recording goes to: made with the rights of the caller, readable for him only, never through a link.
+"""The file of a recording: created with the rights of the caller, readable only for them, never through a link.
 
-Only a child process has it open and writes it: its file system may die in the window, and then whoever closes the file,
-or ends with it open, hangs.  The recorder writes to a pipe to that child, which goes on to its end when nobody waits.
+Only a child process opens and writes it: its file system may die in the window, and any process that closes the file,
+or ends with it open, then hangs. The recorder writes to a pipe to that child, which finishes even if nobody waits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Keeper:
     identity: tuple[int, int]
 
     def last_answer(self, *, recorder_ended: bool) -> bytes:
-        """Wait for how it went while something moves; b"" if the child was killed.  Raises TimeoutError: why not."""
+        """Wait for the result while anything moves; b"" if the child was killed. Raises TimeoutError with the
+        reason."""
         moved_at = began = time.monotonic()
         before = self._state()
         while True:
@@ -64,12 +65,12 @@ class Keeper:
             return f"{written}, {'its writer does not run' if recorder_ended else 'the recorder still holds it'}"
         if silent:
             return f"{written}, {SILENCE.format(CLOSE_DEADLINE_S)}"
-        return f"{written}, its file system is slow: not done in {CLOSE_LIMIT_S} s"
+        return f"{written}, its file system is slow: not finished in {CLOSE_LIMIT_S} s"
 
 
 @dataclass(frozen=True)
 class OutFile:
-    """An open recording file; the recorder writes to a copy of `fd`, which leads to the keeper or standard output."""
+    """An open recording file; the recorder writes to a copy of `fd`, which leads to the child or standard output."""
 
     path: str
     fd: int
@@ -77,19 +78,19 @@ class OutFile:
     keeper: Keeper | None = None
 
     def begin(self) -> None:
-        """Let what the recorder writes into the file; until then one that was there before stays as it was."""
+        """Let the recorder's output into the file; until then an older file stays as it was."""
         if self.keeper:
             self.keeper.child.tell(BEGIN)
 
     def discard(self) -> None:
-        """Take back a file that was made for a recording that did not come about."""
+        """Remove a file that was created for a recording that was not made."""
         os.close(self.fd)
         if self.keeper:
             self.keeper.child.end()
             self._take_back(self.keeper)
 
     def _take_back(self, keeper: Keeper) -> None:
-        """Remove a file that was made for it; that can be refused where root is given up."""
+        """Remove the file; that can fail after root is given up."""
         if self.created:
             with (
                 suppress(TimeoutError),
@@ -98,10 +99,8 @@ class OutFile:
                 receive(time.monotonic() + UNLINK_DEADLINE_S)
 
     def check(self, why: str | None = None, *, recorder_ended: bool = True) -> int:
-        """Return the size in bytes of a recording that has its footer; raise PerfdiagError for one cut short.
-
-        `why` is what the recorder said of it.
-        """
+        """Return the size in bytes of a complete recording; raise PerfdiagError if it is cut short. `why` is the
+        recorder's reason."""
         assert self.keeper, "standard output is no file"
         os.close(self.fd)
         name, to_read = printable(self.path), f"perfdiag report {typed_path(self.path)}"
@@ -109,10 +108,10 @@ class OutFile:
             answer = self.keeper.last_answer(recorder_ended=recorder_ended)
         except TimeoutError as error:
             pid = self.keeper.child.pid
-            hint = f"process {pid} goes on with it and ends by itself (kill -KILL {pid} gives it up); then: {to_read}"
+            hint = f"process {pid} continues and ends by itself (kill -KILL {pid} abandons the file); then: {to_read}"
             if self.keeper.child.is_stopped():
-                hint = f"kill -CONT {pid} lets it go on; then: {to_read}"
-            raise PerfdiagError(f"not known whether {name} is whole: {error}", hint) from error
+                hint = f"let it continue with kill -CONT {pid}; then: {to_read}"
+            raise PerfdiagError(f"it is unknown whether {name} is complete: {error}", hint) from error
         finally:  # it is never ended here: what is still in the pipe would be lost
             self.keeper.child.leave()
         if not answer and not self.keeper.progress.size_bytes:
@@ -120,7 +119,7 @@ class OutFile:
             raise PerfdiagError(f"nothing was written to {name}: the process that writes it was killed", "record again")
         if not answer:
             raise PerfdiagError(
-                f"{name} is cut short: the process that writes it was killed", f"what is there can be read: {to_read}"
+                f"{name} is cut short: the process that writes it was killed", f"read what is there: {to_read}"
             )
         told = json.loads(answer)
         if told["moved"]:
@@ -134,34 +133,34 @@ class OutFile:
                 raise PerfdiagError(f"nothing was written to {name}: {why}", told["hint"] or "record again")
             raise PerfdiagError(
                 f"{name} is cut short after {told['size']:,} bytes: {why}{moved}",
-                f"what is there can be read: {to_read}",
+                f"read what is there: {to_read}",
             )
         if moved:
-            raise PerfdiagError(f"the recording is in {name} by now{moved}", to_read)
+            raise PerfdiagError(f"the recording is now in {name}{moved}", to_read)
         return int(told["size"])
 
     def check_report(self) -> None:
-        """Raise PerfdiagError for a report that was not written as a whole."""
+        """Raise PerfdiagError if a report was not written completely."""
         assert self.keeper, "standard output is no file"
         os.close(self.fd)
         name, again = printable(self.path), "write it again, to a file of its own"
         try:
             told = json.loads(self.keeper.last_answer(recorder_ended=True) or "{}")
         except TimeoutError as error:
-            raise PerfdiagError(f"not known whether {name} is whole: {error}", again) from error
+            raise PerfdiagError(f"it is unknown whether {name} is complete: {error}", again) from error
         finally:
             self.keeper.child.leave()
         if not told:
             raise PerfdiagError(f"{name} is cut short: the process that writes it was killed", again)
         if told["meddled"] or told["moved"]:
-            moved = f"it is {printable(told['moved'] or '')} by now"
+            moved = f"it is now {printable(told['moved'] or '')}"
             raise PerfdiagError(f"{name} is lost: {told['meddled'] or moved}", again)
         if told["error"] or not told["size"]:
             raise PerfdiagError(f"{name} is cut short: {told['error'] or 'nothing was written'}", told["hint"] or again)
 
     def check_stream(self, reason: str, why: str | None = None) -> None:
-        """Raise PerfdiagError for a recording on standard output that is cut short, also by its reader: of a report
-        that may have seen enough, half a recording is damaged."""
+        """Raise PerfdiagError if a recording on standard output is cut short, also by its reader: half a recording is
+        damaged."""
         if reason in (DIED, OUTPUT_CLOSED):
             raise PerfdiagError(
                 f"the recording is cut short{f': {why}' if why else ''}",
@@ -170,11 +169,11 @@ class OutFile:
 
 
 def create(path: str) -> OutFile:
-    """Open `path` for a recording: a new file, or a regular file of the invoking user's, emptied by its first
-    byte after begin(); "-": standard output.
+    """Open `path` for a recording: a new file, or a regular file of the invoking user, which is emptied by the first
+    byte after begin(); "-" is standard output.
 
-    Under sudo the user behind it opens and makes it.  Raises PerfdiagError for anything else that stands there, and
-    when its file system does not answer.
+    Under sudo, the user behind it opens and creates it. Raises PerfdiagError if anything else is there, or if its file
+    system does not answer.
     """
     name = printable(path)
     if not path:
@@ -184,7 +183,7 @@ def create(path: str) -> OutFile:
         if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
             raise PerfdiagError("standard output is closed", "give a file: record -o FILE")
         if os.isatty(1):
-            raise UsageError("a recording is nothing for a terminal", "write it to a file, or into a pipe")
+            raise UsageError("a recording cannot be written to a terminal", "write it to a file, or into a pipe")
         return OutFile(path, os.dup(1), created=False)
     progress = Progress.shared()
     child = deadline.Child(partial(keep, path, progress))

@@ -1,7 +1,7 @@
-"""What can be measured on this host, what cannot, why, and what would make it so.
+"""What can be measured on this host, what cannot, why, and the remedy.
 
-Programs in the kernel are judged by a recorder that really loaded and attached them (its header says so); facts of
-the host by opening the files they come from.
+Programs in the kernel are judged by a recorder that really loaded and attached them (its header says so); facts of the
+host by opening their files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from perfdiag.recording.recording import Recording
 
 @dataclass(frozen=True)
 class Source:
-    """A fact of the host: what it tells, where it is read (patterns, any will do), what would make it readable."""
+    """A fact of the host: what it shows, the files it is in (patterns, any will do), what would make it readable."""
 
     tells: str
     patterns: tuple[str, ...]
@@ -31,7 +31,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Answer:
-    """One thing to be measured: it can be (reason None), or why not and what would help."""
+    """One thing to be measured: possible (reason None), or why not and the remedy."""
 
     tells: str
     source: str
@@ -41,7 +41,7 @@ class Answer:
 
 SOURCES = (
     Source(
-        "the clock CPUs were really given", ("/dev/cpu/0/msr",), "modprobe msr; in a guest: run perfdiag on its host"
+        "the clock that CPUs really ran at", ("/dev/cpu/0/msr",), "modprobe msr; in a guest: run perfdiag on its host"
     ),
     Source(
         "clock limits and governor",
@@ -73,10 +73,8 @@ SOURCES = (
 
 
 def programs(header: schema.Header) -> list[Answer]:
-    """Return, by feature, what the recorder's programs can measure, and what it has not the privileges for.
-
-    A feature with one missing program is missing.
-    """
+    """Return, by feature, what the recorder's programs can measure, and what it lacks privileges for. A feature with
+    one missing program is missing."""
     header = msgspec.structs.replace(header, targets=[])  # of the host: no target makes a feature matter less
     nothing = [msgspec.structs.replace(probe, attached=False) for probe in header.probes]
     telling = {item.feature: item for item in _missing(msgspec.structs.replace(header, probes=nothing))}
@@ -111,7 +109,7 @@ def _ask(source: Source) -> Answer:
             except OSError as error:
                 reason = f"{path}: {error.strerror}"
                 if isinstance(error, PermissionError) and os.geteuid():
-                    fix = "as root: sudo perfdiag check"
+                    fix = "run it as root: sudo perfdiag check"
                 continue
             return Answer(source.tells, path)
     return Answer(source.tells, source.patterns[0], reason, fix)

@@ -1,8 +1,8 @@
-"""Processes as /proc shows them, without the files that can block for ever.
+"""Processes in /proc, without the files that can block forever.
 
-cmdline, maps and environ wait for the process's memory lock, which a stuck process may hold for ever.  io, exe and the
-links in fd and ns wait for an exec of it to get through; on newer kernels (seen on 6.18) stat and wchan too.  They are
-never read here.  status, comm, cgroup, net and the names in fd and task wait for nothing.
+cmdline, maps and environ wait for the process's memory lock, which a stuck process may hold forever. io, exe and the
+links in fd and ns wait for an exec to finish; on newer kernels (seen on 6.18) stat and wchan, too. They are never read
+here. status, comm, cgroup, net and the names in fd and task wait for nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ENDED_STATES = frozenset("ZXx")
 
 @dataclass(frozen=True)
 class Process:
-    """What is known of one process; pids as this perfdiag sees them."""
+    """One process; pids as perfdiag itself sees them."""
 
     pid: int
     comm: str  # hostile: show `name`
@@ -30,12 +30,12 @@ class Process:
 
     @property
     def name(self) -> str:
-        """The comm, fit to be shown."""
+        """The comm, safe to print."""
         return printable(self.comm) or NO_NAME
 
     @property
     def ended(self) -> bool:
-        """True when no thread is left: a leader can be a zombie while its threads go on."""
+        """True if no thread is left: a leader can be a zombie while its threads run."""
         if self.state not in ENDED_STATES:
             return False
         try:
@@ -91,7 +91,7 @@ def namespace_pid(pid: int) -> int | None:
 
 
 def by_namespace_pid(number: int) -> list[Process]:
-    """Return the processes of inner pid namespaces that are known there as `number`."""
+    """Return the processes of inner pid namespaces that have the pid `number` there."""
     found = []
     for process in everyone():
         numbers = status(process.pid).get("NSpid", "").split("\t")

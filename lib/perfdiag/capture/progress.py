@@ -1,4 +1,4 @@
-"""What people see while a recording runs: a bar on a terminal, one line elsewhere; always on standard error."""
+"""The progress of a recording: a bar on a terminal, one line elsewhere; always on standard error."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _quiet = False
 
 
 def be_quiet() -> None:
-    """Tell nothing of the progress from now on: warnings and errors alone."""
+    """Print no progress from now on, only warnings and errors."""
     global _quiet
     _quiet = True
 
 
 def tell(*lines: str) -> None:
-    """Say what is neither a warning nor an error, unless that is not wanted (--quiet)."""
+    """Print something that is neither a warning nor an error, unless --quiet is given."""
     if not _quiet:
         say(*lines)
 
 
 def say(*lines: str) -> None:
-    """Write lines to standard error; that nobody listens there is no reason to fail."""
+    """Write lines to standard error; if it is closed, that is no error."""
     with contextlib.suppress(OSError):
         for line in lines:
             print(line, file=sys.stderr, flush=True)
@@ -32,10 +32,8 @@ def say(*lines: str) -> None:
 
 @contextlib.contextmanager
 def shown(duration_ns: int) -> Iterator[Callable[[], None] | None]:
-    """Show the progress of a window (0: open end); yield what is to be called several times a second, if anything.
-
-    The time runs from the first call.
-    """
+    """Show the progress of a window (0: open end); yield the function to call several times a second, if there is one.
+    The time runs from the first call."""
     if _quiet or not sys.stderr.isatty() or os.environ.get("TERM") in (None, "dumb"):
         yield None
         return

@@ -1,8 +1,8 @@
-"""The recorder's other side: tells it what to follow, waits for the end of the window, hands on the recording.
+"""Our side of the recorder: tell it what to follow, wait for the end of the window, pass on the recording.
 
 The launcher started the recorder before Python and left three descriptors: a stream socket for orders and answers
-(perfdiag-recorder(8)), the recording and the recorder's messages, both files in memory.  When this process ends,
-however it ends, the socket closes and the recorder stops.
+(perfdiag-recorder(8)), the recording and the recorder's messages, both files in memory. When this process ends, in
+whatever way, the socket closes and the recorder stops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from perfdiag.common.text import printable
 LOAD_TIMEOUT_S = 30.0
 SCRIPT_TIMEOUT_S = 150.0  # compilers are started for it, one engine after the other where one cannot
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
-KILLED_HINT = "if it was the OOM killer (see dmesg): give it 80 MiB of room, in its control group too"
+KILLED_HINT = "if it was the OOM killer (see dmesg): give perfdiag 80 MiB of room, also in its control group"
 NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less
@@ -67,7 +67,7 @@ class Recorder:
 
     @classmethod
     def inherited(cls) -> Recorder:
-        """Take over what the launcher left.  Raises UsageError when perfdiag was not started through it."""
+        """Take over what the launcher left. Raises UsageError if perfdiag was not started through it."""
         try:
             control, recording, messages, pid = (
                 int(os.environ.pop(f"PERFDIAG_{name}"))
@@ -88,7 +88,7 @@ class Recorder:
         return self._pid
 
     def wait_loaded(self) -> None:
-        """Wait until the recorder is ready for orders.  Raises what keeps it from that."""
+        """Wait until the recorder is ready for orders. Raises the error that prevents it."""
         self._script = self._expect(("loaded", SCRIPT), LOAD_TIMEOUT_S) == SCRIPT
 
     def start(self, target: Target, held_back_pid: int | None, window: Window, output_fd: int | None) -> None:
@@ -145,17 +145,17 @@ class Recorder:
         return os.fdopen(os.dup(self._recording_fd), "rb")
 
     def messages(self) -> list[str]:
-        """Return what the recorder wrote for people, fit to be shown."""
+        """Return the recorder's messages, safe to print."""
         content = os.pread(self._messages_fd, 1 << 16, 0)
         return [printable(line, 500) for line in content.decode("utf-8", "replace").splitlines()]
 
     def cut_off(self) -> str | None:
-        """Return why the recorder gave up writing the recording somewhere, None where it did not."""
+        """Return why the recorder stopped writing the recording, None if it did not."""
         said = [line.partition(" is cut off: ")[2] for line in self._errors()]
         return next((why for why in reversed(said) if why), None)
 
     def last_error(self) -> str | None:
-        """Return the last error that the recorder told people, None where it told none."""
+        """Return the last error that the recorder printed, or None."""
         return next(reversed(self._errors()), None)
 
     def _errors(self) -> list[str]:
@@ -190,10 +190,10 @@ class Recorder:
         if number == errno.EDOM:
             return UsageError(message, hint)
         if number == errno.ECANCELED:
-            hint = "was it sent SIGTERM? start again"
+            hint = "did something send it SIGTERM? start again"
             return PerfdiagError("the recorder was told to end before the window began", hint)
         return PerfdiagError(
-            message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows everything the recorder said"
+            message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows all messages of the recorder"
         )
 
     def _expect(self, words: Sequence[str], timeout_s: float) -> str:
@@ -203,8 +203,8 @@ class Recorder:
             raise PerfdiagError(STOPPED, "start again; nothing was recorded")
         if line is None:
             raise PerfdiagError(
-                f"the recorder has not said {words[0]!r} for {timeout_s:.0f} s",
-                "the host may be too busy; PERFDIAG_DEBUG=1 shows what it said",
+                f"the recorder has not answered {words[0]!r} for {timeout_s:.0f} s",
+                "the host may be too busy; PERFDIAG_DEBUG=1 shows the recorder's messages",
             )
         if line in words:
             return line
@@ -259,11 +259,11 @@ def ended_by_signals(stop: Callable[[], None]) -> Iterator[list[int]]:
 
 
 def _permission_hint() -> str:
-    """Return the command that would work, or what root itself lacks."""
+    """Return the command that would work, or the capability that root lacks."""
     if os.geteuid() != 0:
         program = os.environ.get("PERFDIAG_PROGRAM", "perfdiag")
         return f"sudo {shlex.join([program, *sys.argv[1:]])}"
-    return "root lacks CAP_BPF or CAP_PERFMON here: run perfdiag on the host, or in a container that was given them"
+    return "root lacks CAP_BPF or CAP_PERFMON here: run perfdiag on the host, or in a container that has them"
 
 
 __all__ = ["DIED", "NOT_PERMITTED", "OUTPUT_CLOSED", "STOPPED", "Recorder", "Window", "ended_by_signals"]

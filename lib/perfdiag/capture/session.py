@@ -1,4 +1,4 @@
-"""One recording from beginning to end, as `latency` and `record` both need it."""
+"""One recording from beginning to end, for `latency` and `record`."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class Session:
         return self.reason != record.DIED or self.recorder.wait_exit(0) is not None
 
     def check(self) -> None:
-        """Raise PerfdiagError where the recorder has not written its recording to the end: a script must not take half
-        a window for all of it."""
+        """Raise PerfdiagError if the recorder did not write its recording to the end: a script must not take half a
+        window for all of it."""
         if self.cut_short:
-            hint = "the report is of what was written until then; record again"
+            hint = "the report covers only what was written; record again"
             raise PerfdiagError(f"the recording is cut short: {self.cut_short}", hint)
 
     def conclude(self, *steps: Callable[[], int | None]) -> int:
         """Take each step (report, check of the file), whatever becomes of the others, and wait for the command.
 
-        Return the command's exit status, else the last step's that is not 0.  Raises what a step raised: the first,
-        with the command's status; the others are told here, and the first too where the command takes its time.
+        Return the command's exit status, else that of the last step that failed. Raises the first error of a step, with
+        the command's status; the others are printed here, and so is the first if the command takes long.
         """
         status, errors = 0, list[Exception]()
         for step in steps:
@@ -85,9 +85,9 @@ class Session:
 
 
 def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int) -> Session:
-    """Record into memory and, with `path`, into a file; afterwards this process is not root any more.
+    """Record into memory and, with `path`, into a file; afterwards this process is no longer root.
 
-    Everything needed later must be imported.  Raises what keeps the recording from being made.
+    Everything needed later must be imported. Raises the error that prevents the recording.
     """
     recorder = Recorder.inherited()
     target.check_namespace()
@@ -140,16 +140,16 @@ def _target(wanted: Wanted, window: Window, held_back: HeldBack | None) -> Targe
 
 
 def _tell(recorder: Recorder, kind: str) -> None:
-    """Print what the recorder said of a kind, and everything when that was asked for."""
+    """Print messages of one kind, and all of the recorder's if asked for."""
     everything, said = bool(os.environ.get("PERFDIAG_DEBUG")), recorder.messages()
     say = progress.tell if kind == NOTE and not everything else progress.say
     say(*(line for line in said if everything or line.startswith(kind)))
 
 
 def _why_cut_short(recorder: Recorder, reason: str) -> str | None:
-    """Return why the recorder did not write its recording to the end, None where it did."""
+    """Return why the recorder did not write its recording to the end, None if it did."""
     if reason == record.OUTPUT_CLOSED:
-        return recorder.cut_off() or "nothing took it any more"
+        return recorder.cut_off() or "its reader has closed it"
     if reason != record.DIED:
         return None
     status = recorder.wait_exit(0.5)
@@ -157,7 +157,7 @@ def _why_cut_short(recorder: Recorder, reason: str) -> str | None:
         return f"the recorder was ended by {signal.Signals(-status).name}"
     if status is None and is_stopped(recorder.pid):
         return record.STOPPED
-    return recorder.last_error() or "the recorder did not end well"
+    return recorder.last_error() or "the recorder failed at its end"
 
 
 __all__ = ["run"]

@@ -1,4 +1,4 @@
-"""What is to be measured: the selectors of the command line, resolved to processes."""
+"""What to measure: the selectors of the command line, resolved to processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Wanted:
     only: bool = False
 
     def check(self) -> None:
-        """Raise UsageError unless exactly one kind of selector is given, and it can be meant."""
+        """Raise UsageError unless exactly one kind of selector is given, with a valid value."""
         given = [f"--{name}" for name in SELECTORS if getattr(self, name) is not None]
         given += ["--pid"] * bool(self.pids) + ["COMMAND"] * bool(self.command)
         choices = "--pid PID, --name REGEX, --port N, --unit NAME, --container NAME, --cgroup PATH or -- COMMAND"
@@ -56,7 +56,7 @@ class Wanted:
 
     @property
     def words(self) -> str:
-        """The selector as it is typed in a shell, fit to be shown: "--port 5432", "-- tar"."""
+        """The selector as typed in a shell, safe to print: "--port 5432", "-- tar"."""
         if self.command:
             return typed(["--", self.command[0]])
         given = [("pid", pid) for pid in self.pids[:SHOWN_PIDS]]
@@ -66,7 +66,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Target:
-    """The processes the recorder is told to follow, and what people are told."""
+    """The processes the recorder is told to follow, and what the user is told."""
 
     description: str
     pids: tuple[int, ...]
@@ -75,23 +75,21 @@ class Target:
 
 
 def check_namespace() -> None:
-    """Raise PerfdiagError where pids are others than the host's: by these the recorder's programs know the target."""
+    """Raise PerfdiagError if our pids are not the host's, by which the recorder's programs know the target."""
     try:
         number = PID_NAMESPACE.stat().st_ino
     except OSError:  # nothing can be told without /proc
         return
     if number != HOST_NAMESPACE:
         raise PerfdiagError(
-            "perfdiag runs in a pid namespace of its own, where the kernel's pids are not known",
-            "start it on the host, or the container with --pid=host",
+            "perfdiag runs in its own pid namespace, where the kernel's pids are unknown",
+            "start it on the host, or start the container with --pid=host",
         )
 
 
 def resolve(wanted: Wanted) -> Target:
-    """Return the processes that are meant.
-
-    Raises TargetGone when there is none (any more), UsageError when several could be meant or it cannot be measured.
-    """
+    """Return the selected processes. Raises TargetGone if there is none (any more), UsageError if several could be
+    meant or it cannot be measured."""
     if wanted.pids:
         return _of_pids(wanted)
     if wanted.name is not None:
@@ -120,14 +118,14 @@ def _of_pids(wanted: Wanted) -> Target:
                 "perfdiag host, or measure the process that this one works for",
             )
         if process.ended:
-            raise TargetGone(f"{process} has ended: it only waits for its parent (pid {process.parent}) to notice")
+            raise TargetGone(f"{process} has ended, and its parent (pid {process.parent}) has not collected it yet")
         if process not in found:
             found.append(process)
     return _target(found, "--pid", wanted.only, notes)
 
 
 def _of_pid(number: int, notes: list[str]) -> Process:
-    """Return the process of a pid of our pid namespace, else of an inner one; notes say which was taken."""
+    """Return the process of a pid in our pid namespace, else in an inner one; notes say which was used."""
     leader = processes.leader(number)
     process = processes.read(leader or number)
     if process:
@@ -136,10 +134,10 @@ def _of_pid(number: int, notes: list[str]) -> Process:
         return process
     inside = processes.by_namespace_pid(number)
     if not inside:
-        raise TargetGone(f"no process has pid {number}", "it may have ended; ps -e shows those that run")
+        raise TargetGone(f"no process has pid {number}", "it may have ended; list processes with ps -e")
     if len(inside) > 1:
         raise UsageError(
-            f"pid {number} is not one of this host, and means {len(inside)} processes inside containers",
+            f"pid {number} is not a pid of this host, and means {len(inside)} processes inside containers",
             _choice(inside),
         )
     notes.append(f"{number} is a pid inside a container: using {inside[0]}")
@@ -151,10 +149,10 @@ def _of_name(wanted: Wanted, pattern: str) -> Target:
     names = name_patterns.matching(pattern, sorted({process.comm for process in others}))
     found = [process for process in others if process.comm in names]
     if not found:
-        hint = "ps -eo pid,comm shows the names there are"
+        hint = "list the names with ps -eo pid,comm"
         if len(pattern) > COMM_LIMIT:
             hint += f"; the kernel keeps only {COMM_LIMIT} characters of a name"
-        raise TargetGone(f"--name {printable(pattern)}: no process is called so", hint)
+        raise TargetGone(f"--name {printable(pattern)}: no process has such a name", hint)
     return _of_program(found, f"--name {printable(pattern)}", wanted.only)
 
 
@@ -181,7 +179,7 @@ def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
             f"{what} holds threads, not processes", "give their process, or the group above: --pid, --cgroup"
         )
     if not members:
-        raise TargetGone(f"{what} has no processes", "what has stopped may leave an empty group behind")
+        raise TargetGone(f"{what} has no processes", "a stopped service may leave an empty group behind")
     if cgroups.whole_host(group):
         raise UsageError(f"{what} is the whole host", "choose a group below it")
     _check_number(what, len(members), "choose a group below it")
@@ -189,9 +187,9 @@ def _of_group(group: Path, kind: str, name: str, only: bool) -> Target:
     more = "" if only else ", those they start and those that join it" if known else " and those they start"
     notes = [f"using {printable(str(group))}"]
     if not known:
-        notes.append("a process that joins it from outside while this runs is not seen")
+        notes.append("a process that joins it from outside meanwhile is not seen")
     if os.getpid() in members:
-        notes.append("perfdiag runs in it and is measured too: start it from another group")
+        notes.append("perfdiag runs in it and is measured, too: start it from another group")
     return Target(f"{what}: {_count(len(members))}{more}", tuple(members), tuple(notes), known)
 
 
@@ -213,7 +211,7 @@ def _check_number(what: str, number: int, hint: str) -> None:
 
 
 def _others() -> list[Process]:
-    """Return all living processes but the kernel's, perfdiag's own, and the sudo it was started with."""
+    """Return all living processes except the kernel's, perfdiag's own, and the sudo it was started with."""
     own = {os.getpid()}
     parent = processes.read(os.getppid())
     while parent and parent.comm in ELEVATORS:

@@ -1,8 +1,8 @@
 """The configuration: /etc/perfdiag/config.toml, then the user's own, which wins key by key.
 
-runbook_url = "https://wiki.example/perfdiag/{id}"     # where people read on about a finding
+runbook_url = "https://wiki.example/perfdiag/{id}" # link to more about a finding
 
-They are read with the rights of the caller: what is wrong with a file is told with words from it.
+The files are read with the rights of the caller, and errors quote them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEADLINE_S = 0.5  # a home directory may lie on a dead server: the report must n
 
 
 class ConfigError(PerfdiagError):
-    """A configuration file cannot be meant."""
+    """A configuration file is not valid."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,20 @@ class Config:
     left_out: tuple[str, ...] = ()  # files that did not answer in time, a sentence each
 
     def runbook(self, finding_id: str) -> str | None:
-        """Return where people read on about a finding, None when no runbook is configured."""
+        """Return the link to more about a finding, None without a configured runbook."""
         return self.runbook_url.replace("{id}", quote(finding_id)) if self.runbook_url else None
 
 
 def files() -> list[Path]:
-    """Return the files that are asked, the most particular last."""
+    """Return the files to read, the most specific last."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.environ.get("HOME", ""), ".config")
     user = [Path(home, "perfdiag", "config.toml")] if os.path.isabs(home) else []
     return [SYSTEM_FILE, *user]
 
 
 def load(paths: list[Path] | None = None) -> Config:
-    """Read the configuration files that exist.
-
-    Raises ConfigError for a file that cannot be read, is not TOML or holds what no key can mean.
-    """
+    """Read the configuration files that exist. Raises ConfigError for a file that cannot be read, is not TOML or has
+    invalid keys."""
     merged: dict[str, str] = {}
     left_out: list[str] = []
     for path in files() if paths is None else paths:
@@ -83,7 +81,7 @@ def load(paths: list[Path] | None = None) -> Config:
 
 
 def _checked(path: str, table: dict[str, Any]) -> dict[str, str]:
-    """Return the keys of one file, all of them known and sound."""
+    """Return the keys of one file, all known and valid."""
     for key, value in table.items():
         if key != "runbook_url":
             raise ConfigError(f"{path}: unknown key {printable(key)!r}", "the only key is runbook_url")
@@ -91,7 +89,7 @@ def _checked(path: str, table: dict[str, Any]) -> dict[str, str]:
         if not isinstance(value, str) or not value.isprintable() or any(character.isspace() for character in value):
             raise ConfigError(f"{path}: runbook_url must be a text without blanks", hint)
         if value.count("{id}") != 1 or "{" in value.replace("{id}", ""):
-            raise ConfigError(f"{path}: runbook_url must hold {{id}} once, and no other brace", hint)
+            raise ConfigError(f"{path}: runbook_url must contain {{id}} once, and no other brace", hint)
         if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc:
             raise ConfigError(f"{path}: runbook_url must begin with https:// or http://", hint)
     return table

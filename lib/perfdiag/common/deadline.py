@@ -1,6 +1,6 @@
-"""Things that may never return, done with a deadline: asking a file system whose server may be dead, a stuck process.
+"""Operations that may never return, with a deadline: asking a file system whose server may be dead, a stuck process.
 
-They are done by a child process, because one that waits in the kernel may not even be killed: it is left behind.
+A child process does them, because one that waits in the kernel may not even be killed: it is left behind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Receive = Callable[[float], tuple[bytes, list[int]]]
 
 
 def is_stopped(pid: int) -> bool:
-    """Return whether somebody has stopped a process (SIGSTOP, a debugger)."""
+    """Return whether a process is stopped (SIGSTOP, a debugger)."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] in (b"T", b"t")
     except OSError:  # without /proc
@@ -61,28 +61,28 @@ class Child:
         return socket.recv_fds(self._answers, MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)[:2]
 
     def tell(self, message: bytes) -> None:
-        """Send it a message; one that has ended is told nothing."""
+        """Send it a message; an ended child is skipped."""
         with suppress(OSError):
             self._answers.send(message)
 
     def is_stopped(self) -> bool:
-        """Whether somebody has stopped it (SIGSTOP, a debugger)."""
+        """Whether it is stopped (SIGSTOP, a debugger)."""
         return is_stopped(self.pid)
 
     def end(self) -> None:
-        """End it now; one that the kernel does not let go of is left behind."""
+        """End it now; if it is stuck in the kernel, leave it behind."""
         os.kill(self.pid, signal.SIGKILL)
         self.leave()
 
     def leave(self) -> None:
-        """Listen no more: it goes on, and ends by itself."""
+        """Stop listening: it continues, and ends by itself."""
         self._answers.close()
         os.waitpid(self.pid, 0 if self._ended else os.WNOHANG)  # one that still runs is left to init
 
 
 @contextmanager
 def child(work: Callable[[socket.socket], None]) -> Iterator[Receive]:
-    """Yield what receives the answers of a Child; afterwards that is ended, or left behind in the kernel."""
+    """Yield a Child to receive answers from; afterwards it is ended, or left behind in the kernel."""
     process = Child(work)
     try:
         yield process.receive
@@ -101,10 +101,10 @@ def _do(work: Callable[[socket.socket], None], answers: socket.socket) -> NoRetu
 
 
 def read_bytes(path: Path, limit_bytes: int, deadline_s: float) -> bytes:
-    """Return the content of `path`, which may lie on a dead server, as far as the caller may read it.
+    """Return the content of `path`, which may be on a dead server, if the caller may read it.
 
-    Raises the OSError of the read, FileNotFoundError also where its directory is closed to him; TimeoutError after
-    `deadline_s`; OSError (EFBIG) for more than `limit_bytes`.
+    Raises the OSError of the read, FileNotFoundError also for a closed directory; TimeoutError after `deadline_s`;
+    OSError (EFBIG) for more than `limit_bytes`.
     """
 
     def read(answers: socket.socket) -> None:
@@ -141,7 +141,8 @@ def read_bytes(path: Path, limit_bytes: int, deadline_s: float) -> bytes:
 def which(
     candidates: Iterable[T], test: Callable[[T], bool], silence_s: float, deadline_s: float
 ) -> tuple[list[T], list[T]]:
-    """Return those that pass a test, and those whose test did not end in `silence_s` (all together: `deadline_s`)."""
+    """Return the items that pass a test, and those whose test did not end in `silence_s` (all together:
+    `deadline_s`)."""
     left, passed, silent = list(candidates), list[T](), list[T]()
     end = time.monotonic() + deadline_s
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 
-_ROOM = "make room where the output goes, or send it to a file system that has some: /dev/shm is in memory"
+_ROOM = "make room there, or send the output to a file system that has some: /dev/shm is in memory"
 _FILES = "raise the limit of open files: ulimit -n 1024"
-MEMORY_HINT = "raise the limit (ulimit -v, ulimit -d), or make the report of a recording elsewhere"
+MEMORY_HINT = "raise the limit (ulimit -v, ulimit -d), or report the recording on another machine"
 
 # What to do where the operating system lacks something, by error number.
 HINTS = {
@@ -21,7 +21,7 @@ HINTS = {
 
 
 class PerfdiagError(Exception):
-    """Anything a user can act on: one line that says what failed, a hint that says what to do."""
+    """An error the user can act on: one line that says what failed, a hint that says what to do."""
 
     exit_status = 1
 
@@ -31,13 +31,13 @@ class PerfdiagError(Exception):
 
 
 class UsageError(PerfdiagError):
-    """The command line asks for something that cannot be meant."""
+    """The command line cannot be understood, or contradicts itself."""
 
     exit_status = 2
 
 
 class PermissionDenied(PerfdiagError):
-    """The host refuses what was asked; the hint is the command that would work."""
+    """The host refuses it; the hint is the command that would work."""
 
     exit_status = 3
 

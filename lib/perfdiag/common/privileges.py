@@ -1,6 +1,6 @@
 """Root is needed to find the target; then it is given up, for good.
 
-A path that the caller named is never opened as root for him: whoever opens it becomes the caller first.
+Perfdiag never opens a path given by the caller as root: the process that opens it becomes the caller first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def invoking_user() -> tuple[int, int] | None:
-    """Return uid and gid of the user behind sudo, None when nobody is behind (or root itself).
+    """Return uid and gid of the user behind sudo, None if there is none (or it is root).
 
-    Only the environment of a process that is root through and through is root's own.  Others, also those that became
-    root by a set-user-id file, may have any name in it.  Raises PerfdiagError where it names somebody who cannot be:
-    that he is nobody would leave root to him.
+    The environment counts only if the process is root in every respect: otherwise, as with a set-user-id file, it may
+    contain any name. Raises PerfdiagError if it names an impossible user, because ignoring it would leave root to them.
     """
     texts = [os.environ.get(name) for name in ("SUDO_UID", "SUDO_GID")]
     if os.getresuid() != (0, 0, 0) or texts == [None, None]:
@@ -37,9 +36,9 @@ def invoking_user() -> tuple[int, int] | None:
 
 
 def become_caller() -> None:
-    """Become the user behind sudo, with his groups and with no way back; root that nobody is behind stays root.
+    """Become the user behind sudo, with their groups and with no way back; without sudo, root stays root.
 
-    The groups are looked up, which can take its time.  Raises PerfdiagError when root cannot be given up.
+    Looking up the groups may take time. Raises PerfdiagError if root cannot be given up.
     """
     if user := invoking_user():
         uid, gid = user
@@ -49,19 +48,19 @@ def become_caller() -> None:
 
 
 def drop() -> None:
-    """Become the user behind sudo, else nobody, with no way back; does nothing for who is not root.
+    """Become the user behind sudo, else nobody, with no way back; does nothing without root.
 
-    Everything needed later must be open and imported.  Raises PerfdiagError when root cannot be given up.
+    Everything needed later must be open and imported. Raises PerfdiagError if root cannot be given up.
     """
     if os.geteuid() == 0:
         uid, gid = invoking_user() or (NOBODY, NOBODY)
         _become(uid, gid, [])
     if _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        raise PerfdiagError(f"cannot rule out new privileges: {os.strerror(ctypes.get_errno())}")
+        raise PerfdiagError(f"cannot exclude new privileges: {os.strerror(ctypes.get_errno())}")
 
 
 def set_aside() -> None:
-    """Act as nobody until `take_up`: root has room in file systems, and more than its quota, that is for others."""
+    """Act as nobody until `take_up`: root may use space in file systems that is reserved for others."""
     if os.geteuid() == 0:
         os.seteuid(NOBODY)
 

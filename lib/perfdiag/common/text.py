@@ -1,4 +1,4 @@
-"""Names that come from the target are hostile bytes; what people see of them is made harmless here."""
+"""Names from the target are hostile bytes; this module makes them safe to print."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def printable(name: str | bytes, limit: int = 200) -> str:
 
 
 def whole(text: str) -> str:
-    """Return a text as `printable` does, however long it is; what was made printable once stays as it is."""
+    """Return a text as `printable` does, however long it is; printable text stays as it is."""
     if text.isprintable() and not _INVISIBLE.search(text):
         return text
     return "".join(map(_shown, text))
@@ -47,12 +47,12 @@ def _shown(character: str) -> str:
 
 
 def typed_path(path: str) -> str:
-    """Return a path as it is typed in a shell, made harmless; no command takes it for an option."""
+    """Return a path as typed in a shell, safe to print; no command takes it for an option."""
     return shlex.quote(whole(f"./{path}" if path.startswith("-") else path))
 
 
 def typed(words: Sequence[str]) -> str:
-    """Return words as they are typed in a shell, made harmless; of those that have no room only that there are some."""
+    """Return words as typed in a shell, safe to print; words without room are only hinted at."""
     quoted = [shlex.quote(whole(word)) for word in words]
     text = " ".join(quoted)
     while len(text) > LONGEST_TYPED:  # no word without its end: a quote would stay open

@@ -1,4 +1,4 @@
-"""Numbers for people: the only place where a duration, a share, a count or a size becomes text."""
+"""Numbers as text: the only place where a duration, a share, a count or a size is formatted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def duration(ns: float) -> str:
 
 
 def short(ns: int) -> str:
-    """Return a duration as somebody types it, to the nanosecond: "250ms"."""
+    """Return a duration as typed on a command line, to the nanosecond: "250ms"."""
     unit_ns, unit = next(each for each in (*_DURATIONS, (1, "ns")) if ns % each[0] == 0)
     return f"{ns // unit_ns}{unit}"
 
@@ -42,7 +42,7 @@ def about(ns: float) -> str:
 
 
 def share(part: float) -> str:
-    """Return a share of 1 as a whole percentage; what is there but small is "<1 %", never "0 %"."""
+    """Return a share of 1 as a whole percentage; a small share is "<1 %", never "0 %"."""
     if 0 < part < 0.005:
         return "<1 %"
     if 0.995 <= part < 1:
@@ -60,7 +60,7 @@ def fine_share(part: float) -> str:
 
 
 def count(number: int) -> str:
-    """Return a whole number with its thousands apart: "61,204"."""
+    """Return a whole number with separators: "61,204"."""
     return f"{number:,}"
 
 
@@ -79,12 +79,12 @@ def plural(number: int, noun: str) -> str:
 
 
 def known(number: int | None, noun: str) -> str:
-    """Return the same, or that the number is not known."""
+    """Return the same, or that the number is unknown."""
     return plural(number, noun) if number is not None else f"unknown number of {noun}s"
 
 
 def first_of(names: Sequence[str], most: int) -> str:
-    """Return so many names at the most, and how many there are besides: "a, b and 3 more"."""
+    """Return at most so many names, and how many more there are: "a, b and 3 more"."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 

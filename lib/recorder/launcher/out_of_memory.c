@@ -90,7 +90,7 @@ static void watch(int python, int ended, unsigned long kills_before)
 	if (read(ended, &byte, 1) != 1 && oom_kills() > kills_before)
 		fprintf(stderr,
 			"error: perfdiag was killed: memory is short, and the kernel's OOM killer took it first\n"
-			"HINT: give it 80 MiB of room, in its control group too, or wait until there are\n");
+			"HINT: give it 80 MiB of room, also in its control group, or wait until there are\n");
 }
 
 /*

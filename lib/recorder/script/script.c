@@ -181,13 +181,13 @@ static const char *last_error(const struct script *script)
 static int explain_killed(const struct script *script, struct lack *lack, int number)
 {
 	if (number == SIGKILL && oom_kills() > script->kills)
-		return lack_of(lack, -EIO, "give it 200 MiB of room, in its control group too",
+		return lack_of(lack, -EIO, "give it 200 MiB of room, also in its control group",
 			       "%s was killed: memory is short, and the kernel's OOM killer took it",
 			       script->engine->name);
 	if (script->begun)
 		return lack_of(lack, -EIO, "", "%s was killed by signal %d", script->engine->name, number);
 	return lack_of(lack, -EIO,
-		       "if it was the OOM killer (see dmesg): give it 200 MiB of room, in its control group too",
+		       "if it was the OOM killer (see dmesg): give it 200 MiB of room, also in its control group",
 		       "%s was killed by signal %d before the window began: %s", script->engine->name, number,
 		       last_error(script));
 }

@@ -168,7 +168,7 @@ def test_its_control_group_has_no_room_for_it(engine: str, spinning: Workload, c
     group = cleanup.enter_context(cgroup("memory", "engine", limit_in_bytes=60 * MEBIBYTE))
     run = perfdiag("latency", "--engine", engine, "--pid", spinning.pid, "--duration", 1, preexec_fn=enter(group))
     killed = f"error: {engine} was killed: memory is short, and the kernel's OOM killer took it\n"
-    assert run.returncode == 1 and f"{killed}HINT: give it 200 MiB of room, in its control group too\n" in run.stderr
+    assert run.returncode == 1 and f"{killed}HINT: give it 200 MiB of room, also in its control group\n" in run.stderr
 
 
 def begun(path: Path) -> bool:
