@@ -103,7 +103,7 @@ static __always_inline void classify_unix(const struct sock *sock, __u32 class, 
 {
 	struct pid *peer = LOAD(sock, sock, sk_peer_pid);
 
-	if (class == SYSCALL_ACCEPT)
+	if (class == SYSCALL_ACCEPT || LOAD(sock, sock, __sk_common.skc_state) == TCP_LISTEN)
 		*account = ACCOUNT_NET_ACCEPT;
 	else if (!sends(class) && awaits_request(sock, AF_UNIX))
 		*account = ACCOUNT_NET_REQUEST;

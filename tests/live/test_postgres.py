@@ -148,6 +148,9 @@ def test_sessions_that_begin_in_the_window_and_sleep_where_they_say(
     session.ask("SELECT pg_sleep(0.5);\n")
     session.ask(f"{CHANGE} SELECT 'committed';\n")
     recording = recorder.stop()
+    listening = [pid for pid, _ in waits(recording, "ipc.unix") if pid == server.pid]
+    assert not listening, "select() of one socket that listens is no wait for a peer"
+    assert [pid for pid, _ in waits(recording, "net.accept") if pid == server.pid]
     sleeps = {key[1]: ns for key, ns in (waits(recording, "wait.events") | waits(recording, "wait.timer")).items()}
     assert sleeps["postgres:9:2"] == pytest.approx(500e6, rel=0.05)
     said = [line for line in recording.of(schema.DatabaseWait) if line.pid == session.pid]
