@@ -84,6 +84,16 @@ def test_waits_of_which_nothing_was_seen_are_like_the_others_where_most_was_seen
     assert ("nothing was seen of 12.0 s" in str(found.limits)) is doubt
 
 
+@pytest.mark.parametrize(("pieces", "claimed_ms"), [("1 s", 1060), ("400 ms", 58)])
+def test_the_first_second_of_a_wait_is_like_its_rest(pieces: str, claimed_ms: int) -> None:
+    """After a second a session looks for a deadlock: that wake-up shows nothing of who has the lock."""
+    number = 1 if pieces == "1 s" else 2
+    builder = Builder(comm="postgres", pid=100).thread("postgres", pid=100).thread("postgres", pid=101)
+    builder.row("lock.database", ROW, "1060 ms", durations={pieces: number, "58 ms": 1})
+    builder = behind(holder(builder, "wait.events", "9 s", IN_TRANSACTION), "wait.events", "58 ms", IN_TRANSACTION)
+    assert finding(builder.model(), IDLE).claims == {("lock.database", ROW): claimed_ms * MS}
+
+
 def test_what_holders_did_else_is_taken_from_the_rest_in_proportion() -> None:
     builder = behind(idle_in_transaction(12), "disk.flush", "12 s", "device:254:0")
     assert finding(builder.model(), IDLE).claims == {("lock.database", ROW): 16 * S}

@@ -16,6 +16,8 @@ from perfdiag.recording import schema
 LOCK = "lock.database"
 EVENTS = "wait.events"
 POSTGRES_PORT = 5432
+DEADLOCK_TIMEOUT_NS = 1_000_000_000  # as the server has it by default
+LOOK_BUCKET = 22  # of waits of 0.54 to 1.07 s
 Pair = tuple[str, str]
 
 
@@ -63,6 +65,16 @@ def chains_behind(model: Model, keys: Iterable[str]) -> list[Chain]:
     return [chain for chain in model.chains if chain.account == LOCK and chain.key in wanted]
 
 
+def looks_ns(model: Model, keys: Iterable[str]) -> int:
+    """Return the time of waits for locks that a session may have ended itself, to look for a deadlock: after
+    deadlock_timeout, 1 s, it does so once, and then sleeps on.  Of that time no wake-up shows who had the lock."""
+    wanted = frozenset(keys)
+    rows = (row for row in model.rows_of(LOCK) if row.key in wanted)
+    return sum(
+        min(row.distribution.buckets.get(LOOK_BUCKET, 0) * DEADLOCK_TIMEOUT_NS, row.distribution.sum_ns) for row in rows
+    )
+
+
 def open_waits(
     model: Model, account: str, wanted: Callable[[SessionWait], bool], *, part: float
 ) -> list[tuple[ThreadLedger, schema.OpenWait]]:
@@ -89,6 +101,7 @@ __all__ = [
     "activity",
     "chains_behind",
     "lock_rows",
+    "looks_ns",
     "open_waits",
     "said",
     "sessions",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, Pair, open_waits, said, telling, wait_of
+from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, Pair, looks_ns, open_waits, said, telling, wait_of
 from perfdiag.diagnosis.significance import STILL_PART, plain, thread_of
 from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import counted
@@ -76,7 +76,7 @@ def _with_rest(model: Model, claims: Mapping[str | Pair, int], known: Mapping[st
     found: dict[str | Pair, int] = {}
     for pair, ns in claims.items():
         key = pair[1]
-        enough = known[key] >= KNOWN_PART * rows[key]
+        enough = known[key] + looks_ns(model, [key]) >= KNOWN_PART * rows[key]
         found[pair] = round(ns * max(rows[key], known[key]) / known[key]) if enough else ns
     return found
 

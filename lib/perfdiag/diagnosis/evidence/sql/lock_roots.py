@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, does_in_brief
-from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, chains_behind, wait_of
+from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, chains_behind, looks_ns, wait_of
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.waits.postgres_wait_names import CLIENT, IPC, TIMEOUT
@@ -80,7 +80,7 @@ def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
         if tid := chain.root_tid or chain.some_tid:
             holders[tid] = holders.get(tid, 0) + chain.ns
     known_ns = sum(roots.values())
-    if not waited_ns or known_ns < KNOWN * waited_ns:
+    if not waited_ns or not known_ns or known_ns + looks_ns(model, keys) < KNOWN * waited_ns:
         return None
     pair = max(roots, key=lambda each: roots[each])
     tid = max(holders, key=lambda each: holders[each], default=0)
