@@ -116,15 +116,25 @@ def test_stopped_threads_agree_with_the_log(cleanup: Cleanup, attach: Attach, tm
     java = Compiled("Collections", OBJECTS, COUNT, 1, options=options)
     cleanup.enter_context(java)
     before = len(stops_of_log(log))
+
+    def long_stops() -> list[list[int]]:
+        return [stop for stop in stops_of_log(log)[before:] if stop[1] > LONG_NS]
+
     recorder = attach(java)
-    java.run()
-    model = model_of(recorder.wait("targets gone"))
-    stops = [(reaching, whole) for reaching, whole in stops_of_log(log)[before:] if whole > LONG_NS]
+    java.start()
+    until(lambda: len(long_stops()) >= COUNT, "it has collected")
+    model = model_of(recorder.stop())
+    stops = long_stops()
     assert len(stops) >= COUNT, "each takes a while"
     whole_ns, reaching_ns = sum(whole for _, whole in stops), sum(reaching for reaching, _ in stops)
-    stopped = {thread.comm: thread.ns("runtime.safepoint") for thread in model.threads}
-    slack_ns = COUNT * HAND_OVER_NS + reaching_ns
-    assert stopped["spinner"] == pytest.approx(whole_ns, rel=0.02, abs=slack_ns)
+    # The row has helper threads, too; the list of what each thread waited for is short.
+    helpers = sum(thread.ns("runtime.safepoint") for thread in model.threads if thread.comm not in ("spinner", "java"))
+    rows = [row for row in model.rows_of("runtime.safepoint") if row.key.startswith("lock:safepoint")]
+    spinner_ns = sum(row.distribution.sum_ns for row in rows) - helpers
+    # On a busy host the VM Thread may lose its CPU after it has let the others go.
+    queued_ns = sum(thread.ns("runq.busy") for thread in model.threads if thread.comm == "VM Thread")
+    slack_ns = 0.02 * whole_ns + COUNT * HAND_OVER_NS + reaching_ns + queued_ns
+    assert spinner_ns == pytest.approx(whole_ns, abs=slack_ns)
 
 
 @pytest.mark.parametrize(("heap", "ill"), [("-Xmx64m", True), ("-Xmx1g", False)])
@@ -136,6 +146,19 @@ def test_collections_are_one_cause(heap: str, ill: bool, cleanup: Cleanup, attac
     print(*(f"{each.id} {each.share:.2f} {each.claim}" for each in diagnosis.findings), sep="\n")
     others = {each.id for each in faults if not each.id.startswith("CPU-")}  # the host may be busy
     assert others == ({"JVM-GC-PRESSURE"} if ill else set())
+
+
+def test_a_descendant_of_the_target(cleanup: Cleanup, attach: Attach) -> None:
+    need_java()
+    shell = ("sh", "-c", '"$@"; true', "sh")  # that stays
+    java = Compiled("Pressure", LIVE_KIB, THREADS, options=("-Xmx64m", "-XX:+UseSerialGC"), run_by=shell)
+    cleanup.enter_context(java)
+    assert java.process.pid != java.pid
+    java.start()
+    recorder = attach(java.process.pid)
+    time.sleep(SECONDS)
+    found = machine_of(recorder.stop(), java)
+    assert found and found.end and found.end.numbers["sun.rt.safepoints"] > 0
 
 
 def test_no_apps(cleanup: Cleanup, attach: Attach) -> None:

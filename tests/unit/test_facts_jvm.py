@@ -33,7 +33,9 @@ def test_begin_and_end() -> None:
 
 def test_one_that_started_in_the_window_or_ended_in_it() -> None:
     late = machine(("series", "read file\na 1\n"), ("end", "read file\na 2\n"))
-    assert late and late.begin is None and late.end and late.end.number("a") == 2
+    assert late and late.begin and late.end and (late.begin.number("a"), late.end.number("a")) == (1, 2)
+    once = machine(("end", "read file\na 2\n"))
+    assert once and once.begin is None and once.end
     gone = machine(("begin", "read memory\na 1\n"), ("series", "read memory\na 3\n"))
     assert gone and gone.begin and gone.end and gone.end.number("a") == 3
 

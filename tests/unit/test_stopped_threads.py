@@ -28,6 +28,14 @@ def test_a_helper_thread_that_the_vm_thread_wakes_has_work() -> None:
     assert model.ns("runtime.safepoint") == 0
 
 
+def test_a_thread_whose_list_of_futexes_was_too_short() -> None:
+    """Sums of the process have what found no place in the list."""
+    builder = java(None, None, "3 s")
+    builder._threads[-1]["futexes"].clear()
+    builder._threads[-2]["futexes"].clear()
+    assert builder.model().ns("runtime.safepoint") == 6 * S
+
+
 def test_the_lock_of_operations_is_shared_with_the_vm_thread() -> None:
     builder = Builder(comm="java").thread("VM Thread", tid=VM_THREAD, rest="wait.work")
     builder.row(PARKED, OPERATION, "10 ms", count=3, waker_tid=101)

@@ -37,7 +37,7 @@ class HotSpot:
     """One virtual machine: its counters at the begin and the last time they were read, as far as that was possible."""
 
     pid: int
-    begin: Counters | None  # None: it was not there yet, or not read
+    begin: Counters | None  # the first that were read: of a descendant perhaps later; None: they were read only once
     end: Counters | None
     unread: str = ""  # why there is none at all
     between: Sequence[Counters] = field(default=())  # all that were read, in time
@@ -49,8 +49,7 @@ def read_machines(texts: Texts) -> dict[int, HotSpot]:
     for path, match in texts.match(PATTERN):
         pid = int(match[1])
         readings = [counters for at_ns, text in texts.series(path) if (counters := parse(at_ns, text))]
-        begin = parse(0, texts.text(path, "begin") or "")
-        first = readings[0] if begin and readings else None
+        first = readings[0] if len(readings) > 1 else None
         unread = _why_not(texts, path) if not readings else ""
         if readings or unread:
             found[pid] = HotSpot(pid, first, readings[-1] if readings else None, unread, readings)

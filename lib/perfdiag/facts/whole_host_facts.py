@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfdiag.facts.host_facts import Facts
+from perfdiag.facts.jvm import HotSpot
 from perfdiag.facts.process import Descriptors, Process
 
 
@@ -21,6 +22,11 @@ class HostFacts(Facts):
 
     @property
     def descriptors(self) -> Mapping[int, Descriptors]:
+        """No process is the target."""
+        return {}
+
+    @property
+    def java_machines(self) -> Mapping[int, HotSpot]:
         """No process is the target."""
         return {}
 

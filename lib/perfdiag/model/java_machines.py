@@ -105,7 +105,7 @@ def _machine(model: Model, facts: HotSpot) -> JavaMachine:
     if end is None:
         return JavaMachine(facts.pid, "", "", facts.unread, 0)
     begin = facts.begin
-    if begin is None and _was_created_in(model, end):
+    if _was_created_in(model, end):
         begin = Counters(model.header.start_ns, end.way, dict.fromkeys(end.numbers, 0), {})
     deltas = _Deltas(begin, end)
     collectors = _collectors(deltas)

@@ -16,5 +16,7 @@
 #define FACTS_SLOWER 4
 int facts_write(struct output *output, const char *phase, const pid_t *pids, size_t count, unsigned int deadline_ms,
 		void (*meanwhile)(void));
+/* Of these processes too it is asked whether they are Java virtual machines: pid(0), pid(1) and so on, 0 for none. */
+void facts_look_also_at(pid_t (*pid)(size_t n));
 /* From now on nothing is read of the programs that targets run (--no-apps). */
 void facts_leave_out_applications(void);

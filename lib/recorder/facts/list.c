@@ -343,16 +343,29 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 	return err;
 }
 
+static pid_t (*also_looked_at)(size_t n);
+
+void facts_look_also_at(pid_t (*pid)(size_t n))
+{
+	also_looked_at = pid;
+}
+
+static int add_hotspot(struct wanted_list *list, pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), HOTSPOT_FACTS "%d", pid);
+	return wanted_has(list, path) || !hotspot_suspected(pid) ? 0 : wanted_add(list, path, 0, NULL);
+}
+
 int facts_list_hotspot(struct wanted_list *list, const pid_t *pids, size_t count)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < count && i < FACTS_PIDS_MAX && !err; i++) {
-		char path[32];
-
-		snprintf(path, sizeof(path), HOTSPOT_FACTS "%d", pids[i]);
-		if (hotspot_suspected(pids[i]))
-			err = wanted_add(list, path, 0, NULL);
-	}
+	for (size_t i = 0; i < count && i < FACTS_PIDS_MAX && !err; i++)
+		err = add_hotspot(list, pids[i]);
+	for (size_t i = 0; also_looked_at && i < FACTS_PIDS_MAX && !err; i++)
+		if (also_looked_at(i) > 0)
+			err = add_hotspot(list, also_looked_at(i));
 	return err;
 }

@@ -16,6 +16,7 @@
 #include "base/privileges.h"
 #include "base/process_files.h"
 #include "recorder.h"
+#include "symbols/remembered_maps.h"
 #include "rows/sleepers.h"
 #include "perfdiag.skel.h"
 
@@ -181,6 +182,8 @@ int window_record(struct recorder *recorder, int signals)
 		return err;
 	fprintf(stderr, "perfdiag-recorder: attached, following %u threads\n", recorder->skeleton->bss->live_threads);
 	control_say(options->control_fd, "attached\n");
+	if (!options->host)
+		facts_look_also_at(remembered_maps_pid); /* descendants, as soon as a stack of theirs was seen */
 	facts_write(&recorder->output, "begin", options->pids, options->pid_count, options->patience_ms, events_pass);
 	calibration_write(recorder);
 	err = loop(recorder, signals);

@@ -31,15 +31,17 @@ class Java(Workload):
 class Compiled(Java):
     """A workload in Java that was compiled before: the compiler leaves nothing in its heap."""
 
-    def __init__(self, name: str, *arguments: object, options: Sequence[str], java: str = "java") -> None:
+    def __init__(
+        self, name: str, *arguments: object, options: Sequence[str], java: str = "java", run_by: Sequence[str] = ()
+    ) -> None:
         self.java = java
         CLASSES.mkdir(parents=True, exist_ok=True)
         source = ROOT / "tests" / "workloads" / f"{name}.java"
         subprocess.run(["javac", "--release", "17", "-d", CLASSES, source], check=True, timeout=60)
-        super().__init__(name, *arguments, options=options)
+        super().__init__(name, *arguments, options=options, run_by=run_by)
 
     def command(self, name: str) -> list[str]:
-        return [self.java, *self.options, "-cp", str(CLASSES), name]
+        return [*self.run_by, self.java, *self.options, "-cp", str(CLASSES), name]
 
 
 def machines() -> list[str]:

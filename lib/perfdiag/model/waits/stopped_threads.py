@@ -36,7 +36,8 @@ class Stops:
         self._machines = {pid for pid, comms in names.items() if VM_THREAD in comms and comms & _BESIDE}
         own = [line for line in threads if line.pid in self._machines]
         self._stoppers = {line.tid: line.pid for line in own if _STOPPERS.match(line.comm)}
-        self._words = _words(own, {line.tid for line in own if line.comm == VM_THREAD})
+        vm_threads = {line.tid for line in own if line.comm == VM_THREAD}
+        self._words = _words(own, vm_threads, list(recording.details.values()))
 
     def ends_wait(self, pid: int, futex: str) -> bool:
         """Return whether threads of the program that wait for this word are stopped."""
@@ -50,12 +51,20 @@ class Stops:
         return line.root in _AT_WORK and self._stoppers.get(line.root_tid) == line.pid
 
 
-def _words(own: list[schema.Thread], vm_threads: set[int]) -> set[tuple[int, str]]:
+def _words(own: list[schema.Thread], vm_threads: set[int], details: list[schema.Detail]) -> set[tuple[int, str]]:
     """Return the words on which the VM Thread ended most of the time that threads of the program waited, or waited
     itself: a lock that it shares with them is one of the virtual machine's operations."""
     helpers = re.compile(IDLE_BY_ID["jvm"].threads)
     shared = {(line.pid, futex.object) for line in own if line.tid in vm_threads for futex in line.futexes}
     balance: defaultdict[tuple[int, str], int] = defaultdict(int)
+    # Lists of threads are short; the process's sums have the rest.
+    for detail in details:
+        if detail.waker_tid in vm_threads:
+            balance[detail.pid, detail.object] += detail.sum_ns
+    for line in own:
+        for futex in line.futexes:
+            if balance.get((line.pid, futex.object)):
+                balance[line.pid, futex.object] -= futex.sum_ns
     for line in own:
         if not helpers.match(line.comm):
             for futex in line.futexes:
