@@ -1,4 +1,4 @@
-"""How often the kernel says it has killed for want of memory: on the whole host, and in which control groups.
+"""How often the kernel says it has killed for lack of memory: on the whole host, and in which control groups.
 
 Counters outlive the victims and the log.  They have no times: a group counts since it was made, the host since boot.
 """

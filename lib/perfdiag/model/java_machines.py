@@ -69,7 +69,7 @@ class JavaMachine:
 
     @property
     def collecting_ns(self) -> int | None:
-        """How long all threads were stopped for collections; of what is not told apart, all stops."""
+        """How long all threads were stopped for collections; if unknown, for anything."""
         known = [collector.ns for collector in self.collectors if collector.count]
         if self.stopped_ns is None:
             return None

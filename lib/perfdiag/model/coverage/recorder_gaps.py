@@ -29,7 +29,7 @@ MEET_SLEEPERS = ("bcc",)  # engines whose script looks at all threads when it be
 
 
 def privileges(header: schema.Header) -> list[NotMeasured]:
-    """Return what could not be measured for want of capabilities, with the remedy."""
+    """Return what could not be measured for lack of capabilities, with the remedy."""
     found = []
     for capabilities, what in COSTS:
         if lacks := [name for name in capabilities if name in header.lacks]:

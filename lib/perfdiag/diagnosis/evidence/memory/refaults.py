@@ -16,7 +16,7 @@ from perfdiag.model.model import Model
 COUNTERS = ("workingset_refault_file", "workingset_refault")
 # Refaults so early that a little more memory would have kept the pages.
 ACTIVATED = "workingset_activate_file"
-# Reclaimed for want of memory; pages paged out by request are in none of them, those of memory.reclaim in another one.
+# Reclaimed for lack of memory; pages paged out by request are in none of them, those of memory.reclaim in another one.
 RECLAIMED = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged")
 # The same in /proc/vmstat, with what cgroups reclaim at their limits, which the ones above leave out there.
 RECLAIMED_ON_HOST = ("pgsteal_anon", "pgsteal_file")
@@ -32,7 +32,7 @@ class Refaults:
 
     pages: int
     group: MemoryGroup | None  # None: of the whole host
-    reclaimed: int | None = None  # pages that were reclaimed for want of memory in the window; None: not counted
+    reclaimed: int | None = None  # pages that were reclaimed for lack of memory in the window; None: not counted
 
     @property
     def reclaimed_probe(self) -> str:
@@ -68,7 +68,7 @@ def refaults(model: Model) -> Refaults | None:
 
 
 def reclaimed(model: Model, group: MemoryGroup | None = None) -> int | None:
-    """Return the pages that were reclaimed for want of memory in the window: of the group, where it counts them, else
+    """Return the pages that were reclaimed for lack of memory in the window: of the group, where it counts them, else
     of the whole host, in which all others' are, too; None: not counted."""
     counted = (group.changes or {}) if group else {}
     known = [counted[name] for name in RECLAIMED if name in counted]
