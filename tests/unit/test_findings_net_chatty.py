@@ -16,13 +16,21 @@ ID, PEER = "NET-CHATTY", "NET-PEER-SLOW"
 DB = "peer:10.0.0.5:5432"
 
 
-def server(calls: int, each: str = "300 us", *, peers: str = "6 s", requests: str = "10 ms", **fields: Any) -> Builder:
-    """A thread that answers 900 requests and waits for all its calls itself."""
+def server(
+    calls: int,
+    each: str = "300 us",
+    *,
+    peers: str = "6 s",
+    requests: str = "10 ms",
+    number: int = 900,
+    **fields: Any,
+) -> Builder:
+    """A thread that answers requests and waits for all its calls itself."""
     builder = Builder().thread("worker", cpu_user="2 s").row("net.receive", DB, durations={each: calls}).socket(DB)
     builder.exchange(
         "port:80",
         "accepted",
-        {requests: 900},
+        {requests: number},
         peers_ns=peers,
         accounts={"cpu.user": "2 s", "net.receive": peers},
     )
@@ -73,6 +81,23 @@ def test_answers_that_take_long_are_the_peers_fault() -> None:
     assert not findings(server(20_000).exchange(DB, "connected", {"50 us": 18_000, "40 ms": 2_000}).model(), ID)
     far = server(5_000, "1200 us").socket(DB, rtt_us=900, minimum_rtt_us=800)
     assert finding(far.model(), ID), "of a way that takes as long it is as fast as the network"
+
+
+def test_many_calls_are_too_many_even_where_tcps_round_trip_does_not_show_the_way() -> None:
+    # Through a proxy on the same host, whose own way to the database is long.
+    many = server(1_800, "4300 us", peers="7740 ms", requests="90 ms", number=90)
+    model = many.socket(DB, rtt_us=40, minimum_rtt_us=8).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", DB): 7_740_000_000}
+    assert PEER not in [each.id for each in diagnose(model).findings]
+
+
+def test_many_calls_that_are_slow_each_are_the_peers_fault() -> None:
+    assert not findings(server(600, "12 ms", peers="7200 ms", requests="250 ms", number=30).model(), ID)
+
+
+def test_a_few_calls_of_that_length_are_how_things_are_built() -> None:
+    assert not findings(server(1_800, "4300 us", peers="7740 ms", requests="40 ms", number=200).model(), ID)
 
 
 def test_calls_that_were_made_for_no_request_do_not_count() -> None:
