@@ -38,11 +38,12 @@ ENOUGH_OWNED = 0.5
     ID,
     title="Requests make many short calls",
     accounts=ACCOUNTS,
-    meaning="Each request makes many calls to the same peer, one after the other. No answer is slow: the number of calls"
-    " takes the time.",
+    meaning="Each request makes many calls to the same peer, one after the other. No answer is slow: the number of"
+    " calls takes the time.",
     measured="Calls of requests by peer, from the last byte sent to the first byte of the answer. Needs at least"
     " five calls a request, a quarter of the requests' time, and half of the calls' time in calls of at"
-    " most 1 ms (from ten calls on: 10 ms), or two of the shortest round trips. A warning from ten calls and half of the time on.",
+    " most 1 ms (from ten calls on: 10 ms), or two of the shortest round trips. A warning from ten calls and"
+    " half of the time on.",
     alternatives="The protocol cannot ask for several things at once; a background job makes its calls on the same"
     " threads.",
     remedies="Ask for everything at once: a join, a batch, a pipeline, a cache.",
