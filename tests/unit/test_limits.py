@@ -15,7 +15,7 @@ from msgspec import inspect
 from perfdiag.common.errors import RecordingError
 from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.texts import Texts
-from perfdiag.recording import fact_series, reader, schema
+from perfdiag.recording import fact_series, kept_lines, reader, schema
 from perfdiag.recording.schema import limits
 
 from conftest import ROOT
@@ -217,7 +217,7 @@ def test_readings_are_kept_of_every_file_that_a_rule_follows(monkeypatch: pytest
 
 def test_names_that_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is short enough, and so is the list that it stands in."""
-    monkeypatch.setattr(reader, "MOST_NAMES_BYTES", 1 << 20)
+    monkeypatch.setattr(kept_lines, "MOST_NAMES_BYTES", 1 << 20)
     stacks = (STACK | {"user": [f"{number}-{each}".ljust(500, "x") for each in range(48)]} for number in range(100))
     with pytest.raises(RecordingError, match="names in the recording take more than 1 MiB") as told:
         read(Builder().bytes() + b"".join(line(**each) for each in stacks))

@@ -172,6 +172,14 @@ class Full:
                    "written_bytes": 1 << 20, "span_ns": S}  # fmt: skip
 
     def others(self) -> Iterator[dict[str, Any]]:
+        for number in range(8):
+            yield {"type": "application", "pid": 100 + number, "kind": "postgresql", "version": f"15.{number}",
+                   "processes": 2048, "reads": "my_wait_event_info", "lack": None}  # fmt: skip
+        for number in range(16_384):
+            yield {
+                "type": "database_wait", "pid": 100 + number // 8, "account": "disk.flush", "sum_ns": 5000,
+                "object": f"postgres:10:{number % 8}", "count": 1000, "max_ns": 500, "buckets": self.buckets(),
+            }  # fmt: skip
         for number in range(512):
             yield {
                 "type": "operation", "name": f"syscall:{number}", "count": 1000, "errors": 1, "sum_ns": 5 * S,
