@@ -226,7 +226,9 @@ def test_a_share_that_holds_what_waited_behind_is_said_to() -> None:
     model = seen(parked(builder, 19 * S), "wait.timer", "19 s").model()
     found = diagnose(model)
     assert found.findings[0].id == "WAIT-TIMER-IN-REQUEST" and found.findings[0].share > 0.95
-    assert "(98 % with requests queued behind it)." in assembly.make(model, found, RUNBOOKS).verdict.text
+    assert (
+        "(98 % of request time, with requests queued behind it)." in assembly.make(model, found, RUNBOOKS).verdict.text
+    )
 
 
 def test_behind_a_fast_flush_nothing_is_at_fault() -> None:

@@ -21,7 +21,7 @@ def test_what_takes_more_time_than_the_cause_is_named() -> None:
     write = finding("DISK-WRITE-SLOW", {"disk.write": S // 2}, "A write takes long.")
     flush = finding("DISK-FLUSH-SLOW", {"disk.flush": 6 * S}, "Many flushes.", severity=Severity.INFO)
     _, text = verdict(model, write, flush)
-    assert text.startswith("Many flushes (67 %), no fault in itself. The fault found: A write takes long (6 %).")
+    assert text.startswith("Many flushes (67 %), no fault in itself. A smaller fault: A write takes long (6 %).")
     much = finding("CPU-KERNEL-HEAVY", {"cpu.kernel": 5 * S // 2}, "The kernel works.")
     assert "(disk.flush 67 %; DISK-FLUSH-SLOW, no fault)." in verdict(model, much, flush)[1]
     assert "(disk.flush 67 %; no finding explains it)." in verdict(model, write)[1]

@@ -144,7 +144,9 @@ def test_what_is_understood_is_told_beside_what_is_not() -> None:
         "CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "node runs all the time.", severity=Severity.INFO, mechanism=FULL
     )
     kind, text = verdict(model, full)
-    assert kind == Kind.CANNOT_TELL.value and text.startswith("node runs all the time (84 %). Cannot tell whether ")
+    assert kind == Kind.CANNOT_TELL.value and text.startswith(
+        "node runs all the time (84 % of busy time). Cannot tell whether "
+    )
     assert "the others wait for it: 39.2 s blocked or idle (unknown). To tell: gdb -p 100" in text
     computes = finding("CPU-BOUND", {"cpu.user": 9 * S}, "The target computes.", severity=Severity.INFO)
     assert "explained time. Largest found: CPU-BOUND 84 % (no fault). To tell" in verdict(model, computes)[1]
@@ -166,7 +168,7 @@ def test_a_fault_of_a_full_thread_leads_too_where_parked_time_is_more() -> None:
     kind, text = verdict(
         builder.model(), finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar is the limit.", mechanism=FULL)
     )
-    assert kind == Kind.CAUSE.value and text.startswith("bar is the limit (77 %).") and "28.2 s" in text
+    assert kind == Kind.CAUSE.value and text.startswith("bar is the limit (77 % of busy time).") and "28.2 s" in text
 
 
 def test_who_only_receives_messages_may_wait_for_work_or_for_an_answer() -> None:

@@ -169,7 +169,7 @@ def test_a_profile_of_little_stands_behind_what_nobody_claims() -> None:
     peer = finding("NET-PEER-SLOW", {"net.receive": 150_000_000}, "It waits for clients.", severity=Severity.INFO)
     text = made(model, peer).verdict.text
     most = "Most time: waiting for a CPU (runq.busy 98 %; no finding explains it)."
-    assert text.startswith(f"{most} It waits for clients (2 %).")
+    assert text.startswith(f"{most} It waits for clients (2 % of busy time).")
     model = Builder().thread("a", runq_busy="100 ms", net_receive="6 s").model()
     much = finding("NET-PEER-SLOW", {"net.receive": 6 * S}, "It waits for clients.", severity=Severity.INFO)
     assert made(model, much).verdict.text.startswith("It waits for clients")
@@ -196,14 +196,17 @@ def test_an_objective_that_was_missed_is_told_behind_the_cause() -> None:
 def test_a_finding_is_told_by_its_headline_and_its_share() -> None:
     slow = replace(finding("DISK-READ-SLOW", {}, "A long claim: 1 %.", headline="Reads are slow"), share=0.63)
     assert told(slow) == "Reads are slow (63 %)."
-    assert told(replace(slow, is_root=True)) == "Reads are slow (63 % with requests queued behind it)."
+    assert told(replace(slow, is_root=True)) == "Reads are slow (63 % of it, with requests queued behind it)."
 
 
 def test_a_second_cause_is_told_as_the_first() -> None:
     model = Builder().thread("a", disk_flush="3 s", cpu_kernel="2 s").model()
     first = finding("DISK-FLUSH-SLOW", {"disk.flush": 3_000_000_000}, "Flushes are slow.")
     second = finding("DIR-HUGE", {"cpu.kernel": 2_000_000_000}, "Directories are large.")
-    assert made(model, first, second).verdict.sentences == ["Flushes are slow (60 %).", "Directories are large (40 %)."]
+    assert made(model, first, second).verdict.sentences == [
+        "Flushes are slow (60 % of busy time).",
+        "Directories are large (40 %).",
+    ]
 
 
 @pytest.mark.parametrize("mechanism", Mechanism)

@@ -35,7 +35,7 @@ from perfdiag.diagnosis.thread_roles import Roles
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import together
 from perfdiag.model.requests.request_time import QUEUED
-from perfdiag.model.share_denominator import counted, whole_accounts, whole_ns
+from perfdiag.model.share_denominator import counted, whole_accounts, whole_name, whole_ns
 from perfdiag.recording.accounts import Kind, kind_of
 
 # A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
@@ -81,6 +81,7 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
             claimed_ns=total,
             idle_ns=idle_ns,
             share=part,
+            of=whole_name(model),
         )
         idles = finding.severity is Severity.INFO and not wanted and any(each in purse.idle for each in finding.claims)
         if (wanted and total < RESIDUE * wanted) or (idles and not idle_ns):

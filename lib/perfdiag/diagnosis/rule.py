@@ -143,6 +143,7 @@ class Finding:
     claimed_ns: int = 0
     idle_ns: int = 0  # what it was granted of idle time, which no share counts
     share: float = 0.0
+    of: str = ""  # what it is a share of: "busy time", "request time"; set by `settle` too
     threads: Sequence[str] = ()  # names of those that suffer it, set by `settle` too
     role: Role = Role.UNKNOWN
     others: Sequence[Other] = ()  # whom it names, the one that matters most first

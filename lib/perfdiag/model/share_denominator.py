@@ -22,6 +22,11 @@ def whole_ns(model: Model) -> int:
     return model.request_time.ns if model.request_time else model.busy_ns
 
 
+def whole_name(model: Model) -> str:
+    """Return what that time is called."""
+    return "request time" if model.request_time else "busy time"
+
+
 def whole_accounts(model: Model) -> dict[str, int]:
     """Return what that time consists of.  Inside a request no wait is idle."""
     if model.request_time:
@@ -29,4 +34,4 @@ def whole_accounts(model: Model) -> dict[str, int]:
     return {name: total.ns for name, total in model.accounts.items() if counted(name)}
 
 
-__all__ = ["busy_ns_of", "counted", "whole_accounts", "whole_ns"]
+__all__ = ["busy_ns_of", "counted", "whole_accounts", "whole_name", "whole_ns"]

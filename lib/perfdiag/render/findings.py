@@ -28,8 +28,9 @@ def causes(report: Report, page: Page) -> Section:
     def fold(hidden: Sequence[int]) -> list[Text]:
         folded = [report.findings[shown[index]] for index in hidden]
         part, facts = sum(each.share for each in folded), [each.severity not in FAULTS for each in folded]
-        which = f" that {'is' if len(hidden) == 1 else 'are'} no fault" if all(facts) else ""
-        return [page.line(f"and {len(hidden)} more{which}{f', {share(part)}' if part else ''}: --full", DIM)]
+        which = ", no fault" if all(facts) else ""
+        names = ", ".join(dict.fromkeys(each.id for each in folded))
+        return [page.line(f"and {len(hidden)} more{which}{f', {share(part)}' if part else ''} (--full): {names}", DIM)]
 
     tail = _unclaimed(report, page) if page.full else []
     heading = [Text("FINDINGS", HEADING)] if page.full and blocks else []

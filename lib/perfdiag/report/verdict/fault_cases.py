@@ -22,6 +22,7 @@ from perfdiag.report.verdict.sentences import (
     reasons,
     said,
     told,
+    told_too,
     uncertain_ns,
 )
 from perfdiag.report.verdict.situation import LEADING, MINOR, SECOND_CAUSE, Situation
@@ -68,7 +69,7 @@ def _kind(it: Situation) -> Kind:
 def _told(it: Situation) -> list[str]:
     unsure = "Probably: " if it.cause.confidence is Confidence.LOW else ""
     if len(it.causes) > 1 or not it.cause.claimed_ns:
-        return [f"{unsure}{told(it.cause)}", *map(told, it.causes[1:])]
+        return [f"{unsure}{told(it.cause)}", *map(told_too, it.causes[1:])]
     return [f"{unsure}{said(it.cause)}"]
 
 
@@ -97,7 +98,7 @@ def _leads_what_is_unknown(it: Situation) -> bool:
 def _leading(it: Situation) -> list[str]:
     """Name the cause of most of the known time, how certain it is, and what else is unknown."""
     unsure = "Probably: " if lowered(it.cause.confidence) is Confidence.LOW else ""
-    unknown = f"Also unknown: {reasons(it.model)}." if _is_unknown(it) else ""
+    unknown = f"Of other threads it is unknown what they wait for: {reasons(it.model)}." if _is_unknown(it) else ""
     beside = it.not_followed.removeprefix(CANNOT_TELL)
     beside = f"{beside[:1].upper()}{beside[1:]}"
     return [*_critical(it), f"{unsure}{told(it.cause)}", beside or unknown, *it.doubts, *it.slept_beside([it.cause])]
@@ -153,7 +154,7 @@ def _outweighed(it: Situation) -> list[str]:
     if more := _outweighs(it):
         fault = "" if more.mechanism is Mechanism.UNDETERMINED else ", no fault in itself"
         profile = [f"{more.headline} ({share(more.share)}){fault}."]
-    return [*_critical(it), *profile, f"The fault found: {told(it.cause)}", *it.slept_beside([it.cause])]
+    return [*_critical(it), *profile, f"A smaller fault: {told_too(it.cause)}", *it.slept_beside([it.cause])]
 
 
 def _critical(it: Situation) -> list[str]:

@@ -22,6 +22,7 @@ from perfdiag.report.verdict.sentences import (
     next_step,
     perhaps,
     told,
+    told_too,
     unanswered,
 )
 from perfdiag.report.verdict.situation import LEADING, MINOR, SECOND_CAUSE, Situation
@@ -121,7 +122,7 @@ def _is_somebody_elses(it: Requests) -> bool:
 
 def _two(it: Requests) -> list[str]:
     which = ["Their order is within measurement error."] if it.untraced_ns > it.gap_ns else []
-    return [_first(it), told(it.timed[1]), *which, *it.answers]
+    return [_first(it), told_too(it.timed[1]), *which, *it.answers]
 
 
 def _queued(it: Requests) -> list[str]:
@@ -142,7 +143,7 @@ def _untold(it: Requests) -> list[str]:
 
 def _beside_minor(it: Requests) -> list[str]:
     most = computes(it.model, it.profile) or f"No fault in itself: {told(it.profile[0])}"
-    return [most, f"The fault found: {told(it.minor[0])}", *it.answers]
+    return [most, f"A smaller fault: {told_too(it.minor[0])}", *it.answers]
 
 
 def _no_fault(it: Requests) -> list[str]:

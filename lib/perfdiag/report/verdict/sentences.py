@@ -150,10 +150,17 @@ def perhaps(findings: Sequence[Finding]) -> list[str]:
 
 
 def told(finding: Finding) -> str:
-    """Return the sentence on a finding: its headline, and its part of the busy or idle time."""
+    """Return the sentence on the first finding: its headline, and its part of what time."""
+    if finding.claimed_ns and not finding.is_root and finding.of:
+        return f"{finding.headline} ({share(finding.share)} of {finding.of})."
+    return told_too(finding)
+
+
+def told_too(finding: Finding) -> str:
+    """Return the sentence on a further finding: of what time its part is stands with the first one."""
     part = share(finding.share) if finding.claimed_ns or not finding.idle_ns else duration(finding.idle_ns)
     if finding.is_root:  # the headline is of its own time, without that of those who waited behind it
-        part = f"{part} with requests queued behind it"
+        part = f"{part} of {finding.of or 'it'}, with requests queued behind it"
     return f"{finding.headline} ({part})."
 
 

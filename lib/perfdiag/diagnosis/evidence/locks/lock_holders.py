@@ -302,7 +302,7 @@ def in_brief(holder: Holder) -> str:
     if not holder.root:
         return ""
     doing = does_in_brief(holder.way or holder.root)
-    return f", which {doing}" if holder.known else f", and whoever holds it {doing}"
+    return f", which {doing}" if holder.known else f", and the thread that holds it {doing}"
 
 
 def path(holder: Holder) -> str:

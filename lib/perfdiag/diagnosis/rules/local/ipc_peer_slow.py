@@ -91,7 +91,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     who, where = _other_end(model, rows, waker)
     evidence = [waits(whole, f"waits for {who}{where}")]
     if waker:
-        evidence.append(Evidence(f"{who}, outside {subject(model)}, ended most of them", waker, "tid", "sched_waking"))
+        evidence.append(
+            Evidence(f"{who}, outside {subject(model)}, woke threads from most of them", waker, "tid", "sched_waking")
+        )
     in_turn, asked = _in_turn(model, rows), _asked(model, rows)
     writing, sampled = part_that_writes(model, rows)
     writes = writing is not None and writing >= MAJORITY
@@ -124,7 +126,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         doubts=[
             "it is unknown who ends the waits: no thread ends half of them" if in_turn else "",
             "" if writes or not slow else LOOKS_THE_SAME,
-            "sampled stacks tell that it writes" if writes and slow and sampled else "",
+            "that it writes is inferred from sampled stacks" if writes and slow and sampled else "",
         ],
         evidence=evidence,
         remedies=[fix(measure)],

@@ -77,7 +77,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     evidence = [waits(whole, "waits for room in a message queue")]
     if reader:
         who = f"{comm} ({reader})" if own else ended_by(model, rows, reader)
-        evidence.append(Evidence(f"{who}, which takes messages, ended most of them", reader, "tid", "sched_waking"))
+        evidence.append(
+            Evidence(f"{who}, which takes messages, woke threads from most of them", reader, "tid", "sched_waking")
+        )
     limit = "" if reader else "it is unknown who reads the queue: no thread ends half of the waits"
     pids = sorted({row.pid for row in rows} - {0})
     look = f"see which queue it is: ls -l /proc/{pids[0] if pids else 'PID'}/fd (POSIX), ipcs -q -p (System V)"

@@ -109,7 +109,7 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
     counted = "" if connects.call else "repeated SYNs were not counted"
-    shared = "waits of requests are divided by the time of calls to each peer" if requests_ns else ""
+    shared = "the part of each peer is estimated from the time of its calls" if requests_ns else ""
     return conclude(
         model,
         claimed({(CONNECT, key): min(connects.waited_ns, total_ns(connects.rows))}, requests_ns),

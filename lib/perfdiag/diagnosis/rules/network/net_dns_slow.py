@@ -144,7 +144,7 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
     uncounted = "" if server.lookups else "look-ups were not counted: repeated ones are recognized by their length"
-    shared = "waits of requests are divided by the time of calls to each peer" if requests_ns else ""
+    shared = "the part of each peer is estimated from the time of its calls" if requests_ns else ""
     return conclude(
         model,
         claimed({(RECEIVE, server.key): server.waited_ns}, requests_ns),

@@ -151,7 +151,7 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
     )
     evidence = [
         Evidence(
-            f"{plural(found.dropped, 'connection')} dropped at {found.where}, at least {found.least:,} because the"
+            f"{plural(found.dropped, 'connection')} dropped at {found.where}, {_at_least(found)} because the"
             " accept queue was full",
             float(found.least),
             "count",
@@ -225,6 +225,10 @@ def _longer(first: Listener, listeners: Listeners | None) -> Remedy:
         f"{there}sysctl -w net.core.somaxconn={most}",
         f"net.core.somaxconn = {most} (takes effect when the program calls listen() again: reload or restart it)",
     )
+
+
+def _at_least(found: _Overflow) -> str:
+    return "all" if found.least >= found.dropped else f"at least {found.least:,}"
 
 
 __all__ = ["ID", "listen_overflow"]

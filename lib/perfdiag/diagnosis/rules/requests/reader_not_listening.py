@@ -57,7 +57,7 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
     yield conclude(
         model,
         {QUEUED: queued},
-        headline="The thread that reads requests is idle and does not listen to them",
+        headline="Requests wait although their reader is idle: a limit keeps it from accepting them",
         claim=(
             f"Requests wait up to {duration(delays.max_ns)} to be read, while the thread that reads them is idle and"
             " does not listen to them: a limit of connections or concurrent requests is reached, or input is held back."
@@ -66,7 +66,12 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         severity=Severity.WARNING,
         best=Confidence.MEDIUM,
         evidence=[read_after(delays), meanwhile(time.by)],
-        remedies=[fix("find that limit and raise it, if what it protects can take more; else shorten what fills it")],
+        remedies=[
+            fix(
+                "find the limit in the configuration (maxconn, worker_connections, MaxRequestWorkers, open files) and"
+                " raise it, if what it protects can take more; else shorten what fills it"
+            )
+        ],
         alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
         verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
     )
