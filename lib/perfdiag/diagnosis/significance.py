@@ -204,8 +204,10 @@ def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evide
 
 
 def brief(name: str) -> str:
-    """Return a name as a headline has room for it: of a longer one its end, which tells more than its beginning; without
-    marks at its end that would be taken for those of the sentence."""
+    """Return a name as a headline has room for it: of a longer one its end, which tells more than its beginning.
+
+    Marks at its end would be taken for those of the sentence, and are left out.
+    """
     name = name.rstrip(".:;,") or name
     return name if len(name) <= LONGEST_BRIEF else f"...{name[3 - LONGEST_BRIEF :]}"
 
