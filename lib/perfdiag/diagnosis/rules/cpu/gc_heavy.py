@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.jvm.stopped_time import has_pressure
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import duration, percent, total_ns
 from perfdiag.model.model import Model
 
@@ -72,6 +72,7 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
             f" garbage collector of {runtime}, more than in its own code."
         ),
         mechanism=Mechanism.WORK,
+        best=Confidence.MEDIUM if locks else Confidence.HIGH,  # which locks are the collector's, only samples tell
         doubts=sample_limits(model, samples),
         evidence=[
             replace(garbage, part=part).evidence,
