@@ -100,7 +100,7 @@ def major_faults(model: Model) -> Iterable[Outcome]:
             "a start with a cold cache",
             "pages dropped or paged out by request (posix_fadvise, madvise, DAMON)",
             *(["a shortage of memory that ended before the window"] if came_back and not evicted else []),
-            *([] if again and again.group else ["a neighbour whose refaults are counted too"]),
+            *([] if again and again.group else ["refaults of other processes are counted, too"]),
         ],
         verify=f"grep workingset_refault {shlex.quote(again.probe if again else '/proc/vmstat')}, twice: it stands"
         " still",
@@ -112,7 +112,7 @@ def _eviction(again: Refaults, *, came_back: bool) -> list[Evidence]:
     text = f"{again.pages:,} pages came back after eviction ({again.where})"
     found = [Evidence(text, float(again.pages), "count", again.probe)]
     if came_back and again.reclaimed is not None:
-        text = f"{again.reclaimed:,} pages were reclaimed for want of memory in the window"
+        text = f"{again.reclaimed:,} pages were reclaimed for lack of memory in the window"
         found.append(Evidence(text, float(again.reclaimed), "count", again.reclaimed_probe))
     return found
 
@@ -140,7 +140,7 @@ def _claim(taken_ns: int, again: Refaults | None, slow_ns: int | None, *, evicte
         return f"Pages of mapped files were not in memory, on a host that reads evicted pages again: {waiting}"
     if came_back and again:
         few = f"only {again.reclaimed:,} pages were" if again.reclaimed else "nothing was"
-        return f"Mapped pages were read back from disk, and {few} reclaimed for want of memory: {waiting}"
+        return f"Mapped pages were read back from disk, and {few} reclaimed for lack of memory: {waiting}"
     seen = ", and the kernel had not evicted them lately" if again is not None else ""
     return f"Pages of mapped files were not in memory{seen}: {waiting} for their disk"
 
@@ -155,7 +155,7 @@ def _fault_remedies(model: Model, evicting: Refaults | None, key: str) -> list[R
     limited = evicting.group.events.get("max", 0) or evicting.group.events.get("high", 0)
     if limited:
         return [fix("raise the memory limit of its cgroup, or use less in it: see MEM-CGROUP-LIMIT")]
-    return [fix("let its neighbours use less, or give the host more memory; memory.low on its cgroup keeps its pages")]
+    return [fix("let other processes use less memory, or give the host more; memory.low on its cgroup keeps its pages")]
 
 
 def _name_it(model: Model, key: str) -> str:
