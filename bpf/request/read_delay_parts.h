@@ -40,7 +40,7 @@ static inline union unread_in in_segment(const struct segment *segment, __u32 ro
 static inline __u64 add_part_of_segment(struct unread_parts *parts, const struct segment *segment, __u32 part,
 					__u32 root, __u64 whole_ns)
 {
-	__u64 ns = part_ns(segment, part, whole_ns);
+	__u64 ns = part_ns(&segment->merged, part, whole_ns);
 
 	if (ns)
 		add_unread_part(parts, in_segment(segment, root).word, ns);
@@ -50,7 +50,7 @@ static inline __u64 add_part_of_segment(struct unread_parts *parts, const struct
 /* A piece of a merged segment has of each of its parts as much as the whole: where in it they lay is not known. */
 static inline void add_segment(struct unread_parts *parts, const struct segment *segment, __u64 ns)
 {
-	__u64 left_ns = ns - part_ns(segment, PART_UNKNOWN, ns);
+	__u64 left_ns = ns - part_ns(&segment->merged, PART_UNKNOWN, ns);
 
 	left_ns -= add_part_of_segment(parts, segment, PART_RAN, ACCOUNT_CPU_USER, ns);
 	left_ns -= add_part_of_segment(parts, segment, PART_QUEUED, ACCOUNT_RUNQ_BUSY, ns);
@@ -65,10 +65,11 @@ static inline void add_segment(struct unread_parts *parts, const struct segment 
  */
 static inline __u64 cut_error_ns(const struct segment *segment, __u64 whole_ns, __u64 piece_ns)
 {
-	__u64 other_ns = 0, error_ns = piece_ns < segment->longest_other_ns ? piece_ns : segment->longest_other_ns;
+	__u64 longest_ns = segment->merged.longest_other_ns, error_ns = piece_ns < longest_ns ? piece_ns : longest_ns;
+	__u64 other_ns = 0;
 
 	for (__u32 part = 0; part < CHAIN_PARTS; part++)
-		other_ns += part_ns(segment, part, whole_ns);
+		other_ns += part_ns(&segment->merged, part, whole_ns);
 	if (whole_ns - piece_ns < error_ns)
 		error_ns = whole_ns - piece_ns;
 	return whole_ns - other_ns < error_ns ? whole_ns - other_ns : error_ns;
@@ -81,15 +82,18 @@ static inline __u64 cut_error_ns(const struct segment *segment, __u64 whole_ns, 
 static inline _Bool add_segment_before(struct unread_parts *parts, const struct chain *chain, __u32 back, __u64 begun,
 				       __u64 *until, __u64 *error_ns)
 {
-	const struct segment *segment = &chain->segments[(chain->last - back) % CHAIN_SEGMENTS];
-	__u64 begin = segment->begin > begun ? segment->begin : begun;
+	__u32 place = segment_place(chain, back);
+	struct segment segment;
+	__u64 begin;
 
-	if (back >= chain->valid || *until <= begun)
+	if (back >= chain->valid || place >= CHAIN_SEGMENTS || *until <= begun)
 		return 0;
+	read_segment(chain, place, &segment);
+	begin = segment.begin > begun ? segment.begin : begun;
 	if (begin < *until) {
-		add_segment(parts, segment, *until - begin);
-		if (segment->begin < begin)
-			*error_ns = cut_error_ns(segment, *until - segment->begin, *until - begin);
+		add_segment(parts, &segment, *until - begin);
+		if (segment.begin < begin)
+			*error_ns = cut_error_ns(&segment, *until - segment.begin, *until - begin);
 		*until = begin;
 	}
 	return 1;

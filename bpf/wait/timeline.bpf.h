@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "request/connection.bpf.h"
+#include "wait/reasons.bpf.h"
 
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -17,17 +18,6 @@ LEDGER_SHARED struct {
 	__type(key, int);
 	__type(value, struct chain);
 } chains SEC(".maps");
-
-/*
- * 8,192 of 56 bytes, 1 MB, allocated before: a thread that ends gives all its reasons at once, with interrupts off,
- * where the kernel has four elements at hand (prefill_mem_cache() in kernel/bpf/memalloc.c) and gets no more.
- */
-LEDGER_SHARED struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct because_key);
-	__type(value, struct because_sum);
-} because SEC(".maps");
 
 #define MERGED_KNOWN 2 /* of a merged segment at least half is its root, */
 #define MERGED_LOST 32 /* and of at most one part in 32 it is not known what it was */
@@ -61,13 +51,13 @@ struct between {
 	__u64 ns[CHAIN_PARTS];
 };
 
-/* Returns what is left of a segment for its root. */
-static __always_inline __u64 add_parts(struct between *between, const struct segment *segment, __u64 whole_ns)
+/* Returns what is left of a segment for its root; `merged`: NULL where nothing is merged into it. */
+static __always_inline __u64 add_parts(struct between *between, const struct merged *merged, __u64 whole_ns)
 {
 	__u64 left_ns = whole_ns;
 
-	for (__u32 part = 0; part < CHAIN_PARTS; part++) {
-		__u64 ns = part_ns(segment, part, whole_ns);
+	for (__u32 part = 0; merged && part < CHAIN_PARTS; part++) {
+		__u64 ns = part_ns(merged, part, whole_ns);
 
 		between->ns[part] += ns;
 		left_ns -= ns;
@@ -82,15 +72,16 @@ static __always_inline bool same_steps(union way one, union way other)
 	return one.word == other.word;
 }
 
-static __always_inline void add_between(struct between *between, const struct segment *segment, __u64 ns, union way way)
+static __always_inline void add_between(struct between *between, union way before, const struct merged *merged,
+					__u64 ns, union way way)
 {
-	__u32 root = segment->way.root;
+	__u32 root = before.root;
 
-	if (!same_steps(segment->way, way)) {
+	if (!same_steps(before, way)) {
 		between->ns[PART_UNKNOWN] += ns;
 		return;
 	}
-	ns = add_parts(between, segment, ns);
+	ns = add_parts(between, merged, ns);
 	if (root == ACCOUNT_CPU_USER)
 		between->ns[PART_RAN] += ns;
 	else if (root == ACCOUNT_RUNQ_BUSY)
@@ -110,20 +101,114 @@ static __always_inline __u64 sum_of_parts(const struct between *between)
 	return sum;
 }
 
-/* Merges what lies between into the segment before, from its end up to `end`; false if that would say too little of it. */
-static __always_inline bool merge(struct segment *before, const struct between *between, __u64 before_end, __u64 end)
+/* May what lies between be merged into a segment of so much in all, or would that say too little of it? */
+static __always_inline bool may_merge(const struct between *between, __u64 whole, __u64 other, __u64 turn)
 {
-	__u64 whole = end - before->begin, other = sum_of_parts(between);
-
 	if (between->ns[PART_UNKNOWN] * MERGED_LOST > whole || whole >> 40)
 		return false;
-	if (other * MERGED_KNOWN > whole && (whole > MERGED_TURNS_NS || end - before_end > MERGED_TURN_NS))
-		return false;
-	if (!other)
-		return true;
+	return other * MERGED_KNOWN <= whole || (whole <= MERGED_TURNS_NS && turn <= MERGED_TURN_NS);
+}
+
+static __always_inline struct merged *merged_at(struct chain *chain, __u32 place)
+{
+	if (place >= CHAIN_MERGED)
+		return NULL;
+	barrier_var(place); /* or the compiler computes the address before the check, which the verifier asks for */
+	return &chain->merged[place];
+}
+
+/* A place for what is merged into a segment; CHAIN_MERGED: there is none. */
+static __always_inline __u32 take_place(struct chain *chain)
+{
+	for (__u32 place = 0; place < CHAIN_MERGED; place++) {
+		if (chain->used & 1 << place)
+			continue;
+		chain->used |= 1 << place;
+		return place;
+	}
+	return CHAIN_MERGED;
+}
+
+static __always_inline void give_place(struct chain *chain, const struct kept_segment *kept)
+{
+	__u32 place = merged_place(kept);
+
+	if (place < CHAIN_MERGED)
+		chain->used &= ~(1 << place);
+}
+
+static __always_inline bool keep_parts(struct chain *chain, struct kept_segment *kept, const struct between *between,
+				       __u64 whole)
+{
+	struct merged *merged = merged_at(chain, merged_place(kept));
+	__u32 place;
+
+	if (!merged) {
+		place = take_place(chain);
+		merged = merged_at(chain, place);
+		if (!merged)
+			return false;
+		merged->longest_other_ns = 0;
+		kept->way.account |= (place + 1) << 1;
+	}
 	for (__u32 part = 0; part < CHAIN_PARTS; part++)
-		before->parts[part] = ((between->ns[part] << 16) + whole / 2) / whole;
+		merged->parts[part] = ((between->ns[part] << 16) + whole / 2) / whole;
 	return true;
+}
+
+/* Merges a segment, and what lies between, into the one at a place, which is of the same root. */
+static __always_inline bool merge(struct chain *chain, struct kept_segment *before, struct between *between,
+				  __u64 before_end, __u64 end)
+{
+	struct merged *merged = merged_at(chain, merged_place(before));
+	__u64 begin = segment_begin(chain, before), whole = end - begin, other = sum_of_parts(between), all;
+
+	add_parts(between, merged, before_end - begin);
+	all = sum_of_parts(between);
+	if (!may_merge(between, whole, all, end - before_end))
+		return false;
+	if (all && !keep_parts(chain, before, between, whole))
+		return false;
+	merged = merged_at(chain, merged_place(before));
+	if (merged && other > merged->longest_other_ns)
+		merged->longest_other_ns = other < ~0U ? other : ~0U;
+	return true;
+}
+
+static __always_inline bool has_parts(const struct merged *merged)
+{
+	return *(const __u64 *)merged->parts || merged->longest_other_ns;
+}
+
+static __always_inline void push(struct chain *chain, const struct segment *segment, __u64 end)
+{
+	__u32 place = chain->last + 1, merged = CHAIN_MERGED;
+	struct kept_segment *kept;
+
+	barrier_var(place); /* the verifier of Linux 6.1 wants the check on what is used */
+	if (place >= CHAIN_SEGMENTS)
+		place = 0;
+	kept = &chain->segments[place];
+	if (chain->valid == CHAIN_SEGMENTS)
+		give_place(chain, kept);
+	if (has_parts(&segment->merged)) {
+		merged = take_place(chain);
+		if (merged >= CHAIN_MERGED) { /* rather none than wrong ones */
+			chain->valid = 0;
+			chain->used = 1;
+			merged = 0;
+		}
+		chain->merged[merged] = segment->merged;
+	}
+	*kept = (struct kept_segment){ .when = segment->begin >> KEPT_UNIT_SHIFT << KEPT_TID_BITS | segment->tid,
+				       .object = segment->object,
+				       .way = segment->way };
+	if (merged < CHAIN_MERGED)
+		kept->way.account |= (merged + 1) << 1;
+	chain->last = place;
+	chain->end = end;
+	if (chain->valid < CHAIN_SEGMENTS)
+		chain->valid++;
 }
 
 /*
@@ -133,38 +218,40 @@ static __always_inline bool merge(struct segment *before, const struct between *
 __weak __noinline int append(struct chain *chain, struct segment *segment, __u64 end)
 {
 	struct between between = {};
-	__u32 index;
+	__u64 before_end;
+	__u32 freed = 0;
 
 	if (!chain || !segment || end <= segment->begin)
 		return 0;
-	add_parts(&between, segment, end - segment->begin);
+	add_parts(&between, &segment->merged, end - segment->begin);
+	before_end = chain->end;
 	for (__u32 back = 0; back < MERGED_OVER && back < chain->valid; back++) {
-		struct segment *before;
-		__u64 before_end, other;
+		__u32 place = segment_place(chain, back);
+		struct kept_segment *before;
+		union way way;
 
-		index = (chain->last - back) % CHAIN_SEGMENTS;
-		before = &chain->segments[index];
-		before_end = end_of_segment(chain, index, back);
-		if (before->object != segment->object || before->way.word != segment->way.word) {
-			add_between(&between, before, before_end - before->begin, segment->way);
+		if (place >= CHAIN_SEGMENTS)
+			break;
+		before = &chain->segments[place];
+		way = segment_way(before);
+		if (before->object != segment->object || way.word != segment->way.word) {
+			__u64 begin = segment_begin(chain, before);
+
+			add_between(&between, way, merged_at(chain, merged_place(before)), before_end - begin,
+				    segment->way);
+			before_end = begin;
+			freed |= 2U << (before->way.account >> 1) >> 2;
 			continue;
 		}
-		other = sum_of_parts(&between);
-		add_parts(&between, before, before_end - before->begin);
-		if (!merge(before, &between, before_end, end))
+		if (!merge(chain, before, &between, before_end, end))
 			break;
-		if (other > before->longest_other_ns)
-			before->longest_other_ns = other < ~0U ? other : ~0U;
-		chain->last -= back;
+		chain->used &= ~freed;
+		chain->last = place;
 		chain->valid -= back;
 		chain->end = end;
 		return 0;
 	}
-	index = ++chain->last % CHAIN_SEGMENTS;
-	chain->segments[index] = *segment;
-	chain->end = end;
-	if (chain->valid < CHAIN_SEGMENTS)
-		chain->valid++;
+	push(chain, segment, end);
 	return 0;
 }
 
@@ -192,122 +279,6 @@ static __always_inline void inherit_chain(struct task_struct *child, struct task
 	if (!chain || !made_by)
 		return;
 	/* Too long for clang to copy in line. */
-	bpf_probe_read_kernel(chain->segments, sizeof(chain->segments), made_by->segments);
-	chain->last = made_by->last;
-	chain->valid = made_by->valid;
-	chain->end = made_by->end;
+	bpf_probe_read_kernel(chain, __builtin_offsetof(struct chain, reasons), made_by);
 	append_own(chain, record, ACCOUNT_CPU_USER, 0, now);
-}
-
-static __always_inline __u32 vote_by_time(__u32 tid, __u64 *votes_ns, __u32 other, __u64 ns)
-{
-	if (tid == other) {
-		*votes_ns += ns;
-	} else if (*votes_ns >= ns) {
-		*votes_ns -= ns;
-	} else {
-		*votes_ns = ns - *votes_ns;
-		return other;
-	}
-	return tid;
-}
-
-/* Takes a reason out of a chain; by its thread's end, its next waker or the recorder, whoever comes first. */
-__weak __noinline int spill_reason(struct reason *reason, __u32 tgid)
-{
-	struct because_key key = {};
-	struct because_sum *sum;
-	__u64 ns;
-
-	if (!reason)
-		return 0;
-	ns = __sync_lock_test_and_set(&reason->ns, 0);
-	if (!ns)
-		return 0;
-	key.object = reason->object;
-	key.root_object = reason->root_object;
-	key.way.word = reason->way.word;
-	key.tgid = tgid;
-	sum = FIND_OR_MAKE(because, &key, COUNTER_BECAUSE_FULL, NULL);
-	if (!sum)
-		return 0;
-	__sync_fetch_and_add(&sum->ns, ns);
-	__sync_fetch_and_add(&sum->count, reason->count);
-	sum->tid = vote_by_time(sum->tid, &sum->votes_ns, reason->tid, reason->votes_ns); /* as in ADD_SHARED() */
-	return 0;
-}
-
-struct reason_search {
-	struct chain *chain;
-	struct reason *wanted; /* object, root_object and way */
-	__u32 place, smallest;
-	__u64 smallest_ns;
-};
-
-static long try_reason(__u32 place, struct reason_search *search)
-{
-	struct reason *reason;
-
-	if (place >= CHAIN_REASONS)
-		return 1;
-	reason = &search->chain->reasons[place];
-	if (reason->ns && (reason->way.word != search->wanted->way.word || reason->object != search->wanted->object ||
-			   reason->root_object != search->wanted->root_object)) {
-		if (reason->ns < search->smallest_ns) {
-			search->smallest_ns = reason->ns;
-			search->smallest = place;
-		}
-		return 0;
-	}
-	search->place = place;
-	return 1;
-}
-
-/* Adds to the reasons of a chain; where there is no place, that with the least time goes into the sum of all threads. */
-__weak __noinline int add_reason(struct chain *chain, struct reason *more, __u32 tgid)
-{
-	struct reason_search search = { chain, more, CHAIN_REASONS, 0, ~0ULL };
-	struct reason *reason;
-	__u32 place;
-
-	if (!chain || !more)
-		return 0;
-	bpf_loop(CHAIN_REASONS, try_reason, &search, 0);
-	place = search.place < CHAIN_REASONS ? search.place : search.smallest;
-	if (place >= CHAIN_REASONS)
-		return 0;
-	barrier_var(place);
-	reason = &chain->reasons[place];
-	if (search.place >= CHAIN_REASONS)
-		spill_reason(reason, tgid);
-	if (!reason->ns) {
-		*reason = *more;
-		reason->count = 1;
-		reason->votes_ns = more->ns;
-		return 0;
-	}
-	reason->ns += more->ns;
-	reason->tid = vote_by_time(reason->tid, &reason->votes_ns, more->tid, more->ns);
-	if (reason->wait != more->wait)
-		reason->count++;
-	reason->wait = more->wait;
-	return 0;
-}
-
-struct spilling {
-	struct chain *chain;
-	__u32 tgid;
-};
-
-static long spill_place(__u32 place, struct spilling *spilling)
-{
-	if (place >= CHAIN_REASONS)
-		return 1;
-	spill_reason(&spilling->chain->reasons[place], spilling->tgid);
-	return 0;
-}
-
-static __always_inline void spill_reasons(struct chain *chain, __u32 tgid)
-{
-	bpf_loop(CHAIN_REASONS, spill_place, &(struct spilling){ chain, tgid }, 0);
 }

@@ -99,51 +99,53 @@ static __always_inline void book_reason(struct following *following, struct reas
 static __always_inline __u64 book_part_of(struct following *following, struct reason *reason,
 					  const struct segment *segment, __u32 part, __u32 account, __u64 whole_ns)
 {
-	__u64 ns = part_ns(segment, part, whole_ns);
+	__u64 ns = part_ns(&segment->merged, part, whole_ns);
 
 	if (ns)
 		book_reason(following, reason, account, 0, ns);
 	return ns;
 }
 
-/* The part of one segment of the waker that lies in the wait. */
-static __always_inline void take_part(struct following *following, const struct segment *segment, __u64 ends)
+/* The part of one segment of the waker that lies in the wait: what the segment becomes. */
+static __always_inline void take_part(struct following *following, struct segment *part, __u64 ends)
 {
 	struct record *record = following->record;
 	struct chain *chain = following->chain;
 	__u16 first = short_of(record->object);
-	struct segment part = *segment;
-	struct reason reason = {};
 	__u64 end = ends < following->until ? ends : following->until, ns, left_ns;
+	struct reason reason = {};
+	union way way;
 
-	if (part.begin < chain->end)
-		part.begin = chain->end;
-	if (end <= part.begin)
+	if (part->begin < chain->end)
+		part->begin = chain->end;
+	if (end <= part->begin)
 		return;
-	ns = end - part.begin;
-	part.way = way_behind(segment, record->account, first);
+	ns = end - part->begin;
+	way = way_behind(part, record->account, first);
 	reason.object = record->object;
-	reason.way = way_of_reason(part.way, record->account, segment);
+	reason.way = way_of_reason(way, record->account, part);
 	reason.way.first = following->inside;
 	reason.wait = record->since;
-	reason.tid = segment->tid;
-	part.way.account = following->inside;
-	append(chain, &part, end);
-	left_ns = ns - part_ns(&part, PART_UNKNOWN, ns);
-	left_ns -= book_part_of(following, &reason, &part, PART_RAN, ACCOUNT_CPU_USER, ns);
-	left_ns -= book_part_of(following, &reason, &part, PART_QUEUED, ACCOUNT_RUNQ_BUSY, ns);
-	left_ns -= book_part_of(following, &reason, &part, PART_WAKING, ACCOUNT_RUNQ_WAKING, ns);
-	book_reason(following, &reason, segment->way.root, segment->object, left_ns);
+	reason.tid = part->tid;
+	way.account = following->inside;
+	part->way = way;
+	append(chain, part, end);
+	left_ns = ns - part_ns(&part->merged, PART_UNKNOWN, ns);
+	left_ns -= book_part_of(following, &reason, part, PART_RAN, ACCOUNT_CPU_USER, ns);
+	left_ns -= book_part_of(following, &reason, part, PART_QUEUED, ACCOUNT_RUNQ_BUSY, ns);
+	left_ns -= book_part_of(following, &reason, part, PART_WAKING, ACCOUNT_RUNQ_WAKING, ns);
+	book_reason(following, &reason, part->way.root, part->object, left_ns);
 }
 
 static long find_begin(__u32 back, struct following *following)
 {
 	struct chain *other = following->other;
+	__u32 place = segment_place(other, back);
 
-	if (back >= other->valid)
+	if (back >= other->valid || place >= CHAIN_SEGMENTS)
 		return 1;
 	following->from = back + 1;
-	return other->segments[(other->last - back) % CHAIN_SEGMENTS].begin <= following->chain->end;
+	return segment_begin(other, &other->segments[place]) <= following->chain->end;
 }
 
 /* A part of which nobody knows what the waker did in it is nobody's but the wait's own. */
@@ -159,11 +161,21 @@ static __always_inline void take_unknown(struct following *following, __u64 end)
 static long follow_segment(__u32 number, struct following *following)
 {
 	struct chain *other = following->other;
-	__u32 back = following->from - 1 - number, index = (other->last - back) % CHAIN_SEGMENTS;
-	struct segment *segment = &other->segments[index];
+	__u32 back = following->from - 1 - number, place = segment_place(other, back), next;
+	struct segment segment;
+	__u64 end = other->end;
 
-	take_unknown(following, segment->begin);
-	take_part(following, segment, end_of_segment(other, index, back));
+	if (place >= CHAIN_SEGMENTS)
+		return 1;
+	next = place + 1;
+	barrier_var(next);
+	if (next >= CHAIN_SEGMENTS)
+		next = 0;
+	if (back)
+		end = segment_begin(other, &other->segments[next]);
+	read_segment(other, place, &segment);
+	take_unknown(following, segment.begin);
+	take_part(following, &segment, end);
 	return 0;
 }
 

@@ -4,8 +4,9 @@
 
 #define CHAIN_STEPS 3  /* accounts between a wait and its root that are kept: four steps together with the root */
 #define CHAIN_CUT 0x80 /* in `depth`: there were more */
-/* With 5 reasons 1,704 bytes: storage for a task comes in powers of two, and 72 are its own. */
-#define CHAIN_SEGMENTS 32
+/* With these 920 bytes: storage for a task comes in powers of two, and 72 are its own. */
+#define CHAIN_SEGMENTS 23
+#define CHAIN_MERGED 6
 #define CHAIN_REASONS 5
 
 /* How one comes from a wait to its root; compared as one word. */
@@ -20,8 +21,13 @@ union way {
 	__u64 word;
 };
 
-/* What short segments were that are merged into a longer one, as parts in 65,536 of that. */
 enum chain_part { PART_RAN, PART_QUEUED, PART_WAKING, PART_UNKNOWN, CHAIN_PARTS };
+
+/* What short segments were that are merged into a longer one. */
+struct merged {
+	__u16 parts[CHAIN_PARTS]; /* in 65,536 of the whole */
+	__u32 longest_other_ns;	  /* that was merged at once */
+};
 
 /*
  * What a thread was really in: its own account, or the root of what it waited for.  It ends where the next one begins.
@@ -32,9 +38,19 @@ struct segment {
 	__u64 object; /* of the root */
 	union way way;
 	__u32 tid; /* the thread that was in the root */
-	__u16 parts[CHAIN_PARTS];
-	__u32 longest_other_ns; /* that was merged at once */
+	struct merged merged;
 };
+
+/* The same as a chain keeps it. */
+struct kept_segment {
+	__u64 when; /* its begin, in 64 ns and modulo 78 hours; in the lowest bits `tid` */
+	__u64 object;
+	union way way; /* above the lowest bit of `account`: 1 + its place in `merged`, 0: nothing is merged into it */
+};
+
+#define KEPT_TID_BITS 22 /* Linux has no more */
+#define KEPT_UNIT_SHIFT 6
+#define KEPT_BEGIN_BITS (64 - KEPT_TID_BITS + KEPT_UNIT_SHIFT)
 
 /* Waits of a thread on one object that had one root, the same way. */
 struct reason {
@@ -54,20 +70,61 @@ struct reason {
  */
 struct chain {
 	__u64 end;   /* of the last segment; a thread that runs has run since then */
-	__u32 last;  /* index of the last segment, modulo CHAIN_SEGMENTS */
-	__u32 valid; /* how many there are */
-	struct segment segments[CHAIN_SEGMENTS];
+	__u16 last;  /* place of the last segment */
+	__u16 valid; /* how many there are */
+	__u32 used;  /* which of `merged`, as bits */
+	struct kept_segment segments[CHAIN_SEGMENTS];
+	struct merged merged[CHAIN_MERGED];
 	struct reason reasons[CHAIN_REASONS];
 };
 
-static inline __u64 end_of_segment(const struct chain *chain, __u32 index, __u32 back)
+_Static_assert(sizeof(struct chain) <= 1024 - 72, "storage of 2 kB a thread");
+
+/* Where a segment stands that is so many before the last one. */
+static inline __u32 segment_place(const struct chain *chain, __u32 back)
 {
-	return back ? chain->segments[(index + 1) % CHAIN_SEGMENTS].begin : chain->end;
+	__u32 place = chain->last + CHAIN_SEGMENTS - back;
+
+	return place < CHAIN_SEGMENTS ? place : place - CHAIN_SEGMENTS;
 }
 
-static inline __u64 part_ns(const struct segment *segment, __u32 part, __u64 whole_ns)
+static inline __u64 segment_begin(const struct chain *chain, const struct kept_segment *kept)
 {
-	return segment->parts[part] * whole_ns >> 16;
+	__u64 begin = kept->when >> KEPT_TID_BITS << KEPT_UNIT_SHIFT | chain->end >> KEPT_BEGIN_BITS << KEPT_BEGIN_BITS;
+
+	return begin <= chain->end ? begin : begin - (1ULL << KEPT_BEGIN_BITS);
+}
+
+/* CHAIN_MERGED or more: nothing is merged into it. */
+static inline __u32 merged_place(const struct kept_segment *kept)
+{
+	return (kept->way.account >> 1) - 1U;
+}
+
+static inline union way segment_way(const struct kept_segment *kept)
+{
+	union way way = kept->way;
+
+	way.account &= 1;
+	return way;
+}
+
+static inline void read_segment(const struct chain *chain, __u32 place, struct segment *segment)
+{
+	const struct kept_segment *kept = &chain->segments[place];
+	__u32 merged = merged_place(kept);
+
+	*segment = (struct segment){ .begin = segment_begin(chain, kept),
+				     .object = kept->object,
+				     .way = segment_way(kept),
+				     .tid = kept->when & ((1 << KEPT_TID_BITS) - 1) };
+	if (merged < CHAIN_MERGED)
+		segment->merged = chain->merged[merged];
+}
+
+static inline __u64 part_ns(const struct merged *merged, __u32 part, __u64 whole_ns)
+{
+	return merged->parts[part] * whole_ns >> 16;
 }
 
 /* A thread's chain as it is copied at the end of the window, and what it is in since. */
